@@ -25,9 +25,9 @@ var (
 	// ErrClosed is returned by every method after Close of the driver, and by
 	// a finished [BlobWriter] and a closed [BlobReader].
 	ErrClosed = errors.New("storage: closed")
-	// ErrUnavailable is returned by drivers over a network when the store
-	// cannot be reached or does not answer in time. What was to be written may
-	// have been. The next call tries again.
+	// ErrUnavailable is returned by drivers over a network when the store cannot
+	// be reached or does not answer in time. A write may have succeeded. The next
+	// call tries again.
 	ErrUnavailable = errors.New("storage: the store cannot be reached")
 )
 
@@ -36,15 +36,15 @@ const DefaultPage = 1000
 
 // Revision identifies one state of a document. It is opaque, and compared only
 // for equality: a driver never gives the same revision to two states of one
-// key, also not when the key was deleted and created again. The zero Revision
-// is never given, and naming it in an Update or Delete never matches.
+// key, even if the key was deleted and created again. The zero Revision is
+// never used, and it never matches in an Update or Delete.
 type Revision uint64
 
 // Document is one JSON document as it was stored.
 type Document struct {
 	// Key is the document's key.
 	Key string
-	// Revision is the state that Data is.
+	// Revision is the revision of Data.
 	Revision Revision
 	// Data is the JSON text, byte for byte as it was given. It belongs to the
 	// caller.
@@ -53,28 +53,28 @@ type Document struct {
 
 // Documents keeps JSON documents under string keys. Each operation is atomic
 // and durable when it returns nil; there are no transactions over several
-// documents. All methods are safe for concurrent use. A driver copies what it
-// is given and what it gives: slices are never shared with the caller.
+// documents. All methods are safe for concurrent use. A driver copies data in
+// both directions: slices are never shared with the caller.
 //
 // A key that [ValidKey] refuses is ErrInvalidKey, data that [ValidData]
 // refuses is ErrInvalidData, and nothing is written.
 //
 // A method that is called with an ended context does nothing and returns the
 // context's error. When the context ends during a write, the write happened
-// wholly or not at all; which of the two may be unknown, as with any lost
+// completely or not at all; the outcome may be unknown, as after a lost
 // connection.
 type Documents interface {
 	// Get returns the document, or ErrNotFound.
 	Get(ctx context.Context, key string) (Document, error)
-	// Create stores a document under a key that is free, and returns
-	// ErrExists when it is not. Of several at one time exactly one succeeds.
+	// Create stores a document under a new key, or returns ErrExists. Of several
+	// concurrent calls exactly one succeeds.
 	Create(ctx context.Context, key string, data []byte) (Revision, error)
 	// Update replaces the document if it is still at revision prev. It returns
-	// ErrConflict if it is at another, ErrNotFound if there is none. Data that
-	// equals the old still makes a new revision.
+	// ErrConflict if it has another revision, ErrNotFound if there is none. Equal
+	// data makes a new revision, too.
 	Update(ctx context.Context, key string, prev Revision, data []byte) (Revision, error)
 	// Delete removes the document if it is still at revision prev. It returns
-	// ErrConflict if it is at another, ErrNotFound if there is none.
+	// ErrConflict if it has another revision, ErrNotFound if there is none.
 	Delete(ctx context.Context, key string, prev Revision) error
 	// List returns up to limit documents whose keys start with prefix and are
 	// greater than after, in ascending byte order of their keys. A limit of 0
@@ -100,13 +100,12 @@ type BlobInfo struct {
 	Modified time.Time
 }
 
-// BlobWriter takes the bytes of one new blob. Nothing is visible under the
-// key until Commit returns nil. One goroutine at a time. Whoever got a writer
-// ends it with Commit or Abort, else it holds its resources.
+// BlobWriter writes the bytes of one new blob. Nothing is visible under the key
+// until Commit returns nil. One goroutine at a time may use it. The caller must
+// end it with Commit or Abort to release its resources.
 //
-// The context that was given to [Blobs].Create holds for Write: once it has
-// ended, Write and Commit return its error. After a Write that failed, Commit
-// fails too.
+// The context of [Blobs].Create applies to Write: once it has ended, Write and
+// Commit return its error. After a Write that failed, Commit fails too.
 type BlobWriter interface {
 	io.Writer
 	// Commit makes the blob durable and visible, replacing an earlier blob of
@@ -120,15 +119,15 @@ type BlobWriter interface {
 	Abort() error
 }
 
-// BlobReader reads one committed blob. It keeps reading the blob it was
-// opened on, even when the key is replaced or deleted meanwhile. A driver whose
-// store several processes share may let go of such a blob after an hour or
-// more; the reader then fails with ErrNotFound and never reads another blob's
-// bytes. One goroutine at a time.
+// BlobReader reads one committed blob. It keeps reading the blob it was opened
+// on, even when the key is replaced or deleted meanwhile. A driver for several
+// processes may remove such a blob after an hour or more; the reader then fails
+// with ErrNotFound and never reads another blob's bytes. One goroutine at a
+// time.
 //
-// The context that was given to [Blobs].Open holds for Read: once it has
-// ended, Read returns its error. Read and Seek after Close return ErrClosed; a
-// second Close returns nil.
+// The context of [Blobs].Open applies to Read: once it has ended, Read returns
+// its error. Read and Seek after Close return ErrClosed; a second Close returns
+// nil.
 type BlobReader interface {
 	io.ReadSeekCloser
 	// Info describes the blob that is being read, also after Close.
@@ -138,16 +137,16 @@ type BlobReader interface {
 // Blobs keeps byte streams of any size under string keys. All methods are
 // safe for concurrent use. Keys and contexts are treated as in [Documents].
 type Blobs interface {
-	// Create starts a new blob. It reserves nothing: of two writers on one
-	// key the one that commits last stays.
+	// Create starts a new blob. It reserves nothing: of two writers on one key the
+	// last commit wins.
 	Create(ctx context.Context, key string) (BlobWriter, error)
 	// Open opens a committed blob for reading, or returns ErrNotFound. The
 	// caller closes the reader.
 	Open(ctx context.Context, key string) (BlobReader, error)
 	// Stat describes a committed blob, or returns ErrNotFound.
 	Stat(ctx context.Context, key string) (BlobInfo, error)
-	// Delete removes a blob, or returns ErrNotFound. Open readers go on. Of
-	// several at one time more than one may return nil.
+	// Delete removes a blob, or returns ErrNotFound. Open readers continue. Of
+	// several concurrent calls more than one may return nil.
 	Delete(ctx context.Context, key string) error
 	// List yields the committed blobs whose keys start with prefix, which is
 	// empty or passes [ValidKey], in ascending byte order of their keys. The

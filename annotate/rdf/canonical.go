@@ -12,9 +12,9 @@ const hexDigits = "0123456789ABCDEF"
 // extended slice: <iri>, _:label, "lexical", "lexical"@tag or
 // "lexical"^^<datatype>. Nothing is appended for the zero Term.
 //
-// A character that no IRI may hold is written as a \u escape, so that a wrong
-// IRI never becomes another statement; strict readers refuse it, [ParseTerm]
-// included. Labels and language tags are written as they are.
+// A character that is not allowed in IRIs is written as a \u escape, so that an
+// invalid IRI never becomes another statement; strict readers, including
+// [ParseTerm], refuse it. Labels and language tags are written unchanged.
 func AppendTerm(dst []byte, t Term) []byte {
 	switch t.Kind {
 	case IRI:
@@ -42,9 +42,9 @@ func AppendTerm(dst []byte, t Term) []byte {
 	return dst
 }
 
-// AppendLiteral appends the lexical form in double quotes, escaped as the
-// canonical form of N-Triples asks. Bytes that are not UTF-8 become U+FFFD.
-// A language tag or datatype may be appended to the result.
+// AppendLiteral appends the lexical form in double quotes, escaped as in the
+// canonical form of N-Triples. Bytes that are not UTF-8 become U+FFFD. A
+// language tag or datatype may be appended to the result.
 func AppendLiteral(dst []byte, lexical []byte) []byte {
 	start := len(dst) + 1
 	dst = append(dst, '"')
@@ -69,8 +69,9 @@ func appendIRI(dst []byte, iri string) []byte {
 	return append(dst, '>')
 }
 
-// plain reports whether all bytes of b are ASCII and need no escape. Where there
-// are enough it looks at eight at once, the last eight overlapping with those before.
+// plain reports whether all bytes of b are ASCII and need no escape. It compares
+// eight bytes at a time if there are enough, the last eight overlapping with those
+// before.
 func plain(b []byte) bool {
 	if len(b) < 8 {
 		found := class(0)
@@ -130,8 +131,8 @@ func unchanged(b []byte) int {
 	return len(b)
 }
 
-// appendEscape appends what stands for the first character of raw and returns
-// the length of that.
+// appendEscape appends the escape of the first character of raw and returns the
+// length of the character.
 func appendEscape(dst, raw []byte) ([]byte, int) {
 	c := raw[0]
 	switch c {

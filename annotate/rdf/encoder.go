@@ -24,8 +24,8 @@ type EncoderOptions struct {
 	// with; empty for none.
 	Base string
 	// MaxBytes bounds the memory for the statements of one RDF/JSON document,
-	// which cannot be written before all are known. Zero means 64 MiB, and at
-	// most 1 GiB is allowed. The other formats need no such bound.
+	// which cannot be written before all statements are known. Zero means 64 MiB,
+	// and at most 1 GiB is allowed. The other formats need no such bound.
 	MaxBytes int
 }
 
@@ -37,20 +37,20 @@ const (
 // Encoder writes statements in one format by appending them to byte slices. The
 // output of a document is the concatenation of what [Encoder.AppendEncoded],
 // [Encoder.Append] and, at last, [Encoder.AppendEnd] append; the slices in between
-// may differ. An encoder is made once and used for many documents; it allocates
-// nothing once its buffers have grown. It must not be used concurrently.
+// may differ. Use one encoder for many documents: it allocates nothing once its
+// buffers have grown. It must not be used concurrently.
 //
 // N-Triples and N-Quads write each statement as it comes. Turtle and TriG close a
 // statement when the next one shows whether it continues the subject or the
-// predicate. JSON-LD gathers the document, so as to write each subject once, and
-// appends it in [Encoder.AppendEnd]; when it has gathered 4 MiB it writes what it
-// has, and subjects that come again get a further node object. RDF/JSON gathers the
-// document too, up to [EncoderOptions.MaxBytes], since it has one place for each
-// subject. RDF/XML writes each statement as it comes, under the element of the
-// subject before if it is the same.
+// predicate. JSON-LD buffers the document, to write each subject once, and appends
+// it in [Encoder.AppendEnd]. It flushes the buffer at 4 MiB; subjects that occur
+// again get a further node object. RDF/JSON buffers the document too, up to
+// [EncoderOptions.MaxBytes], because it has one place for each subject. RDF/XML
+// writes each statement as it comes, under the element of the subject before if it
+// is the same.
 //
-// RDF/XML has no form for some statements, and RDF/JSON for more than it may
-// gather: those are left out, and [Encoder.Err] tells.
+// RDF/XML cannot express some statements, and RDF/JSON none beyond its buffer:
+// these are left out, and [Encoder.Err] returns an error.
 type Encoder struct {
 	format  Format
 	scratch []byte
@@ -59,7 +59,7 @@ type Encoder struct {
 	most    int        // bytes that tree may take, for RDF/JSON
 	xml     *xmlWriter // RDF/XML
 	err     error      // about the first statement that was left out
-	ended   bool       // err is about a document that is over
+	ended   bool       // err is about a document that has ended
 }
 
 // NewEncoder returns an encoder for the format. It refuses prefixes that are
@@ -188,7 +188,7 @@ func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
 	return dst
 }
 
-// begin forgets the error of a document that is over.
+// begin clears the error of the previous document.
 func (e *Encoder) begin() {
 	if e.ended {
 		e.ended, e.err = false, nil
@@ -202,9 +202,9 @@ func (e *Encoder) refuse(err error) {
 }
 
 // Err returns an error about the first statement of the document that was left
-// out, or nil if all were written. It speaks of the document that
-// [Encoder.AppendEnd] has closed until the next one begins. Statements are left
-// out by RDF/XML and RDF/JSON only.
+// out, or nil if all were written. Until the next document begins, it refers to
+// the document that [Encoder.AppendEnd] has closed. Statements are left out by
+// RDF/XML and RDF/JSON only.
 //
 // RDF/XML has no form for predicates that do not end in a name of XML, such as
 // <http://example.org/1>, for rdf:li and the other names that are its own syntax,
@@ -212,9 +212,9 @@ func (e *Encoder) refuse(err error) {
 // and carriage return, U+FFFE and U+FFFF. The error of RDF/JSON is [ErrLimit].
 func (e *Encoder) Err() error { return e.err }
 
-// AppendEnd appends what closes the document and makes the encoder ready for the
-// next one, which starts with its prefixes again. A document with no statement
-// is empty, "[]" in JSON-LD, "{}" in RDF/JSON and an empty element in RDF/XML.
+// AppendEnd closes the document and makes the encoder ready for the next one,
+// which starts with its prefixes again. A document with no statement is empty,
+// "[]" in JSON-LD, "{}" in RDF/JSON and an empty element in RDF/XML.
 func (e *Encoder) AppendEnd(dst []byte) []byte {
 	switch e.format {
 	case Turtle, TriG:
@@ -234,8 +234,8 @@ func (e *Encoder) AppendEnd(dst []byte) []byte {
 	return dst
 }
 
-// Reset forgets the unfinished document and the error about it: the next statement
-// starts a new one.
+// Reset drops the unfinished document and its error: the next statement starts a
+// new one.
 func (e *Encoder) Reset() {
 	e.forget()
 	e.err = nil

@@ -72,7 +72,7 @@ func TestEncoder_concatenatesLineFormats(t *testing.T) {
 	require.Equal(t, strings.ReplaceAll(mixed, " <http://example.org/g> .", " ."), encode(t, rdf.NTriples, nil, mixed))
 }
 
-func TestEncoder_Turtle_groupsStatements(t *testing.T) {
+func TestEncoder_groupsStatementsInTurtle(t *testing.T) {
 	want := `@prefix ex: <http://example.org/> .
 
 ex:s a ex:T ;
@@ -86,7 +86,7 @@ ex:s ex:p "c" .
 	require.Equal(t, want, encode(t, rdf.Turtle, opts, mixed))
 }
 
-func TestEncoder_TriG_writesGraphBlocks(t *testing.T) {
+func TestEncoder_writesGraphBlocksInTriG(t *testing.T) {
 	want := `@base <http://example.org/x> .
 
 <s> a <T> ;
@@ -102,7 +102,7 @@ _:b <p> <s> ;
 	require.Equal(t, want, encode(t, rdf.TriG, &rdf.EncoderOptions{Base: ex + "x"}, mixed))
 }
 
-func TestEncoder_JSONLD_groupsBySubjectAndGraph(t *testing.T) {
+func TestEncoder_groupsJSONLDBySubjectAndGraph(t *testing.T) {
 	want := `[{"@id":"http://example.org/s","@type":["http://example.org/T"],` +
 		`"http://example.org/p":[{"@value":"a"},{"@value":"b","@language":"en"},{"@value":"c"}],` +
 		`"http://example.org/q":[{"@value":"1","@type":"http://www.w3.org/2001/XMLSchema#integer"}]},
@@ -113,7 +113,7 @@ func TestEncoder_JSONLD_groupsBySubjectAndGraph(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.JSONLD, nil, mixed+mixed))
 }
 
-func TestEncoder_JSONLD_keepsLiteralTypes(t *testing.T) {
+func TestEncoder_keepsLiteralTypesInJSONLD(t *testing.T) {
 	const s = `<http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "literal" .
 <http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> _:t .
 `
@@ -121,7 +121,7 @@ func TestEncoder_JSONLD_keepsLiteralTypes(t *testing.T) {
 `, encode(t, rdf.JSONLD, nil, s))
 }
 
-func TestEncoder_JSONLD_boundsItsMemory(t *testing.T) {
+func TestEncoder_boundsTheMemoryOfJSONLD(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	var out, want []byte

@@ -4,8 +4,8 @@ import "bytes"
 
 // equal is [bytes.Equal] for texts that mostly are equal and of the length that
 // IRIs have: it looks at the start and, overlapping, at the end, in steps of
-// fixed size. A loop would stop at another place each time, which processors
-// foresee badly.
+// fixed size. A loop would end at a different place each time, which processors
+// predict badly.
 func equal(a, b []byte) bool {
 	n := len(a)
 	if n != len(b) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Format is one of the concrete syntaxes of RDF that this package knows. The
+// Format is one of the concrete syntaxes of RDF that this package supports. The
 // zero Format is NTriples.
 type Format uint8
 
@@ -22,10 +22,10 @@ const (
 
 const formatNames = "ntriples, nquads, turtle, trig, jsonld, rdfxml, rdfjson"
 
-// ParseFormat returns the format with that name. It takes the names that
-// [Format.String] gives and the usual other ones (nt, nq, ttl, json-ld, rdf/xml,
-// rdf/json and the like), in any letter case. The name n3 stands for Turtle: every
-// Turtle document is one of Notation3.
+// ParseFormat returns the format with that name. It accepts the names of
+// [Format.String] and other usual ones (nt, nq, ttl, json-ld, rdf/xml, rdf/json
+// and the like), in any letter case. The name n3 stands for Turtle: every Turtle
+// document is one of Notation3.
 func ParseFormat(name string) (Format, error) {
 	switch strings.ToLower(name) {
 	case "ntriples", "n-triples", "nt":

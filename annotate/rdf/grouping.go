@@ -3,7 +3,7 @@ package rdf
 import "bytes"
 
 // grouping writes the subjects and graphs of a Turtle or TriG document, and
-// remembers those of the statement that is not closed yet.
+// keeps those of the statement that is not closed yet.
 type grouping struct {
 	short          *shortener
 	open           bool // a statement is open
@@ -15,7 +15,7 @@ func (c *grouping) reset() {
 	c.subject, c.graph = c.subject[:0], c.graph[:0]
 }
 
-// continues reports whether a statement about s in g goes on with the one before.
+// continues reports whether a statement about s in g continues the one before.
 func (c *grouping) continues(s, g []byte) bool {
 	return c.open && equal(c.subject, s) && equal(c.graph, g)
 }

@@ -59,7 +59,7 @@ func goldNode(id string) rdf.Term {
 	return rdf.NewIRI(id)
 }
 
-func TestEncoder_JSONLD_isReadByAProcessor(t *testing.T) {
+func TestEncoder_writesJSONLDThatAProcessorReads(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	graphs, statements, inNamed := 0, 0, 0
@@ -88,7 +88,7 @@ func TestEncoder_JSONLD_isReadByAProcessor(t *testing.T) {
 	t.Logf("%d graphs, %d statements, %d of them in named graphs", graphs, statements, inNamed)
 }
 
-func TestEncoder_JSONLD_repeatsSubjectsAsProcessorsExpect(t *testing.T) {
+func TestEncoder_repeatsJSONLDSubjectsAsProcessorsExpect(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	var out []byte
@@ -118,7 +118,7 @@ func TestEncoder_JSONLD_repeatsSubjectsAsProcessorsExpect(t *testing.T) {
 	require.Empty(t, rdftest.Diff(readJSONLD(t, out), want))
 }
 
-func TestEncoder_JSONLD_writesUncommonTerms(t *testing.T) {
+func TestEncoder_writesUncommonTermsInJSONLD(t *testing.T) {
 
 	s, p, g := rdf.NewIRI("urn:a:b"), rdf.NewIRI("tag:p@x"), rdf.NewBlank("9.g")
 	var want []rdf.Quad

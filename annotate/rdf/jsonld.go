@@ -2,10 +2,10 @@ package rdf
 
 import "bytes"
 
-// jsonldFull is how many bytes JSON-LD gathers before it writes them.
+// jsonldFull is how many bytes JSON-LD buffers before it writes them.
 const jsonldFull = 4 << 20
 
-// appendNodes writes the node objects gathered and forgets them.
+// appendNodes writes and drops the buffered node objects.
 func (t *tree) appendNodes(dst []byte) []byte {
 	for g := t.entries[0].first; g != 0; g = t.entries[g].after {
 		graph := &t.entries[g]

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// keyword returns the word of letters at the position if it is no prefixed name;
-// it is not passed.
+// keyword returns the word of letters at the position unless it is a prefixed
+// name. It does not advance the position.
 func (r *Reader) keyword() string {
 	n := r.nameEnd(0, false)
 	if n == 0 || n > 6 || r.at(n) == ':' {
@@ -36,8 +36,8 @@ func (r *Reader) resolvedIRI() (string, error) {
 	return iri, r.expand(len(iri))
 }
 
-// expand counts the length of an IRI that was written short. A few bytes that
-// stand for a very long prefix would otherwise make a small document large.
+// expand counts the length of an IRI that was written short. Otherwise a few
+// bytes for a very long prefix could make a small document large.
 func (r *Reader) expand(length int) error {
 	r.expanded += int64(length)
 	if r.expanded > maxExpansion*r.read+windowSize*maxExpansion {

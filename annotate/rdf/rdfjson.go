@@ -2,7 +2,7 @@ package rdf
 
 import "bytes"
 
-// appendSubjects writes the statements gathered as one RDF/JSON object: subjects
+// appendSubjects writes the buffered statements as one RDF/JSON object: subjects
 // to predicates to arrays of objects.
 func (t *tree) appendSubjects(dst []byte) []byte {
 	dst = append(dst, '{')

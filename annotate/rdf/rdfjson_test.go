@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-func TestEncoder_RDFJSON_writesOneMemberForEachSubject(t *testing.T) {
+func TestEncoder_writesOneRDFJSONMemberForEachSubject(t *testing.T) {
 	want := `{"http://example.org/s":{"http://www.w3.org/1999/02/22-rdf-syntax-ns#type":[{"type":"uri","value":"http://example.org/T"}],
 "http://example.org/p":[{"type":"literal","value":"a"},{"type":"literal","value":"b","lang":"en"},{"type":"literal","value":"c"}],
 "http://example.org/q":[{"type":"literal","value":"1","datatype":"http://www.w3.org/2001/XMLSchema#integer"}]},
@@ -22,7 +22,7 @@ func TestEncoder_RDFJSON_writesOneMemberForEachSubject(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.RDFJSON, nil, mixed+mixed))
 }
 
-func TestEncoder_RDFJSON_boundsItsMemory(t *testing.T) {
+func TestEncoder_boundsTheMemoryOfRDFJSON(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFJSON, &rdf.EncoderOptions{MaxBytes: 10_000})
 	require.NoError(t, err)
 	quad := func(i int) rdf.Quad {

@@ -17,7 +17,7 @@ const (
 	xmlnsNamespace = "http://www.w3.org/2000/xmlns/"
 )
 
-// Why a statement has no form in RDF/XML.
+// The reasons why RDF/XML cannot express a statement.
 var (
 	errNoTerm    = errors.New("no such term")
 	errNoName    = errors.New("it does not end in a name of XML")
@@ -62,7 +62,8 @@ func (x *xmlWriter) reset() {
 	x.started, x.open, x.subject = false, false, x.subject[:0]
 }
 
-// append writes a statement. If it has no form, dst is returned as it was.
+// append writes a statement. If RDF/XML cannot express it, dst is returned
+// unchanged.
 func (x *xmlWriter) append(dst, s, p, o []byte) ([]byte, error) {
 	predicate, err := x.predicate(p)
 	if err != nil {
@@ -156,13 +157,13 @@ func reserved(local []byte) bool {
 	return false
 }
 
-// bindable reports whether XML allows to declare the namespace.
+// bindable reports whether XML allows declaring the namespace.
 func bindable(namespace []byte) bool {
 	return string(namespace) != xmlNamespace && string(namespace) != xmlnsNamespace && len(namespace) > 0
 }
 
-// startsWithXML reports whether XML keeps a name for itself (XML 1.0 section
-// 2.3). A reader may take an element of that name for something of its own.
+// startsWithXML reports whether a name is reserved by XML (XML 1.0 section
+// 2.3).
 func startsWithXML(name []byte) bool {
 	return len(name) >= 3 && bytes.EqualFold(name[:3], []byte("xml"))
 }

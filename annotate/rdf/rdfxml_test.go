@@ -26,7 +26,7 @@ func ExampleEncoder_Err() {
 	// Output: true write predicate <http://example.org/1> in rdfxml: it does not end in a name of XML
 }
 
-func TestEncoder_RDFXML_groupsStatements(t *testing.T) {
+func TestEncoder_groupsStatementsInRDFXML(t *testing.T) {
 	want := `<?xml version="1.0" encoding="UTF-8"?>
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 	xmlns:ex="http://example.org/">
@@ -50,7 +50,7 @@ func TestEncoder_RDFXML_groupsStatements(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.RDFXML, opts, mixed))
 }
 
-func TestEncoder_RDFXML_declaresNamespacesWhereTheyAreUsed(t *testing.T) {
+func TestEncoder_declaresRDFXMLNamespacesWhereTheyAreUsed(t *testing.T) {
 	const statements = `<s:s> <http://example.org/?a&b#p> "v" .
 <s:s> <http://example.org/q> <s:o> .
 `
@@ -64,7 +64,7 @@ func TestEncoder_RDFXML_declaresNamespacesWhereTheyAreUsed(t *testing.T) {
 	require.Equal(t, want, out[strings.Index(out, "<rdf:Desc"):])
 }
 
-func TestEncoder_RDFXML_splitsPredicates(t *testing.T) {
+func TestEncoder_splitsPredicatesInRDFXML(t *testing.T) {
 	for iri, want := range map[string]string{
 		"http://e/p":                           "http://e/ p",
 		"http://e/a.b-c_1":                     "http://e/ a.b-c_1",
@@ -115,7 +115,7 @@ func TestEncoder_RDFXML_splitsPredicates(t *testing.T) {
 	}
 }
 
-func TestEncoder_RDFXML_dropsStatementsThatItCannotExpress(t *testing.T) {
+func TestEncoder_dropsStatementsThatRDFXMLCannotExpress(t *testing.T) {
 	s, p, o := rdf.NewIRI("s:s"), rdf.NewIRI("p:p"), rdf.NewIRI("o:o")
 	good := rdf.Quad{Subject: s, Predicate: p, Object: o}
 	for _, c := range []struct {
@@ -174,7 +174,7 @@ func TestEncoder_RDFXML_dropsStatementsThatItCannotExpress(t *testing.T) {
 	}
 }
 
-func TestEncoder_RDFXML_keepsEveryCharacter(t *testing.T) {
+func TestEncoder_keepsEveryCharacterInRDFXML(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
 	var out []byte
@@ -212,7 +212,7 @@ func TestEncoder_RDFXML_keepsEveryCharacter(t *testing.T) {
 	}
 }
 
-func TestEncoder_RDFXML_relabelsBlankNodesOneToOne(t *testing.T) {
+func TestEncoder_relabelsBlankNodesOneToOneInRDFXML(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
 	want := map[string]string{

@@ -29,8 +29,8 @@ type ReaderOptions struct {
 	MaxDepth int
 }
 
-// The limits where the options say nothing; and how many times longer than the
-// document all IRIs that it writes short may be together, when it is not small.
+// The default limits, and the largest ratio of the expanded IRIs of a document
+// to its length, if it is not small.
 const (
 	defaultMaxBytes = 64 << 20
 	defaultMaxToken = 1 << 20
@@ -39,10 +39,10 @@ const (
 	maxExpansion    = 128
 )
 
-// Reader reads the statements of a document one by one. It is strict: what the
-// grammar of the format does not allow is an error, and nothing is read behind
-// it. Its memory is bounded by its limits, not by the document, save for the
-// prefixes that the document declares. It must not be used concurrently.
+// Reader reads the statements of a document one by one. It is strict: a
+// violation of the grammar is an error, and nothing is read after it. Its
+// memory is bounded by its limits, not by the document, save for the prefixes
+// that the document declares. It must not be used concurrently.
 //
 // Labels of blank nodes are kept, except that in Turtle and TriG those which start
 // with "anon" get "anon_" before them. Blank nodes without a label are called
@@ -75,9 +75,9 @@ type parsed struct {
 	line int
 }
 
-// NewReader returns a reader of the format. It reads nothing yet. It refuses
-// formats that cannot be read (JSON-LD), a base that is not an absolute IRI and
-// limits below zero. A nil opts means the defaults.
+// NewReader returns a reader of the format. It reads nothing yet. It returns an
+// error for formats that cannot be read (JSON-LD), a base that is not an
+// absolute IRI and negative limits. A nil opts means the defaults.
 func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 	if opts == nil {
 		opts = &ReaderOptions{}
@@ -119,11 +119,11 @@ func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 	return rd, nil
 }
 
-// Read returns the next statement, or io.EOF when the document has ended as it
-// should. Any other error is final: it is a [*SyntaxError], matches [ErrLimit], or
-// is that of the underlying reader, with the line; every further call returns it again.
-// Statements come as soon as they are complete, those about the content of [ ]
-// and ( ) before the one around them.
+// Read returns the next statement, or io.EOF at the end of a valid document. Any other
+// error is final: it is a [*SyntaxError], matches [ErrLimit], or is that of the
+// underlying reader, with the line; every further call returns it again. Statements
+// come as soon as they are complete, those about the content of [ ] and ( ) before the
+// one around them.
 func (r *Reader) Read() (Quad, error) {
 	for r.queued == 0 {
 		if r.failed != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Resolve returns the IRI that a reference means relative to a base (RFC 3986
-// section 5.2, without normalisation). An absolute reference is returned as it
-// is, dot segments included, as RDF asks. The base must be an absolute IRI; its
+// Resolve returns the IRI of a reference relative to a base (RFC 3986 section
+// 5.2, without normalisation). An absolute reference is returned as it is, dot
+// segments included, as RDF requires. The base must be an absolute IRI; its
 // fragment does not matter.
 func Resolve(base, ref string) string {
 	if schemeLen(ref) > 0 {

@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// ErrLimit is what errors match that a [Reader] returns for input beyond one of
-// its limits.
+// ErrLimit matches the error of a [Reader] for input that exceeds one of its
+// limits.
 var ErrLimit = errors.New("rdf: limit exceeded")
 
-// SyntaxError says where a document breaks the grammar of its format.
+// SyntaxError is the place at which a document violates the grammar of its
+// format.
 type SyntaxError struct {
 	Line   int // from 1
 	Column int // in bytes, from 1
@@ -25,14 +26,14 @@ func (e *SyntaxError) Error() string {
 }
 
 // scanner is a window on a byte stream. It holds the bytes from the position to
-// wherever the current token has been looked at, and at most maxToken of them.
+// the end of the current token, and at most maxToken of them.
 type scanner struct {
 	in        io.Reader // nil when the window holds everything
 	buf       []byte
 	pos, end  int
 	read      int64 // bytes of the stream up to end
 	stopped   error // why there is nothing behind end: io.EOF or an error
-	cut       bool  // what lies behind end was asked for, and stopped is not io.EOF
+	cut       bool  // bytes after end were needed, and stopped is not io.EOF
 	maxBytes  int64
 	maxToken  int
 	line      int
@@ -146,13 +147,13 @@ func (s *scanner) rune(n int) (rune, int) {
 	return utf8.DecodeRune(s.buf[s.pos+n : s.end])
 }
 
-// newline notes that a line starts n bytes behind the position.
+// newline records that a line starts n bytes after the position.
 func (s *scanner) newline(n int) {
 	s.line++
 	s.lineStart = s.read - int64(s.end-s.pos) + int64(n)
 }
 
-// skip passes white space and comments, over any number of lines.
+// skip skips white space and comments, over any number of lines.
 func (s *scanner) skip() {
 	for {
 		c := s.at(0)
@@ -191,7 +192,7 @@ func (s *scanner) skipMark() {
 	}
 }
 
-// intern returns b as a string, the same one for what comes often.
+// intern returns b as a string. Frequent strings share memory.
 func (s *scanner) intern(b []byte) string {
 	if len(b) > internedLongest || s.interned == nil {
 		return string(b)

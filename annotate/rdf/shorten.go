@@ -27,10 +27,10 @@ type shortened struct {
 	longer form
 }
 
-// form is an IRI in angle brackets, and what is written for it. Statements come in
-// much the same order from one message to the next, so a predicate keeps where to
-// look first: at the predicate that followed it and at the IRI in its object. What
-// is there has been replaced, maybe, and is compared.
+// form is an IRI in angle brackets with its short form. Statements are in much the
+// same order in each message, so a predicate keeps the places to look at first:
+// those of the predicate that followed it and of the IRI in its object. These
+// entries may have been replaced, so they are compared.
 type form struct {
 	iri, short []byte
 	next       *form // the predicate that followed

@@ -1,6 +1,6 @@
 package rdf
 
-// Kind says which of the three kinds of RDF term a [Term] is.
+// Kind is the kind of an RDF term: IRI, blank node or literal.
 type Kind uint8
 
 // The kinds of RDF term. The zero Kind is no term at all: as the graph of a
@@ -68,21 +68,6 @@ func NewTyped(lexical, datatype string) Term {
 // NewLang returns a literal with a language tag.
 func NewLang(lexical, tag string) Term {
 	return Term{Kind: Literal, Value: lexical, Lang: tag}
-}
-
-// DatatypeIRI returns the datatype of a literal in full: rdf:langString for
-// one with a language tag, xsd:string for a plain one. It is empty for other
-// terms.
-func (t Term) DatatypeIRI() string {
-	switch {
-	case t.Kind != Literal:
-		return ""
-	case t.Lang != "":
-		return LangString
-	case t.Datatype == "":
-		return XSDString
-	}
-	return t.Datatype
 }
 
 // IsZero reports whether t is no term at all.

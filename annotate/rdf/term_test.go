@@ -46,12 +46,5 @@ func TestTerm_isComparable(t *testing.T) {
 	require.Equal(t, rdf.NewLiteral("x"), rdf.NewTyped("x", rdf.XSDString))
 	require.NotEqual(t, rdf.NewLiteral("x"), rdf.NewLang("x", "en"))
 	require.NotEqual(t, rdf.NewLiteral("x"), rdf.NewIRI("x"))
-}
-
-func TestTerm_everyLiteralHasADatatype(t *testing.T) {
-	require.Equal(t, rdf.XSDString, rdf.NewLiteral("x").DatatypeIRI())
-	require.Equal(t, rdf.LangString, rdf.NewLang("x", "en").DatatypeIRI())
-	require.Equal(t, rdf.XSDInteger, rdf.NewTyped("1", rdf.XSDInteger).DatatypeIRI())
-	require.Empty(t, rdf.NewIRI("x").DatatypeIRI())
 	require.True(t, rdf.Term{}.IsZero())
 }

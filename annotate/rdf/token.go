@@ -202,7 +202,7 @@ func unescapeOne(b []byte, numericOnly bool) (rune, int) {
 }
 
 // nameEnd returns how far from n on the characters of names reach, with the dots
-// and, if wanted, colons among them, but without dots at the end.
+// and, optionally, colons among them, but without dots at the end.
 func (s *scanner) nameEnd(n int, colons bool) int {
 	end := n
 	for {

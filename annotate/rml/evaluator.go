@@ -12,7 +12,7 @@ import (
 // section on natural mapping).
 type ValueKind uint8
 
-// The kinds of value. XML knows only StringValue.
+// The kinds of value. In XML all values are a StringValue.
 const (
 	StringValue    ValueKind = iota
 	IntegerValue             // a number written without fraction and exponent
@@ -46,11 +46,10 @@ type Evaluator struct {
 	// read. Parse must not change data, nor refer to it afterwards.
 	Parse func(data []byte) (root any, err error)
 	// Compile compiles an iterator or a reference. The expression is as the
-	// mapping writes it, and never empty: an iterator that is not given is "$"
-	// for JSONPath and "/" for XPath. namespaces are those that the logical
-	// source declares, by prefix; nil when there are none. It must not be
-	// changed. The error should say what is wrong with the expression, which
-	// the caller names.
+	// mapping writes it, and never empty: an iterator that is not given is "$" for
+	// JSONPath and "/" for XPath. namespaces are those that the logical source
+	// declares, by prefix; nil when there are none. It must not be changed. The
+	// error should describe the fault; the caller adds the expression.
 	//
 	// The function that it returns selects nodes from a node: the root for an
 	// iterator, a record for a reference. They come in the order in which records

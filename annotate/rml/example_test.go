@@ -3,6 +3,7 @@ package rml_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -31,8 +32,9 @@ map:Observation a rr:TriplesMap ;
 
 func ExampleLoad() {
 	_, err := rml.Load([]byte(strings.Replace(exampleMapping, "rr:subjectMap", "rr:subjctMap", 1)), nil)
-	fmt.Println(err)
-	// Output: mapping line 9, triples map map:Observation: rr:subjctMap does not belong here: expected one of logicalSource, subjectMap, subject, predicateObjectMap, baseIRI
+	var wrong *rml.MappingError
+	fmt.Println(errors.As(err, &wrong), wrong.Line, wrong.Node)
+	// Output: true 9 triples map map:Observation
 }
 
 func ExampleCompile() {

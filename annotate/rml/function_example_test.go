@@ -1,6 +1,7 @@
 package rml_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -57,8 +58,9 @@ ex:Reading
 	}
 	os.Stdout.Write(out)
 	_, err = mapper.Append(nil, []byte(`{"id":8,"t":"warm"}`))
-	fmt.Println(err)
+	var failed *rml.MessageError
+	fmt.Println(errors.As(err, &failed), failed.Err)
 	// Output:
 	// <http://example.com/reading/7> <http://example.com/fahrenheit> "70.7"^^<http://www.w3.org/2001/XMLSchema#decimal> .
-	// object map of predicate-object map of triples map ex:Reading (mapping line 13): apply <http://example.com/functions#fahrenheit>: "warm" is not a temperature
+	// true apply <http://example.com/functions#fahrenheit>: "warm" is not a temperature
 }

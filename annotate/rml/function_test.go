@@ -228,7 +228,7 @@ map:M ` + source + ` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p
 	}
 }
 
-func TestCondition_decidesWhetherThereIsATerm(t *testing.T) {
+func TestFunction_decidesAsAConditionWhetherThereIsATerm(t *testing.T) {
 	const both = `ex:M ` + functionSource +
 		` rml:subjectMap [ rml:constant ex:s%s ] ; rml:predicateObjectMap [ rml:predicateMap [ rml:constant ex:p%s ] ` +
 		`; rml:objectMap [ %s ] ; rml:graphMap [ rml:constant ex:g%s ] ] .`
@@ -282,7 +282,7 @@ func TestCondition_decidesWhetherThereIsATerm(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestCondition_acceptsTheFunctionsOfTheSpecification(t *testing.T) {
+func TestFunction_servesTheConditionsOfTheSpecification(t *testing.T) {
 	condition := func(function, inputs string) string {
 		return object(`rml:constant "yes" ; rml:condition [ rml:functionExecution [ rml:function ` + function +
 			` ; rml:input ` + inputs + ` ] ]`)
@@ -490,8 +490,8 @@ func TestFunction_returnsRandomAndCurrentValues(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A function of the program takes the place of a built-in one, is told which
-// output is wanted, and gets lists and missing values as its parameters say.
+// A function of the program replaces a built-in one. It gets the requested
+// output, and lists and missing values by the form of its parameters.
 func TestOptions_Functions_areCalledByTheirParameters(t *testing.T) {
 	const ex = "http://example.com/ns#"
 	own := []rml.Function{

@@ -32,14 +32,14 @@ type generator struct {
 	ascii    bool       // whether an IRI must be a URI
 	unsafe   bool       // whether an IRI is made of its parts as they are
 	natural  bool       // whether the value gets its natural datatype
-	double   bool       // whether numbers are written as xsd:double wants them
+	double   bool       // whether numbers are written in the canonical form of xsd:double
 	lexical  xsd.LexicalSpace
 	checked  bool // whether text outside the lexical space is an error
 	strict   bool // whether a term that cannot be made is an error
 	expand   bool // whether each element of an array is a value
 }
 
-// form says what a generator renders.
+// form is the kind of text that a generator renders.
 type form uint8
 
 const (
@@ -62,7 +62,7 @@ type generatorCompiler struct {
 	base string
 	text bool // whether references would be into the text of a field
 
-	mention bool // whether the subjects of another triples map are wanted, which makes their collections
+	mention bool // whether this is the subject map of another triples map, which makes the collections
 }
 
 func (c generatorCompiler) compileAll(maps []*termMap) ([]*generator, error) {

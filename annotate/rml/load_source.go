@@ -206,7 +206,7 @@ func (l *loader) namespaces(r *document.Resource, property string, source *logic
 	return nil
 }
 
-// dialect loads what a csvw:Table says about the format of a CSV file.
+// dialect loads the dialect of a csvw:Table.
 func (l *loader) dialect(r *document.Resource, source *logicalSource) {
 	d := &source.details.dialect
 	if null, ok := r.Value(document.NamespaceCSVW + "null"); ok {

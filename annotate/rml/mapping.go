@@ -2,7 +2,6 @@ package rml
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
@@ -94,19 +93,6 @@ func (m *Mapping) Sources() []Source {
 		walk(tm.source)
 	}
 	return sources
-}
-
-// Prefixes returns the prefixes that the mapping document declares.
-func (m *Mapping) Prefixes() []rdf.Prefix { return slices.Clone(m.prefixes) }
-
-// TriplesMaps returns the names of the triples maps in document order, as
-// errors write them.
-func (m *Mapping) TriplesMaps() []string {
-	names := make([]string, len(m.maps))
-	for i, tm := range m.maps {
-		names[i] = tm.node.name
-	}
-	return names
 }
 
 // triplesMap is one rule: for each record of the source, a subject with its

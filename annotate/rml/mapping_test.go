@@ -242,8 +242,6 @@ map:D a rr:TriplesMap ; rml:logicalSource [ rml:source "d.csv" ; rml:referenceFo
 		{Kind: rml.SourceStream, Name: "b", Formulation: rml.XPath},
 		{Kind: rml.SourceFile, Name: "d.csv", Formulation: rml.CSV},
 	}, mapping.Sources())
-	require.Equal(t, []string{"triples map map:A", "triples map map:B", "triples map map:C", "triples map map:D"},
-		mapping.TriplesMaps())
 }
 
 func TestLoad_boundsTheSizeOfTheMapping(t *testing.T) {

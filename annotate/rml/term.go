@@ -13,7 +13,7 @@ import (
 )
 
 // errNotScalar is the error for a reference that selects an object or array
-// where a term is wanted.
+// where a term is expected.
 var errNotScalar = errors.New("the reference selects an object or an array: expected a single value")
 
 // valueRange is the part of the value stack that one reference of a template
@@ -356,8 +356,8 @@ func (m *Mapper) prependBase(g *generator, start int) {
 	copy(m.text[start+1:], g.base)
 }
 
-// appendPart appends a value to an IRI as the term type of the generator wants
-// it: percent-encoded for an IRI or for a URI, or unchanged.
+// appendPart appends a value to an IRI by the term type of the generator:
+// percent-encoded for an IRI or for a URI, or unchanged.
 func (g *generator) appendPart(dst, value []byte) []byte {
 	if !g.ascii {
 		if g.unsafe {

@@ -9,9 +9,9 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// ErrNoRoom is returned where the examples of a round are so many that the sum
-// would wrap around. It ends the round: fewer or lighter updates, a smaller scale or
-// more bits of moduli are needed.
+// ErrNoRoom is returned when the examples of a round are so many that the sum would
+// wrap around. It ends the round. Use fewer updates or smaller weights, a smaller
+// scale, or more bits of moduli.
 var ErrNoRoom = errors.New("ckks: no room for more examples")
 
 // Aggregation is the aggregation of one round: a [strategy.Aggregation] of
@@ -24,20 +24,20 @@ type Aggregation struct {
 
 	mu       sync.Mutex
 	closed   bool
-	broken   error // why the sums cannot be trusted any more
+	broken   error // the error that made the sums invalid
 	form     []layer
 	clients  map[string]bool
 	examples int64
 	stored   stored
 	sums     [][]byte // the coefficients of every ciphertext of every layer
-	codecs   []*codec // one a worker
+	codecs   []*codec // one for each worker
 }
 
-// Add takes in an update. When it returns it does not refer to the update any
-// more, and has changed nothing in it. The error of a bad update matches
-// [strategy.ErrQuarantined] and names client, layer, ciphertext and reason; such an
-// update is no part of the result. [ErrNoRoom], an error of the context and
-// [strategy.ErrClosed] leave the sums as they were, too.
+// Add adds an update. It does not change the update and does not refer to it after
+// it returns. The error of a bad update matches [strategy.ErrQuarantined] and names
+// client, layer, ciphertext and reason; such an update is no part of the result.
+// [ErrNoRoom], an error of the context and [strategy.ErrClosed] leave the sums as
+// they were, too.
 func (a *Aggregation) Add(ctx context.Context, update strategy.Update) error {
 	if update.Examples < 1 || update.Examples > strategy.MaxExamples {
 		return refuse(update.Client,
@@ -73,7 +73,7 @@ func (a *Aggregation) Add(ctx context.Context, update strategy.Update) error {
 	return a.accept(ctx, update, form, ciphertexts)
 }
 
-// accept adds the ciphertexts of an update whose messages are in order.
+// accept adds the ciphertexts of an update whose messages are valid.
 func (a *Aggregation) accept(ctx context.Context, update strategy.Update, form []layer, ciphertexts []blob) error {
 	if a.sums == nil {
 		a.sums = make([][]byte, len(ciphertexts))
@@ -98,7 +98,7 @@ func (a *Aggregation) accept(ctx context.Context, update strategy.Update, form [
 	return nil
 }
 
-// compare says how the layers differ from those of the round.
+// compare returns an error if the layers differ from those of the round.
 func (a *Aggregation) compare(form []layer) error {
 	if a.form == nil {
 		return nil
@@ -114,15 +114,14 @@ func (a *Aggregation) compare(form []layer) error {
 	return nil
 }
 
-// Blur adds to every number of the sum, each update times its examples,
-// independent Gaussian noise of a standard deviation: what a mechanism of
-// differential privacy asks for (see package comment). gaussian draws numbers of the
-// standard normal distribution; it is called by one goroutine at a time, in an order
-// that depends on nothing but the shapes. No key is needed. Blur is called before
-// Finish; after another Add the noise is still there. The error matches [ErrNoRoom]
-// where sum and noise together might wrap around, and [strategy.ErrTooFew] without
-// updates, which leaves everything as it was; after any other one, which may be
-// the context's, there is no mean any more.
+// Blur adds to every number of the sum, each update times its examples, independent
+// Gaussian noise of a standard deviation, for a mechanism of differential privacy
+// (see package comment). gaussian draws numbers of the standard normal distribution;
+// it is called by one goroutine at a time, in an order that depends on nothing but
+// the shapes. No key is needed. Blur is called before Finish; a later Add keeps the
+// noise. The error matches [ErrNoRoom] if the sum with the noise might wrap around,
+// and [strategy.ErrTooFew] without updates; the sum is then unchanged. After any
+// other error, such as that of the context, there is no mean any more.
 func (a *Aggregation) Blur(ctx context.Context, deviation float64, gaussian func() float64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,8 +149,8 @@ func (a *Aggregation) Blur(ctx context.Context, deviation float64, gaussian func
 	return a.broken
 }
 
-// Finish returns the mean. It shares no memory with updates. Without updates the error matches [strategy.ErrTooFew]; then the model
-// stays as it was.
+// Finish returns the mean. It shares no memory with updates. Without updates the error matches
+// [strategy.ErrTooFew]; the model then stays unchanged.
 func (a *Aggregation) Finish(ctx context.Context) (strategy.Model, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -179,7 +178,7 @@ func (a *Aggregation) Finish(ctx context.Context) (strategy.Model, error) {
 	return model, nil
 }
 
-// Close releases the memory. It waits for an Add or Finish that runs, and may be
+// Close releases the memory. It waits for a running Add or Finish, and may be
 // called several times.
 func (a *Aggregation) Close() error {
 	a.mu.Lock()

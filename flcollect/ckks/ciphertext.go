@@ -44,8 +44,8 @@ func (p *Parameters) open(c *codec, ciphertext blob) (header, []byte, error) {
 	return h, body, err
 }
 
-// fresh returns the coefficients of a fresh ciphertext of two polynomials, as they
-// lie in its content. Whether they are below their moduli is not looked at.
+// fresh returns the coefficients of a fresh ciphertext of two polynomials, as a
+// part of its content. It does not check whether they are below their moduli.
 func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 	array := v.arrayAt()
 	if len(content) < array+arrayEnd {
@@ -102,7 +102,7 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 	return coefficients[8:], nil
 }
 
-// prefix returns what stands before the coefficients in the content of a
+// prefix returns the bytes before the coefficients in the content of a
 // ciphertext of the job's moduli, after room for before bytes.
 func (p *Parameters) prefix(v version, scale float64, before int) []byte {
 	array := v.arrayAt()

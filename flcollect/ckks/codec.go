@@ -13,8 +13,8 @@ import (
 // codec compresses and decompresses objects. It keeps its buffers, and serves one
 // goroutine at a time. The zero value is ready.
 type codec struct {
-	joined  []byte // an object that came in pieces
-	content []byte // what an object was decompressed to
+	joined  []byte // an object that arrived in pieces
+	content []byte // the decompressed content of an object
 	source  bytes.Reader
 	zlib    io.ReadCloser
 	zstd    *zstd.Decoder
@@ -78,7 +78,7 @@ func (c *codec) inflate(data []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.reserve(limit + 1) // a byte more shows that there is more
+	c.reserve(limit + 1) // one more byte shows that the content is too long
 	n, err := io.ReadFull(c.zlib, c.content[:limit+1])
 	switch {
 	case err == nil:
@@ -86,7 +86,7 @@ func (c *codec) inflate(data []byte, limit int) ([]byte, error) {
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF):
 		return nil, err
 	}
-	// ReadFull does not tell a stream that ends from one that is cut off.
+	// ReadFull does not distinguish the end of a stream from a truncated one.
 	if _, err := c.zlib.Read(c.content[n : n+1]); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("it is cut off: %w", err)
 	}
@@ -130,7 +130,7 @@ func (c *codec) seal(dst []byte, v version, m mode, content []byte) ([]byte, err
 	case zstdMode:
 		if c.encoder == nil {
 			encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-				zstd.WithAllLitEntropyCompression(true)) // there are no matches, only bytes that are rarer than others
+				zstd.WithAllLitEntropyCompression(true)) // the bytes have no repetitions, only different frequencies
 			if err != nil {
 				return nil, err
 			}
@@ -144,7 +144,7 @@ func (c *codec) seal(dst []byte, v version, m mode, content []byte) ([]byte, err
 	return object, nil
 }
 
-// close lets go of everything.
+// close releases all buffers.
 func (c *codec) close() {
 	if c.zstd != nil {
 		c.zstd.Close()

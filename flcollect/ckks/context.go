@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// ErrSecretKey is returned for a context that holds a secret key. It must not be
-// stored, and its key must not be used any more.
+// ErrSecretKey is returned for a context with a secret key. The context must not
+// be stored, and its key must not be used any more.
 var ErrSecretKey = errors.New("ckks: the context holds a secret key, which must not leave the clients")
 
-// Context is what a public TenSEAL context says. Make one with ParseContext.
+// Context is a public TenSEAL context. Make one with [ParseContext].
 type Context struct {
 	// Degree is the degree of the ring.
 	Degree int
@@ -45,10 +45,10 @@ const (
 )
 
 // ParseContext reads a serialised public context of TenSEAL, as it is or in
-// base64, as key files have it. A context with a secret key is refused with
-// [ErrSecretKey]; so is one with anything that is not known, or whose keys are not
-// whole objects of SEAL for these parameters. The memory it takes besides is
-// bounded by the greatest public key.
+// base64, as key files have it. The error for a context with a secret key is
+// [ErrSecretKey]. A context with unknown fields, or whose keys are not whole
+// objects of SEAL for these parameters, is an error, too. The additional memory is
+// bounded by the largest public key.
 func ParseContext(data []byte) (*Context, error) {
 	raw, err := plain(data)
 	if err == nil {
@@ -192,7 +192,7 @@ func (c *Context) readPublic(message []byte) error {
 }
 
 // readKey checks a key. The public one is a ciphertext under all moduli, whose
-// frame and name of the parameters are looked at; of the others it is the frame.
+// frame and name of the parameters are checked; of the others only the frame.
 func (c *Context) readKey(field int, object []byte) error {
 	switch field {
 	case relinField:
@@ -219,7 +219,7 @@ func (c *Context) readKey(field int, object []byte) error {
 	return err
 }
 
-// Check says how the context differs from a job's parameters.
+// Check returns an error if the context differs from a job's parameters.
 func (c *Context) Check(p *Parameters) error {
 	switch {
 	case c.Degree != p.settings.PolyModulusDegree:

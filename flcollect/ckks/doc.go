@@ -10,32 +10,31 @@
 //
 // # The mean
 //
-// [Strategy] begins an [Aggregation] a round, which adds every update times its
-// whole number of examples, modulo the ciphertext moduli, and multiplies the scale
-// that the ciphertext carries by the sum of the examples. What clients decrypt is
-// the mean. Nothing is rounded, no level is consumed and no evaluation key is
-// needed; sums of residues do not depend on the order of the updates, to the
-// last bit.
+// [Strategy] begins an [Aggregation] for each round. It adds every update times
+// its number of examples, modulo the ciphertext moduli, and multiplies the scale
+// of the ciphertext by the sum of the examples. Clients decrypt the mean. Nothing
+// is rounded, no level is consumed and no evaluation key is needed; sums of
+// residues do not depend on the order of the updates, to the last bit.
 //
 // Memory is one sum, of the size of an uncompressed update, and one ciphertext for
-// each processor, however many clients there are. An update that turns out bad
-// halfway is subtracted again, which is exact.
+// each processor, however many clients there are. An update that turns out to be
+// bad halfway is subtracted again, which is exact.
 //
 // # What is checked
 //
 // [NewParameters] checks a job's parameters against the bounds of the
 // HomomorphicEncryption.org standard for 128 bits of security, and derives the
-// moduli as SEAL does. Every ciphertext is held against them: degree, moduli, level,
-// scale, and every coefficient. It must be fresh, which is not multiplied and
-// not from an earlier round. Sizes are known before anything is decompressed, and
-// a ciphertext that is smaller than any encryption can be is refused, so that a
-// small message does not become large memory.
+// moduli as SEAL does. Every ciphertext is compared with them: degree, moduli,
+// level, scale, and every coefficient. It must be fresh, which is not multiplied and
+// not from an earlier round. Sizes are known before anything is decompressed, and a
+// ciphertext that is smaller than any possible encryption is refused, so that a
+// small message cannot take much memory.
 //
 // The weights are limited by the room that the moduli leave above the scale;
-// [ErrNoRoom] says so instead of numbers that wrapped around.
+// beyond it the error is [ErrNoRoom], instead of a result that wrapped around.
 //
-// A model that one client gives and the others are sent passes
-// [Parameters.CheckModel] first.
+// A model of one client that is sent to the others is first checked by
+// [Parameters.CheckModel].
 //
 // # Noise
 //
@@ -46,16 +45,16 @@
 // which TenSEAL repeats until the slots are full, as many as the vector has,
 // repeated alike, since noise that differs between the copies could be averaged
 // away. It is rounded to units of the scale, as the sum is already, so rounding
-// takes nothing from it.
+// does not weaken it.
 //
 // Further noise, of a thousandth of the deviation and less, is independent in every
-// coefficient. It hides in what way the clients' encodings were rounded, and the
-// low bits of numbers that are longer than a double. The norm of an update that
-// clients clipped grows by rounding as well, by less than degree/scale/2 for each
+// coefficient. It hides how the clients' encodings were rounded, and the low bits
+// of numbers that are longer than a double. The norm of an update that clients
+// clipped grows by rounding as well, by less than degree/scale/2 for each
 // ciphertext, which the slack of package dp is for.
 //
 // # Keys
 //
-// Keys are made and kept by the clients. [ParseContext] reads a public TenSEAL
-// context, for a server that hands it out, and refuses one with a secret key.
+// The clients make and keep the keys. [ParseContext] reads a public TenSEAL
+// context, for a server that distributes it, and refuses one with a secret key.
 package ckks

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// stored is how clients store their ciphertexts, as far as it is known: the
-// versions of SEAL from the lowest to the highest, and the compressions. The zero
-// value is nothing; joining does not depend on the order.
+// stored is how clients store their ciphertexts: the range of the versions of
+// SEAL, and the compressions. The zero value is empty; joining is independent of
+// the order.
 type stored struct {
 	lowest, highest version
 	modes           byte // bit m is set where mode m was seen
@@ -36,7 +36,7 @@ func (s stored) join(other stored) stored {
 }
 
 // version returns the version to write for the clients: theirs, or one that all
-// can read where they differ.
+// can read if they differ.
 func (s stored) version() version {
 	if s.lowest == s.highest || s.lowest.major == 3 {
 		return s.lowest
@@ -56,7 +56,7 @@ func (s stored) mode(c Compression) mode {
 }
 
 // spread calls do with every place below count, from as many goroutines as there
-// are codecs, until all are through or one failed or the context ended. It
+// are codecs, until all calls are done, one failed or the context ended. It
 // returns after all calls have, with the error of the lowest place that failed.
 func (a *Aggregation) spread(ctx context.Context, count int, do func(c *codec, place int) error) (int, error) {
 	var next atomic.Int64
@@ -94,7 +94,7 @@ func (a *Aggregation) spread(ctx context.Context, count int, do func(c *codec, p
 }
 
 // fold adds examples times every ciphertext, or changes nothing and returns the
-// place that failed and why.
+// place that failed with the error.
 func (a *Aggregation) fold(ctx context.Context, ciphertexts []blob, examples int64) (stored, int, error) {
 	factors := a.strategy.parameters.factors(examples)
 	added := make([]bool, len(ciphertexts))
@@ -121,7 +121,7 @@ func (a *Aggregation) fold(ctx context.Context, ciphertexts []blob, examples int
 	return all, 0, nil
 }
 
-// takeBack subtracts what was added of an update. It takes as long as adding did.
+// takeBack subtracts the added part of an update. It takes as long as adding it.
 func (a *Aggregation) takeBack(ciphertexts []blob, added []bool, factors []factor) {
 	if len(a.clients) == 0 {
 		return // the sums are dropped
@@ -136,7 +136,7 @@ func (a *Aggregation) takeBack(ciphertexts []blob, added []bool, factors []facto
 		}
 		_, body, err := a.strategy.parameters.open(c, ciphertexts[place])
 		if err == nil {
-			_ = a.strategy.parameters.add(negative, a.sums[place], body) // what was wrong the first time
+			_ = a.strategy.parameters.add(negative, a.sums[place], body) // the error of the first attempt
 		}
 		return err
 	})
@@ -145,8 +145,8 @@ func (a *Aggregation) takeBack(ciphertexts []blob, added []bool, factors []facto
 	}
 }
 
-// blur adds noise of a deviation, in units of the coefficients. As many ciphertexts
-// as there are codecs get theirs at once; it is drawn in their order.
+// blur adds noise of a deviation, in units of the coefficients. It works on as many
+// ciphertexts in parallel as there are codecs; the noise is drawn in their order.
 func (a *Aggregation) blur(ctx context.Context, deviation float64, gaussian func() float64) error {
 	p := a.strategy.parameters
 	r := p.ring()

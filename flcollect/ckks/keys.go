@@ -17,8 +17,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// Keys are the parameters of a client's keys as far as a fresh ciphertext shows
-// them. They are comparable: keys whose ciphertexts can be added are equal.
+// Keys are the parameters of a client's keys that a fresh ciphertext shows.
+// They are comparable: keys whose ciphertexts can be added are equal.
 type Keys struct {
 	degree, count int // count is that of the moduli of fresh ciphertexts
 	id            parmsID
@@ -32,9 +32,9 @@ const prefixSize = scaleAt + 8
 // and primes above 2N leave no more.
 const mostModuli = 64
 
-// Observe returns the parameters of the keys with which a model was encrypted, of
-// which it looks at the first ciphertext of the first layer. The error says why
-// the model is not an encrypted one.
+// Observe returns the parameters of the keys that a model was encrypted with,
+// from the first ciphertext of the first layer. It returns an error if the model
+// is not encrypted.
 func Observe(model strategy.Model) (Keys, error) {
 	k, err := observe(model)
 	if err != nil {
@@ -136,19 +136,19 @@ func readPrefix(ciphertext blob) ([]byte, error) {
 	return prefix, nil
 }
 
-// Keys returns the parameters as ciphertexts of them show them.
+// Keys returns the parameters as their ciphertexts show them.
 func (p *Parameters) Keys() Keys {
 	return Keys{p.settings.PolyModulusDegree, len(p.data), p.id, p.scale}
 }
 
-// Keys returns what ciphertexts of keys of the context show.
+// Keys returns the parameters that ciphertexts of the context show.
 func (c *Context) Keys() Keys {
 	data := dataModuli(c.Moduli)
 	return Keys{c.Degree, len(data), identify(c.Degree, data), c.Scale}
 }
 
 // Settings returns the settings that make the moduli of the context, or an error if
-// no sizes do, as where primes were chosen by hand.
+// no sizes do, as for primes that were chosen by hand.
 func (c *Context) Settings() (Settings, error) {
 	sizes := make([]int, len(c.Moduli))
 	for i, q := range c.Moduli {
@@ -174,7 +174,7 @@ func (c *Context) Settings() (Settings, error) {
 func (k Keys) Settings() (Settings, error) {
 	sizes, ok := k.sizes()
 	if !ok {
-		return Settings{}, fmt.Errorf("the sizes of its moduli cannot be told from ciphertexts (%s)", k)
+		return Settings{}, fmt.Errorf("the sizes of its moduli cannot be determined from ciphertexts (%s)", k)
 	}
 	scale, err := scaleBits(k.scale)
 	if err != nil {

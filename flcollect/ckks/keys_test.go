@@ -46,7 +46,7 @@ func TestKeys_Settings_makesTheSameKeys(t *testing.T) {
 	}
 	odd := parameters(t, ckks.Settings{CoeffModBitSizes: []int{60, 40, 30, 60}}).Keys()
 	_, err := odd.Settings()
-	require.ErrorContains(t, err, "cannot be told from ciphertexts (degree 8192, 3 moduli of unknown sizes (parms_id ")
+	require.ErrorContains(t, err, "cannot be determined from ciphertexts (degree 8192, 3 moduli of unknown sizes (parms_id ")
 }
 
 func TestObserve_saysWhatIsNotEncrypted(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// layer is what a TenSEAL message says beside its ciphertexts: of a CKKSTensor its
-// shape, without the first dimension where that lies in the slots, and its
-// length; of a CKKSVector how many numbers each ciphertext holds.
+// layer is a TenSEAL message without its ciphertexts: of a CKKSTensor its shape,
+// without the first dimension where that lies in the slots, and its length; of a
+// CKKSVector how many numbers each ciphertext holds.
 type layer struct {
 	shape []uint32
 	batch uint32
@@ -34,8 +34,8 @@ func (l layer) String() string {
 func (l layer) tensor() bool {
 	elements := uint64(1)
 	for _, size := range l.shape {
-		// The product is below 2^63: as soon as it is more than the count it stays so,
-		// for a size of 0 is no shape of ciphertexts that exist.
+		// The product is below 2^63. Once it exceeds the count it stays above, because
+		// no size is 0.
 		if elements = elements * uint64(size); elements == 0 || elements > uint64(l.count) {
 			break
 		}
@@ -112,8 +112,8 @@ func (p *Parameters) readMessage(message blob) (layer, []blob, error) {
 	return l, ciphertexts, p.checkLayer(l)
 }
 
-// checkLayer says whether the shape fits the ciphertexts, in one of the ways that
-// TenSEAL has.
+// checkLayer returns an error unless the shape fits the ciphertexts, in one of
+// the ways of TenSEAL.
 func (p *Parameters) checkLayer(l layer) error {
 	slots := uint32(p.Slots())
 	if l.count == 0 {

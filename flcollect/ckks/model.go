@@ -10,9 +10,9 @@ import (
 
 // CheckModel returns nil if a model is one that a client of these parameters has
 // encrypted: every layer is a message of [Type], and every ciphertext is fresh and
-// has residues only. Otherwise the error names layer, ciphertext and reason. It
-// is for a model that one client gives and all the others are sent, the initial
-// one; the numbers in it cannot be seen.
+// has residues only. Otherwise the error names layer, ciphertext and reason. Use
+// it for the initial model, which one client sends and all the others receive; its
+// numbers cannot be read.
 func (p *Parameters) CheckModel(model strategy.Model) error {
 	form, ciphertexts, err := p.read(model)
 	if err != nil {
@@ -61,7 +61,7 @@ func toTensor(message blob) (tensor.Tensor, error) {
 	return tensor.New(tensor.Uint8, []int{size}, message...)
 }
 
-// locate names the layer and the ciphertext that a place among all ciphertexts is.
+// locate returns the layer and the ciphertext of a place among all ciphertexts.
 func locate(form []layer, place int, err error) error {
 	for k, l := range form {
 		if place < l.count {

@@ -16,12 +16,11 @@ const (
 	tail = 16
 )
 
-// noise is what is added to one ciphertext: whole numbers, in layers that are
-// added up. The first layer is the noise that was asked for, the same in slots that
-// hold the same number. A double has 53 bits, so its lowest ones are missing in a
-// great number; and encodings are rounded, so that slots which should be equal
-// differ a little. The other layers, far smaller, are there for that: they are
-// independent in every coefficient.
+// noise is the noise for one ciphertext: integers, in layers that are added up. The
+// first layer is the requested noise, the same in slots that hold the same number.
+// A double has 53 bits, so the lowest bits of a large number are missing; and
+// encodings are rounded, so that slots that should be equal differ a little. The
+// other, far smaller layers cover that: they are independent in every coefficient.
 type noise struct {
 	layers   [][]float64 // of one number, the constant coefficient, or of all
 	count    int         // of the layers in use
@@ -30,7 +29,7 @@ type noise struct {
 	residues []uint64
 }
 
-// draw takes noise of a deviation, in units of the coefficients, for a ciphertext
+// draw draws noise of a deviation, in units of the coefficients, for a ciphertext
 // whose numbers repeat after a period.
 func (n *noise) draw(r *ring, period int, deviation float64, gaussian func() float64) error {
 	n.slots, n.count = grow(n.slots, period), 0
@@ -66,7 +65,7 @@ func (n *noise) layer(size int) []float64 {
 	return made
 }
 
-// addTo adds the noise that was drawn to the first polynomial of a ciphertext.
+// addTo adds the drawn noise to the first polynomial of a ciphertext.
 func (n *noise) addTo(sum []byte, r *ring) {
 	first := n.layers[0]
 	size := len(first)
@@ -117,7 +116,7 @@ func round(values []float64) {
 	}
 }
 
-// grow returns memory for so many values, what was given if that is enough.
+// grow returns memory for n values, the given memory if it is large enough.
 func grow[T any](values []T, count int) []T {
 	if cap(values) < count {
 		return make([]T, count)

@@ -18,8 +18,8 @@ const maxExamples = 1 << 53
 // parmsID names the parameters and the level of a ciphertext, as SEAL does.
 type parmsID [32]byte
 
-// Parameters are encryption parameters that passed every check. They do not
-// change and may be used by several goroutines. Make them with NewParameters.
+// Parameters are valid encryption parameters. They are immutable and safe for
+// concurrent use. Make them with [NewParameters].
 type Parameters struct {
 	settings Settings
 	moduli   []uint64 // that of the keys last
@@ -30,9 +30,9 @@ type Parameters struct {
 	ring     func() *ring
 }
 
-// NewParameters checks the settings, as they are with the defaults, and derives
-// the moduli. The error is a *[FieldError]: for another scheme than CKKS, moduli that
-// do not exist, fewer than 128 bits of security, or a scale that leaves no room.
+// NewParameters checks the settings, with defaults filled in, and derives the moduli.
+// The error is a *[FieldError]: for another scheme than CKKS, moduli that do not
+// exist, fewer than 128 bits of security, or a scale that leaves no room.
 func NewParameters(settings Settings) (*Parameters, error) {
 	s := settings.withDefaults()
 	if !strings.EqualFold(s.Scheme, "CKKS") {
@@ -63,8 +63,8 @@ func NewParameters(settings Settings) (*Parameters, error) {
 		p.product.Mul(p.product, new(big.Int).SetUint64(q))
 	}
 	p.id = identify(s.PolyModulusDegree, p.data)
-	// SEAL wants the scale below the product of the moduli; a mean of even one
-	// client needs a bit for the sign and one for the number.
+	// SEAL requires the scale to be below the product of the moduli; a mean of
+	// even one client needs a bit for the sign and one for the number.
 	if s.ScaleBits < 1 || s.ScaleBits > p.product.BitLen()-2 {
 		return nil, fail("scale_bits", "%d is not from 1 to %d, which the moduli of fresh ciphertexts leave",
 			s.ScaleBits, p.product.BitLen()-2)

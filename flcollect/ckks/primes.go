@@ -9,7 +9,7 @@ import (
 
 // moduli returns the primes that SEAL's CoeffModulus::Create makes for a degree:
 // of every size the largest that are 1 modulo 2N, as many as there are moduli of
-// that size, handed out from the smallest on.
+// that size, assigned from the smallest on.
 func moduli(degree int, bitSizes []int) ([]uint64, error) {
 	wanted := map[int]int{}
 	for _, bits := range bitSizes {
@@ -29,9 +29,9 @@ func moduli(degree int, bitSizes []int) ([]uint64, error) {
 	return result, nil
 }
 
-// handOut gives every size one of its primes, which are in falling order: of the
-// first ones, as many as are needed, the smallest first. It returns false if there
-// are too few.
+// handOut assigns to every size one of its primes, which are in falling order: of
+// the first ones, as many as are needed, the smallest first. It returns false if
+// there are too few.
 func handOut(primes map[int][]uint64, bitSizes []int) ([]uint64, bool) {
 	left := map[int]int{}
 	for _, bits := range bitSizes {
@@ -73,7 +73,7 @@ const (
 // commonModuli yields sizes of moduli that keys may have, with so many moduli in a
 // fresh ciphertext and at most so many bits in all, and the name of those moduli: a
 // first one, one size for all between it and the last, and the last, which is that
-// of the keys. Names are hashes, so a name says its sizes only to a search.
+// of the keys. Names are hashes, so only a search finds the sizes of a name.
 func commonModuli(degree, count, most int) iter.Seq2[[]int, parmsID] {
 	primes := map[int][]uint64{}
 	for size := leastSize; size <= greatestSize; size++ {

@@ -18,7 +18,7 @@ func newFactor(modulus, value uint64) factor {
 	return factor{modulus, value, fraction}
 }
 
-// negative returns the factor that takes back what this one added.
+// negative returns the factor that subtracts what this one adds.
 func (f factor) negative() factor {
 	return newFactor(f.modulus, (f.modulus-f.value)%f.modulus)
 }

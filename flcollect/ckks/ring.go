@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// ring turns what a ciphertext of a job is to hold into the form in which SEAL
-// keeps it: numbers in slots into coefficients of a polynomial, and those into its
-// values modulo the primes. It does not change.
+// ring converts numbers to the form in which SEAL stores them in ciphertexts:
+// numbers in slots to coefficients of a polynomial, and those to its values modulo
+// the primes. It is immutable.
 type ring struct {
 	degree int
 	turns  []complex128 // exp(-iπk/degree) at k
@@ -120,7 +120,7 @@ func power(base, exponent, q uint64) uint64 {
 	return result
 }
 
-// residue returns the residue of a whole number.
+// residue returns the residue of an integer.
 func residue(whole float64, q uint64) uint64 {
 	size, shift := math.Abs(whole), 0
 	if size >= 1<<53 {

@@ -34,9 +34,9 @@ func (m mode) String() string {
 	return fmt.Sprintf("compression %d", byte(m))
 }
 
-// version is that of the SEAL which wrote an object. It decides how a ciphertext is
-// laid out, and who can read it: SEAL reads its own major and minor version, and
-// from version 4 on also every version 3.
+// version is the version of the SEAL that wrote an object. It determines the layout
+// of a ciphertext, and which versions can read it: SEAL reads its own major and
+// minor version, and from version 4 on also every version 3.
 type version struct{ major, minor byte }
 
 // commonVersion is the oldest that is written: every SEAL 4 reads it.
@@ -51,7 +51,7 @@ func (v version) less(w version) bool {
 // known reports whether the layout of the version is known.
 func (v version) known() bool { return v.major == 4 || v.major == 3 && v.minor >= 6 }
 
-// header is what the header of an object says.
+// header is the header of an object.
 type header struct {
 	version version
 	mode    mode

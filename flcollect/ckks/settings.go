@@ -31,7 +31,7 @@ type Settings struct {
 type FieldError struct {
 	// Field is its name in the REST interface.
 	Field string
-	// Reason says what is wrong.
+	// Reason is what is wrong with it.
 	Reason string
 }
 
@@ -61,11 +61,11 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Open reports whether the settings leave the moduli open. Then a job takes what is
-// left open, the degree and the scale as well, from its clients' keys.
+// Open reports whether the settings leave the moduli open. Then a job takes the
+// open settings, including the degree and the scale, from its clients' keys.
 func (s Settings) Open() bool { return len(s.CoeffModBitSizes) == 0 }
 
-// Check returns nil for settings that keys may have, whatever is left open, and
+// Check returns nil for settings that keys can have, even if some are open, and
 // otherwise a *[FieldError].
 func (s Settings) Check() error {
 	if !s.Open() {
@@ -85,7 +85,7 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// Fill returns the settings with those of others where they leave something open.
+// Fill returns the settings with open ones taken from others.
 func (s Settings) Fill(others Settings) Settings {
 	if s.Scheme == "" {
 		s.Scheme = others.Scheme
@@ -103,7 +103,7 @@ func (s Settings) Fill(others Settings) Settings {
 	return s
 }
 
-// String returns what the settings say, as in "degree 8192, scale 2^40".
+// String returns the settings, as in "degree 8192, scale 2^40".
 func (s Settings) String() string {
 	var parts []string
 	if s.PolyModulusDegree != 0 {

@@ -11,7 +11,7 @@ import (
 // Compression is how the ciphertexts of a mean are stored.
 type Compression int
 
-// The ways to store ciphertexts.
+// The compressions of ciphertexts.
 const (
 	// Echo stores them as the clients do, so that all of them can read the mean
 	// and it is no larger than an update; where they differ, as None.
@@ -21,7 +21,7 @@ const (
 	None
 	// Zlib is for clients whose SEAL was built without Zstandard.
 	Zlib
-	// Zstd is what SEAL does by default.
+	// Zstd is the default of SEAL.
 	Zstd
 )
 
@@ -40,11 +40,11 @@ func (c Compression) String() string {
 	return fmt.Sprintf("Compression(%d)", int(c))
 }
 
-// Options are what may be set of a [Strategy].
+// Options tunes a [Strategy].
 type Options struct {
 	// MaxAbs is the greatest absolute value that a parameter of the clients' models
-	// is expected to have. With [Parameters.Room] it limits the sum of examples; what
-	// clients really send cannot be seen. Zero means 1024.
+	// is expected to have. With [Parameters.Room] it limits the sum of examples; the
+	// real values cannot be read. Zero means 1024.
 	MaxAbs float64
 	// Compression is how ciphertexts are stored in the result. Zero means [Echo].
 	Compression Compression
@@ -53,10 +53,10 @@ type Options struct {
 	Workers int
 }
 
-// Strategy is federated averaging of encrypted updates, a [strategy.Strategy]. Its
-// models are those of the wire: a layer is a tensor of bytes (Uint8, one axis),
-// which are the layer's message of [Type]. It keeps nothing from round to round, and
-// may be used by several goroutines. Make one with NewStrategy.
+// Strategy is federated averaging of encrypted updates, a [strategy.Strategy]. A
+// layer of its models is a tensor of bytes (Uint8, one axis): the layer's message of
+// [Type]. It has no state and is safe for concurrent use. Make one with
+// [NewStrategy].
 type Strategy struct {
 	parameters  *Parameters
 	policy      strategy.Policy
@@ -115,9 +115,9 @@ func (s *Strategy) Restore(state []tensor.Tensor) error {
 }
 
 // Begin implements [strategy.Strategy]; what it returns is an *[Aggregation].
-// Round.Model is what the clients were sent, fresh or a mean of earlier rounds, and
-// updates must have its shapes. Where it has no layers, the first update that is
-// accepted says which. The error says what is wrong with the model.
+// Round.Model is the model that the clients received, fresh or a mean of earlier
+// rounds, and updates must have its shapes. If it has no layers, the first accepted
+// update determines them. Begin returns an error for an invalid model.
 func (s *Strategy) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	a := &Aggregation{strategy: s, round: round.Number, clients: map[string]bool{}}
 	if len(round.Model) > 0 {

@@ -90,7 +90,7 @@ func (w *wire) fixed64() (uint64, error) {
 	return binary.LittleEndian.Uint64(bytes[:]), nil
 }
 
-// bytes reads the length of a field and returns its bytes where they lie.
+// bytes reads the length of a field and returns its bytes without copying them.
 func (w *wire) bytes() (blob, int, error) {
 	size, err := w.varint()
 	if err != nil {
@@ -109,7 +109,8 @@ func (w *wire) bytes() (blob, int, error) {
 	return field, int(size), nil
 }
 
-// unexpected is the error of a field that a message does not have, or not so.
+// unexpected is the error of a field that a message does not have, or has with
+// another type.
 func unexpected(field, kind int) error {
 	return fmt.Errorf("the message has no field %d of wire type %d", field, kind)
 }

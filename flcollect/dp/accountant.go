@@ -9,9 +9,9 @@ import (
 // DefaultDelta is the delta where none is given: 1e-5.
 const DefaultDelta = 1e-5
 
-// Accountant keeps account of what mechanisms that are applied one after the
-// other give away. Each is a Gaussian mechanism on a Poisson sample; their Rényi
-// divergences add up at every whole order (Mironov and others 2019, arXiv
+// Accountant computes the privacy loss of mechanisms that are applied one after
+// the other. Each is a Gaussian mechanism on a Poisson sample; their Rényi
+// divergences add up at every integer order (Mironov and others 2019, arXiv
 // 1908.10530), and the best order gives epsilon. It serves one goroutine at a
 // time. Make one with [NewAccountant].
 type Accountant struct {
@@ -21,14 +21,14 @@ type Accountant struct {
 	last   mechanism
 }
 
-// mechanism is a Gaussian mechanism on a sample, and what it gives away.
+// mechanism is a Gaussian mechanism on a sample, with its privacy loss.
 type mechanism struct {
 	rate, multiplier float64
 	divergences      []float64
 }
 
-// NewAccountant returns an accountant that nothing was spent at. Delta is between
-// 0 and 1, neither included; 0 means [DefaultDelta].
+// NewAccountant returns an accountant without any loss. Delta is between 0 and 1,
+// exclusive; 0 means [DefaultDelta].
 func NewAccountant(delta float64) (*Accountant, error) {
 	if delta == 0 {
 		delta = DefaultDelta
@@ -40,10 +40,10 @@ func NewAccountant(delta float64) (*Accountant, error) {
 	return &Accountant{delta: delta, orders: all, spent: make([]float64, len(all))}, nil
 }
 
-// Spend accounts for a mechanism that was applied so many times: noise of
-// multiplier times the sensitivity on what a sample of the rate, 0 to 1,
-// contributes. Applied any number of times, the mechanism of the call before
-// costs next to nothing. A multiplier of 0 makes epsilon infinite.
+// Spend accounts for a mechanism that was applied n times: noise of multiplier
+// times the sensitivity on the contribution of a sample of the rate, 0 to 1. A
+// call with the mechanism of the call before is cheap. A multiplier of 0 makes
+// epsilon infinite.
 func (a *Accountant) Spend(rate, multiplier float64, times int) error {
 	switch {
 	case !(rate >= 0 && rate <= 1):
@@ -67,8 +67,8 @@ func (a *Accountant) Spend(rate, multiplier float64, times int) error {
 	return nil
 }
 
-// Epsilon returns the epsilon of everything so far, 0 if that is nothing, and
-// the order that gave it.
+// Epsilon returns the epsilon of all mechanisms so far, 0 without any, and the
+// order that determines it.
 func (a *Accountant) Epsilon() (least float64, order int) {
 	least, order = math.Inf(1), a.orders[0]
 	for i, d := range a.spent {
@@ -79,10 +79,10 @@ func (a *Accountant) Epsilon() (least float64, order int) {
 	return least, order
 }
 
-// Delta returns the delta that epsilon belongs to.
+// Delta returns the delta of [Accountant.Epsilon].
 func (a *Accountant) Delta() float64 { return a.delta }
 
-// Clone returns an accountant that goes on from here by itself.
+// Clone returns an independent copy.
 func (a *Accountant) Clone() *Accountant {
 	c := *a
 	c.spent = slices.Clone(a.spent)

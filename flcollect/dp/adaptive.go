@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// What Flower's clients are told and answer.
+// The configuration and metrics of Flower's clients.
 const (
 	clipNormKey    = "dpfedavg_clip_norm"
 	clipEnabledKey = "dpfedavg_adaptive_clip_enabled"
@@ -20,27 +20,26 @@ const (
 	normBitMetric  = "dpfedavg_norm_bit"
 )
 
-// ErrBudget is matched by the error of a round that the epsilon budget does not
-// afford.
+// ErrBudget matches the error of a round that would exceed the epsilon budget.
 var ErrBudget = errors.New("dp: the epsilon budget is spent")
 
-// Options are what [New] does not need to know.
+// Options tunes [New].
 type Options struct {
-	// Random is where the key of a round's noise comes from, 32 bytes when the
-	// round finishes. Nil means the operating system's generator. Anything else
-	// is for tests: who knows the key can take the noise away.
+	// Random is the source of the key of a round's noise, 32 bytes when the round
+	// finishes. Nil means the operating system's generator. Use another source in
+	// tests only: with the key the noise can be removed.
 	Random io.Reader
 }
 
-// Adaptive is a strategy with adaptive clipping and noise around another one. Its
-// methods for a round are called as [strategy.Strategy] says; [Adaptive.Privacy],
+// Adaptive is a strategy with adaptive clipping and noise around another one. Its methods
+// for a round are called as those of a [strategy.Strategy]; [Adaptive.Privacy],
 // [Adaptive.Affords] and [Adaptive.Verdicts] may be called at any time. Make one with [New].
 type Adaptive struct {
 	settings
 	inner  strategy.Strategy
 	random io.Reader
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	clip     float64    // instead of that of the settings
 	rounds   int
 	charged  int
@@ -50,7 +49,7 @@ type Adaptive struct {
 }
 
 // New returns adaptive clipping around a strategy. The fields of conf, with
-// numbers and truth values in every form that [strategy.New] takes, are:
+// numbers and booleans in every form that [strategy.New] accepts, are:
 //
 //	num_sampled_clients        clients of a round; required
 //	init_clip_norm             of the first round: 0.1
@@ -63,10 +62,11 @@ type Adaptive struct {
 //	epsilon_budget             what epsilon must not exceed: no bound
 //	sampling_rate              probability that a client is in a round: 1
 //
-// A sampling_rate below 1 is a claim of the caller's: each client is drawn by
-// itself with this probability, and nobody sees who was. The error is a
-// *[strategy.FieldError], among others for settings whose effective multiplier is
-// zero, infinite or complex, and for a strategy that compares clients.
+// With a sampling_rate below 1 the caller guarantees that each client is drawn
+// independently with this probability, and that the drawn clients stay secret.
+// The error is a *[strategy.FieldError], among others for settings whose
+// effective multiplier is zero, infinite or complex, and for a strategy that
+// compares clients.
 func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adaptive, error) {
 	if strategy.Compares(inner) {
 		return nil, compares(Mechanism)
@@ -88,7 +88,7 @@ func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adapti
 }
 
 // Policy implements [strategy.Strategy]: that of the strategy inside, with which
-// a failure has a round of fit not count.
+// a failure makes a round of fit not count.
 func (a *Adaptive) Policy() strategy.Policy {
 	p := a.inner.Policy()
 	p.Fit.RefuseFailures = true
@@ -119,13 +119,13 @@ func (a *Adaptive) clientDeviation(clip float64) float64 {
 }
 
 // Begin implements [strategy.Strategy]. The error matches [ErrBudget] where the
-// budget does not afford a round.
+// budget is too small for the round.
 func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	if !a.Affords(1) {
 		return nil, fmt.Errorf("begin round %d: %w: one more would exceed %v", round.Number, ErrBudget, a.budget)
 	}
 	blind := round
-	blind.Loss = nil // which no noise hides
+	blind.Loss = nil // no noise hides it
 	inner, err := a.inner.Begin(blind)
 	if err != nil {
 		return nil, err
@@ -148,9 +148,9 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	}, nil
 }
 
-// Verdicts returns what became of the updates of the round that was begun last,
-// in the order of their clients' names. They are for who runs the server: epsilon
-// does not cover them.
+// Verdicts returns what became of the updates of the last round, in the order of
+// their clients' names. They are for the operator of the server: epsilon does
+// not cover them.
 func (a *Adaptive) Verdicts() []strategy.Verdict {
 	a.mu.Lock()
 	verdicts := a.verdicts
@@ -159,8 +159,8 @@ func (a *Adaptive) Verdicts() []strategy.Verdict {
 }
 
 // State implements [strategy.Strategy]: the clip norm, the number of rounds, the
-// last fraction and what was charged besides, followed by the state of the
-// strategy inside.
+// last fraction and the charged releases, followed by the state of the inner
+// strategy.
 func (a *Adaptive) State() []tensor.Tensor {
 	p := a.Privacy()
 	own := tensor.FromFloat64s([]float64{p.ClipNorm, float64(p.Rounds), p.Fraction, float64(p.Charged)})

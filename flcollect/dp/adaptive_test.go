@@ -426,7 +426,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// blind is a strategy that keeps what it was told of the round.
+// blind is a strategy that records the round.
 type blind struct {
 	strategy.Strategy
 	round *strategy.Round

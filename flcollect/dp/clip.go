@@ -17,9 +17,9 @@ func refuse(client string, format string, args ...any) error {
 	return fmt.Errorf("add update of %q: %w: %w", client, strategy.ErrQuarantined, fmt.Errorf(format, args...))
 }
 
-// checkForm refuses an update that has not the form of the model. Scaling a
-// difference, Flower's clients turn whole numbers into Float64, and noise turns
-// every layer into it; both is taken.
+// checkForm returns an error for an update that does not have the form of the
+// model. When Flower's clients scale a difference, integers become Float64, and
+// noise turns every layer into Float64; both are accepted.
 func checkForm(update strategy.Update, model strategy.Model, noised bool) error {
 	form := slices.Clone(model)
 	for i := range min(len(model), len(update.Model)) {
@@ -32,7 +32,8 @@ func checkForm(update strategy.Update, model strategy.Model, noised bool) error 
 }
 
 // distance returns the Euclidean distance of an update from the model, over all
-// layers together. An update with a number that is not finite is refused.
+// layers together. It returns an error for an update with a number that is not
+// finite.
 func distance(update strategy.Update, model strategy.Model) (float64, error) {
 	total := 0.0
 	var x, y [1024]float64
@@ -58,7 +59,7 @@ func distance(update strategy.Update, model strategy.Model) (float64, error) {
 	return math.Sqrt(total), nil
 }
 
-// normBit reads whether a client found its update within the clip norm.
+// normBit reads whether a client's update was within the clip norm.
 func normBit(update strategy.Update) (bool, error) {
 	given, sent := update.Metrics[normBitMetric]
 	if !sent {
@@ -83,8 +84,8 @@ func elements(model strategy.Model) int {
 }
 
 // Takes reports whether updates may have layers of a type where the model has
-// another: numbers of 64 bits where the client adds the noise, which rounding would
-// show, and for whole numbers, whose steps a clip norm cuts to fractions.
+// another: 64-bit floats if the client adds the noise, because rounding would
+// reveal it, and for integers, which clipping turns into fractions.
 func (a *Adaptive) Takes(sent, form tensor.DType) bool {
 	return takes(sent, form, !a.serverSide)
 }

@@ -18,14 +18,14 @@ const (
 	mostClip  = 0x1p100
 )
 
-// The bounds of standard deviations and multipliers. Noise of less than the least
-// one hides nothing.
+// The bounds of standard deviations and multipliers. Noise below the least
+// deviation hides nothing.
 const (
 	leastNoise = 1e-12
 	mostNoise  = 1e12
 )
 
-// settings are what a dp-adaptive object says, with defaults.
+// settings are the fields of a dp-adaptive object, with defaults.
 type settings struct {
 	sampled    int     // num_sampled_clients
 	clip       float64 // init_clip_norm
@@ -39,10 +39,9 @@ type settings struct {
 	sampling   float64 // sampling_rate
 }
 
-// Check returns nil if clients of the named built-in strategy, or of one of the
-// caller's own, can be trained with these settings, and otherwise what [New] would
-// return. Rules that compare clients cannot, since adaptive clipping shows them
-// nothing but the mean.
+// Check returns nil if the named built-in strategy, or one of the caller's own,
+// can be used with these settings, and otherwise the error of [New]. Rules that
+// compare clients cannot be used, since they would get the mean only.
 func Check(name string, conf strategy.Conf) error {
 	switch name {
 	case "FedMedian", "FedTrimmedAvg", "Krum", "MultiKrum", "Bulyan", "QFedAvg":
@@ -52,7 +51,7 @@ func Check(name string, conf strategy.Conf) error {
 	return err
 }
 
-// compares returns the error of a strategy that compares clients.
+// compares returns an error for a strategy that compares clients.
 func compares(name string) error {
 	return &strategy.FieldError{Strategy: name, Field: "strategy",
 		Reason: "it compares clients, of whom " + Mechanism + " lets it see the mean only"}
@@ -91,8 +90,8 @@ func readSettings(given strategy.Conf) (settings, error) {
 	return s, s.check()
 }
 
-// check refuses settings without an effective multiplier, and a budget that
-// affords no round.
+// check returns an error for settings without an effective multiplier, and for
+// a budget that is too small for one round.
 func (s settings) check() error {
 	refuse := func(field, format string, args ...any) error {
 		return &strategy.FieldError{Strategy: Mechanism, Field: field, Reason: fmt.Sprintf(format, args...)}

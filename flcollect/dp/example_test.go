@@ -26,7 +26,7 @@ func ExampleNew() {
 	}
 	config := map[string]any{}
 	private.Configure(strategy.Fit, 1, config)
-	fmt.Println("clients are told", config)
+	fmt.Println("clients receive", config)
 
 	model := strategy.Model{tensor.FromFloat32s([]float32{1, 2})}
 	round, err := private.Begin(strategy.Round{Number: 1, Model: model})
@@ -49,14 +49,15 @@ func ExampleNew() {
 	fmt.Println(errors.Is(err, dp.ErrBudget), err)
 
 	_, err = dp.New(average, strategy.Conf{"num_sampled_clients": 1}, nil)
-	fmt.Println(err)
+	var wrong *strategy.FieldError
+	fmt.Println(errors.As(err, &wrong), wrong.Field)
 	// Output:
-	// clients are told map[dpfedavg_adaptive_clip_enabled:true dpfedavg_clip_norm:0.5]
+	// clients receive map[dpfedavg_adaptive_clip_enabled:true dpfedavg_clip_norm:0.5]
 	// add update of "a": strategy: update quarantined: no metric "dpfedavg_norm_bit": is it a client of differential privacy?
 	// <nil>
 	// epsilon 2.168 at delta 1e-05 after 1 round, one more: false
 	// true begin round 2: dp: the epsilon budget is spent: one more would exceed 3
-	// configure strategy "dp-adaptive": noise_multiplier: 1 makes the effective multiplier complex: it has to be below twice clip_count_stddev, which is 0.05 (num_sampled_clients/20 where it is not given)
+	// true noise_multiplier
 }
 
 func ExampleNewAccountant() {

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// gridBits is how far below the standard deviation the grid of noised values
-// lies, in powers of two.
+// gridBits is the ratio of the standard deviation to the grid of noised values,
+// in powers of two.
 const gridBits = 20
 
 // noise is the Gaussian noise of a round. It serves one goroutine.
@@ -51,8 +51,8 @@ func (n *noise) normal() float64 {
 	}
 }
 
-// blur hides values by noise of a standard deviation. What comes out lies on a
-// grid that the deviation alone decides.
+// blur adds noise of a standard deviation to values. The results lie on a grid
+// that depends on the deviation only.
 func (n *noise) blur(value, deviation float64) float64 {
 	_, exponent := math.Frexp(deviation)
 	grid := math.Ldexp(1, exponent-1-gridBits)

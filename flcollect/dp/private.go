@@ -11,12 +11,12 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// slack is the share by which an update may be longer than the clip norm before it
-// is cut: one that its client has clipped, and rounded to 32 bits, may be a
-// little longer. The noise is for updates of that length.
+// slack is the share by which an update may exceed the clip norm before it is
+// clipped: an update that its client has clipped and rounded to 32 bits may be a
+// little longer. The noise is calibrated to that length.
 const slack = 0x1p-10
 
-// privateMean is the name of the one client that the strategy inside sees.
+// privateMean is the name of the one client that the inner strategy gets.
 const privateMean = "private mean"
 
 // private is the aggregation of a round: the exact sum of the clipped updates,
@@ -26,10 +26,10 @@ type private struct {
 	inner    strategy.Aggregation
 	round    strategy.Round
 	clipNorm float64
-	bound    float64 // what longer updates are cut to here
+	bound    float64 // the norm that longer updates are clipped to
 	verdicts *strategy.Verdicts
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	clients map[string]bool
 	within  int // clients within the clip norm
 	sum     *strategy.Sum
@@ -85,8 +85,8 @@ func (p *private) add(update strategy.Update, verdict *strategy.Verdict) error {
 	return nil
 }
 
-// addScaled adds to the sum the model that lies on the way from base to model,
-// at a share of it. In case of an error the sum is as it was.
+// addScaled adds to the sum the model at a share of the way from base to model.
+// After an error the sum is unchanged.
 func addScaled(sum *strategy.Sum, model, base strategy.Model, share float64) error {
 	if err := sum.Add(model, share); err != nil {
 		return err
@@ -117,15 +117,15 @@ func (p *private) enter(client string) (*strategy.Sum, error) {
 	return p.sum, nil
 }
 
-// leave takes a client back whose update was refused.
+// leave removes a client whose update was refused.
 func (p *private) leave(client string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.clients, client)
 }
 
-// seal ends the taking and returns the sum, of how many, and how many of them
-// were within the clip norm.
+// seal ends the adding and returns the sum, the number of updates, and how many
+// of them were within the clip norm.
 func (p *private) seal() (sum *strategy.Sum, count, within int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *private) seal() (sum *strategy.Sum, count, within int, err error) {
 }
 
 // Finish implements [strategy.Aggregation]. The clip norm moves, and the round is
-// accounted for, when the strategy inside has made a model.
+// accounted for when the inner strategy has made a model.
 func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
 	sum, count, within, err := p.seal()
 	if err != nil {
@@ -157,8 +157,8 @@ func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
 	return p.rules.conclude(ctx, p.round, p.inner, fraction)
 }
 
-// mean returns the mean of so many updates. Where the server adds the noise, it
-// blurs how far the mean has moved.
+// mean returns the mean of n updates. If the server adds the noise, it adds it
+// to the difference of the mean from the model.
 func (p *private) mean(ctx context.Context, sum *strategy.Sum, count int, random *noise) (strategy.Model, error) {
 	deviation := p.rules.deviation(p.clipNorm) / float64(count)
 	made := make(strategy.Model, len(p.round.Model))

@@ -2,9 +2,8 @@ package dp
 
 import "math"
 
-// orders returns the orders of Rényi divergence that are kept account of: all
-// whole ones to 255, which is as far as noise of ordinary size needs, and some
-// beyond for much noise.
+// orders returns the orders of Rényi divergence that are computed: all integers
+// to 255, which is enough for ordinary noise, and some beyond for strong noise.
 func orders() []int {
 	all := make([]int, 0, 264)
 	for order := 2; order <= 256; order++ {
@@ -13,12 +12,12 @@ func orders() []int {
 	return append(all, 320, 384, 448, 512, 640, 768, 896, 1024)
 }
 
-// divergence returns the Rényi divergence of a whole order of the Gaussian
+// divergence returns the Rényi divergence of an integer order of the Gaussian
 // mechanism with a noise multiplier, applied to a Poisson sample of a rate
 // (Mironov, Talwar and Zhang 2019, arXiv 1908.10530, section 3.3). It is
 // ln(A)/(order-1), where A is the expectation of exp((k²-k)/2z²) for a binomial
-// k. Without what is certain, A is 1 plus a sum of numbers that are all
-// positive, so that a divergence next to zero is as precise as any.
+// k. A is 1 plus a sum of positive numbers, so that a divergence near zero is
+// as precise as any.
 func divergence(order int, rate, multiplier float64) float64 {
 	switch {
 	case rate == 0:
@@ -41,10 +40,11 @@ func divergence(order int, rate, multiplier float64) float64 {
 	return logOnePlusExp(excess.log()) / float64(order-1)
 }
 
-// logSum is the logarithm of a sum of numbers that are given by theirs.
+// logSum is the logarithm of a sum of numbers that are given by their
+// logarithms.
 type logSum struct {
 	greatest float64
-	sum      float64 // in units of the greatest
+	sum      float64 // in units of the largest
 }
 
 func (s *logSum) add(log float64) {

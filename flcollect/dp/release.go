@@ -11,26 +11,26 @@ import (
 // maxReleases bounds the rounds, and the charged releases, of a training.
 const maxReleases = math.MaxInt32
 
-// Privacy is what a training has given away, and what it is about to.
+// Privacy is the privacy account of a training.
 type Privacy struct {
-	// Epsilon and Delta are the guarantee for everything that was released so far.
+	// Epsilon and Delta are the guarantee for all releases so far.
 	Epsilon, Delta float64
-	// Budget is what Epsilon must not exceed, infinite if there is no bound.
+	// Budget is the largest allowed Epsilon, infinite if there is no bound.
 	Budget float64
-	// Rounds counts the rounds that have given a model.
+	// Rounds counts the rounds with a model.
 	Rounds int
-	// Charged counts the releases that [Adaptive.Charge] accounted for besides.
+	// Charged counts the additional releases of [Adaptive.Charge].
 	Charged int
 	// ClipNorm is the norm that updates of the next round are clipped to.
 	ClipNorm float64
 	// Fraction is the share of clients within the clip norm of the last round,
-	// with its noise; not a number before the first.
+	// with its noise; NaN before the first round.
 	Fraction float64
 	// Multiplier is the effective noise multiplier of the model.
 	Multiplier float64
 }
 
-// Privacy returns the account of what was released so far.
+// Privacy returns the account of all releases so far.
 func (a *Adaptive) Privacy() Privacy {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -41,7 +41,7 @@ func (a *Adaptive) Privacy() Privacy {
 	}
 }
 
-// Affords reports whether so many more rounds leave epsilon within the budget.
+// Affords reports whether epsilon stays within the budget after n more rounds.
 func (a *Adaptive) Affords(rounds int) bool {
 	a.mu.Lock()
 	account := a.account.Clone()
@@ -53,15 +53,15 @@ func (a *Adaptive) Affords(rounds int) bool {
 	return epsilon <= a.budget
 }
 
-// Charge accounts for models that were released, but that the state does not
-// know of. A round's release becomes part of the state with Finish; a server that
-// dies after clients saw the model and before it stored the state would, after
-// its restart, forget what it gave away, and give away another model of the same
-// round. So it notes durably, before clients see a model, how many releases there
-// are with it, which is Rounds and Charged of [Adaptive.Privacy] together; and after
-// Restore it charges as many as the note has more. Charging is no part of the
-// clip norm's steering. It may go beyond the budget, since what was released
-// cannot be taken back; then the budget affords no further round.
+// Charge accounts for released models that the state does not include. A round's
+// release becomes part of the state with Finish. A server that crashes after clients
+// received the model and before it stored the state would not account for this
+// release after its restart, and would release another model of the same round. So
+// before it sends a model, a server durably stores the number of releases including
+// this one, which is the sum of Rounds and Charged of [Adaptive.Privacy]; and after
+// Restore it charges the difference. Charging does not affect the clip norm. It may
+// exceed the budget, since a release cannot be undone; then no further round is
+// possible.
 func (a *Adaptive) Charge(releases int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +77,8 @@ func (a *Adaptive) Charge(releases int) error {
 }
 
 // measure returns the noise of a round and, with some of it, the share of its
-// clients within the clip norm. The error says that they are too few.
+// clients within the clip norm. It returns an error if there are too few
+// clients.
 func (a *Adaptive) measure(round strategy.Round, count, within int) (*noise, float64, error) {
 	switch {
 	case count == 0:
@@ -93,7 +94,7 @@ func (a *Adaptive) measure(round strategy.Round, count, within int) (*noise, flo
 	return random, random.blur(float64(within), a.countNoise) / float64(count), nil
 }
 
-// conclude has the strategy inside make its model, and accounts for it.
+// conclude makes the model with the inner strategy and accounts for it.
 func (a *Adaptive) conclude(ctx context.Context, round strategy.Round, inner strategy.Aggregation,
 	fraction float64) (strategy.Model, error) {
 	model, err := inner.Finish(ctx)

@@ -12,20 +12,20 @@ import (
 
 // Blurrer is an aggregation of updates that the server cannot read, such as
 // encrypted ones, and which it can therefore neither measure nor clip, but can add
-// noise to. Where the strategy inside begins one, [Adaptive] takes the clients'
-// word for their clipping; see the package comment.
+// noise to. If the inner strategy begins one, [Adaptive] relies on the clients for
+// their clipping; see the package comment.
 type Blurrer interface {
 	strategy.Aggregation
 	// Blur adds to every number of the sum of the updates, each times its examples,
 	// independent Gaussian noise of a standard deviation, which is more than 0. It
 	// is called once, after the last Add and before Finish. gaussian draws numbers
 	// of the standard normal distribution and serves one goroutine at a time. After
-	// an error there is no model.
+	// an error the round has no model.
 	Blur(ctx context.Context, deviation float64, gaussian func() float64) error
 }
 
-// sealed is the aggregation of a round whose updates cannot be read. The sum lies
-// in the aggregation inside.
+// sealed is the aggregation of a round whose updates cannot be read. The inner
+// aggregation holds the sum.
 type sealed struct {
 	rules    *Adaptive
 	inner    Blurrer
@@ -33,9 +33,9 @@ type sealed struct {
 	clipNorm float64
 	verdicts *strategy.Verdicts
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	count  int        // of clients
-	within int        // of them within the clip norm, as they say
+	within int        // clients that report an update within the clip norm
 	closed bool
 }
 
@@ -75,7 +75,7 @@ func (s *sealed) add(ctx context.Context, update strategy.Update) error {
 }
 
 // Finish implements [strategy.Aggregation]. The clip norm moves, and the round is
-// accounted for, when the strategy inside has made a model.
+// accounted for when the inner strategy has made a model.
 func (s *sealed) Finish(ctx context.Context) (strategy.Model, error) {
 	s.mu.Lock()
 	count, within, closed := s.count, s.within, s.closed

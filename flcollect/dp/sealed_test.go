@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// vault is a strategy whose updates nobody is meant to read: a sum of bytes.
+// vault is a strategy whose updates cannot be read: a sum of bytes.
 type vault struct {
 	strategy.Strategy
 	rounds []*opaque
@@ -35,7 +35,7 @@ func (v *vault) Begin(strategy.Round) (strategy.Aggregation, error) {
 	return made, nil
 }
 
-// opaque is the aggregation of a vault. It remembers what it was told.
+// opaque is the aggregation of a vault. It records its calls.
 type opaque struct {
 	vault *vault
 

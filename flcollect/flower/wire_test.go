@@ -135,7 +135,7 @@ func TestWriter_refersToLargeTensors(t *testing.T) {
 	require.Same(t, &large[0], &got.(FitIns).Parameters.Tensors[0][0][0])
 }
 
-func TestDecode_refusesTruncatedMessages(t *testing.T) {
+func TestDecodeAnswer_refusesTruncatedMessages(t *testing.T) {
 	file := golden(t)["FitRes"]
 	for n := range file {
 		_, err := decodeAnswer(shredded(file[:n]))
@@ -152,7 +152,7 @@ func TestWriter_namesValuesThatCannotBeSent(t *testing.T) {
 	require.Error(t, FitIns{Config: Config{"\xff": 1.0}}.instruct(&w))
 }
 
-func TestDecode_boundsTheNumberOfParts(t *testing.T) {
+func TestDecodeInstruction_boundsTheNumberOfParts(t *testing.T) {
 	p := Parameters{Tensors: make([]Blob, mostEntries+1)}
 	var w writer
 	require.NoError(t, FitIns{Parameters: p}.instruct(&w))

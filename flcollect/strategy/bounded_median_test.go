@@ -49,7 +49,7 @@ func around(t *testing.T, s strategy.Strategy, base strategy.Model, sent map[str
 	return made
 }
 
-func TestBounded_counters_doNotEnterTheNorm(t *testing.T) {
+func TestBounded_leavesCountersOutOfTheNorm(t *testing.T) {
 	for _, clip := range []bool{true, false} {
 		b := bounded(t, "FedAvg", strategy.Conf{"norm_clip": clip, "norm_factor": 2})
 		base := counted(0, 0, 0)

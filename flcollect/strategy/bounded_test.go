@@ -125,7 +125,7 @@ func TestBounded_keepsTheMedianAfterARoundOfFewUpdates(t *testing.T) {
 	require.Equal(t, []float64{2}, b.State()[0].Float64s())
 }
 
-func TestNorm_isEqualForEveryTypeAndLength(t *testing.T) {
+func TestBounded_measuresEveryTypeAndLengthAlike(t *testing.T) {
 	for _, length := range []int{1, 3, 4, 4095, 4096, 4097, 10_001} {
 		values, wide := make([]float32, length), make([]float64, length)
 		want := 0.0

@@ -2,6 +2,7 @@ package strategy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -35,14 +36,15 @@ func ExampleNew() {
 	fmt.Println(result[0].Float64s(), err)
 
 	_, err = strategy.New("FedAvg", strategy.Conf{"beta": 0.2})
-	fmt.Println(err)
+	var wrong *strategy.FieldError
+	fmt.Println(errors.As(err, &wrong), wrong.Field)
 	// Output:
 	// of 10 clients: 10
 	// <nil>
 	// <nil>
 	// add update of "c": strategy: update quarantined: num_examples is -1, less than 1
 	// [2 3] <nil>
-	// configure strategy "FedAvg": beta: unknown here; there are fraction_fit, min_fit_clients, fraction_evaluate, min_evaluate_clients, min_available_clients, accept_failures
+	// true beta
 }
 
 func ExampleNewSum() {

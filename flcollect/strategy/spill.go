@@ -98,7 +98,7 @@ func (s *Spill) write(ctx context.Context, update Update) error {
 			}
 		}
 	}
-	s.register(kept{update.Client, update.Examples, at})
+	s.registerLocked(kept{update.Client, update.Examples, at})
 	return nil
 }
 
@@ -112,8 +112,8 @@ func (s *Spill) reserve() (int64, error) {
 	return (s.slots - 1) * s.size, nil
 }
 
-// register is called with the read lock held; the roster's lock guards the list.
-func (s *Spill) register(k kept) {
+// registerLocked needs the read lock; the roster's lock guards the list.
+func (s *Spill) registerLocked(k kept) {
 	s.roster.mu.Lock()
 	defer s.roster.mu.Unlock()
 	s.kept = append(s.kept, k)

@@ -31,7 +31,7 @@ func greatest32(x []float32) uint32 {
 }
 
 func deposit32(sums []int64, x []float32, scale float64) bool {
-	var rest uint64 // bits of what is left; the sign of a zero does not count
+	var rest uint64 // bits of the remainder; the sign of a zero does not count
 	sums = sums[:len(x)]
 	for i, v := range x {
 		s := float64(v) * scale

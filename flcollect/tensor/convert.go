@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// ErrRange is matched by the error of [Tensor.As] for an element that the other
-// type cannot hold.
+// ErrRange matches the error of [Tensor.As] for an element that the other type
+// cannot hold.
 var ErrRange = errors.New("tensor: number out of range")
 
 // As returns a tensor of another type with the same shape. Each element is rounded
-// as [Builder.Write] does, but nothing is cut off: a number that is not finite, or
+// as [Builder.Write] does, but never truncated: a number that is not finite, or
 // that the type cannot hold after rounding, is an error that matches [ErrRange] and
-// names the element. So a truth value is made of what rounds to 0 or 1. Whole
-// numbers beyond 2^53 go through 64-bit floating point. A tensor that has the type
-// is returned as it is.
+// names the element. So only elements that round to 0 or 1 become booleans.
+// Integers beyond 2^53 are converted through 64-bit floating point. A tensor that
+// has the type is returned unchanged.
 func (t Tensor) As(dtype DType) (Tensor, error) {
 	if t.dtype == dtype {
 		return t, nil

@@ -2,18 +2,19 @@
 // them as .npy files, the form in which Flower clients send them, and as files
 // of several arrays.
 //
-// A Tensor is immutable: a type, a shape, and elements in row-major order with
-// the low byte first. Its bytes may lie in several chunks, as they came from
-// the network; nothing is copied to join them. Who folds or compares tensors
-// reads them in pieces with Tensor.Float32s or Tensor.ReadFloat64s, which view
-// the bytes where they are aligned and copy a piece where they are not.
+// A Tensor is immutable: a type, a shape, and elements in row-major,
+// little-endian order. Its bytes may be in several chunks, as they arrived from
+// the network; they are not copied to join them. Read the elements in pieces
+// with Tensor.Float32s or Tensor.ReadFloat64s, which return views of aligned
+// bytes and copies of others.
 //
-// Decode takes every version of the .npy format, the numeric types that
-// learning uses, Fortran order and either byte order; what is not row-major
-// with the low byte first is converted, once, while it is decoded. Arrays of
-// Python objects, text, records and complex numbers are refused with the reason.
+// Decode reads every version of the .npy format, the numeric types of machine
+// learning, Fortran order and either byte order; other than row-major,
+// little-endian elements are converted once while they are decoded. Arrays of
+// Python objects, text, records and complex numbers are an error that has the
+// reason.
 //
 // A whole model is written for Python by WriteNPZ, as numpy.savez does, and by
 // WritePickle, as pickle does with a list of arrays. ReadNPZ reads such archives
-// within a limit. Pickles are not read: loading one runs what it says.
+// within a limit. Pickles are not read here; see package strategy/pickle.
 package tensor

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ErrType is matched by the error of an array of numbers whose type is none of
-// [DType], such as complex numbers and floating-point numbers of 80 or 128 bits.
+// ErrType matches the error of an array of numbers whose type is not a [DType],
+// such as complex numbers and floating-point numbers of 80 or 128 bits.
 var ErrType = errors.New("tensor: numbers of an unsupported type")
 
 // DType is the type of a tensor's elements. The zero value is no type.
@@ -31,7 +31,7 @@ const (
 	BFloat16                  // the high half of a binary32; NumPy sees two bytes of no type, V2
 )
 
-// kind is how NumPy describes a type: a letter and a number of bytes.
+// kind is NumPy's description of a type: a letter and a number of bytes.
 type kind struct {
 	letter byte
 	size   int
@@ -57,7 +57,7 @@ func (d DType) kind() kind {
 // Size returns the bytes of one element: 1, 2, 4 or 8, and 0 for no type.
 func (d DType) Size() int { return d.kind().size }
 
-// IsInteger reports whether the type holds whole numbers, truth values included.
+// IsInteger reports whether the type is an integer or boolean type.
 func (d DType) IsInteger() bool { return d >= Bool && d <= Uint64 }
 
 // String returns NumPy's name for the type, such as "float32".
@@ -88,8 +88,8 @@ func (d DType) descr() string {
 	return order + string(k.letter) + strconv.Itoa(k.size)
 }
 
-// parseDescr reads the type of a header, and whether its elements have the
-// high byte first.
+// parseDescr reads the type of a header, and whether its elements are
+// big-endian.
 func parseDescr(descr string) (d DType, bigEndian bool, err error) {
 	if len(descr) < 2 {
 		return 0, false, fmt.Errorf("unknown dtype %q", descr)

@@ -30,7 +30,7 @@ func toHalf(v float64) uint16 {
 	switch {
 	case v != v:
 		return sign | 0x7e00
-	case v >= 65520: // half way from the greatest to the next that there would be
+	case v >= 65520: // halfway from the largest to the next representable number
 		return sign | 0x7c00
 	case v < math.Ldexp(1, -14):
 		return sign | uint16(math.RoundToEven(math.Ldexp(v, 24))) // the carry makes it normal
@@ -50,7 +50,7 @@ func toBFloat(v float64) uint16 {
 	single := float32(v)
 	bits := math.Float32bits(single)
 	if d := float64(single); d != v && bits&0xffff == 0x8000 {
-		// Rounding made it look like the middle: go back to its side.
+		// Rounding moved it to the middle: correct that.
 		if math.Abs(d) > math.Abs(v) {
 			bits--
 		} else {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// ErrFormat is returned for bytes that are not a .npy file, or one that is not
-// read here. The message says which part is to blame.
+// ErrFormat is returned for bytes that are not a .npy file, or not a supported
+// one. The message names the part.
 var ErrFormat = errors.New("tensor: bad .npy file")
 
 // magic opens every .npy file.
@@ -18,9 +18,9 @@ const magic = "\x93NUMPY"
 const longestHeader = 64 << 10
 
 // Decode reads a .npy file of version 1, 2 or 3 (NEP 1) that may lie in several
-// chunks. The tensor refers to the chunks where its elements are row-major with
-// the low byte first, so they must not be changed; other elements are
-// converted. Errors match [ErrFormat].
+// chunks. The tensor refers to the chunks if its elements are row-major and
+// little-endian, so they must not be changed; other elements are converted.
+// Errors match [ErrFormat].
 func Decode(chunks ...[]byte) (Tensor, error) {
 	file := rope(chunks)
 	head, ok := file.take(len(magic) + 2)
@@ -82,7 +82,7 @@ func (h header) tensor(elements rope) (Tensor, error) {
 	return New(h.dtype, h.shape, data)
 }
 
-// swapped returns the elements with their bytes the other way round.
+// swapped returns the elements with their bytes reversed.
 func swapped(data []byte, width int) []byte {
 	turned := make([]byte, len(data))
 	for at := 0; at < len(data); at += width {
@@ -123,8 +123,8 @@ func rowMajor(data []byte, shape []int, width int) []byte {
 // rope is bytes in chunks that are taken from the front.
 type rope [][]byte
 
-// take removes n bytes from the front. They are a view where they lie in one
-// chunk. Where there are fewer it returns false.
+// take removes n bytes from the front and returns them, as a view if they are
+// in one chunk. It returns false if there are fewer.
 func (r *rope) take(n int) ([]byte, bool) {
 	for len(*r) > 0 && len((*r)[0]) == 0 {
 		*r = (*r)[1:]

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// header is what the header of a .npy file says: a Python dictionary literal of
-// three keys.
+// header is the header of a .npy file: a Python dictionary literal of three
+// keys.
 type header struct {
 	dtype     DType
 	bigEndian bool
@@ -17,7 +17,7 @@ type header struct {
 	shape     []int
 }
 
-// mostAxes is what NumPy allows.
+// mostAxes is the limit of NumPy.
 const mostAxes = 64
 
 // bytes returns the header of a version 1 file as numpy.save writes it: padded
@@ -167,7 +167,7 @@ func (p *literalParser) truth() (bool, error) {
 	return false, fmt.Errorf("header: expected True or False before %.20q", p.rest)
 }
 
-// tuple reads whole numbers in parentheses.
+// tuple reads integers in parentheses.
 func (p *literalParser) tuple() ([]int, error) {
 	if err := p.expect('('); err != nil {
 		return nil, err

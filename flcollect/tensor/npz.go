@@ -11,29 +11,29 @@ import (
 	"strings"
 )
 
-// ErrArchive is returned for bytes that are not a .npz file, or one that is not
-// read here. The message names the entry that is to blame.
+// ErrArchive is returned for bytes that are not a .npz file, or not a supported
+// one. The message names the entry.
 var ErrArchive = errors.New("tensor: bad .npz file")
 
-// ErrLimit is returned where an archive holds more than its reader allows.
+// ErrLimit is returned when an archive exceeds a limit.
 var ErrLimit = errors.New("tensor: over the limit")
 
 // Named is a tensor under a name, as an entry of a .npz file.
 type Named struct {
-	// Name tells the tensor from others of a file. It is relative and may have
-	// slashes: no element is empty, "." or "..", and it has no backslash.
+	// Name identifies the tensor in a file. It is relative and may have slashes:
+	// no element is empty, "." or "..", and it has no backslash.
 	Name string
 	// Tensor is the array.
 	Tensor Tensor
 }
 
-// extension is what the names of entries have beside those of the arrays.
+// extension is the extension of the names of entries.
 const extension = ".npy"
 
 // WriteNPZ writes the arrays as numpy.savez does: a zip archive with a .npy file
-// an array, in their order, none compressed. The elements go to w as they lie in
-// memory. The same arrays make the same bytes. The zip64 forms are used where an
-// entry or the archive is beyond 4 GiB.
+// an array, in their order, none compressed. The elements are written to w
+// without copying them. The same arrays make the same bytes. The zip64 forms are
+// used if an entry or the archive exceeds 4 GiB.
 func WriteNPZ(w io.Writer, arrays ...Named) error {
 	archive := zip.NewWriter(w)
 	seen := make(map[string]bool, len(arrays))
@@ -52,10 +52,9 @@ func WriteNPZ(w io.Writer, arrays ...Named) error {
 	return nil
 }
 
-// writeEntry writes one array. Readers that go through a file from its front
-// need the size before the data, so the checksum is taken beforehand. Only where
-// a size needs 64 bits it follows the data instead, since package zip has no
-// other form for that.
+// writeEntry writes one array. Readers that read a file from its front need the
+// size before the data, so the checksum is computed first. Only a size of 64
+// bits follows the data, because package zip has no other form for that.
 func writeEntry(archive *zip.Writer, array Named) error {
 	if array.Tensor.dtype.Size() == 0 {
 		return fmt.Errorf("%w: %v is no type of elements", ErrShape, array.Tensor.dtype)
@@ -86,7 +85,8 @@ func writeEntry(archive *zip.Writer, array Named) error {
 	return nil
 }
 
-// checkName returns why an array cannot have a name, and remembers the name.
+// checkName returns an error if an array cannot have a name, and records the
+// name.
 func checkName(name string, seen map[string]bool) error {
 	switch {
 	case name == "":
@@ -104,19 +104,18 @@ const (
 	// mostEntries bounds the arrays of an archive that is read.
 	mostEntries = 1 << 16
 	// mostDirectory bounds the directory of an archive that is read, in bytes,
-	// since it is read as a whole.
+	// because it is read as a whole.
 	mostDirectory = 8 << 20
-	// mostDeflated is how many bytes a compressed byte can stand for.
+	// mostDeflated is the largest ratio of uncompressed to compressed bytes.
 	mostDeflated = 1032
 )
 
-// ReadNPZ reads an archive of so many bytes as numpy.savez and
+// ReadNPZ reads an archive of size bytes as numpy.savez and
 // numpy.savez_compressed write it, the arrays in the order of its directory.
-// limit bounds the bytes of all entries together when they are not compressed;
-// beyond it the error matches [ErrLimit]. While an array in Fortran order or with
-// the high byte first is converted, it takes three times its size. Up to 65,536
-// arrays are read. What is wrong with the archive matches [ErrArchive]; errors of
-// r are returned as they are, wrapped.
+// limit bounds the uncompressed bytes of all entries together; beyond it the
+// error matches [ErrLimit]. While an array in Fortran order or big-endian is
+// converted, it takes three times its size. Up to 65,536 arrays are read. Errors
+// of the archive match [ErrArchive]; errors of r are wrapped.
 func ReadNPZ(r io.ReaderAt, size, limit int64) ([]Named, error) {
 	file := &source{ReaderAt: r, size: size, left: mostDirectory}
 	archive, err := zip.NewReader(file, size)
@@ -145,7 +144,7 @@ func ReadNPZ(r io.ReaderAt, size, limit int64) ([]Named, error) {
 	return arrays, nil
 }
 
-// readEntry reads the array of an entry that may have so many bytes.
+// readEntry reads the array of an entry of at most the given size.
 func readEntry(entry *zip.File, archive, limit int64) (Tensor, error) {
 	const encrypted = 1
 	packed, unpacked := entry.CompressedSize64, entry.UncompressedSize64
@@ -177,7 +176,7 @@ func readEntry(entry *zip.File, archive, limit int64) (Tensor, error) {
 }
 
 // source is the file of an archive: it bounds where and how much of it is read,
-// and remembers what went wrong, to tell bad files from bad disks.
+// and keeps the error of the file, to distinguish it from a bad archive.
 type source struct {
 	io.ReaderAt
 	size   int64
@@ -200,7 +199,8 @@ func (s *source) ReadAt(p []byte, from int64) (int, error) {
 	return n, err
 }
 
-// blame returns the error with what is to blame for it.
+// blame returns the error of the file if there is one, and that of the archive
+// otherwise.
 func (s *source) blame(err error) error {
 	if s.failed != nil {
 		return s.failed

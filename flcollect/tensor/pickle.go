@@ -39,8 +39,8 @@ const (
 // WritePickle writes the arrays as Python's pickle.dump(list_of_arrays) does, in
 // protocol 4 (PEP 3154): what Python 3.8 and later load as a list of
 // numpy.ndarray, in C order and with the low byte first, under NumPy 1 and 2.
-// BFloat16, which NumPy does not know, is there as its type V2. The elements go
-// to w as they lie in memory. The same arrays make the same bytes.
+// BFloat16, which NumPy does not have, is written as its type V2. The elements
+// are written to w without copying them. The same arrays make the same bytes.
 func WritePickle(w io.Writer, arrays ...Tensor) error {
 	p := pickle{opProto, 4, opEmptyList, opMark}
 	for k, array := range arrays {
@@ -63,8 +63,8 @@ func WritePickle(w io.Writer, arrays ...Tensor) error {
 // WriteParametersPickle writes what Python's pickle.dump writes of an object of
 // Flower's class Parameters (flwr.common.typing, 0.18 and later): tensors, a list
 // of bytes that are those of the given tensors' elements, and tensor_type. It is
-// protocol 4 (PEP 3154), and whoever loads it needs Flower. The elements go to w as
-// they lie in memory.
+// protocol 4 (PEP 3154), and Python needs Flower to load it. The elements are
+// written to w without copying them.
 func WriteParametersPickle(w io.Writer, kind string, tensors ...Tensor) error {
 	if len(kind) > math.MaxUint8 {
 		return fmt.Errorf("write the type of the parameters: it has %d bytes, at most %d", len(kind), math.MaxUint8)

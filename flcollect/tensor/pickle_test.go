@@ -168,7 +168,7 @@ func TestWritePickle_writesBeyond4GiB(t *testing.T) {
 	require.Equal(t, "(J\x01\x00\x00\x40t", string(shape[:7]))
 }
 
-// python is what testdata/load.py is told and says of an array.
+// python is an array in the input and output of testdata/load.py.
 type python struct {
 	Name, Dtype string
 	Shape       []int

@@ -120,8 +120,8 @@ func (t Tensor) SameForm(other Tensor) error {
 	return nil
 }
 
-// Chunks returns the elements as they lie in memory, row-major, low byte first.
-// They must not be changed.
+// Chunks returns the bytes of the elements, row-major and little-endian,
+// without copying them. They must not be changed.
 func (t Tensor) Chunks() [][]byte { return slices.Clone(t.chunks) }
 
 // bytes returns n bytes of the elements from an offset. They are a view where

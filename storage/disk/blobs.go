@@ -48,8 +48,8 @@ func (b *Blobs) Open(ctx context.Context, key string) (storage.BlobReader, error
 		}
 		file, err := b.store.contents.open(record.content)
 		if errors.Is(err, fs.ErrNotExist) && record.content != missing {
-			// Replaced or deleted between the two steps. If the record still
-			// says the same the next time, the file is truly missing.
+			// Replaced or deleted between the two steps. If the record is the same the
+			// next time, the file is missing.
 			missing = record.content
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// damage stores a record that nobody can read.
+// damage stores a record that cannot be decoded.
 func damage(store *Store, bucket, key string) error {
 	return store.commits.do(context.Background(), func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte(bucket)).Put([]byte(key), []byte("damaged"))

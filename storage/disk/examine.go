@@ -19,8 +19,8 @@ const (
 )
 
 // A file of bbolt begins with two meta pages, which transactions write in turn.
-// Each says how large pages are, how many there are, and which transaction wrote
-// it; the first one of all is number 2, and writes the first page.
+// Each has the size of a page, the number of pages, and the transaction that
+// wrote it; the first one of all is number 2, and writes the first page.
 const (
 	metaHeader  = 16 // bytes of a page before its content
 	metaSize    = 64

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// locksFiles says that lockFile locks.
+// locksFiles reports whether lockFile locks the file.
 const locksFiles = true
 
 // lockFile locks the file as bbolt does: the lock belongs to the open file, so

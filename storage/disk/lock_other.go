@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// locksFiles says that lockFile does nothing.
+// locksFiles reports whether lockFile locks the file.
 const locksFiles = false
 
 // lockFile leaves locking to bbolt, whose lock comes after the file is examined.

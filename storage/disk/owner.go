@@ -79,7 +79,7 @@ func writeOwner(dir, owner string) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(file.Name()) // what is left of it is of no use
+			_ = os.Remove(file.Name()) // the incomplete file is not needed
 		}
 	}()
 	_, err = file.Write(append(data, '\n'))

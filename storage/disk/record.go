@@ -58,7 +58,7 @@ func parseContentID(name string) (id contentID, ok bool) {
 	return id, id.String() == name
 }
 
-// blobRecord says where the bytes of a blob are and what they are. It is
+// blobRecord names the file with the bytes of a blob and describes them. It is
 // stored with a fixed length: identifier, size, MD5, SHA-256, and the time of
 // the commit in nanoseconds since 1970; numbers are big-endian.
 type blobRecord struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecord_reportsAWrongShapeAsDamage(t *testing.T) {
+func TestDecodeBlobRecord_reportsAWrongShapeAsDamage(t *testing.T) {
 	for _, record := range [][]byte{nil, make([]byte, 8), make([]byte, 9), []byte("short")} {
 		_, _, err := decodeDocument(record)
 		require.ErrorIs(t, err, errDamaged)

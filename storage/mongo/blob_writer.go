@@ -29,7 +29,7 @@ type blobWriter struct {
 	key      string
 	file     bson.ObjectID
 	until    time.Time // when the upload is abandoned
-	entered  bool      // in the record; true also when that is not known
+	entered  bool      // in the record; true also if the outcome is unknown
 	finished bool
 	buffer   []byte
 	chunks   int32 // already written

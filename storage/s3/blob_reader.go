@@ -99,7 +99,7 @@ func (r *blobReader) again(err error) error {
 
 func (r *blobReader) drop() {
 	if r.body != nil {
-		_ = r.body.Close() // what was wanted of it was read
+		_ = r.body.Close() // the needed bytes were read
 		r.body = nil
 	}
 }

@@ -57,7 +57,7 @@ func newConnections(timeout time.Duration, config *tls.Config) *connections {
 		MaxIdleConnsPerHost:   idleConnections,
 		ReadBufferSize:        networkBuffer,
 		WriteBufferSize:       networkBuffer,
-		DisableCompression:    true, // the bytes are wanted as they are stored
+		DisableCompression:    true, // the bytes must not be changed
 	}}
 }
 

@@ -32,19 +32,19 @@
 // fails with [storage.ErrNotFound]. A commit takes at most 20 minutes behind its
 // last byte, so a reader has at least an hour and a half.
 //
-// Before a commit or delete changes anything it notes which bytes are going to
-// be without a record, whichever way it ends. Once the note is two hours old the
-// sweep compares it with the record of the key, and removes all bytes that the
-// record does not name. A multipart upload is noted when it begins, and aborted
-// at the age of [Config].UploadAge. The times are those of the server's clock. The
-// sweep reads notes, not blobs, so its work is that of the last interval.
+// Before a commit or delete changes anything, it writes a note with the bytes that
+// may be left without a record. Once the note is two hours old the sweep compares
+// it with the record of the key, and removes all bytes that the record does not
+// name. A multipart upload is noted when it begins, and aborted at the age of
+// [Config].UploadAge. The times are those of the server's clock. The sweep reads
+// notes, not blobs, so its work is that of the last interval.
 //
 // # Failures
 //
-// A request that failed in the network, or that the server put off (429, 503
-// SlowDown and others), is repeated up to [Config].Attempts times; then the call
-// fails with [storage.ErrUnavailable]. A reader goes on where its connection was
-// lost. A connection on which nothing moves for [Config].Timeout is given up.
+// A request that failed in the network, or that the server deferred (429, 503
+// SlowDown and others), is tried up to [Config].Attempts times; then the call
+// fails with [storage.ErrUnavailable]. A reader continues after a lost
+// connection. A connection without traffic for [Config].Timeout is closed.
 //
 // # Cost
 //
@@ -52,8 +52,9 @@
 // record), a delete three, Open and Stat one. List takes one for every 1,000
 // blobs and one for each blob, 16 at a time.
 //
-// A writer keeps what it has not uploaded: at most [Config].Uploads plus one
-// parts of [Config].PartSize, 48 MiB by default, and for a small blob not more
-// than four times its size. A reader keeps a buffer of 64 KiB. A store has one
-// goroutine, the sweep, and up to 64 idle connections.
+// A writer buffers the bytes that are not uploaded yet: at most
+// [Config].Uploads plus one parts of [Config].PartSize, 48 MiB by default, and
+// for a small blob not more than four times its size. A reader keeps a buffer
+// of 64 KiB. A store has one goroutine, the sweep, and up to 64 idle
+// connections.
 package s3

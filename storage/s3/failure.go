@@ -14,9 +14,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// explain gives an error of the library the name that it has in package
-// storage, and the operator a hint. The contexts are those of the caller. No
-// text shows a request: its headers hold a signature.
+// explain translates an error of the library to one of package storage, with a
+// hint for the operator. The contexts are those of the caller. No text shows a
+// request, because its headers contain a signature.
 func (s *Store) explain(err error, contexts ...context.Context) error {
 	for _, known := range []error{storage.ErrNotFound, storage.ErrClosed, errDamaged} {
 		if errors.Is(err, known) {
@@ -45,7 +45,7 @@ func (s *Store) explain(err error, contexts ...context.Context) error {
 }
 
 func (s *Store) explainAnswer(response minio.ErrorResponse) error {
-	// The message may come from anything that answers at this address.
+	// The message may come from any server at this address.
 	said := fmt.Sprintf("%.60s: %.300s", response.Code, response.Message)
 	switch response.Code {
 	case minio.NoSuchBucket:
@@ -68,7 +68,7 @@ func (s *Store) explainAnswer(response minio.ErrorResponse) error {
 	return fmt.Errorf("S3 at %s: %s", s.config.Endpoint, said)
 }
 
-// hint returns what the operator may have to change.
+// hint returns the advice to the operator.
 func hint(err error) string {
 	switch err.Error() {
 	case "http: server gave HTTP response to HTTPS client":
@@ -78,7 +78,7 @@ func hint(err error) string {
 }
 
 // failed puts the verb and the key before the cause. The precision keeps every
-// valid key whole and bounds what a hostile one adds to a log.
+// valid key whole and bounds the length of an invalid one in logs.
 func failed(verb, key string, cause error) error {
 	return fmt.Errorf("%s %.*q: %w", verb, storage.MaxKeyLength, key, cause)
 }

@@ -28,7 +28,7 @@ const (
 	keyEnd = "!"
 )
 
-// keyEncoding keeps the order of bytes, and does not tell upper from lower case.
+// keyEncoding keeps the order of bytes, and is not case-sensitive.
 func keyEncoding() *base32.Encoding {
 	return base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 }
@@ -38,8 +38,7 @@ func recordName(key string) string {
 	return recordsPart + segmented(keyEncoding().EncodeToString([]byte(key))) + keyEnd
 }
 
-// recordKey returns the key of a record by its name, and false for a name that
-// recordName does not give.
+// recordKey returns the key of a record by its name, and false for other names.
 func recordKey(name string) (string, bool) {
 	encoded, isRecord := strings.CutPrefix(name, recordsPart)
 	encoded, isWhole := strings.CutSuffix(encoded, keyEnd)
@@ -54,8 +53,8 @@ func recordKey(name string) (string, bool) {
 }
 
 // recordRange returns where to look for the keys that start with prefix: their
-// names start with common and are greater than after. Others may do so too,
-// since a character of the encoding is no whole byte.
+// names start with common and are greater than after. Other names may match
+// too, because a character of the encoding is not a whole byte.
 func recordRange(prefix string) (common, after string) {
 	encoded := keyEncoding().EncodeToString([]byte(prefix))
 	whole := len(prefix) * 8 / 5
@@ -72,12 +71,12 @@ func segmented(encoded string) string {
 	return strings.Join(append(parts, encoded), "/")
 }
 
-// newID returns an identifier that is never given twice.
+// newID returns a unique identifier.
 func newID() string {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])
 }
 
-// isID reports whether newID could have given the text.
+// isID reports whether the text has the form of newID.
 func isID(text string) bool { return isHex(text, 16) }

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestNames_keepTheOrderOfKeys(t *testing.T) {
+func TestRecordName_keepsTheOrderOfKeys(t *testing.T) {
 	keys := []string{
 		"a", "a/", "a/b", "a//b", "/", "//", ".", "..", "../a", "A", "Ab", "ab", " ", "%2F", "\u00e9", "\U0010ffff",
 		"\ufffd", "!",
@@ -33,7 +33,7 @@ func TestNames_keepTheOrderOfKeys(t *testing.T) {
 	}
 }
 
-func TestNames_fitTheLongestKey(t *testing.T) {
+func TestRecordName_fitsTheLongestKey(t *testing.T) {
 	name := recordName(strings.Repeat("\U0010ffff", storage.MaxKeyLength/4))
 	require.LessOrEqual(t, maxPrefix+len(name), 1024)
 	for part := range strings.SplitSeq(name, "/") {
@@ -41,7 +41,7 @@ func TestNames_fitTheLongestKey(t *testing.T) {
 	}
 }
 
-func TestNames_ignoreForeignObjects(t *testing.T) {
+func TestRecordKey_ignoresForeignObjects(t *testing.T) {
 	good := recordName("a/b")
 	for _, name := range []string{
 		"", "blobs/", "blobs/!", good[:len(good)-1], good + "!", strings.ToUpper(good), "x" + good,

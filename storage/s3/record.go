@@ -16,13 +16,13 @@ var errDamaged = errors.New("storage/s3: damaged object")
 
 const (
 	formatNow = 1
-	// maxSmall bounds what is read of a record or note. The longest key takes
-	// six times its length where JSON escapes it.
+	// maxSmall is the largest size of a record or note. JSON escapes can make the
+	// longest key six times as long.
 	maxSmall = 16 << 10
 )
 
-// record is what is stored under a key: it makes a blob visible and says where
-// its bytes are. The JSON is a stored format.
+// record is the object of a key: it makes a blob visible and names the object
+// with its bytes. The JSON is a stored format.
 type record struct {
 	Format   int       `json:"format"`
 	Key      string    `json:"key"`
@@ -38,7 +38,7 @@ func (r *record) encode() ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// decodeRecord reads the record that was found under a key.
+// decodeRecord decodes the record of a key.
 func decodeRecord(key string, data []byte) (record, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -59,8 +59,8 @@ func (r *record) info() storage.BlobInfo {
 	return storage.BlobInfo{Key: r.Key, Size: r.Size, MD5: r.MD5, SHA256: r.SHA256, Modified: r.Modified.UTC()}
 }
 
-// note is written before something that a crash could leave behind: a multipart
-// upload, the bytes of a blob without a record. The JSON is a stored format.
+// note is written before anything that a crash could leave behind: a multipart
+// upload, or bytes without a record. The JSON is a stored format.
 type note struct {
 	Format int    `json:"format"`
 	Key    string `json:"key"`

@@ -14,8 +14,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// cleanupLimit is how long a failed commit or an abort takes to remove what it
-// left. The sweep removes the rest.
+// cleanupLimit bounds the time that a failed commit or an abort takes to remove
+// its objects. The sweep removes the rest.
 const cleanupLimit = 5 * time.Second
 
 // Store is a bucket, or a part of one. It is made with [New] or [Open] and is
@@ -30,9 +30,8 @@ type Store struct {
 	now         func() time.Time // by the clock of the server
 }
 
-// New checks the configuration and returns a store that connects when it is
-// needed: it makes no difference whether the server is there already. The
-// caller closes the store.
+// New checks the configuration and returns a store that connects on demand: the
+// server need not run yet. The caller closes the store.
 func New(config Config) (*Store, error) {
 	s, err := newStore(config)
 	if err != nil {
@@ -63,9 +62,9 @@ func newStore(config Config) (*Store, error) {
 	}, nil
 }
 
-// Open is [New] for who wants to know at once: it returns an error unless the
-// server answers, takes the credentials and has the bucket. It is what creates
-// the bucket if [Config].CreateBucket is set.
+// Open is [New] with a check of the server: it returns an error unless the
+// server answers, accepts the credentials and has the bucket. It creates the
+// bucket if [Config].CreateBucket is set.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	store, err := New(config)
 	if err != nil {
@@ -87,7 +86,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 func (s *Store) create(ctx context.Context) error {
 	err := s.bucket.ping(ctx)
 	if code(err) != minio.NoSuchBucket {
-		return nil // Ping says what else may be wrong
+		return nil // Ping returns other errors
 	}
 	err = s.bucket.core.MakeBucket(ctx, s.config.Bucket, minio.MakeBucketOptions{Region: s.config.Region})
 	if err == nil || code(err) == "BucketAlreadyOwnedByYou" {
@@ -96,7 +95,7 @@ func (s *Store) create(ctx context.Context) error {
 	return fmt.Errorf("create bucket %q: %w", s.config.Bucket, s.explain(err, ctx))
 }
 
-// Ping returns nil if the server answers, takes the credentials and has the
+// Ping returns nil if the server answers, accepts the credentials and has the
 // bucket.
 func (s *Store) Ping(ctx context.Context) error {
 	err := ctx.Err()
@@ -112,12 +111,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Blobs returns the blobs of the store. They end with it.
+// Blobs returns the blobs of the store. They are closed with it.
 func (s *Store) Blobs() *Blobs { return &Blobs{store: s} }
 
 // Close ends the sweep and the unused connections. Later calls return
-// [storage.ErrClosed], also those of open blob writers and readers; calls that
-// are running go on. A second Close returns nil.
+// [storage.ErrClosed], also those of open blob writers and readers; running
+// calls continue. A second Close returns nil.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.stop()
@@ -126,7 +125,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// sweepForever sweeps in every interval. The first time is by chance, so that
+// sweepForever sweeps in every interval. The first time is random, so that
 // processes that start together do not sweep together.
 func (s *Store) sweepForever(ctx context.Context) {
 	wait := rand.N(s.config.SweepInterval)
@@ -144,8 +143,8 @@ func (s *Store) sweepForever(ctx context.Context) {
 	}
 }
 
-// admit returns why a call may not begin: an ended context, a bad key, a
-// closed store.
+// admit returns an error if a call must not begin: an ended context, an invalid
+// key, a closed store.
 func (s *Store) admit(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -163,8 +162,7 @@ func (s *Store) open() error {
 	return nil
 }
 
-// cleanup runs something that has to be tried even though the context has
-// ended.
+// cleanup runs a clean-up even if the context has ended.
 func (s *Store) cleanup(ctx context.Context, run func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
 	defer cancel()

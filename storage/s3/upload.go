@@ -52,7 +52,7 @@ func beginUpload(ctx context.Context, store *Store, key, id string) (*upload, er
 	return u, nil
 }
 
-// add uploads a full buffer, which the caller gives up.
+// add uploads a full buffer, which it takes over.
 func (u *upload) add(part []byte) error {
 	if u.ctx.Err() != nil {
 		return context.Cause(u.ctx)
@@ -93,7 +93,7 @@ func (u *upload) buffer() ([]byte, error) {
 	}
 }
 
-// wait waits until every part is there. When the context ends, so does the
+// wait waits until every part is uploaded. When the context ends, so does the
 // upload.
 func (u *upload) wait(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { u.end(ctx.Err()) })
@@ -102,13 +102,13 @@ func (u *upload) wait(ctx context.Context) error {
 	return context.Cause(u.ctx)
 }
 
-// complete makes the object. All parts must be there.
+// complete creates the object. All parts must be uploaded.
 func (u *upload) complete(ctx context.Context, size int64) error {
 	return u.store.bucket.complete(ctx, u.name, u.token, u.parts, size)
 }
 
-// forget removes the note of an upload that has been completed. What is left
-// of a failure is swept.
+// forget removes the note of a completed upload. After a failure the sweep
+// removes the rest.
 func (u *upload) forget(ctx context.Context) {
 	u.end(nil)
 	_ = u.store.bucket.remove(ctx, uploadsPart+u.id)
@@ -117,7 +117,7 @@ func (u *upload) forget(ctx context.Context) {
 // discard ends the upload and removes its parts and its note.
 func (u *upload) discard(ctx context.Context) error {
 	u.end(context.Canceled)
-	u.work.Wait() // a part that comes after the abort would stay
+	u.work.Wait() // a part that arrives after the abort would stay
 	return u.store.cleanup(ctx, func(ctx context.Context) error {
 		if err := u.store.bucket.abort(ctx, u.name, u.token); err != nil {
 			return err

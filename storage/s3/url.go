@@ -14,11 +14,11 @@ const URLForm = "s3://[KEY:SECRET@]HOST[:PORT]/BUCKET[/PREFIX][?region=…&insec
 	"&create-bucket=true&instance-role=true]"
 
 // ParseURL reads a configuration from a text of the form [URLForm]. The key,
-// the secret and the prefix are percent-encoded where RFC 3986 wants it.
-// Without KEY:SECRET the credentials are those of the environment, see
+// the secret and the prefix are percent-encoded as in RFC 3986. Without
+// KEY:SECRET the credentials are those of the environment, see
 // [Config].AccessKey, which is the better place: command lines and URLs are
 // often shown. The parameters set the fields Region, Insecure, PathStyle,
-// CreateBucket and InstanceRole; another, or one given twice, is refused.
+// CreateBucket and InstanceRole; an unknown or repeated parameter is an error.
 //
 // Only the form is checked; [New] checks the rest. No error shows the text,
 // for it may hold a secret.
@@ -74,7 +74,7 @@ func (c *Config) setParameters(query string) error {
 	for name := range values {
 		names = append(names, name)
 	}
-	slices.Sort(names) // so that always the same one is complained about
+	slices.Sort(names) // so that the error is always the same
 	for _, name := range names {
 		if len(values[name]) != 1 {
 			return fmt.Errorf("the parameter %.40q is given twice", name)

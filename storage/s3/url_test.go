@@ -33,9 +33,9 @@ func TestParseURL_hidesTheSecretOfABadURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "must begin with s3://",
 		"http://k:hidden@h/b":               "must begin with s3://",
-		"s3:k:hidden@h/b":                   "no URL",
-		"s3://k:hidden/x@h/b":               "no URL",
-		"s3://k:hidden@h:port/b":            "no URL",
+		"s3:k:hidden@h/b":                   "not a URL",
+		"s3://k:hidden/x@h/b":               "not a URL",
+		"s3://k:hidden@h:port/b":            "not a URL",
 		"s3://k:hidden@h":                   "the bucket is missing",
 		"s3://k:hidden@/b":                  "the host is missing",
 		"s3:///b":                           "the host is missing",

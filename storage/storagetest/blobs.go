@@ -35,7 +35,7 @@ func blobStateChecks() []check[storage.Blobs] {
 			"a blob is the bytes of all Writes in order, empty ones included, however small they are",
 			smallWrites,
 		},
-		{"written bytes are copied", "the caller may change his slice after Write", writtenBytesAreCopied},
+		{"written bytes are copied", "the caller may change its slice after Write", writtenBytesAreCopied},
 		{
 			"a blob is invisible before its commit",
 			"until Commit returns nil, the key shows what it showed before",
@@ -344,7 +344,7 @@ func commitContext(ctx context.Context, blobs storage.Blobs) error {
 	return isMissing(ctx, blobs, "blob")
 }
 
-// blobCalls calls every method and returns what each said.
+// blobCalls calls every method and returns the error of each.
 func blobCalls(ctx context.Context, blobs storage.Blobs, key string) map[string]error {
 	errs := make(map[string]error)
 	_, errs["Create"] = blobs.Create(ctx, key)

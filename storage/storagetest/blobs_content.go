@@ -22,7 +22,7 @@ func contentOf(name string, size int) []byte {
 	return content
 }
 
-// written returns a writer that has taken the content.
+// written returns a writer with the content written to it.
 func written(ctx context.Context, blobs storage.Blobs, key string, content []byte) (storage.BlobWriter, error) {
 	writer, err := blobs.Create(ctx, key)
 	if err != nil {
@@ -86,7 +86,7 @@ func holds(ctx context.Context, blobs storage.Blobs, key string, content []byte)
 	return nil
 }
 
-// describes returns an error unless the info is right for the content.
+// describes returns an error unless the info describes the content.
 func describes(call string, info storage.BlobInfo, key string, content []byte) error {
 	md5sum, sha256sum := md5.Sum(content), sha256.Sum256(content)
 	want := storage.BlobInfo{

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// manyBlobs is more than the drivers read in one step, and no round number.
+// manyBlobs is more than the drivers read in one step, and not a round number.
 const manyBlobs = 555
 
 func blobKeyChecks() []check[storage.Blobs] {

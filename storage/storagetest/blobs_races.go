@@ -84,7 +84,7 @@ func readersBesideDeletes(ctx context.Context, blobs storage.Blobs) error {
 			}
 			select {
 			case <-done:
-				last = true // once more, when it is certainly gone
+				last = true // once more, after it is removed
 			default:
 			}
 		}

@@ -7,7 +7,6 @@
 //		})
 //	}
 //
-// A failure names the rule that was broken in words, and then what was seen.
-// The suite itself is tested with stores that are wrong on purpose: each rule
-// is known to catch at least one of them.
+// A failure has the violated rule in words, and what was observed. The suite
+// itself is tested with faulty stores: each rule detects at least one of them.
 package storagetest

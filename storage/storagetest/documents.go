@@ -43,7 +43,7 @@ func documentStateChecks() []check[storage.Documents] {
 			"two states of one key never have the same revision, also across a delete and another create",
 			revisionsAreUnique,
 		},
-		{"given bytes are copied", "the caller may change his slice after Create and Update", givenBytesAreCopied},
+		{"given bytes are copied", "the caller may change its slice after Create and Update", givenBytesAreCopied},
 		{"returned bytes are copied", "the caller may change the slices that Get and List return", returnedBytesAreCopied},
 		{
 			"the smallest documents are kept",
@@ -340,8 +340,8 @@ func documentsEndedContext(ctx context.Context, docs storage.Documents) error {
 	return isDocument(ctx, docs, "document", revision, []byte(`1`))
 }
 
-// documentCalls calls every method, the writing ones with valid data, and
-// returns what each said.
+// documentCalls calls every method, with valid data where needed, and returns
+// the error of each.
 func documentCalls(ctx context.Context, docs storage.Documents, key, free string,
 	revision storage.Revision) map[string]error {
 	errs := make(map[string]error)

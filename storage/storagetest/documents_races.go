@@ -59,7 +59,7 @@ func concurrentCounter(ctx context.Context, docs storage.Documents) error {
 			if err != nil {
 				return fmt.Errorf("the counter reads %q", doc.Data)
 			}
-			runtime.Gosched() // so that the reads of several come before one's write
+			runtime.Gosched() // so that several reads precede one write
 			_, err = docs.Update(ctx, "counter", doc.Revision, []byte(strconv.Itoa(count+1)))
 			switch {
 			case err == nil:
@@ -171,7 +171,7 @@ func concurrentDeletes(ctx context.Context, docs storage.Documents) error {
 	return nil
 }
 
-// passes is how often something has to come and go during a listing check.
+// passes is how often keys are written and deleted during a listing check.
 const passes = 30
 
 func listDuringWrites(ctx context.Context, docs storage.Documents) error {

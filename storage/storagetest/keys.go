@@ -88,7 +88,7 @@ func scattered(keys []string) []string {
 	return mixed
 }
 
-// longestKey calls store with keys of falling length until one is taken, and
+// longestKey calls store with keys of falling length until one is accepted, and
 // returns that key. Each refusal must be ErrInvalidKey.
 func longestKey(store func(key string) error) (string, error) {
 	for length := storage.MaxKeyLength; length >= storage.MaxKeyLength-wrapperRoom; length-- {

@@ -17,22 +17,22 @@ const patience = 3 * time.Minute
 // check is one rule of a contract over a store of type S. It is a value and
 // not a test, so that the suite can be tried on stores that break the rule.
 type check[S any] struct {
-	name string // what a conforming store does, as a test name
+	name string // the rule as a test name
 	rule string // the rule in words, shown on failure
 	run  func(ctx context.Context, store S) error
 }
 
 // Documents runs the suite of [storage.Documents]. Each check calls open for an
-// empty store of its own; what open needs to clean up it leaves to t.Cleanup.
-// A wrapper may shorten the longest key by up to 128 bytes.
+// empty store of its own; open registers its clean-up with t.Cleanup. A wrapper
+// may shorten the longest key by up to 128 bytes.
 func Documents(t *testing.T, open func(t *testing.T) storage.Documents) {
 	t.Helper()
 	runAll(t, documentChecks(), open)
 }
 
 // Blobs runs the suite of [storage.Blobs]. Each check calls open for an empty
-// store of its own; what open needs to clean up it leaves to t.Cleanup. A
-// wrapper may shorten the longest key by up to 128 bytes.
+// store of its own; open registers its clean-up with t.Cleanup. A wrapper may
+// shorten the longest key by up to 128 bytes.
 func Blobs(t *testing.T, open func(t *testing.T) storage.Blobs) {
 	t.Helper()
 	runAll(t, blobChecks(), open)
@@ -71,7 +71,7 @@ func (c check[S]) try(ctx context.Context, store S) error {
 	return c.run(ctx, store)
 }
 
-// wantError returns an error unless err matches the wanted one.
+// wantError returns an error unless err matches want.
 func wantError(call string, err, want error) error {
 	switch {
 	case err == nil:

@@ -201,10 +201,10 @@ func equal(left, right *dataset, ours, theirs map[uint64][]string) bool {
 	return true
 }
 
-// Diff returns a text for people that shows the statements of got and want which
-// the other does not have, as N-Quads with "-" (missing) or "+" (not wanted)
-// before them, and the size of both. Blank nodes are told apart by their
-// surroundings, not their labels. It is empty when the two are isomorphic.
+// Diff returns the statements that only one of got and want has, as N-Quads with
+// "-" (missing) or "+" (unexpected) before them, and the size of both. Blank
+// nodes are distinguished by their surroundings, not their labels. It is empty
+// when the two are isomorphic.
 func Diff(got, want []rdf.Quad) string {
 	if Isomorphic(got, want) {
 		return ""

@@ -1,5 +1,5 @@
 // Package conf reads the parameters of strategies and of privacy mechanisms, which
-// the REST interface takes in many forms.
+// the REST interface accepts in many forms.
 package conf
 
 import (
@@ -11,51 +11,51 @@ import (
 	"strings"
 )
 
-// Anything is the greatest bound of a number. Numbers are always finite.
+// Anything is the bound of a number without a bound. Numbers are always finite.
 const Anything = math.MaxFloat64
 
-// Reader takes parameters out of an object. Values are numbers of any Go type,
-// json.Number, truth values, or text that reads as one of them; nil counts as not
-// given. Of the faults the first stays, and reading goes on with the default. It
-// serves one goroutine. Make one with NewReader.
+// Reader reads parameters from an object. Values are numbers of any Go type,
+// json.Number, booleans, or text that can be parsed as one of them; nil counts as
+// not given. It keeps the first fault and continues with the default. It must not
+// be used concurrently. Make one with [NewReader].
 type Reader struct {
 	values map[string]any
 	taken  []string
 	fault  *Fault
 }
 
-// Fault is what is wrong with a parameter.
+// Fault is the error of a parameter.
 type Fault struct {
 	// Field is the name of the parameter.
 	Field string
-	// Reason says what is wrong.
+	// Reason is what is wrong with it.
 	Reason string
 }
 
 // NewReader returns a reader of an object, which may be nil and is not changed.
 func NewReader(values map[string]any) *Reader { return &Reader{values: values} }
 
-// Fail notes a fault of a field, unless there is one already.
+// Fail records a fault of a field, unless there is one already.
 func (r *Reader) Fail(field, format string, args ...any) {
 	if r.fault == nil {
 		r.fault = &Fault{field, fmt.Sprintf(format, args...)}
 	}
 }
 
-// Require notes a fault if the field is not given.
+// Require records a fault if the field is not given.
 func (r *Reader) Require(field string) {
 	if r.values[field] == nil {
 		r.Fail(field, "is required")
 	}
 }
 
-// value returns what is given for a field, nil if nothing.
+// value returns the value of a field, or nil.
 func (r *Reader) value(field string) any {
 	r.taken = append(r.taken, field)
 	return r.values[field]
 }
 
-// Number reads a number between two bounds, which the default need not keep to.
+// Number reads a number between two bounds. The default may be outside of them.
 func (r *Reader) Number(field string, otherwise, least, most float64) float64 {
 	given := r.value(field)
 	if given == nil {
@@ -75,7 +75,7 @@ func (r *Reader) Number(field string, otherwise, least, most float64) float64 {
 	return otherwise
 }
 
-// Count reads a whole number from a bound to 2^31-1.
+// Count reads an integer from a bound to 2^31-1.
 func (r *Reader) Count(field string, otherwise, least int) int {
 	v := r.Number(field, float64(otherwise), float64(least), math.MaxInt32)
 	if v != math.Trunc(v) {
@@ -85,7 +85,7 @@ func (r *Reader) Count(field string, otherwise, least int) int {
 	return int(v)
 }
 
-// Truth reads a truth value.
+// Truth reads a boolean.
 func (r *Reader) Truth(field string, otherwise bool) bool {
 	given := r.value(field)
 	if given == nil {
@@ -101,8 +101,8 @@ func (r *Reader) Truth(field string, otherwise bool) bool {
 	return otherwise
 }
 
-// End returns the first fault, nil if there is none. A field that was not read is
-// one: a name that was mistyped must not leave a default in its place.
+// End returns the first fault, or nil. A field that was not read is a fault: a
+// mistyped name must not silently select the default.
 func (r *Reader) End() *Fault {
 	var unknown []string
 	for field, given := range r.values {

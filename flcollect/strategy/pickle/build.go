@@ -57,7 +57,7 @@ func (m *machine) extend(op byte) {
 	m.fail("items are added to %s", describe(into))
 }
 
-// set puts pairs into a dict.
+// set adds pairs to a dict.
 func (m *machine) set(d *dict, pairs []any) {
 	if len(pairs)%2 != 0 {
 		m.fail("a key has no value")
@@ -100,7 +100,8 @@ func (m *machine) global(op byte) {
 	m.push(g)
 }
 
-// inert reports whether a name may be there that is no class of a strategy.
+// inert reports whether an uninterpreted name is allowed although it is not the
+// class of a strategy.
 func inert(g global) bool {
 	switch g {
 	case global{"copy_reg", "_reconstructor"}, global{"copyreg", "_reconstructor"},
@@ -117,8 +118,7 @@ func inert(g global) bool {
 	return false
 }
 
-// make runs the instructions that have something called. What it stands for is made
-// here.
+// make runs the instructions that call a function, and makes the result.
 func (m *machine) make(op byte) {
 	arguments, ok := m.pop().(tuple)
 	callee := m.pop()
@@ -148,10 +148,11 @@ func (m *machine) make(op byte) {
 	m.push(made)
 }
 
-// isClass reports whether a name is that of a class whose objects are known.
+// isClass reports whether a name is a class whose objects are supported.
 func isClass(g global) bool { return familyOf(g) != nil || g.name == "Parameters" }
 
-// reduce returns what a function makes of its arguments; nil if that is not known.
+// reduce returns the result of a function, or nil if the function is not
+// supported.
 func (m *machine) reduce(called global, arguments tuple) any {
 	switch called.name {
 	case "_reconstructor": // class, base, state
@@ -196,7 +197,7 @@ func (m *machine) latin1(text string) any {
 	return raw
 }
 
-// build gives an object its attributes.
+// build sets the attributes of an object.
 func (m *machine) build() {
 	state := m.pop()
 	into := m.pop()

@@ -10,24 +10,23 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// Functions of Flower's that strategies have among their attributes if they were
-// given no other.
+// Functions of Flower that are default attributes of strategies.
 var (
 	aggregateKrum   = global{"flwr.server.strategy.aggregate", "aggregate_krum"}
 	selectMultiKrum = global{"flwr.serverapp.strategy.multikrum", "select_multikrum"}
 )
 
-// attribute says what becomes of an attribute of a strategy: a parameter of
-// another name, or nothing. Where only is set, another value is refused.
+// attribute maps an attribute of a strategy to a parameter of another name, or
+// to nothing. If only is set, any other value is refused.
 type attribute struct {
 	parameter string
 	only      func(value any) bool
 }
 
-// family is what the strategies of a module of Flower's have in common.
+// family is the common part of the strategies of a module of Flower.
 type family struct {
 	module  string            // the package of their modules
-	classes map[string]string // the module of each class that there is an equal of
+	classes map[string]string // the module of each class with a built-in equivalent
 	common  map[string]attribute
 }
 
@@ -39,7 +38,7 @@ func dropped() attribute                 { return attribute{} }
 func onlyIf(value any) attribute         { return attribute{only: same(value)} }
 func renamed(parameter string) attribute { return attribute{parameter: parameter} }
 
-// familyOf returns the family of a class, nil if there is no equal of it.
+// familyOf returns the family of a class, or nil without a built-in equivalent.
 func familyOf(class global) *family {
 	for _, f := range []*family{server(), serverApp()} {
 		if module, ok := f.classes[class.name]; ok && class.module == f.module+module {
@@ -91,14 +90,14 @@ func serverApp() *family {
 	}
 }
 
-// own returns the attributes that a class has besides those of its family.
+// own returns the attributes of a class beyond those of its family.
 func own(name string) map[string]attribute {
 	switch name {
 	case "FaultTolerantFedAvg":
 		return map[string]attribute{
 			"completion_rate_fit":      renamed("min_completion_rate_fit"),
 			"completion_rate_evaluate": renamed("min_completion_rate_evaluate"),
-			"accept_failures":          dropped(), // it goes by the rates
+			"accept_failures":          dropped(), // it uses the rates
 		}
 	case "FedAvgM":
 		return map[string]attribute{
@@ -152,7 +151,7 @@ func selections(name string) map[string]attribute {
 	return made
 }
 
-// convert makes parameters of the attributes of a strategy.
+// convert converts the attributes of a strategy to parameters.
 func convert(m *machine, made *object) (Stored, error) {
 	stored := Stored{Class: made.class.String(), Name: made.class.name, Conf: strategy.Conf{}}
 	if made.state == nil {
@@ -183,7 +182,7 @@ func convert(m *machine, made *object) (Stored, error) {
 	return stored, err
 }
 
-// initial reads the parameters that a strategy was given to begin with.
+// initial reads the initial parameters of a strategy.
 func initial(m *machine, value any) (strategy.Model, error) {
 	if value == nil {
 		return nil, nil

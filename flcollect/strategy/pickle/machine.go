@@ -11,7 +11,7 @@ import (
 
 const maxProtocol = 5
 
-// The instructions that are known, as Python's module pickletools names them.
+// The supported instructions, as Python's module pickletools names them.
 const (
 	opMark            = '('
 	opStop            = '.'
@@ -71,15 +71,15 @@ const (
 	maxLine  = 1 << 10 // bytes of a number or a name in protocol 0
 )
 
-// machine runs the instructions of a pickle over values of ours. The first error
-// stays.
+// machine runs the instructions of a pickle over values of this package. It
+// keeps the first error.
 type machine struct {
 	data  []byte
 	at    int // the next byte
 	op    int // where the instruction began
 	stack []any
 	memo  map[uint64]any
-	spent int // bytes that were made and do not lie in data
+	spent int // bytes of values that are not part of data
 	err   error
 }
 
@@ -89,7 +89,7 @@ func (m *machine) fail(format string, arguments ...any) {
 	}
 }
 
-// run returns what the pickle makes.
+// run returns the value of the pickle.
 func (m *machine) run() (any, error) {
 	m.memo = map[uint64]any{}
 	for range MaxInstructions {
@@ -177,7 +177,7 @@ func (m *machine) take(n uint64) []byte {
 	return taken
 }
 
-// unsigned reads a number of so many bytes, the low one first.
+// unsigned reads a little-endian number of n bytes.
 func (m *machine) unsigned(width int) uint64 {
 	var raw [8]byte
 	copy(raw[:], m.take(uint64(width)))
@@ -198,7 +198,7 @@ func (m *machine) line(most int) string {
 
 func (m *machine) push(value any) { m.stack = append(m.stack, value) }
 
-// pop takes the last value, which is no mark.
+// pop removes the last value, which is not a mark.
 func (m *machine) pop() any {
 	if len(m.stack) == 0 {
 		m.fail("no value is there to be used")
@@ -212,7 +212,7 @@ func (m *machine) pop() any {
 	return value
 }
 
-// popMark takes what is above the last mark, and the mark.
+// popMark removes the last mark and the values above it.
 func (m *machine) popMark() []any {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if _, ok := m.stack[i].(mark); ok {
@@ -225,7 +225,7 @@ func (m *machine) popMark() []any {
 	return nil
 }
 
-// spend accounts for bytes that are made.
+// spend counts bytes of new values.
 func (m *machine) spend(n int) bool {
 	if m.spent += n; m.spent > growth*len(m.data) {
 		m.fail("it would become more than %d times as large", growth)
@@ -238,7 +238,7 @@ func (m *machine) remember(op byte) {
 	var key uint64
 	switch op {
 	case opPut, opGet:
-		key, _ = strconv.ParseUint(m.line(maxLine), 10, 64) // whatever else it is, it is not there
+		key, _ = strconv.ParseUint(m.line(maxLine), 10, 64) // any other index does not exist
 	case opBinPut, opBinGet:
 		key = m.unsigned(1)
 	case opLongBinPut, opLongBinGet:
@@ -260,7 +260,7 @@ func (m *machine) remember(op byte) {
 	}
 }
 
-// number runs the instructions that make numbers.
+// number runs the instructions for numbers.
 func (m *machine) number(op byte) {
 	switch op {
 	case opBinInt:
@@ -295,7 +295,7 @@ func (m *machine) number(op byte) {
 	}
 }
 
-// long makes a whole number of two's complement, the low byte first.
+// long parses an integer in two's complement, little-endian.
 func (m *machine) long(raw []byte) {
 	if len(raw) > 8 {
 		m.push(great{})
@@ -311,7 +311,7 @@ func (m *machine) long(raw []byte) {
 	m.push(v)
 }
 
-// text runs the instructions that make texts.
+// text runs the instructions for texts.
 func (m *machine) text(op byte) {
 	switch op {
 	case opUnicode:
@@ -333,7 +333,7 @@ func (m *machine) text(op byte) {
 	}
 }
 
-// unescape reads what Python calls raw-unicode-escape.
+// unescape decodes Python's raw-unicode-escape.
 func unescape(text string) (string, error) {
 	var plain strings.Builder
 	for i := 0; i < len(text); i++ {

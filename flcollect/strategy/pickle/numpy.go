@@ -8,7 +8,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// reduceNumPy returns what a function of NumPy's makes; nil if that is not known.
+// reduceNumPy returns the result of a function of NumPy, or nil if the function
+// is not supported.
 func (m *machine) reduceNumPy(called global, arguments tuple) any {
 	switch {
 	case called.name == "_reconstruct" && len(arguments) == 3:
@@ -34,8 +35,8 @@ func plainType(letters string) bool {
 	return len(letters) == 2 && strings.Contains("biufV", letters[:1]) && letters[1] >= '1' && letters[1] <= '8'
 }
 
-// buildDType takes the state of a type: version, order, three that are None for
-// plain types, and what follows from the type.
+// buildDType reads the state of a type: version, order, three values that are
+// None for plain types, and derived values.
 func (m *machine) buildDType(d *dtype, state any) bool {
 	parts, ok := state.(tuple)
 	if !ok || len(parts) < 8 || parts[2] != nil || parts[3] != nil || parts[4] != nil {
@@ -49,7 +50,7 @@ func (m *machine) buildDType(d *dtype, state any) bool {
 	return true
 }
 
-// buildArray takes the state of an array: version, shape, type, whether it is in
+// buildArray reads the state of an array: version, shape, type, whether it is in
 // Fortran order, and the elements.
 func (m *machine) buildArray(a *array, state any) bool {
 	parts, ok := state.(tuple)
@@ -61,7 +62,7 @@ func (m *machine) buildArray(a *array, state any) bool {
 	return ok && isTruth && m.fill(a, parts[1], kind, fortran, parts[4])
 }
 
-// fill makes the array. It goes the way of .npy files, whose reader knows types,
+// fill makes the array. It uses the reader of .npy files, which handles types,
 // orders and sizes.
 func (m *machine) fill(a *array, shape any, kind *dtype, fortran bool, elements any) bool {
 	axes, ok := shape.(tuple)

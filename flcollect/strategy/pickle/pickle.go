@@ -9,8 +9,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// ErrRefused is matched by the error of a pickle that is not read here. The
-// message says why: at which byte it makes no sense, or which name is not known.
+// ErrRefused matches the error of a pickle that is invalid or not supported. The
+// message has the byte at which it is invalid, or the unknown name.
 var ErrRefused = errors.New("pickle: refused")
 
 // MaxInstructions is the greatest number of instructions in a pickle. A strategy
@@ -23,10 +23,10 @@ type Stored struct {
 	Class string
 	// Name is that of the built-in strategy, such as "FedAvg".
 	Name string
-	// Conf holds its parameters, by the names of strategy.New.
+	// Conf has its parameters, by the names of strategy.New.
 	Conf strategy.Conf
-	// Initial is the model that it was to begin with, nil if it has none. It may
-	// refer to the bytes that were read.
+	// Initial is its initial model, or nil. It may refer to the bytes of the
+	// pickle.
 	Initial strategy.Model
 }
 
@@ -37,7 +37,7 @@ func Is(data []byte) bool {
 		bytes.HasPrefix(data, []byte("ccopy_reg\n_reconstructor\n"))
 }
 
-// Read reads a pickled strategy. The error of one that is not known matches
+// Read reads a pickled strategy. The error of an unsupported one matches
 // [ErrRefused].
 func Read(data []byte) (Stored, error) {
 	m := machine{data: data}
@@ -57,8 +57,8 @@ func Read(data []byte) (Stored, error) {
 	return stored, nil
 }
 
-// Strategy makes the built-in strategy with the parameters of the pickle, those
-// of the job over them. The error is that of strategy.New.
+// Strategy returns the built-in strategy with the parameters of the pickle,
+// overridden by those of the job. The error is that of strategy.New.
 func (s Stored) Strategy(conf strategy.Conf) (strategy.Strategy, error) {
 	merged := strategy.Conf{}
 	for _, from := range []strategy.Conf{s.Conf, conf} {
@@ -72,7 +72,7 @@ func (s Stored) Strategy(conf strategy.Conf) (strategy.Strategy, error) {
 }
 
 // Arrays reads a pickled list or tuple of arrays. They may refer to the bytes that
-// were read. The error of what is no such list matches [ErrRefused].
+// were read. The error of anything else matches [ErrRefused].
 func Arrays(data []byte) ([]tensor.Tensor, error) {
 	m := machine{data: data}
 	value, err := m.run()

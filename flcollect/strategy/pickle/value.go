@@ -9,24 +9,24 @@ import (
 // Besides those below, values are nil, bool, int64, float64, string and []byte.
 type (
 	tuple []any
-	// list may hold itself.
+	// list may contain itself.
 	list struct{ items []any }
 	// dict has the values of its keys that are text; there are no others.
 	dict struct{ items map[string]any }
 	// global is the name of a class or function.
 	global struct{ module, name string }
-	// foreign is a name that is not known, and whatever is made with it. It may be
-	// there where it does not matter.
+	// foreign is an unknown name, or the result of calling it. It is allowed where
+	// it has no effect.
 	foreign struct {
 		name global
 		made bool // with the name
 	}
-	// object is of a class, with its attributes.
+	// object is an object of a class, with its attributes.
 	object struct {
 		class global
 		state *dict // nil until it is built
 	}
-	// great is a whole number of more than 64 bits.
+	// great is an integer of more than 64 bits.
 	great struct{}
 	// dtype is a type of NumPy's, such as "f4".
 	dtype struct{ letters, order string }
@@ -35,14 +35,15 @@ type (
 		tensor tensor.Tensor
 		built  bool
 	}
-	// mark is what MARK leaves on the stack.
+	// mark is the value that MARK pushes.
 	mark struct{}
 )
 
 // String returns the name as Python writes it.
 func (g global) String() string { return g.module + "." + g.name }
 
-// describe says what a value is. It does not look into it, for it may hold itself.
+// describe describes a value without its elements, because a value may contain
+// itself.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

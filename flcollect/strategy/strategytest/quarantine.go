@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// faults are ways to spoil an update, and a word of the reason.
+// faults are ways to make an update invalid, with a word of the reason.
 func faults() map[string]func(*strategy.Update) {
 	spike := func(v float32) func(*strategy.Update) {
 		return func(u *strategy.Update) {
@@ -80,7 +80,7 @@ func (s suite) quarantine(t *testing.T) {
 	})
 }
 
-// memory compares what a round holds on to after few clients and after many.
+// memory compares the memory of a round after few clients and after many.
 func (s suite) memory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory for a second or more")

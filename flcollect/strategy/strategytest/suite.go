@@ -1,5 +1,5 @@
-// Package strategytest is the conformance suite of strategy.Strategy: what every
-// strategy keeps to, whatever it computes. Use it in a test of your own:
+// Package strategytest is the conformance suite of strategy.Strategy: the rules
+// for every strategy, whatever it computes. Use it in a test of your own:
 //
 //	func TestMine(t *testing.T) {
 //		strategytest.Run(t, func() strategy.Strategy { return mine.New() })
@@ -19,7 +19,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// clients is how many send updates in a round of the suite.
+// clients is how many clients send updates in a round of the suite.
 const clients = 11
 
 // Run runs the suite. Each strategy that fresh returns is new and configured
@@ -39,7 +39,7 @@ func Run(t *testing.T, fresh func() strategy.Strategy) {
 
 type suite struct{ fresh func() strategy.Strategy }
 
-// global is the model that the clients were sent. It has layers of every kind.
+// global is the model of the round. It has layers of every kind.
 func global() strategy.Model {
 	random := rand.New(rand.NewPCG(1, 2))
 	return strategy.Model{
@@ -72,7 +72,7 @@ func product(shape []int) int {
 	return n
 }
 
-// updates are what the clients answer in a round.
+// updates are the answers of the clients in a round.
 func updates(round int) []strategy.Update {
 	made := make([]strategy.Update, clients)
 	for k := range made {
@@ -171,7 +171,7 @@ func (s suite) inputs(t *testing.T) {
 		before := bits(u.Model)
 		require.NoError(t, aggregation.Add(t.Context(), u))
 		require.True(t, equal(before, bits(u.Model)), "Add changed the update")
-		for _, layer := range all[k].Model { // the memory now belongs to somebody else
+		for _, layer := range all[k].Model { // the caller may reuse the memory after Add
 			for _, chunk := range layer.Chunks() {
 				for i := range chunk {
 					chunk[i] = 0x55

@@ -33,13 +33,13 @@
 // # What a module exports
 //
 // All functions take and return 32-bit integers. They return 0 if all went well, 1
-// if the round is to fail, and where it says so 2; the reason is passed to "fail"
+// if the round is to fail, and 2 where described; the reason is passed to "fail"
 // before. Only memory and fl_finish are required.
 //
 //	memory                   the linear memory
 //	_initialize()            called first, as WASI wants it of reactors; may be absent
-//	fl_setup()               called once when the strategy is made: asks for parameters
-//	fl_configure(phase, round)  before clients are told: phase 0 is fit, 1 evaluate
+//	fl_setup()               called once when the strategy is made: reads parameters
+//	fl_configure(phase, round)  before clients get a phase: 0 is fit, 1 evaluate
 //	fl_begin()               a round begins
 //	fl_add()                 an update has come; 2 refuses it, and the round goes on
 //	fl_finish()              makes the new model; 2 says that the updates are too few

@@ -54,8 +54,8 @@ type guest struct {
 	defaults strategy.Conf
 	gather   bool
 	// Of configure.
-	config map[string]any
-	told   int // bytes of it
+	config       map[string]any
+	settingBytes int // bytes of the settings
 	// Of a round.
 	round   strategy.Round
 	updates updates

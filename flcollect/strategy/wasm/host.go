@@ -18,10 +18,10 @@ const hostModule = "flcollect1"
 
 // Bounds of the texts and settings of a module.
 const (
-	maxName   = 1000 // bytes
-	maxText   = 1 << 20
-	maxConfig = 1000    // settings of clients
-	maxTold   = 4 << 20 // bytes of them together
+	maxName         = 1000 // bytes
+	maxText         = 1 << 20
+	maxConfig       = 1000    // settings of clients
+	maxSettingBytes = 4 << 20 // bytes of them together
 )
 
 // hostFunction is a function that guests import. Its run takes the arguments from
@@ -215,12 +215,12 @@ func (g *guest) set(s []uint64, value any) {
 		g.trap("more than %d settings for clients", maxConfig)
 	}
 	name := g.text(s[0], s[1], maxName)
-	g.told += len(name)
+	g.settingBytes += len(name)
 	if text, ok := value.(string); ok {
-		g.told += len(text)
+		g.settingBytes += len(text)
 	}
-	if g.told > maxTold {
-		g.trap("more than %d bytes of settings for clients", maxTold)
+	if g.settingBytes > maxSettingBytes {
+		g.trap("more than %d bytes of settings for clients", maxSettingBytes)
 	}
 	g.config[name] = value
 }

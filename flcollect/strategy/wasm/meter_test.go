@@ -157,9 +157,6 @@ func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, scripts)
-	if testing.Short() {
-		t.Skip("takes 13 s with the race detector")
-	}
 	modules, calls := 0, 0
 	for _, script := range scripts {
 		var content struct{ Commands []command }

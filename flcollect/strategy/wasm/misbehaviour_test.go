@@ -41,7 +41,7 @@ func TestAggregation_chargesFuelForHostCalls(t *testing.T) {
 	require.NoError(t, run(t, module, nil), "the next round")
 }
 
-// mischief is what testdata/c/bad.c is told to do, and what the error says.
+// mischief has the instructions to testdata/c/bad.c with the expected errors.
 func mischief() map[string]string {
 	return map[string]string{
 		"begin/loop":           "begin: it used up its fuel of 1000000 instructions",
@@ -61,7 +61,7 @@ func mischief() map[string]string {
 		"finish/answer":        "fl_finish answered 77",
 		"finish/address":       "bytes at 4294967280 of a memory",
 		"finish/long name":     "a text of 65000 bytes, more than 1000",
-		"finish/no text":       "no UTF-8",
+		"finish/no text":       "not UTF-8",
 		"finish/tensor":        "tensor 99 of a model that has 1",
 		"finish/tensor -1":     "tensor -1 of a model that has 1",
 		"finish/from":          "1 elements from -1 of tensor 0, which has 4",

@@ -46,7 +46,7 @@ func Certificate(tb testing.TB) (folder string, roots *x509.CertPool) {
 	return folder, roots
 }
 
-// trusting returns a transport that takes any certificate: it only asks
+// trusting returns a transport that accepts any certificate. It only checks
 // whether the server of the test has started.
 func trusting() *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}

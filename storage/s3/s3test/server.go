@@ -17,12 +17,12 @@ import (
 // The credentials of the server's administrator.
 const (
 	AccessKey = "enablers-test"
-	SecretKey = "not-a-secret-of-anybody"
+	SecretKey = "not-a-secret-of-any-user"
 )
 
 const (
 	patience = 2 * time.Minute       // how long the server may take to start
-	pause    = 20 * time.Millisecond // between two looks whether it has
+	pause    = 20 * time.Millisecond // between two checks whether it has
 	attempts = 5                     // ports that are tried: others may take one
 )
 
@@ -46,8 +46,8 @@ func StartMinIO(tb testing.TB) *MinIO {
 	return start(tb, "")
 }
 
-// StartMinIOWithTLS is StartMinIO for a server that speaks TLS. The folder
-// holds its certificate in public.crt and the key in private.key.
+// StartMinIOWithTLS is StartMinIO for a server with TLS. The folder holds its
+// certificate in public.crt and the key in private.key.
 func StartMinIOWithTLS(tb testing.TB, certs string) *MinIO {
 	tb.Helper()
 	return start(tb, certs)
@@ -101,7 +101,7 @@ func (m *MinIO) Kill() {
 	m.process = nil
 }
 
-// run starts the process and waits until it takes requests.
+// run starts the process and waits until it accepts requests.
 func (m *MinIO) run() error {
 	args := []string{"server", "--quiet", "--address", m.address, "--console-address", UnusedAddress(m.tb)}
 	scheme := "http"
@@ -125,18 +125,18 @@ func (m *MinIO) run() error {
 		defer close(ended)
 		_ = process.Wait() // how it ended shows in its output
 	}()
-	if err := m.await(scheme + "://" + m.address + stranger); err != nil {
+	if err := m.await(scheme + "://" + m.address + unknownUser); err != nil {
 		m.Kill()
 		return fmt.Errorf("%w: %s", err, m.output)
 	}
 	return nil
 }
 
-// stranger asks for a listing as a user that does not exist. The server refuses
-// that once it has its disk and its users, and says 503 until then.
-const stranger = "/any-bucket/?list-type=2&AWSAccessKeyId=nobody&Expires=9999999999&Signature=none"
+// unknownUser requests a listing as a user that does not exist. The server refuses
+// it once its disk and its users are ready, and answers 503 until then.
+const unknownUser = "/any-bucket/?list-type=2&AWSAccessKeyId=unknown&Expires=9999999999&Signature=none"
 
-// await asks until the server answers.
+// await sends requests until the server answers.
 func (m *MinIO) await(url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -82,8 +82,7 @@ func (c *Compiler) CompileIterator(expr string) (input.Path, error) {
 }
 
 // CompileReference compiles the name of a column, taken exactly as it is
-// written. Whether a header has the column is known only when a value is
-// asked for.
+// written. Whether a header has the column is checked when a value is read.
 func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	if c.invalid != nil {
 		return nil, c.invalid

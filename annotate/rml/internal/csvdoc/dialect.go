@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Trim says at which ends of a cell spaces and tabs are removed.
+// Trim is the ends of a cell at which spaces and tabs are removed.
 type Trim uint8
 
 // The ends at which cells are trimmed.
@@ -17,7 +17,7 @@ const (
 	TrimBoth
 )
 
-// Blank says what becomes of rows in which nothing is written.
+// Blank is the treatment of rows without any text.
 type Blank uint8
 
 // The treatments of blank rows.
@@ -31,9 +31,9 @@ const (
 	KeepBlankRows
 )
 
-// Dialect says how the text is laid out. The zero value is RFC 4180 with a
-// header row: comma, double quote, quotes doubled inside quoted cells, no
-// comments, empty lines skipped, nothing trimmed, empty cells null.
+// Dialect is the format of a CSV text. The zero value is RFC 4180 with a header
+// row: comma, double quote, quotes doubled inside quoted cells, no comments,
+// empty lines skipped, nothing trimmed, empty cells null.
 type Dialect struct {
 	// Delimiter stands between cells: an ASCII character, or 0 for a comma.
 	Delimiter byte
@@ -49,18 +49,17 @@ type Dialect struct {
 	Comment byte
 	// SkipRows is the number of rows before the header to skip.
 	SkipRows int
-	// NoHeader says that the first row is data already. Columns gives the
-	// names then.
+	// NoHeader means that the first row is data. Columns has the names then.
 	NoHeader bool
-	// HeaderRows is the number of header rows, 0 for one. A column answers to
-	// its name in any of them.
+	// HeaderRows is the number of header rows, 0 for one. A column has its names
+	// in all of them.
 	HeaderRows int
 	// Columns are the names of the columns when NoHeader is set; when empty,
 	// the columns are called _col.1, _col.2 and so on.
 	Columns []string
-	// Blank says what becomes of blank rows.
+	// Blank is the treatment of blank rows.
 	Blank Blank
-	// Trim says where cells and column names are trimmed.
+	// Trim is the ends at which cells and column names are trimmed.
 	Trim Trim
 	// Null are the cells, compared as they are after trimming and unquoting,
 	// that hold no value. Nil means the empty cell; an empty list that is not
@@ -68,7 +67,7 @@ type Dialect struct {
 	Null []string
 }
 
-// Validate reports what is wrong with the dialect, naming the field.
+// Validate checks the dialect. Its error names the field.
 func (d Dialect) Validate() error {
 	d = d.filled()
 	var errs []error

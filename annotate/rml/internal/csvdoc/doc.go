@@ -8,14 +8,13 @@
 // header is compared with the one before and, when the bytes are the same,
 // neither parsed nor resolved again.
 //
-// What is refused, always with the line: text that is not UTF-8, a quote
-// inside an unquoted cell, text after a closing quote, a quote that is never
-// closed, a carriage return that no line feed follows, and a row with more or
-// fewer cells than the header. Two columns may share a name as long as no
-// reference uses it. A byte order mark is skipped. A delimiter is never
-// guessed.
+// The errors, all with the line, are: text that is not UTF-8, a quote inside an
+// unquoted cell, text after a closing quote, a quote that is never closed, a
+// carriage return that no line feed follows, and a row with more or fewer cells
+// than the header. Two columns may share a name as long as no reference uses
+// it. A byte order mark is skipped. A delimiter is never guessed.
 //
-// Large inputs are read in pieces: [Compiler.Split] says where the last
-// complete row of a piece ends, [Document.Load] reads the piece with the
-// header, [Document.LoadRows] each piece after it.
+// Large inputs are read in pieces: [Compiler.Split] returns the end of the last
+// complete row of a piece, [Document.Load] reads the piece with the header,
+// [Document.LoadRows] each piece after it.
 package csvdoc

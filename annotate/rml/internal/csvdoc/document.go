@@ -21,8 +21,8 @@ const (
 const maxListed = 20
 
 // keptCells is the number of cells, and the bytes of scratch, that a document
-// keeps room for whatever it loads. Buffers beyond it are given back on the
-// first input that could not fill an eighth of them.
+// always keeps room for. Larger buffers are freed on the first input that could
+// not fill an eighth of them.
 const keptCells = 1 << 16
 
 // Document is one CSV input: a header and rows. It is reused from input to
@@ -145,7 +145,7 @@ func (d *Document) find(name string) int32 {
 	return at
 }
 
-// unknown says why a reference has no column.
+// unknown returns why a reference has no column.
 func (d *Document) unknown(name string, why int32) error {
 	reason := fmt.Sprintf("more than one column is named %q", name)
 	if why == absent {
@@ -206,7 +206,7 @@ func (d *Document) abandon(err error) error {
 	return err
 }
 
-// forgetHeader makes the next Load read its header anew.
+// forgetHeader makes the next Load read its header again.
 func (d *Document) forgetHeader() {
 	d.header, d.names, d.width = d.header[:0], nil, 0
 	clear(d.resolved)
@@ -258,7 +258,7 @@ func (d *Document) readHeader() (int, error) {
 	return i, nil
 }
 
-// takeNames turns the cells of a header row into names.
+// takeNames reads the names in a header row.
 func (d *Document) takeNames() []string {
 	names := make([]string, len(d.cells))
 	for i, c := range d.cells {
@@ -285,7 +285,7 @@ func (d *Document) skipRows(i int) (int, error) {
 }
 
 // nameColumns names the columns of an input without a header; unless the
-// dialect does it, the first row says how many there are.
+// dialect does it, their number is that of the cells of the first row.
 func (d *Document) nameColumns(i int) error {
 	d.nameLine, d.nameAt = 1, 0
 	if given := d.compiler.dialect.Columns; len(given) > 0 {

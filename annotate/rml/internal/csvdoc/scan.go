@@ -75,8 +75,8 @@ func (d *Document) blank(from int) bool {
 	return true
 }
 
-// skipComments returns where the next row begins at or after i, behind
-// comments and, if wanted, empty lines.
+// skipComments returns where the next row begins at or after i, behind comments
+// and, optionally, empty lines.
 func (d *Document) skipComments(i int, skipEmpty bool) int {
 	comment := d.compiler.dialect.Comment
 	for i < len(d.data) {
@@ -110,7 +110,7 @@ func (d *Document) lineEnd(i int) int {
 }
 
 // skipRow returns the offset after the row at i, a comment line being a row;
-// only its quotes and line ends are looked at.
+// only its quotes and line ends are read.
 func (d *Document) skipRow(i int) (int, error) {
 	dialect := &d.compiler.dialect
 	if dialect.Comment != 0 && d.data[i] == dialect.Comment {
@@ -278,7 +278,7 @@ func (d *Document) trimmed(c cell) cell {
 	return c
 }
 
-// escaped says how quotes are written inside quotes.
+// escaped describes how quotes are written inside quotes.
 func (d *Document) escaped() string {
 	if e := d.compiler.dialect.Escape; e != 0 {
 		return fmt.Sprintf("must follow a %q", e)
@@ -286,7 +286,7 @@ func (d *Document) escaped() string {
 	return "must be doubled"
 }
 
-// checkText refuses data that is not UTF-8.
+// checkText returns an error for data that is not UTF-8.
 func (d *Document) checkText() error {
 	if utf8.Valid(d.data) {
 		return nil

@@ -14,8 +14,8 @@ type Node int32
 // Kind is the natural kind of a value.
 type Kind uint8
 
-// The kinds of value. CSV and XML know only String; Object and Array are
-// values that are not terms by themselves.
+// The kinds of value. In CSV and XML all values are a String; Object and Array
+// are values that are not terms by themselves.
 const (
 	String Kind = iota
 	Integer

@@ -7,9 +7,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// stepLimit and stepsPerNode bound the work of one evaluation: a step is a
-// node looked at by a selector or by a comparison. Chained descendant segments
-// and queries within filters can multiply far beyond the size of the document.
+// stepLimit and stepsPerNode bound the work of one evaluation: a step is a node
+// visited by a selector or by a comparison. Chained descendant segments and
+// queries within filters can multiply far beyond the size of the document.
 const (
 	stepLimit    = 1 << 24
 	stepsPerNode = 16

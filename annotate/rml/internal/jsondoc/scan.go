@@ -343,8 +343,8 @@ func scanString(data []byte, i int) (end int, escaped bool, bad *fault) {
 	}
 }
 
-// checkEscape returns the length of the escape sequence that data begins
-// with, a surrogate pair being one sequence, or 0 and what is wrong with it.
+// checkEscape returns the length of the escape sequence that data begins with,
+// a surrogate pair being one sequence, or 0 and the fault.
 func checkEscape(data []byte) (size int, reason string) {
 	if len(data) < 2 {
 		return 0, "unexpected end of input in an escape sequence"

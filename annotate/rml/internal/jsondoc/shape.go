@@ -165,8 +165,8 @@ func (d *Document) locate(object input.Node, s *selector) input.Node {
 	return object
 }
 
-// search looks at all members for the last one of that name. It returns the
-// member and its position, or noNode and -1.
+// search compares all members and finds the last one of that name. It returns
+// the member and its position, or noNode and -1.
 func (d *Document) search(object input.Node, name string) (found input.Node, position int) {
 	found, position = noNode, -1
 	count := 0

@@ -174,7 +174,7 @@ func round(n float64) float64 {
 }
 
 // substring gives the characters at the positions from the second argument on,
-// as many as the third says, both rounded.
+// as many as the third argument, both rounded.
 func substring(d *Document, f focus, args []expression) value {
 	s, from, to := args[0].evaluate(d, f).str(d), round(args[1].evaluate(d, f).num(d)), math.Inf(1)
 	if len(args) == 3 {

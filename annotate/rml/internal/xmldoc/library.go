@@ -41,7 +41,7 @@ func (c *Compiler) compileBeyond(p *path, tokens []token, function string) error
 	if err := trial.Load([]byte("<trial/>")); err != nil {
 		return err
 	}
-	value, err := trial.ask(e, trial.top)
+	value, err := trial.evaluateWithLibrary(e, trial.top)
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (d *Document) expression(p *path) (*xpath.Expr, error) {
 	return e, nil
 }
 
-// askNodes evaluates an expression with the library and returns its nodes.
-func (d *Document) askNodes(p *path, at int32, dst []int32) (_ []int32, err error) {
-	value, err := d.askValue(p, at)
+// libraryNodes evaluates an expression with the library and returns its nodes.
+func (d *Document) libraryNodes(p *path, at int32, dst []int32) (_ []int32, err error) {
+	value, err := d.libraryValue(p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +136,10 @@ func (d *Document) askNodes(p *path, at int32, dst []int32) (_ []int32, err erro
 	return slices.Compact(dst), nil
 }
 
-// askString evaluates an expression with the library and returns its value,
+// libraryString evaluates an expression with the library and returns its value,
 // which is not a node set, as a string.
-func (d *Document) askString(p *path, at int32) (string, error) {
-	value, err := d.askValue(p, at)
+func (d *Document) libraryString(p *path, at int32) (string, error) {
+	value, err := d.libraryValue(p, at)
 	if err != nil {
 		return "", err
 	}
@@ -154,17 +154,17 @@ func (d *Document) askString(p *path, at int32) (string, error) {
 	return "", fmt.Errorf("the value is of type %T, expected a string, a number or a boolean", value)
 }
 
-// askValue evaluates a path's expression with the library.
-func (d *Document) askValue(p *path, at int32) (any, error) {
+// libraryValue evaluates a path's expression with the library.
+func (d *Document) libraryValue(p *path, at int32) (any, error) {
 	e, err := d.expression(p)
 	if err != nil {
 		return nil, err
 	}
-	return d.ask(e, at)
+	return d.evaluateWithLibrary(e, at)
 }
 
-// ask evaluates an expression with the library, within the limit of steps.
-func (d *Document) ask(e *xpath.Expr, at int32) (value any, err error) {
+// evaluateWithLibrary evaluates an expression with the library, within the limit of steps.
+func (d *Document) evaluateWithLibrary(e *xpath.Expr, at int32) (value any, err error) {
 	d.allow()
 	if len(d.previous) == 0 {
 		d.linkPrevious()

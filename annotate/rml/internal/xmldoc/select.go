@@ -10,7 +10,7 @@ func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
 		v, err := d.evaluate(p.tree, at)
 		return v.nodes, err
 	case p.full != "":
-		nodes, err := d.askNodes(p, at, d.work[0][:0])
+		nodes, err := d.libraryNodes(p, at, d.work[0][:0])
 		d.work[0] = nodes
 		return nodes, err
 	}
@@ -35,7 +35,7 @@ func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
 // evaluateString returns the value of a path that is not a node set.
 func (d *Document) evaluateString(p *path, at int32) (string, error) {
 	if p.tree == nil {
-		return d.askString(p, at)
+		return d.libraryString(p, at)
 	}
 	v, err := d.evaluate(p.tree, at)
 	return v.str(d), err

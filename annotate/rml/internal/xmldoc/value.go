@@ -10,7 +10,7 @@ import (
 
 // The steps that evaluating one expression against one record may take, the
 // larger of the two counts: moves between nodes, and one more for each textStep
-// bytes of text looked at.
+// bytes of text read.
 const (
 	maxSteps        = 1 << 22
 	maxStepsPerNode = 64
@@ -60,7 +60,7 @@ func (d *Document) evaluate(e expression, at int32) (v value, err error) {
 	return e.evaluate(d, focus{at: at, position: 1, size: 1}), nil
 }
 
-// value is the value of an expression; its kind says which field counts.
+// value is the value of an expression; its kind selects the field.
 type value struct {
 	kind   kind
 	nodes  []int32 // in document order, each once

@@ -2,7 +2,7 @@ package xsd
 
 import "strings"
 
-// Names returns the local names of the datatypes of XML Schema that RDF 1.1 knows.
+// Names returns the local names of the datatypes of XML Schema in RDF 1.1.
 func Names() []string {
 	return strings.Fields(`string boolean decimal integer double float date time dateTime dateTimeStamp gYear gMonth gDay
 		gYearMonth gMonthDay duration yearMonthDuration dayTimeDuration byte short int long unsignedByte unsignedShort
