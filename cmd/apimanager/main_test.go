@@ -101,10 +101,9 @@ func definitionOf(upstream, idp string) string {
 			"discovery": "` + idp + `realms/OpenAPI/.well-known/openid-configuration"}}, "responses": {"200": {"description": "ok"}}}}}}`
 }
 
-func TestRun_servesAndSecuresPublishedAPIsAfterARestartToo(t *testing.T) {
+func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_,
-			_ = io.WriteString(w, "from "+r.URL.Path)
+		_, _ = io.WriteString(w, "from "+r.URL.Path)
 	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -187,7 +186,7 @@ func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	}
 }
 
-func TestRun_storesNoSecretInPlaceOfAGivenOne(t *testing.T) {
+func TestRun_keepsAConfiguredSecret(t *testing.T) {
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
@@ -213,7 +212,7 @@ func TestRun_storesNoSecretInPlaceOfAGivenOne(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestRun_removesAGeneratedSecretWhenAnotherIsGiven(t *testing.T) {
+func TestRun_removesAGeneratedSecretWhenOneIsConfigured(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).Stop())
 	name := filepath.Join(dir, "credentials.json")
@@ -234,7 +233,7 @@ func TestRun_removesAGeneratedSecretWhenAnotherIsGiven(t *testing.T) {
 	require.Equal(t, first, second, "the others stay")
 }
 
-func TestRun_generatesNoUnusedSecret(t *testing.T) {
+func TestRun_generatesNoUnusedSecrets(t *testing.T) {
 	for _, one := range []struct {
 		args   []string
 		unused []string
@@ -258,7 +257,7 @@ func TestRun_generatesNoUnusedSecret(t *testing.T) {
 	}
 }
 
-func TestRun_isStricterBeyondLoopback(t *testing.T) {
+func TestRun_beyondLoopbackRequiresATokenAndPublicHosts(t *testing.T) {
 	upstream := httptest.NewServer(http.NotFoundHandler())
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -283,8 +282,7 @@ func TestRun_isStricterBeyondLoopback(t *testing.T) {
 
 func TestRun_publishesToAKong(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_,
-			_ = io.WriteString(w, "from "+r.URL.Path)
+		_, _ = io.WriteString(w, "from "+r.URL.Path)
 	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -313,7 +311,7 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	}
 }
 
-func TestReadSettings_namesAWrongSettingWithoutItsValue(t *testing.T) {
+func TestRun_refusesWrongSettingsByName(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -341,7 +339,7 @@ func TestRun_helpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestRun_refusesPagesOfOtherOriginsExceptAtTheGateway(t *testing.T) {
+func TestRun_refusesOtherOriginsExceptAtTheGateway(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-hosts", "apis.example.org", "-portal-url", "https://portal.example.org")
 	for _, name := range []string{"apis.example.org", "portal.example.org"} {
 		httpapitest.CheckServer(t, p.portal, "/healthz", name)

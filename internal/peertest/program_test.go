@@ -40,7 +40,7 @@ func change(t *testing.T, says string) {
 	}
 }
 
-func TestProgramIsBuiltOnlyOnDemand(t *testing.T) {
+func TestPeer_Program_buildsOnlyWhereRequired(t *testing.T) {
 	peer := hello(t, `"one"`)
 	t.Setenv(peertest.RequirePeers, "")
 	_, err := peer.Program()
@@ -63,7 +63,7 @@ func TestProgramIsBuiltOnlyOnDemand(t *testing.T) {
 	require.ErrorContains(t, err, "not built yet", "a changed module is another program")
 }
 
-func TestProgramSaysWhyItCannotBeBuilt(t *testing.T) {
+func TestPeer_Program_reportsWhyABuildFails(t *testing.T) {
 	peer := hello(t, "unknown")
 	t.Setenv(peertest.RequirePeers, "1")
 	_, err := peer.Program()

@@ -55,7 +55,7 @@ func wheel(t *testing.T, version, text string) {
 	require.NoError(t, archive.Close())
 }
 
-func TestPythonIsInstalledOnlyOnDemandAndOnce(t *testing.T) {
+func TestPythonProgram_installsOnceAndOnlyWhereRequired(t *testing.T) {
 	folder := cache(t)
 	wheel(t, "1.0", "hello")
 	t.Setenv(peertest.RequirePeers, "")
@@ -82,7 +82,7 @@ func TestPythonIsInstalledOnlyOnDemandAndOnce(t *testing.T) {
 	require.Equal(t, programs[0], peertest.Python(t, "greeting==1.0"))
 }
 
-func TestPythonIsInstalledAgainAfterHalfAnInstallation(t *testing.T) {
+func TestPythonProgram_replacesAnIncompleteInstallation(t *testing.T) {
 	cache(t)
 	t.Setenv(peertest.RequirePeers, "1")
 	program, err := peertest.PythonProgram()
@@ -105,7 +105,7 @@ func TestPythonIsInstalledAgainAfterHalfAnInstallation(t *testing.T) {
 	require.Equal(t, "42\n", string(output))
 }
 
-func TestPythonSaysWhyItCannotBeInstalled(t *testing.T) {
+func TestPythonProgram_reportsWhyAnInstallationFails(t *testing.T) {
 	cache(t)
 	wheel(t, "1.0", "hello")
 	t.Setenv(peertest.RequirePeers, "1")

@@ -23,13 +23,13 @@ func perform(t *testing.T, s *stage) string {
 	return out.String()
 }
 
-func TestInMemoryTheLinksTakeTurns(t *testing.T) {
+func TestRun_failsOverInMemory(t *testing.T) {
 	s, err := memoryStage()
 	require.NoError(t, err)
 	require.Contains(t, perform(t, s), " 0 twice")
 }
 
-func TestOnTheRealStageTheLinksTakeTurns(t *testing.T) {
+func TestRun_failsOverInNamespaces(t *testing.T) {
 	s, err := realStage()
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) {
 		t.Skipf("network namespaces take root on Linux: %v", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
+func TestPair_Connect_bringsUpAllLinks(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
@@ -49,7 +49,7 @@ func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 	require.ErrorContains(t, p.Connect(ctx, urls[0], urls[1]), "409", "both have the links already")
 }
 
-func TestAHostThatIsMissingIsAnError(t *testing.T) {
+func TestOpen_refusesAMissingHost(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
