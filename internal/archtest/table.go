@@ -212,7 +212,7 @@ func httpHomes() []string {
 		"internal/httpapi/...", "internal/httpclient", "internal/server",
 		"storage/s3/...",
 		"annotate/manager",
-		"modelrepo", "modelrepo/client", "modelrepo/internal/...", "modelrepo/modelrepotest",
+		"modelrepo", "modelrepo/client", "modelrepo/internal/...", "modelrepo/modelrepotest", "modelrepo/rest",
 		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...",
 		"apimgmt", "apimgmt/gateway/...", "apimgmt/kong", "apimgmt/oidc/...", "apimgmt/portal",
 		"multilink/node",
