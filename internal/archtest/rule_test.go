@@ -137,8 +137,11 @@ func faults() []fault {
 		one("test-imports", "storage/fault_test.go", "package storage_test\n\nimport _ \"github.com/onsi/gomega\"\n",
 			"storage/fault_test.go:3: a test must not import github.com/onsi/gomega"),
 		{rule: "links", links: map[string][]string{
-			fakeModule + "/annotate": {"context", fakeModule + "/storage", "github.com/eclipse/paho.golang/paho"},
+			fakeModule + "/annotate": {"context", fakeModule + "/middle", "github.com/eclipse/paho.golang/paho"},
 		}, want: "annotate: links github.com/eclipse/paho.golang/paho"},
+		{rule: "links", links: map[string][]string{
+			fakeModule + "/annotate": {"context", fakeModule + "/storage/disk"},
+		}, want: "annotate: links " + fakeModule + "/storage/disk"},
 		{rule: "links", links: map[string][]string{
 			fakeModule + "/storage": {"vendor/golang.org/x/net/idna", "example.org/anything"},
 		}, want: "storage: links example.org/anything"},

@@ -175,6 +175,7 @@ type separation struct {
 	dir    string   // folder, or "folder/..."
 	except []string // folders below dir for which it does not hold
 	bans   []string // import paths and everything below them
+	own    []string // patterns of our packages
 }
 
 // separations says what must not be linked. The bans are prefixes of import
@@ -184,6 +185,8 @@ func separations() []separation {
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},
+		{dir: "annotate", bans: []string{"net/http", prometheus, swgui}, own: []string{"storage/...", "internal/httpapi"}},
+		{dir: "multilink", bans: []string{".", "net/http"}, own: []string{"storage/..."}},
 		{dir: "annotate/rml", bans: drivers},
 		{dir: "modelrepo", bans: drivers},
 		{dir: "annotate", bans: evaluators},
