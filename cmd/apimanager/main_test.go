@@ -103,8 +103,7 @@ func definitionOf(upstream, idp string) string {
 
 func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_,
-			_ = io.WriteString(w, "from "+r.URL.Path)
+		_, _ = io.WriteString(w, "from "+r.URL.Path)
 	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -283,8 +282,7 @@ func TestRun_beyondLoopbackRequiresATokenAndPublicHosts(t *testing.T) {
 
 func TestRun_publishesToAKong(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_,
-			_ = io.WriteString(w, "from "+r.URL.Path)
+		_, _ = io.WriteString(w, "from "+r.URL.Path)
 	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")

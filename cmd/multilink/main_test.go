@@ -55,7 +55,7 @@ func ask(t *testing.T, client *http.Client, method, address, token, body string)
 	return answer.StatusCode, string(text)
 }
 
-func TestRun_readsTheTokenFromTheEnvironment(t *testing.T) {
+func TestRun_takesTheTokenOfTheEnvironment(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	dir := t.TempDir()
 	p := start(t, "-data", dir, "-address", "10.9.0.1/24")
@@ -78,7 +78,7 @@ func TestRun_warnsOfAShortToken(t *testing.T) {
 	require.NotContains(t, p.Log.String(), "s3cret")
 }
 
-func TestRun_warnsOfAListenerInTheClear(t *testing.T) {
+func TestRun_warnsOfPlainHTTPBeyondLoopback(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	for address, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		p := start(t, "-data", t.TempDir(), "-listen", address)
@@ -87,7 +87,7 @@ func TestRun_warnsOfAListenerInTheClear(t *testing.T) {
 	}
 }
 
-func TestRun_createsATokenWithoutPrintingIt(t *testing.T) {
+func TestRun_createsATokenAndDoesNotPrintIt(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, "-data", dir)
@@ -142,7 +142,7 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	return certificate, key
 }
 
-func TestRun_acceptsAClientCertificateInPlaceOfTheToken(t *testing.T) {
+func TestRun_acceptsAClientCertificate(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := t.TempDir()
 	file := func(name, kind string, raw []byte) string {
@@ -187,7 +187,7 @@ func TestRun_acceptsAClientCertificateInPlaceOfTheToken(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestReadSettings_namesAWrongSettingWithoutItsValue(t *testing.T) {
+func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -226,7 +226,7 @@ func TestRun_helpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
+func TestRun_refusesRequestsOfOtherOrigins(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
 	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")
 }

@@ -57,8 +57,8 @@ func checkLinks(t *tree) []finding {
 
 // forbids reports whether the separation is broken by a linked package.
 func (s separation) forbids(t *tree, linked string) bool {
-	if _, own := t.own(linked); own {
-		return false
+	if dir, own := t.own(linked); own {
+		return matchesAny(s.own, dir)
 	}
 	for _, ban := range s.bans {
 		if ban == "." && !standard(linked) || under([]string{ban}, linked) {

@@ -233,6 +233,7 @@ type separation struct {
 	dir    string   // folder, or "folder/..."
 	except []string // folders below dir for which it does not hold
 	bans   []string // import paths and everything below them
+	own    []string // patterns of our packages
 }
 
 // separations says what must not be linked. The bans are prefixes of import
@@ -242,7 +243,8 @@ func separations() []separation {
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},
-		{dir: "annotate", bans: []string{swgui, prometheus, "github.com/iotenablers/enablers/storage", "net/http"}},
+		{dir: "annotate", bans: []string{"net/http", prometheus, swgui}, own: []string{"storage/...", "internal/httpapi"}},
+		{dir: "multilink", bans: []string{".", "net/http"}, own: []string{"storage/..."}},
 		{dir: "annotate/manager", bans: drivers},
 		{dir: "annotate/rml", bans: drivers},
 		{dir: "modelrepo", bans: drivers},

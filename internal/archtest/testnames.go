@@ -9,7 +9,8 @@ import (
 )
 
 // checkTestNames looks for the symbol that a test is named after:
-// Test<Symbol>[_<Method>][_<outcome>]. In programs and in tests that are packages of their
+// Test<Symbol>[_<Method>][_<outcome>]. In place of the method there may be a situation, in
+// lower camel case. In programs and in tests that are packages of their
 // own the first word is free.
 func checkTestNames(t *tree) []finding {
 	var found []finding
@@ -123,8 +124,8 @@ func testNameFault(name string, symbols map[string]*symbol, free bool) string {
 			return fmt.Sprintf("%s is where the outcome stands, in lower camel case", word)
 		case unicode.IsUpper(first) && !of.embedded:
 			return fmt.Sprintf("%s has no %s", words[0], word)
-		case !unicode.IsUpper(first) && i < len(words)-2:
-			return "nothing follows the outcome"
+		case i > 1:
+			return "more than a symbol, a method and an outcome"
 		}
 	}
 	return ""

@@ -48,13 +48,18 @@ type patientWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	patience time.Duration
+	extended time.Time
 }
 
 // Unwrap is for [http.ResponseController].
 func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// extend extends the deadline seldom: some writers write small pieces.
 func (w *patientWriter) extend() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.patience)) // a connection without deadlines needs no more time
+	if now := time.Now(); now.Sub(w.extended) > w.patience/30 {
+		w.extended = now
+		_ = w.control.SetWriteDeadline(now.Add(w.patience)) // a connection without deadlines needs no more time
+	}
 }
 
 // Write implements [io.Writer].

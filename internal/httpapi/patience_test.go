@@ -34,6 +34,14 @@ func (t *timed) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
+// Write takes ten seconds for each MiB.
+func (t *timed) Write(p []byte) (int, error) {
+	if len(p) == 1<<20 {
+		time.Sleep(10 * time.Second)
+	}
+	return t.ResponseRecorder.Write(p)
+}
+
 func (t *timed) ReadFrom(from io.Reader) (int64, error) {
 	n, err := io.Copy(struct{ io.Writer }{t.ResponseRecorder}, from)
 	t.copied = append(t.copied, n)
@@ -74,6 +82,11 @@ func TestPatientWriter_extendsTheDeadlineForEachPiece(t *testing.T) {
 		require.True(t, bytes.Equal(append(data, '!'), answer.Body.Bytes()))
 		minute := time.Minute
 		require.Equal(t, []time.Duration{minute, minute, minute, minute}, answer.write)
+		for range 10 {
+			_, err = w.Write([]byte("small"))
+			require.NoError(t, err)
+		}
+		require.Len(t, answer.write, 4, "small pieces extend the deadline seldom")
 		require.Empty(t, answer.read)
 		n, err = w.Write(nil)
 		require.NoError(t, err)

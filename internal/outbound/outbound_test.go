@@ -20,7 +20,7 @@ func ExamplePolicy_Check() {
 	// outbound: address refused: 169.254.169.254 is not public
 }
 
-func TestPolicy_Check_refusesAddressesThatAreNotPublic(t *testing.T) {
+func TestPolicy_Check_refusesPrivateAddresses(t *testing.T) {
 	for _, address := range []string{
 		"127.0.0.1", "0.0.0.0", "10.0.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.100.100.200",
 		"224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "ff02::1",
@@ -34,13 +34,13 @@ func TestPolicy_Check_refusesAddressesThatAreNotPublic(t *testing.T) {
 	}
 }
 
-func TestPolicy_Check_allowsMappedAddressesOfAllowedRanges(t *testing.T) {
+func TestPolicy_Check_allowsMappedAddressesOfARange(t *testing.T) {
 	policy := outbound.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	require.NoError(t, policy.Check(netip.MustParseAddr("::ffff:127.0.0.1")))
 	require.Error(t, policy.Check(netip.MustParseAddr("::1")))
 }
 
-func TestPolicy_Control_refusesANameThatResolvesToAPrivateAddress(t *testing.T) {
+func TestPolicy_Control_refusesANameOfAPrivateAddress(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()

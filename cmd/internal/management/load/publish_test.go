@@ -34,7 +34,7 @@ const (
 	remembered = 512 << 10
 )
 
-func TestPublish_aThousandAPIsDisturbNoCallToOthers(t *testing.T) {
+func TestRun_publishesAThousandAPIsWithoutAFailedRequest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("publishing under load takes longer than -short allows")
 	}
