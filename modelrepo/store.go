@@ -39,7 +39,7 @@ type Config struct {
 	Interval time.Duration
 	// Limits are the quotas. The zero value limits nothing.
 	Limits Limits
-	// Webhooks says how webhooks are called. The zero value is the default.
+	// Webhooks configures the calls of webhooks. The zero value is the default.
 	Webhooks WebhookConfig
 	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger

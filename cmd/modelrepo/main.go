@@ -3,12 +3,12 @@
 //
 //	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-blobs WHERE] [-config FILE] ...
 //
-// Everything is kept in the folder of -data, or where -store says: another
-// folder, memory, or MongoDB. Content may be kept elsewhere, by -blobs: in a
-// bucket of S3 for instance. While a server among them does not answer at the
-// start, the program says so, keeps trying, and is not ready; when one goes
-// away later, requests that need it are answered with 503. A URL with
-// credentials is better given by the environment, since others can see flags.
+// Everything is stored in the folder of -data, or where -store points: another folder,
+// memory, or MongoDB. Content may be stored elsewhere with -blobs, in a bucket of S3 for
+// instance. While one of these servers does not answer at the start, the program logs
+// that, tries again, and is not ready; when one fails later, requests that need it are
+// answered with 503. Put a URL with credentials into the environment, because other
+// users can see flags.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -30,7 +30,7 @@ import (
 
 func main() { server.Main("modelrepo", run) }
 
-// run is the whole program, for main and for tests.
+// run is the whole program, without the process: tests call it too.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	s, flags, err := readSettings(args)
 	if flags.Answer(stdout, err) {

@@ -18,13 +18,14 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/client"
 )
 
-// start runs the program and returns a client of it, its URL, and what ends it.
+// start runs the program and returns a client of it, its URL, and a function that stops
+// it.
 func start(t *testing.T, args ...string) (*client.Client, string, func() error) {
 	t.Helper()
 	return startLogging(t, io.Discard, args...)
 }
 
-// startLogging is start with a place for what goes to standard error.
+// startLogging is start with a writer for standard error.
 func startLogging(t *testing.T, log io.Writer, args ...string) (*client.Client, string, func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -32,23 +32,22 @@ func (s *stores) openMongo(uri string) (storage.Documents, storage.Blobs, error)
 	return store.Documents(), store.Blobs(), nil
 }
 
-// databaseOf returns the name of the database that a connection string has for
-// its path, and modelrepo if it has none. The hosts may be several, which
-// package url does not know.
+// databaseOf returns the database that the path of a connection string names, or
+// modelrepo if it names none. Package url does not accept several hosts.
 func databaseOf(uri string) (string, error) {
 	_, rest, _ := strings.Cut(uri, "://")
 	rest, _, _ = strings.Cut(rest, "?")
 	_, path, _ := strings.Cut(rest, "/")
 	name, err := url.PathUnescape(path)
 	if err != nil || strings.ContainsAny(name, "/\\. \"$*<>:|?@\x00") {
-		// What looks like it may be the end of a password with a slash.
+		// What looks like a path may be the end of a password with a slash.
 		return "", errors.New("mongodb: the name of the database, behind the hosts, is not valid (not shown, for it " +
 			"may be part of a password that is not percent-encoded)")
 	}
 	return cmp.Or(name, "modelrepo"), nil
 }
 
-// openS3 opens a bucket, or a part of one, which is created once the server
+// openS3 opens a bucket, or a part of one. The bucket is created when the server
 // answers if that is wanted.
 func (s *stores) openS3(where string) (storage.Documents, storage.Blobs, error) {
 	config, err := s3.ParseURL(where)
@@ -90,8 +89,7 @@ type servers struct {
 	there atomic.Bool // whether all have answered
 }
 
-// await waits until every server has answered. While one does not, the log
-// says so at every attempt.
+// await waits until every server has answered. It logs every attempt that fails.
 func (s *servers) await(ctx context.Context, log *slog.Logger) error {
 	const pause = time.Second // after the time that an attempt takes
 	for {
@@ -120,9 +118,9 @@ func (s *servers) await(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// part runs the repository's own work as soon as the servers answer. The REST
-// interface begins then too, or when one was missed, so that /healthz and
-// /readyz answer in any case.
+// part runs the repository's own work as soon as the servers answer. The REST interface
+// starts then too, or when the first attempt has failed, so that /healthz and /readyz
+// answer in any case.
 func (s *servers) part(run func(context.Context) error, log *slog.Logger) server.Part {
 	return server.Part{
 		Name: "modelrepo",

@@ -40,7 +40,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// patience ends a test that hangs. It says nothing about how long things take.
+// patience is how long a test waits for what must happen. It is no measure of speed.
 const patience = 2 * time.Minute
 
 var sosa = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
@@ -65,7 +65,7 @@ func fetch(ctx context.Context, client *client.Client) (string, error) {
 	return string(data), err
 }
 
-// get asks for one of the paths of the service.
+// get requests one of the paths of the service.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	answer, err := http.Get(url)

@@ -12,7 +12,8 @@ import (
 const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
 format. It serves its REST interface, documented at /docs/.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of the flags, from the command line, the environment and the
+// file.
 type settings struct {
 	listen   string
 	data     string
@@ -65,7 +66,7 @@ func (s *settings) declare() *server.Flags {
 	return f
 }
 
-// check refuses what cannot work.
+// check refuses settings that cannot work.
 func (s *settings) check(f *server.Flags) error {
 	var errs []error
 	for _, d := range []struct {

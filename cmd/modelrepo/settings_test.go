@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSettings_haveAllSources goes over all flags there are, so that a new
-// one that lacks a source fails.
+// TestSettings_haveAllSources checks all flags, so that a new flag without a source
+// fails.
 func TestSettings_haveAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"max-models": {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1",

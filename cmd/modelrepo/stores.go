@@ -18,15 +18,15 @@ const (
 	blobForms  = storeForms + ", or s3://HOST/BUCKET[/PREFIX]"
 )
 
-// stores are what the repository persists through, how to close it, and the
-// servers that it needs.
+// stores are the stores of the repository, with the function that closes them and the
+// servers that they need.
 type stores struct {
 	documents storage.Documents
 	blobs     storage.Blobs
 	closers   []func() error
 	servers   servers
 
-	patience time.Duration // for a server that is away
+	patience time.Duration // how long a server may be unavailable
 	log      *slog.Logger
 }
 
@@ -65,8 +65,8 @@ func openStores(s settings, log *slog.Logger) (*stores, error) {
 	return all, nil
 }
 
-// open opens one store by its scheme. Its documents are nil if it keeps blobs
-// alone. No error shows a URL, for it may hold credentials.
+// open opens one store by its scheme. Its documents are nil if it stores blobs only. No
+// error shows a URL, because it may hold credentials.
 func (s *stores) open(where string) (storage.Documents, storage.Blobs, error) {
 	scheme, rest, found := strings.Cut(where, ":")
 	if !found {
