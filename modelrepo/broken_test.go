@@ -51,8 +51,8 @@ func TestNewHandler_leavesNothingWhenAnUploadBreaksOff(t *testing.T) {
 	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
 }
 
-// TestNewHandler_answersFaultsOfTheStorageWithoutDetails checks that what fails inside is a
-// 500 that tells nothing, and never a 404.
+// TestNewHandler_answersFaultsOfTheStorageWithoutDetails checks that an internal fault
+// is a 500 without details, and never a 404.
 func TestNewHandler_answersFaultsOfTheStorageWithoutDetails(t *testing.T) {
 	documents, blobs := openMemory(t)
 	healthy, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
@@ -97,6 +97,6 @@ func TestNewHandler_answersFaultsOfTheStorageWithoutDetails(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
 
-	status, body = serve(documents, storage.NewMemoryBlobs())("GET", "/w3c/sosa/1.0/content") // somebody lost the blobs
+	status, body = serve(documents, storage.NewMemoryBlobs())("GET", "/w3c/sosa/1.0/content") // the blobs are lost
 	require.Equal(t, http.StatusInternalServerError, status, body)
 }

@@ -22,7 +22,7 @@ const (
 	GFM = docpages.GFM
 )
 
-// pageSet says which pages a version has. It is a stored format.
+// pageSet names the pages of a version. It is a stored format.
 type pageSet struct {
 	ID        string    `json:"id"`
 	Plugin    string    `json:"plugin"`

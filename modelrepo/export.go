@@ -15,7 +15,7 @@ import (
 // of a model, or a model without versions.
 const ArtifactType = archive.ArtifactType
 
-// ArchiveProgress says how far an export or an import is.
+// ArchiveProgress is the progress of an export or an import.
 type ArchiveProgress struct {
 	// Version is the version that was just handled, or a model without versions.
 	Version Path

@@ -106,7 +106,7 @@ func (l Listing) bounds(total int) (from, to int) {
 
 // Set is a set of namespaces, models or versions, or one page of it.
 type Set[T any] struct {
-	// Items are in the byte order of their names, or as the [Listing] says.
+	// Items are in the byte order of their names, or of the [Listing].
 	Items []T `json:"items"`
 	// TotalCount is the size of the whole set of what the filters match.
 	TotalCount int64 `json:"totalCount"`
@@ -143,7 +143,7 @@ func children[T any](
 	return set, nil
 }
 
-// childPage reads only the documents of the page, which the index of names knows.
+// childPage reads only the documents of the page, which it gets from the index of names.
 func childPage[T any](
 	ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T,
 ) (*Set[T], error) {

@@ -44,7 +44,7 @@ type node struct {
 // without being read again.
 const recentChanges = 32
 
-// mark says that an operation on the node is in progress.
+// mark is an operation on the node that is in progress.
 type mark struct {
 	Kind  markKind  `json:"kind"`
 	By    string    `json:"by"` // the operation

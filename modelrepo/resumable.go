@@ -24,7 +24,7 @@ type ResumableOptions struct {
 
 // ResumableUpload is the state of a resumable upload.
 type ResumableUpload struct {
-	// ID names the upload. A client that knows it may continue the upload.
+	// ID names the upload. Any client that has it may continue the upload.
 	ID string
 	// Version and Format are where the content goes.
 	Version Path
@@ -36,7 +36,7 @@ type ResumableUpload struct {
 	Expires time.Time
 	// Metadata is the metadata that the upload began with.
 	Metadata string
-	// Result says what publishing did; nil before the content was published.
+	// Result is the result of publishing; nil before the content was published.
 	Result *Uploaded
 }
 
@@ -195,7 +195,7 @@ func resumableError(op string, u tus.Upload, err error) error {
 	return failed(op, at, err)
 }
 
-// errPublished says that a resumable upload has published its content before.
+// errPublished is returned when a resumable upload has published its content before.
 var errPublished = errors.New("modelrepo: upload was published already")
 
 // recentlyPublished is how many identifiers of published uploads a version keeps. They

@@ -338,8 +338,8 @@ func TestStore_Repair_removesExpiredUploads(t *testing.T) {
 	require.Empty(t, keys(t, blobs, "part/"))
 }
 
-// The process crashAt before or after any operation of an upload in pieces. Its
-// sender asks another one how far it is, and goes on there.
+// The process crashes before or after any operation of a resumable upload. The client
+// gets the offset from another process and continues there.
 func TestUploads_Continue_survivesACrashAnywhere(t *testing.T) {
 	const data = "abcdefghij"
 	for _, applyLast := range []bool{false, true} {

@@ -39,7 +39,7 @@ type Config struct {
 	Interval time.Duration
 	// Limits are the quotas. The zero value limits nothing.
 	Limits Limits
-	// Webhooks says how webhooks are called. The zero value is the default.
+	// Webhooks configures the calls of webhooks. The zero value is the default.
 	Webhooks WebhookConfig
 	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger
@@ -148,9 +148,9 @@ func (s *Store) tidy(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns nil if the documents and the blobs can be read. They may be on
+// Ping returns nil if the documents and the blobs can be read. They may be on
 // different servers.
-func (s *Store) Ready(ctx context.Context) error {
+func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.config.Documents.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: documents: %w", err)
 	}

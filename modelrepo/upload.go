@@ -24,7 +24,7 @@ type UploadOptions struct {
 	Digests Digests
 }
 
-// Uploaded says what an upload did.
+// Uploaded is the result of an upload.
 type Uploaded struct {
 	File
 	// Overwrote is set if the upload replaced content.

@@ -34,7 +34,7 @@ func actions() []Action {
 	}
 }
 
-// WebhookConfig says how the callbacks of webhooks are called. The zero value is the
+// WebhookConfig configures the calls of webhooks. The zero value is the
 // default.
 type WebhookConfig struct {
 	// AllowPrivate permits callbacks at addresses that are not public: loopback,

@@ -45,7 +45,7 @@ func fetch(ctx context.Context, client *client.Client) (string, error) {
 	return string(data), err
 }
 
-// get asks for one of the paths of the service.
+// get requests one of the paths of the service.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	answer, err := http.Get(url)

@@ -62,7 +62,7 @@ func (s *settings) declare() *server.Flags {
 	return f
 }
 
-// check refuses what cannot work.
+// check refuses settings that cannot work.
 func (s *settings) check(f *server.Flags) error {
 	var errs []error
 	for _, d := range []struct {

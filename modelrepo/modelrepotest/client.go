@@ -18,11 +18,10 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Open returns an empty pair of stores. What needs to be cleaned up is left to
-// t.Cleanup.
+// Open returns an empty pair of stores. It cleans up with t.Cleanup.
 type Open func(t *testing.T) (storage.Documents, storage.Blobs)
 
-// client talks to a repository over HTTP and says what it expects.
+// client sends requests to a repository over HTTP and checks the answers.
 type client struct {
 	t     *testing.T
 	url   string
@@ -45,7 +44,7 @@ func newLimited(t *testing.T, open Open, limits modelrepo.Limits) *client {
 	return &client{t, server.URL, store}
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
 	t      *testing.T
 	what   string
@@ -121,7 +120,7 @@ func (c *client) upload(version, format, contentType, data, more string, header 
 		append(header, "Content-Type: "+formType)...)
 }
 
-// says checks that it is a success with that message and those warnings.
+// says checks that the answer is a success with that message and those warnings.
 func (a answer) says(message string, warnings ...string) answer {
 	a.t.Helper()
 	require.Equal(a.t, http.StatusOK, a.status, "%s: %s", a.what, a.body)
@@ -139,7 +138,7 @@ func (a answer) isJSON(want map[string]any, name string, more []string) answer {
 	return a
 }
 
-// is checks that it is a success with that JSON body.
+// is checks that the answer is a success with that JSON body.
 func (a answer) is(body string) answer {
 	a.t.Helper()
 	require.Equal(a.t, http.StatusOK, a.status, "%s: %s", a.what, a.body)
@@ -148,7 +147,7 @@ func (a answer) is(body string) answer {
 	return a
 }
 
-// fails checks that it is an ErrorResponse with that status and sentence.
+// fails checks that the answer is an ErrorResponse with that status and sentence.
 func (a answer) fails(status int, sentence string) answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, "%s: %s", a.what, a.body)
@@ -157,7 +156,7 @@ func (a answer) fails(status int, sentence string) answer {
 	return a
 }
 
-// refuses is fails for a sentence that only begins like that.
+// refuses is fails for the beginning of a sentence.
 func (a answer) refuses(status int, beginning string) answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, "%s: %s", a.what, a.body)
@@ -166,7 +165,7 @@ func (a answer) refuses(status int, beginning string) answer {
 	return a
 }
 
-// holds checks that it is content.
+// holds checks that the answer is content.
 func (a answer) holds(status int, contentType, data string) answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, "%s: %s", a.what, a.body)

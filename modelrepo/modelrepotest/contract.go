@@ -24,8 +24,8 @@ const (
 		"upload with the 'overwrite=1' query parameter."
 )
 
-// Run walks every row of the table of endpoints. Each test calls open for
-// stores of its own.
+// Run checks every row of the table of endpoints. Each test calls open for stores of
+// its own.
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for _, c := range []struct {
@@ -138,8 +138,8 @@ func models(c *client) {
 	c.do("DELETE", "/w3c/sosa", `{}`).says("Deleted model 'w3c/sosa'.")
 }
 
-// updates tries the bodies that create and change: of the new place, and of the
-// one that is there, which ends with the good value.
+// updates sends the bodies of creations and updates: for a new place, and for an
+// existing one, which ends with the good value.
 func updates(c *client, fresh, there, field, kind, good, bad string) {
 	path := strings.TrimPrefix(there, "/")
 	const validating = "Error validating the body of the request: "
@@ -222,7 +222,7 @@ func latest(c *client) {
 	c.do("DELETE", "/w3c/sosa/latest/content?format=text/turtle", "").fails(400, noLatest)
 }
 
-// requests tries methods and paths that no row of the table is for.
+// requests sends methods and paths that no row of the table is for.
 func requests(c *client) {
 	allow := c.do("PUT", "/w3c", "").fails(405, "HTTP method not allowed.").header.Get("Allow")
 	for _, method := range []string{"DELETE", "GET", "HEAD", "PATCH", "POST"} {

@@ -72,7 +72,7 @@ func file(format, data, contentType string) string {
 		hex.EncodeToString(sum[:]), contentType)
 }
 
-// faults tries multipart bodies that are not in order. None leaves anything.
+// faults sends invalid multipart bodies. None of them leaves anything behind.
 func faults(c *client) {
 	const target = version + "/content?format=new"
 	good, formType := c.form(field{name: "content", contentType: "a/b", data: strings.Repeat("x", 1000)})
@@ -98,7 +98,7 @@ func faults(c *client) {
 	c.do("DELETE", target, "").has(200)
 }
 
-// digests tries the announced digests, on the request and on the part.
+// digests sends announced digests, on the request and on the part.
 func digests(c *client) {
 	const target, data = version + "/content?format=digest", "some bytes"
 	sum := sha256.Sum256([]byte(data))
@@ -172,7 +172,7 @@ func short(c *client) {
 	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"1.0"}`).has(200)
 	c.upload(version, "text/turtle", "text/turtle", "turtle", "").has(200)
 	c.upload(version, "a.b/c/d", "x/y", "other", "").has(200)
-	c.do("POST", "/w3c/sosa/content", "").has(200) // a version of an unlucky name
+	c.do("POST", "/w3c/sosa/content", "").has(200) // a version with the name of a path
 	c.upload("/w3c/sosa/content", "f", "x/y", "unlucky", "").has(200)
 	for path, want := range map[string]string{
 		"/c/w3c/sosa": "turtle", "/c/w3c/sosa/": "turtle", "/c/w3c/sosa/1.0": "turtle", "/c/w3c/sosa/1.0/": "turtle",
@@ -238,7 +238,7 @@ func ranges(c *client) {
 	parts := c.get(target, "Range: bytes=0-1,8-9").has(206)
 	require.Contains(c.t, parts.header.Get("Content-Type"), "multipart/byteranges")
 	c.upload(version, "empty", "a/b", "", "").has(200)
-	c.get(version+"/content?format=empty", "Range: bytes=0-").holds(200, "a/b", "") // as a reader that asks from 0 on expects
+	c.get(version+"/content?format=empty", "Range: bytes=0-").holds(200, "a/b", "") // as a reader that starts at 0 expects
 }
 
 func pages(c *client) {

@@ -43,7 +43,7 @@ func aliases(c *client) {
 		"Version tag 'stable' is reserved. Please choose another tag. It is an alias of model 'w3c/sosa'.")
 	c.get("/w3c/sosa/1.0").is(real)
 
-	// One moves, one goes; a version may have its name then.
+	// One alias moves, one is removed; a version may have its name then.
 	c.json("PATCH", "/w3c/sosa",
 		`{"aliases":{"next":"1.0","stable":"@unset"},"latestVersion":"1.0"}`).says("Updated model 'w3c/sosa'.")
 	c.get("/w3c/sosa/next").is(real)
@@ -130,7 +130,7 @@ func immutable(c *client) {
 	c.do("DELETE", version+"?force=1", "").says("Deleted model version 'w3c/sosa/1.0'.")
 	c.get(version).has(404)
 	c.do("DELETE", version+"?force=1", "").has(404)
-	// Force is for nothing else.
+	// The parameter force has no other use.
 	c.do("POST", version, "").has(200)
 	c.upload(version, "f", "a/b", "x", "").has(200)
 	c.do("DELETE", version+"?force=1", "").fails(400,

@@ -1,6 +1,6 @@
-// Package modelrepotest is the suite of the repository's REST interface. It
-// walks the table of its endpoints, each with its success and each of its
-// errors, over HTTP, and can be run over any pair of stores:
+// Package modelrepotest is the suite of the repository's REST interface. It checks
+// every endpoint, with its success and its errors, over HTTP, and runs over any pair of
+// stores:
 //
 //	func TestContract(t *testing.T) {
 //		modelrepotest.Run(t, func(t *testing.T) (storage.Documents, storage.Blobs) {
@@ -10,6 +10,6 @@
 //		})
 //	}
 //
-// [Races] tries what must hold when many do things at one time, with several
-// repositories over one pair of stores.
+// [Races] checks what must hold under concurrency, with several repositories over one
+// pair of stores.
 package modelrepotest

@@ -16,8 +16,8 @@ import (
 	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
 
-// slowRounds are those of races over a server, and each round there is as good
-// as many, since every step waits for the network.
+// slowRounds is the number of rounds of races over a server. Each round has many
+// interleavings, since every step waits for the network.
 const slowRounds = 12
 
 // onMongo opens databases of one server.

@@ -20,9 +20,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Races tries what must hold when many do things at one time, with several
-// repositories over one pair of stores. A driver that is slow may be tried with
-// fewer rounds; more than 100 show nothing new.
+// Races checks what must hold under concurrency, with several repositories over one
+// pair of stores. A slow driver may run fewer rounds; more than 100 show nothing new.
 func Races(t *testing.T, open Open, rounds int) {
 	t.Helper()
 	for _, c := range []struct {
@@ -178,7 +177,7 @@ func (a *arena) firstUploads(rounds int) {
 	}
 }
 
-// whole reads content and checks that it has the digest that is told of it.
+// whole reads content and checks that it has the digest of its description.
 func (a *arena) whole(s *modelrepo.Store, format string) error {
 	content, err := s.Open(a.Context(), place, format)
 	if err != nil {
@@ -197,7 +196,7 @@ func (a *arena) whole(s *modelrepo.Store, format string) error {
 	return nil
 }
 
-// body is content that differs with i.
+// body returns content that differs with i.
 func body(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1000*i+1) }
 
 func (a *arena) overwrites(rounds int) {
@@ -279,8 +278,8 @@ func (a *arena) collection(rounds int) {
 	}
 }
 
-// settled checks that after repair and collection nothing is left that nobody
-// refers to.
+// settled checks that after repair and collection nothing is left that nothing refers
+// to.
 func (a *arena) settled() {
 	a.Helper()
 	cleaner := a.newStore(modelrepo.Config{Grace: 1, Settle: 1})
@@ -355,7 +354,7 @@ func (a *arena) pages(rounds int) {
 					return err
 				}
 			}
-			// What one has done is in the pages of every other at once.
+			// What one repository has done is in the pages of the others at once.
 			set, err := a.names(a.stores[(i+1)%len(a.stores)])
 			if err != nil {
 				return err

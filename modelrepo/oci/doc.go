@@ -1,17 +1,17 @@
-// Package oci writes and reads OCI image layouts (image-spec 1.1,
-// image-layout.md): the form in which tools such as oras and skopeo keep on
-// disk what a registry carries. A layout is a folder, or a tar archive of one:
+// Package oci writes and reads OCI image layouts (image-spec 1.1, image-layout.md): the
+// form in which tools such as oras and skopeo store on disk what a registry holds. A
+// layout is a folder, or a tar archive of one:
 //
 //	oci-layout            the version of the layout
-//	index.json            which manifests there are, and under which names
+//	index.json            the manifests with their names
 //	blobs/sha256/<hex>    manifests, and all that they refer to
 //
-// A [Writer] writes one from its beginning to its end, with the index known
-// before the first blob. [ReadTar] and [ReadDir] hand over what is in one, file
-// by file. Nothing but JSON documents of bounded size is ever held in memory,
-// every blob is compared with its digest on both ways, and no name in an
-// archive becomes the name of a file.
+// A [Writer] writes a layout from its beginning to its end; the index is known before
+// the first blob. [ReadTar] and [ReadDir] pass the files of a layout to a [Visitor].
+// Only JSON documents of bounded size are held in memory, every blob is compared with
+// its digest when it is written and read, and no name in an archive becomes the name of
+// a file.
 //
-// The package knows about artifacts what every registry knows. What is in them
-// is up to its users.
+// The package reads of artifacts what every registry reads. Their content is up to the
+// users of the package.
 package oci

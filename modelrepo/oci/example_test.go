@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/oci"
 )
 
-// printer is a visitor that says what it is shown.
+// printer is a visitor that prints what it receives.
 type printer struct{}
 
 func (printer) Index(index oci.Index) error {

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// What a layout is refused for. Match with [errors.Is].
+// The reasons for which a layout is refused. Match with [errors.Is].
 var (
-	// ErrInvalid is returned for what is not an image layout, and for layouts
-	// of a kind that is not supported.
+	// ErrInvalid is returned for bytes that are not an image layout, and for layouts
+	// that are not supported.
 	ErrInvalid = errors.New("oci: not a valid image layout")
-	// ErrDigest is returned for a blob that is not what its digest or its size
-	// says.
+	// ErrDigest is returned for a blob that does not have its digest or its size.
 	ErrDigest = errors.New("oci: blob does not match its descriptor")
 	// ErrIncomplete is returned for a layout that ends before it is complete.
 	ErrIncomplete = errors.New("oci: incomplete image layout")
@@ -39,23 +38,24 @@ const (
 const (
 	// MaxIndex is the largest index.json that is read.
 	MaxIndex = 64 << 20
-	// MaxManifest is the largest manifest, which is what registries take too.
+	// MaxManifest is the largest manifest. Registries accept manifests of this size
+	// too.
 	MaxManifest = 4 << 20
 )
 
 // Descriptor refers to a blob (descriptor.md).
 type Descriptor struct {
-	// MediaType is what the blob is.
+	// MediaType is the media type of the blob.
 	MediaType string `json:"mediaType"`
 	// Digest is "sha256:" and 64 lower-case hex digits.
 	Digest string `json:"digest"`
 	// Size is the length in bytes.
 	Size int64 `json:"size"`
-	// Annotations say more about it.
+	// Annotations are further properties of the blob.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Data is the blob itself, if it is small and was put there.
+	// Data is the blob itself, for a small blob that is embedded.
 	Data []byte `json:"data,omitempty"`
-	// ArtifactType is the kind of what a manifest describes.
+	// ArtifactType is the type of the artifact that a manifest describes.
 	ArtifactType string `json:"artifactType,omitempty"`
 }
 
@@ -65,13 +65,13 @@ type Manifest struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// MediaType is [MediaTypeManifest].
 	MediaType string `json:"mediaType,omitempty"`
-	// ArtifactType is the kind of the artifact.
+	// ArtifactType is the type of the artifact.
 	ArtifactType string `json:"artifactType,omitempty"`
 	// Config is the artifact's configuration, [Empty] if it has none.
 	Config Descriptor `json:"config"`
 	// Layers are the artifact's content, at least one.
 	Layers []Descriptor `json:"layers"`
-	// Annotations say more about the artifact.
+	// Annotations are further properties of the artifact.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
@@ -81,14 +81,14 @@ type Index struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// MediaType is [MediaTypeIndex].
 	MediaType string `json:"mediaType,omitempty"`
-	// Manifests are in no order. The annotation [AnnotationRefName] is the name
-	// that one has in the layout.
+	// Manifests have no order. The annotation [AnnotationRefName] is the name of a
+	// manifest in the layout.
 	Manifests []Descriptor `json:"manifests"`
-	// Annotations say more about the whole.
+	// Annotations are further properties of the layout.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// Digest returns the digest of bytes, as descriptors have it.
+// Digest returns the digest of bytes in the form of a descriptor.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return digestPrefix + hex.EncodeToString(sum[:])
@@ -99,8 +99,7 @@ const (
 	emptyBlob    = "{}"
 )
 
-// Empty describes the blob "{}", which stands for a configuration or a layer
-// that is not there.
+// Empty describes the blob "{}", which replaces an absent configuration or layer.
 func Empty() Descriptor {
 	return Descriptor{MediaType: MediaTypeEmpty, Digest: Digest([]byte(emptyBlob)), Size: int64(len(emptyBlob)),
 		Data: []byte(emptyBlob)}
@@ -142,7 +141,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// blobs are the descriptors of all that the manifest refers to.
+// blobs returns the descriptors of all that the manifest refers to.
 func (m Manifest) blobs() []Descriptor { return append([]Descriptor{m.Config}, m.Layers...) }
 
 func parse(data []byte, to any, limit int) error {

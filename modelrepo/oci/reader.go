@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// Visitor receives what is in a layout. An error of a method ends the reading
-// and is returned as it is.
+// Visitor receives the files of a layout. An error of a method ends the reading and is
+// returned unchanged.
 type Visitor interface {
 	// Index receives the index.json, once. In an archive of other tools it may
 	// come after blobs.
@@ -28,12 +28,11 @@ type Visitor interface {
 	Blob(d Descriptor, content io.Reader) error
 }
 
-// ReadTar reads a layout from a tar archive, in the order of the archive. Files
-// that are none of a layout's are skipped; links, sparse files and names that
-// lead out of the archive are refused. The error matches [ErrInvalid],
-// [ErrDigest] or [ErrIncomplete], or is that of the reader or the visitor.
-// Whether the blobs that the index needs are all there is for the visitor to
-// say.
+// ReadTar reads a layout from a tar archive, in the order of the archive. Files that do
+// not belong to a layout are skipped; links, sparse files and names that lead out of
+// the archive are refused. The error matches [ErrInvalid], [ErrDigest] or
+// [ErrIncomplete], or is that of the reader or the visitor. The visitor checks whether
+// all blobs that the index needs are there.
 func ReadTar(from io.Reader, visitor Visitor) error {
 	archive := tar.NewReader(from)
 	var seen struct{ layout, index bool }
@@ -76,7 +75,7 @@ func ReadTar(from io.Reader, visitor Visitor) error {
 	}
 }
 
-// archiveError gives the errors of a broken archive our words.
+// archiveError turns the errors of a broken archive into those of this package.
 func archiveError(err error) error {
 	switch {
 	case errors.Is(err, tar.ErrHeader):
@@ -107,10 +106,9 @@ func fileName(header *tar.Header) (string, error) {
 	return "", fmt.Errorf("read archive: %w: %.200q is neither a file nor a folder", ErrInvalid, header.Name)
 }
 
-// ReadDir reads a layout from a folder: first the index, then its manifests,
-// then the blobs that they refer to, each once. Links that lead
-// out of the folder are not followed. Errors are those of [ReadTar]; a file
-// that is missing matches [ErrIncomplete].
+// ReadDir reads a layout from a folder: first the index, then its manifests, then the
+// blobs that they refer to, each once. It does not follow links out of the folder.
+// Errors are those of [ReadTar]; a missing file matches [ErrIncomplete].
 func ReadDir(dir string, visitor Visitor) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -150,7 +148,7 @@ func ReadDir(dir string, visitor Visitor) (err error) {
 	return nil
 }
 
-// indexKeeper remembers the index that it hands on.
+// indexKeeper keeps the index that it passes on.
 type indexKeeper struct {
 	Visitor
 	index Index
@@ -189,7 +187,7 @@ func visitBlob(root *os.Root, d Descriptor, visitor Visitor) error {
 
 // withFile opens a regular file of the layout.
 func withFile(root *os.Root, name string, use func(*os.File, int64) error) error {
-	info, err := root.Stat(name) // before it is opened: that of a pipe may wait for ever
+	info, err := root.Stat(name) // before it is opened, because opening a pipe may block
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("read image layout: %w: it has no %s", ErrIncomplete, name)
@@ -245,8 +243,8 @@ func ReadSmall(from io.Reader, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// verify returns a reader that fails instead of ending if the bytes are not
-// those of the descriptor.
+// verify returns a reader that fails at its end if the bytes are not those of the
+// descriptor.
 func verify(from io.Reader, d Descriptor) io.Reader {
 	return &verified{from: from, descriptor: d, sum: sha256.New()}
 }

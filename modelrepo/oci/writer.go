@@ -23,9 +23,9 @@ const (
 	layoutText = `{"imageLayoutVersion":"1.0.0"}`
 )
 
-// Writer writes one layout. It is made with [NewTarWriter] or [NewDirWriter];
-// End it with Close or Abort. One goroutine at a
-// time. After an error the layout is not complete.
+// Writer writes one layout. It is made with [NewTarWriter] or [NewDirWriter]. End it
+// with Close or Abort. It is for one goroutine at a time. After an error the layout is
+// not complete.
 type Writer struct {
 	put     func(name string, size int64, content io.Reader) error
 	finish  func() error
@@ -33,10 +33,9 @@ type Writer struct {
 	written map[string]bool
 }
 
-// NewTarWriter returns a writer of a tar archive. The index comes first, so
-// that whoever reads the archive knows what to expect. Equal layouts are equal
-// archives. The archive is complete when Close has returned nil; the underlying
-// writer stays open.
+// NewTarWriter returns a writer of a tar archive. The index comes first, so that a
+// reader of the archive can tell what follows. Equal layouts make equal archives. The
+// archive is complete when Close has returned nil; the underlying writer stays open.
 func NewTarWriter(to io.Writer, index Index) (*Writer, error) {
 	archive := tar.NewWriter(to)
 	w := &Writer{written: map[string]bool{}, finish: archive.Close, abort: func() error { return nil }}
@@ -57,13 +56,13 @@ func NewTarWriter(to io.Writer, index Index) (*Writer, error) {
 // copyBuffer is how many bytes of a blob are in memory at one time.
 const copyBuffer = 128 << 10
 
-// writerOnly keeps a copy from going past the buffer.
+// writerOnly hides the other methods of a writer, so that a copy uses the buffer.
 type writerOnly struct{ io.Writer }
 
-// NewDirWriter returns a writer of a folder, which is made if it is not there.
-// A layout that is in it already is replaced by the index in one step at Close;
-// blobs that both have are not written again. Every file is on stable storage
-// when Close has returned nil.
+// NewDirWriter returns a writer of a folder, which is created if it is missing. At
+// Close the index replaces a layout that is in the folder already, in one step; blobs
+// that both have are not written again. Every file is on stable storage when Close has
+// returned nil.
 func NewDirWriter(dir string, index Index) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(blobFolder)), 0o755); err != nil {
 		return nil, fmt.Errorf("write image layout: %w", err)
@@ -81,8 +80,8 @@ func NewDirWriter(dir string, index Index) (*Writer, error) {
 	return w, nil
 }
 
-// putFile writes a file under a name of its own and gives it the right one when
-// it is durable. A blob that is there in its whole length is compared only.
+// putFile writes a file under a temporary name and renames it when it is durable. A
+// blob that is there with its full length is compared only.
 func putFile(root *os.Root, name string, size int64, content io.Reader) error {
 	info, err := root.Lstat(name)
 	if err == nil && path.Dir(name)+"/" == blobFolder && info.Mode().IsRegular() && info.Size() == size {
@@ -112,8 +111,8 @@ func putFile(root *os.Root, name string, size int64, content io.Reader) error {
 	return syncFolder(root, path.Dir(name))
 }
 
-// compareFile hashes the file and, so that both are known to be right, the
-// content that would have been written.
+// compareFile hashes the file, and the content that would have been written, to verify
+// both.
 func compareFile(root *os.Root, name string, content io.Reader) error {
 	file, err := root.Open(name)
 	if err != nil {
@@ -151,9 +150,9 @@ func (w *Writer) index(index Index) error {
 	return w.document(indexFile, data)
 }
 
-// Blob writes the blob that a descriptor describes, unless it was written
-// before. It is opened only then, and closed. The error matches [ErrDigest] if
-// it is not what the descriptor says.
+// Blob writes the blob that a descriptor describes, unless it was written before. The
+// blob is opened only then, and closed. The error matches [ErrDigest] if the bytes do
+// not match the descriptor.
 func (w *Writer) Blob(d Descriptor, open func() (io.ReadCloser, error)) error {
 	if err := d.check(); err != nil {
 		return fmt.Errorf("write blob: %w", err)
@@ -179,8 +178,8 @@ func (w *Writer) Bytes(d Descriptor, data []byte) error {
 	return w.Blob(d, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
 }
 
-// Abort gives the layout up. A folder keeps the index that it had. It does
-// nothing after Close.
+// Abort ends the writer without completing the layout. A folder keeps the index that it
+// had. It does nothing after Close.
 func (w *Writer) Abort() error {
 	if w.finish == nil {
 		return nil

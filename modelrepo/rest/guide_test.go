@@ -13,8 +13,8 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
-// TestNewHandler_answersAsTheUserGuideShows does what the guide of version 0.1
-// tells a user to do, line by line, with the answers that it shows.
+// TestNewHandler_answersAsTheUserGuideShows follows the guide of version 0.1, line by
+// line, with the answers that it shows.
 func TestNewHandler_answersAsTheUserGuideShows(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})

@@ -148,7 +148,7 @@ func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {
 func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), 5*time.Second)
 	defer cancel()
-	return httpapi.Ready(func() error { return r.store.Ready(ctx) })(w, req)
+	return httpapi.Ready(func() error { return r.store.Ping(ctx) })(w, req)
 }
 
 func redirectToDocs(w http.ResponseWriter, req *http.Request) error {

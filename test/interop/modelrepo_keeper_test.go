@@ -60,9 +60,9 @@ type deed struct {
 	after shelf
 }
 
-// keeper changes a model of its own, one request after the other, and knows
-// what it was told. What was under way when the server died may have happened
-// or not, so that there are two states of which either may be found.
+// keeper changes a model of its own, one request after the other, and keeps what was
+// acknowledged. A request in progress when the server is killed may have happened or
+// not, so either of two states may be found.
 type keeper struct {
 	model     modelrepo.Path
 	contents  *contents

@@ -25,7 +25,7 @@ const (
 
 // Upload is the state of a resumable upload. It is a stored format.
 type Upload struct {
-	// ID names the upload. A client that knows it may continue the upload.
+	// ID names the upload. Any client that has it may continue the upload.
 	ID       string           `json:"-"`
 	revision storage.Revision // at which the document was read
 

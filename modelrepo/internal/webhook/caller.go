@@ -27,7 +27,7 @@ type caller struct {
 }
 
 // newCaller returns a caller that uses no proxy, follows no redirect, and
-// connects to public addresses only unless the configuration says otherwise.
+// connects to public addresses only unless the configuration permits others.
 func newCaller(config Config) *caller {
 	dialer := &net.Dialer{Timeout: config.Timeout}
 	if !config.AllowPrivate {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Config says how callbacks are called. The zero value is the default.
+// Config configures the calls of callbacks. The zero value is the default.
 type Config struct {
 	// AllowPrivate permits callbacks at addresses that are not public.
 	AllowPrivate bool

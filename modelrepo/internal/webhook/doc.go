@@ -7,5 +7,5 @@
 // events arrive in order. A lease in storage gives one process the right to call.
 //
 // A process that crashes between the operation and the event leaves the intent.
-// [Hooks.Run] then asks the [Tree] whether the operation happened.
+// [Hooks.Run] then gets from the [Tree] whether the operation happened.
 package webhook

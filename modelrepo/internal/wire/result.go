@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Result is the header field that says what a write did: a dictionary of booleans
+// Result is the header field with the effect of a write: a dictionary of booleans
 // (RFC 9651). An upload has "overwrote" and "default-set", an update has "changed".
 // Older servers do not send it.
 const Result = "X-Result"
