@@ -18,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/examples/weather"
@@ -76,7 +75,9 @@ func (a annotator) create(t *testing.T, id string) {
 	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
 	body, err := json.Marshal(map[string]any{
 		"settings": map[string]any{"channelId": id, "inputTopicSettings": topic("in"), "outputTopicSettings": topic("out")},
-		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
+		"metadata": map[string]any{"mapping": map[string]any{
+			"inputFormat": "JSON", "outputFormat": "TTL", "rml": weather.JSONMapping(),
+		}},
 	})
 	require.NoError(t, err)
 	answer, err := http.Post(a.url+"/channels", "application/json", bytes.NewReader(body))
@@ -125,7 +126,7 @@ func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
 
 func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "internal", "datafolder", "testdata", "annotator"))))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "internal", "datafolder", "testdata", "annotator"))))
 	for range 2 {
 		a := start(t, dir)
 		status, body := a.get(t, "/channels/weather")
