@@ -63,6 +63,6 @@
 // is larger. A connection refuses responses of less than 4 bytes or more than
 // 100 MiB, the first one of more than 1 MiB, before anything is allocated for
 // them, and says what the peer sent. A publisher holds its window. Batches are as large as the topic's max.message.bytes,
-// which is asked for when the connection is made and assumed to be Kafka's
+// which the client requests when the connection is made and assumes to be Kafka's
 // default where the user has no right to ask.
 package kafka

@@ -142,7 +142,7 @@ func (e *endpoint) check(ctx context.Context) (facts, error) {
 	})
 }
 
-// factsFrom asks for what can be done without: who may not ask works with what
+// factsFrom requests what can be done without: a user without the right works with what
 // clusters do by default.
 func (e *endpoint) factsFrom(client sarama.Client) facts {
 	f := facts{maxBatch: standardBatch}

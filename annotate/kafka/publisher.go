@@ -158,7 +158,7 @@ func (p *publisher) collect(producer *producer, lost <-chan error) error {
 	}
 }
 
-// probe asks for the topic from time to time, so that a broken connection is
+// probe requests the topic from time to time, so that a broken connection is
 // noticed while there is nothing to send.
 func (p *publisher) probe(ctx context.Context, producer *producer, lost chan<- error) {
 	p.report(nil)

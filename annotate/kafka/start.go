@@ -80,7 +80,7 @@ func (o groupOffsets) count() int {
 	return least
 }
 
-// committed asks the group's coordinator for the offsets of the topic.
+// committed requests the offsets of the topic from the group's coordinator.
 func (s *session) committed() (groupOffsets, error) {
 	offsets, err := s.fetchOffsets()
 	if errors.Is(err, sarama.ErrNotCoordinatorForConsumer) {

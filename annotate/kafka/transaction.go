@@ -17,8 +17,8 @@ import (
 //
 // There is one way to undo a transaction: a new producer of the same
 // transactional id. The cluster then completes what was about to be committed,
-// or aborts what was not, and whoever asks for the group's offsets afterwards
-// knows which. So the subscription joins its group only after settled.
+// or aborts what was not, and a request for the group's offsets afterwards
+// returns which. So the subscription joins its group only after settled.
 type transaction struct {
 	*outbox
 	*endpoint
@@ -104,7 +104,7 @@ func (t *transaction) renew(ctx context.Context) error {
 	return nil
 }
 
-// probe asks for the topic from time to time, so that a broken connection is
+// probe requests the topic from time to time, so that a broken connection is
 // noticed while there is nothing to send, and reported while a commit is still
 // attempted again.
 func (t *transaction) probe(producer *producer, lost chan<- error) {

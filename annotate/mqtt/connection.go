@@ -235,7 +235,7 @@ func (d denial) Error() string { return string(d) }
 func (d denial) Unwrap() error { return annotate.ErrBrokerUnavailable }
 
 // Ack implements session.SessionManager. Acknowledgements are sent by the
-// subscription, when it is told to.
+// subscription, when it is requested.
 func (c *connection) Ack(*packets.Publish) error { return nil }
 
 // Close implements session.SessionManager.
@@ -277,7 +277,7 @@ func (c *connection) Leave(forget bool) {
 	_ = c.client.Disconnect(goodbye)
 }
 
-// pinger is the keep-alive as paho wants it.
+// pinger is the keep-alive in the form that paho takes.
 type pinger struct {
 	*session.Keepalive
 }

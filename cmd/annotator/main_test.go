@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/examples/weather"
@@ -55,8 +54,9 @@ func (a annotator) create(t *testing.T, id string) {
 	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
 	body, err := json.Marshal(map[string]any{
 		"settings": map[string]any{"channelId": id, "inputTopicSettings": topic("in"), "outputTopicSettings": topic("out")},
-		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON,
-			OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
+		"metadata": map[string]any{"mapping": map[string]any{
+			"inputFormat": "JSON", "outputFormat": "TTL", "rml": weather.JSONMapping(),
+		}},
 	})
 	require.NoError(t, err)
 	answer, err := http.Post(a.url+"/channels", "application/json", bytes.NewReader(body))

@@ -31,11 +31,11 @@ type listener struct {
 	name     string // of the security protocol, or of a cable
 	protocol string
 	at       mqtttest.Address
-	cable    *mqtttest.Proxy // what clients are told to connect to; nil for at
+	cable    *mqtttest.Proxy // what is advertised to clients; nil for at
 }
 
-// told returns the address that the broker tells its clients.
-func (l listener) told() mqtttest.Address {
+// advertised returns the address that the broker advertises to clients.
+func (l listener) advertised() mqtttest.Address {
 	if l.cable != nil {
 		return l.cable.Address
 	}
@@ -99,7 +99,7 @@ func (k *Kafka) Address() mqtttest.Address { return k.listeners[0].at }
 // At returns where the listener of a security protocol is: PLAINTEXT, and with
 // the options for them SSL, SASL_PLAINTEXT and SASL_SSL. A listener that is not
 // there fails the test.
-func (k *Kafka) At(protocol string) mqtttest.Address { return k.listener(protocol).told() }
+func (k *Kafka) At(protocol string) mqtttest.Address { return k.listener(protocol).advertised() }
 
 // Cable returns the proxy of that name in front of the broker: a client that
 // connects there passes through it with all its connections, because the broker
@@ -126,12 +126,12 @@ func (k *Kafka) Roots() *x509.CertPool { return k.roots }
 // nothing is replicated; groups do not wait for members that may still come,
 // and internal topics have few partitions, to start quickly.
 func (k *Kafka) properties() []byte {
-	var listeners, told, protocols []string
+	var listeners, advertised, protocols []string
 	for _, l := range k.listeners {
 		listeners = append(listeners, l.name+"://"+l.at.String())
 		protocols = append(protocols, l.name+":"+l.protocol)
 		if l.name != controller {
-			told = append(told, l.name+"://"+l.told().String())
+			advertised = append(advertised, l.name+"://"+l.advertised().String())
 		}
 	}
 	var b bytes.Buffer
@@ -140,7 +140,7 @@ func (k *Kafka) properties() []byte {
 		"node.id=1",
 		"controller.quorum.voters=1@" + k.listener(controller).at.String(),
 		"listeners=" + strings.Join(listeners, ","),
-		"advertised.listeners=" + strings.Join(told, ","),
+		"advertised.listeners=" + strings.Join(advertised, ","),
 		"listener.security.protocol.map=" + strings.Join(protocols, ","),
 		"controller.listener.names=" + controller,
 		"inter.broker.listener.name=" + kafka.Plaintext,

@@ -54,7 +54,7 @@ type Version interface {
 // Protocol is a connection in the hands of a version: it reads the packets
 // that arrive and gives them to the Connection.
 type Protocol interface {
-	// Subscribe asks for a topic filter with QoS 1 and waits for the
+	// Subscribe requests a topic filter with QoS 1 and waits for the
 	// confirmation. renewed says that a connection before had one.
 	Subscribe(ctx context.Context, filter string, renewed bool) error
 	// Leave says goodbye, with the end of the session if forget is set, closes
