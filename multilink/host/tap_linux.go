@@ -44,7 +44,7 @@ func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err er
 	return os.NewFile(uintptr(fd), tunDevice), offload, nil
 }
 
-// setOffload asks for super-frames: of TCP and UDP (Linux 6.2), else of TCP.
+// setOffload requests super-frames: of TCP and UDP (Linux 6.2), else of TCP.
 func setOffload(fd int) bool {
 	const tcp = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_TSO_ECN
 	for _, features := range []int{tcp | unix.TUN_F_USO4 | unix.TUN_F_USO6, tcp} {

@@ -114,7 +114,7 @@ func (n *Node) resolveAgain(ctx context.Context) {
 	found, _ := n.resolve(ctx, before.Links, before.Resolved)
 	_, err := n.change(ctx, func(s *desired) (string, error) {
 		if s.head.Attachment != before {
-			return "", errUnchanged // somebody has attached anew meanwhile
+			return "", errUnchanged // another request attached meanwhile
 		}
 		resolved := maps.Clone(before.Resolved)
 		if resolved == nil {

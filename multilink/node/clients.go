@@ -55,7 +55,7 @@ func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, erro
 	return p, err
 }
 
-// freeName is the first of client-1, client-2 and so on that nobody has.
+// freeName is the first of client-1, client-2 and so on that is not taken.
 func (s *desired) freeName() string {
 	for i := 1; ; i++ {
 		name := fmt.Sprintf("client-%d", i)

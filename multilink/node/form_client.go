@@ -39,7 +39,7 @@ func (c *client) psk(link string) (multilink.Key, error) {
 // clientKey is the document of the client with that public key.
 func clientKey(key multilink.Key) string { return clientPrefix + hex.EncodeToString(key[:]) }
 
-// clientForm is what a server is asked for.
+// clientForm is the request for a client.
 type clientForm struct {
 	Name      string   `json:"name"`
 	PublicKey *string  `json:"public_key"`
@@ -51,7 +51,7 @@ type keyForm struct {
 	PublicKey string `json:"public_key"`
 }
 
-// provision is what a client needs to attach: the answer to whoever provisioned it.
+// provision is what a client needs to attach: the answer to the request for it.
 type provision struct {
 	Name            string          `json:"name"`
 	PublicKey       string          `json:"public_key"`
@@ -68,7 +68,7 @@ type provisionLink struct {
 	PSK      string `json:"psk,omitempty"`
 }
 
-// attachment is what a client knows of its server, as it is stored.
+// attachment is what a client stores of its server.
 type attachment struct {
 	provision
 	// Resolved are the last known addresses of the endpoints, by link.

@@ -97,7 +97,7 @@ func kindOf(name string) settings.Kind {
 	return settings.Ethernet
 }
 
-// config is what the plane is told. It checks the form as well.
+// config is the link in the form of the plane. It checks the form as well.
 func (l *linkForm) config(role Role) (settings.Link, error) {
 	c := settings.Link{
 		Name: l.Name, Interface: l.carrier(), Kind: l.Kind, Cost: l.Cost, Metered: l.Metered, Quota: l.Quota,

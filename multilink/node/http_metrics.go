@@ -18,7 +18,7 @@ func metricsOf(n *Node) httpapi.HandlerFunc {
 	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 }
 
-// collector reads the numbers when they are asked for.
+// collector reads the numbers when they are collected.
 type collector struct {
 	node  *Node
 	ready *prometheus.Desc

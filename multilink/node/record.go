@@ -85,7 +85,7 @@ func (r *linkRecord) see(status status.Link) {
 	r.LastChange = moment(status.LastChange)
 }
 
-// shown is a state as records have it, which know no probing: a link that is being
+// shown is a state as records have it, which have no probing: a link that is being
 // probed carries nothing.
 func shown(state status.State) status.State {
 	if state == status.Probing || state == "" {

@@ -140,7 +140,7 @@ func (s *store) look(ctx context.Context, key string, data []byte, cause error) 
 	return cause
 }
 
-// errUncertain says that nobody knows what is stored.
+// errUncertain reports that it is not known what is stored.
 var errUncertain = errors.New("node: it is not known whether the change was stored")
 
 // document is one document of the settings; nil if they have no such client.

@@ -17,16 +17,16 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// over runs an instance of the engine on a host of the network.
+// over runs an instance of the bond on a host of the network.
 func over(t *testing.T, network *memory.Network, role node.Role, address string) (*instance, *memory.Host) {
 	t.Helper()
 	host, err := network.Host(netip.MustParseAddr(address))
 	require.NoError(t, err)
-	engine, err := multilink.New(multilink.Config{Host: host})
+	bond, err := multilink.New(multilink.Config{Host: host})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = engine.Close() })
+	t.Cleanup(func() { _ = bond.Close() })
 	config := configOf(role, newPlane(), storage.NewMemoryDocuments())
-	config.Plane, config.Interfaces = engine, host.Links
+	config.Plane, config.Interfaces = bond, host.Links
 	return start(t, config), host
 }
 
