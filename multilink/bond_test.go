@@ -302,16 +302,18 @@ func TestBond_Apply_keepsTheOldStateOnError(t *testing.T) {
 			"class over an unknown link": {func(s *multilink.State) {
 				s.Classes = []settings.Class{{Name: "voip", Links: []string{"lte0"}}}
 			}, multilink.ErrInvalid},
-			"policy":     {func(s *multilink.State) { s.Bond.Policy = "best" }, multilink.ErrInvalid},
-			"no key":     {func(s *multilink.State) { s.PrivateKey = multilink.Key{} }, multilink.ErrInvalid},
-			"bad port":   {func(s *multilink.State) { s.Port.Name = "a device with a long name" }, multilink.ErrInvalid},
-			"port taken": {func(s *multilink.State) { s.Links[0].Interface, s.Links[0].Listen = "mesh0", 51821 }, multilink.ErrAddressInUse},
+			"policy":   {func(s *multilink.State) { s.Bond.Policy = "best" }, multilink.ErrInvalid},
+			"no key":   {func(s *multilink.State) { s.PrivateKey = multilink.Key{} }, multilink.ErrInvalid},
+			"bad port": {func(s *multilink.State) { s.Port.Name = "a device with a long name" }, multilink.ErrInvalid},
+			"port taken": {func(s *multilink.State) { s.Links[0].Interface, s.Links[0].Listen = "mesh0", 51821 },
+				multilink.ErrAddressInUse},
 		} {
 			state := client.state
 			state.Links = append([]settings.Link(nil), state.Links...)
 			state.Peers = append([]multilink.PeerConfig(nil), state.Peers...)
 			if name == "port taken" {
-				other, err := client.host.Underlay(t.Context(), multilink.UnderlayConfig{Link: "other", Interface: "mesh0", PrivateKey: multilink.Key{1}, Port: 51821})
+				other, err := client.host.Underlay(t.Context(),
+					multilink.UnderlayConfig{Link: "other", Interface: "mesh0", PrivateKey: multilink.Key{1}, Port: 51821})
 				require.NoError(t, err)
 				defer func() { require.NoError(t, other.Close()) }()
 			}

@@ -51,8 +51,10 @@ func faults() []fault {
 	primary := links[0].name
 	cut := func(l *netlab.Lab) error { return l.Cut(primary) }
 	restore := func(l *netlab.Lab) error { return l.Restore(primary) }
-	pings := fault{interval: time.Millisecond, size: packetSize, before: 500 * time.Millisecond, after: 500 * time.Millisecond, settle: 2 * time.Second}
-	all := []fault{pings, pings, {interval: 100 * time.Microsecond, size: 1300, before: time.Second, after: time.Second, settle: 2 * time.Second, packets: true}}
+	pings := fault{interval: time.Millisecond, size: packetSize, before: 500 * time.Millisecond,
+		after: 500 * time.Millisecond, settle: 2 * time.Second}
+	all := []fault{pings, pings, {interval: 100 * time.Microsecond, size: 1300, before: time.Second,
+		after: time.Second, settle: 2 * time.Second, packets: true}}
 	for i, name := range []string{silent, carrier, flooded} {
 		all[i].name, all[i].happen, all[i].restore = name, cut, restore
 	}

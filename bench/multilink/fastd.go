@@ -38,7 +38,8 @@ func fastd(ctx context.Context, n *network) (netip.Addr, error) {
 				fmt.Fprintf(&remotes, " remote %s port %d;", address(netlab.Server, i), fastdPort)
 			}
 		}
-		config, err := n.file(side, "fastd.conf", fmt.Sprintf("interface %q;\nmode tap;\nmtu %d;\nmethod \"salsa2012+umac\";\nbind any port %d;\nsecret %q;\nlog level info;\npeer \"other\" { key %q;%s }\n",
+		config, err := n.file(side, "fastd.conf", fmt.Sprintf("interface %q;\nmode tap;\nmtu %d;\nmethod "+
+			"\"salsa2012+umac\";\nbind any port %d;\nsecret %q;\nlog level info;\npeer \"other\" { key %q;%s }\n",
 			tap, mtu, fastdPort, secrets[side], keys[1-side], remotes.String()))
 		if err != nil {
 			return netip.Addr{}, err

@@ -86,7 +86,8 @@ func (n *network) start(ctx context.Context, side netlab.Side, environment []str
 }
 
 // launch starts a process on a host that is not the contender's.
-func (n *network) launch(ctx context.Context, side netlab.Side, environment []string, name string, args ...string) (p *rig.Process, err error) {
+func (n *network) launch(ctx context.Context, side netlab.Side, environment []string, name string,
+	args ...string) (p *rig.Process, err error) {
 	err = n.lab.In(side, func() error {
 		p, err = rig.Start(ctx, n.of(side), environment, name, args...)
 		return err

@@ -64,7 +64,8 @@ func (n *network) openVPNConfig(side netlab.Side, cipher string, own, other iden
 	if n.links > 1 {
 		b.WriteString("keepalive 1 3\n")
 	}
-	fmt.Fprintf(&b, "<peer-fingerprint>\n%s\n</peer-fingerprint>\n<cert>\n%s</cert>\n<key>\n%s</key>\n", other.fingerprint, own.certificate, own.key)
+	fmt.Fprintf(&b, "<peer-fingerprint>\n%s\n</peer-fingerprint>\n<cert>\n%s</cert>\n<key>\n%s</key>\n",
+		other.fingerprint, own.certificate, own.key)
 	return b.String()
 }
 

@@ -52,7 +52,8 @@ func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error)
 				}
 			}
 			folder := n.of(side)
-			if _, err := n.start(ctx, side, nil, "tincd", "--config="+folder, "--no-detach", "--pidfile="+filepath.Join(folder, "pid")); err != nil {
+			if _, err := n.start(ctx, side, nil, "tincd", "--config="+folder, "--no-detach",
+				"--pidfile="+filepath.Join(folder, "pid")); err != nil {
 				return netip.Addr{}, err
 			}
 		}

@@ -171,8 +171,10 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	if parent == nil {
 		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
 		parent, signer = template, key
@@ -199,7 +201,8 @@ func TestRun_acceptsAClientCertificate(t *testing.T) {
 	raw, err := x509.MarshalPKCS8PrivateKey(ownKey)
 	require.NoError(t, err)
 	authority := file("ca.pem", "CERTIFICATE", ca.Raw)
-	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw), "-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
+	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw),
+		"-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
 	require.True(t, strings.HasPrefix(p.address, "https://"), p.address)
 	with := func(certificates ...tls.Certificate) *http.Client {
 		pool := x509.NewCertPool()
@@ -215,7 +218,8 @@ func TestRun_acceptsAClientCertificate(t *testing.T) {
 	status, _ = ask(t, with(), "GET", p.address+"/healthz", "", "")
 	require.Equal(t, http.StatusOK, status)
 	stranger := with()
-	stranger.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	foreign := stranger.Transport.(*http.Transport).TLSClientConfig
+	foreign.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil // whatever is asked for
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", p.address+"/status", nil)
@@ -239,7 +243,8 @@ func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 		{[]string{"-role", "server", "-routes", "x"}, "-routes (MULTILINK_ROUTES): expected a prefix"},
 		{[]string{"-role", "server", "-routes", "10.0.0.0/8=x"}, "-routes (MULTILINK_ROUTES): expected the address"},
 		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): they go with -bridge"},
-		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"}, "-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
+		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"},
+			"-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
 		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert (MULTILINK_TLS_CERT): it goes with -tls-key"},
 		{[]string{"-role", "server", "-client-ca", "x"}, "-client-ca (MULTILINK_CLIENT_CA): it goes with -tls-cert"},
 		{[]string{"-role", "server", "-plane", "x"}, "-plane (MULTILINK_PLANE): expected engine or kernel"},
@@ -253,14 +258,16 @@ func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	err = run(t.Context(), []string{"-role", "server", "-listen", taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "the port is taken")
-	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x", "-token", "sixteen characters"}, io.Discard, io.Discard)
+	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x",
+		"-token", "sixteen characters"}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, `got "x"`)
 }
 
 func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge", "-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
+	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge",
+		"-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
 		require.Contains(t, out.String(), name)
 	}
 }

@@ -50,24 +50,33 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
 	f := server.NewFlags("multilink", "MULTILINK", about)
 	role := f.String("role", "", "`server` or client")
-	f.BoolVar(&s.demo, "demo", false, "show a failover between two instances on this machine, and end: as root in network namespaces, otherwise in memory")
+	f.BoolVar(&s.demo, "demo", false, "show a failover between two instances on this machine, and end: as root in "+
+		"network namespaces, otherwise in memory")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:3333", "`HOST:PORT` of the REST interface and the page; port 0 takes any that is free")
 	f.StringVar(&s.data, "data", "./data/multilink", "`folder` where everything is kept, private keys included")
 	f.StringVar(&s.tap, "tap", "multilink0", "`name` of the device that applications talk through, up to 15 characters")
-	address := f.String("address", "", "`addresses` of a server on the bonded network with the lengths of their prefixes, with commas between, such as 10.9.0.1/24; clients get theirs from these networks")
-	f.StringVar(&s.bridge, "bridge", "", "`name` of a bridge that the device joins, and that has the addresses; it is made if it does not exist")
+	address := f.String("address", "", "`addresses` of a server on the bonded network with the lengths of their "+
+		"prefixes, with commas between, such as 10.9.0.1/24; clients get theirs from these networks")
+	f.StringVar(&s.bridge, "bridge", "", "`name` of a bridge that the device joins, and that has the addresses; "+
+		"it is made if it does not exist")
 	members := f.String("bridge-members", "", "`interfaces` to join to the bridge, such as a LAN's, with commas between")
-	routes := f.String("routes", "", "`prefixes` that are reached over the bonded network, with commas between, each as PREFIX or PREFIX=GATEWAY")
+	routes := f.String("routes", "", "`prefixes` that are reached over the bonded network, with commas between, "+
+		"each as PREFIX or PREFIX=GATEWAY")
 	f.IntVar(&s.mtu, "mtu", 0, "`bytes` of the largest packet on the device; 0 means 1500, or what fits with -plane kernel")
-	interfaces := f.String("interfaces", "", "`patterns` of the interfaces that may be touched, with commas between, such as wlan*,wwan0; empty means any but the loopback")
+	interfaces := f.String("interfaces", "", "`patterns` of the interfaces that may be touched, with commas "+
+		"between, such as wlan*,wwan0; empty means any but the loopback")
 	allow := f.String("allow", "", "`operations` on the machine that are allowed, with commas between: "+operations()+"; empty means all")
 	f.BoolVar(&s.isolate, "isolate", false, "keep the clients of a server from reaching each other")
-	f.StringVar(&s.plane, "plane", planeEngine, "`engine` moves frames in this process; kernel has Linux's own bonding and WireGuard do it, without replay, copies and classes")
-	f.StringVar(&s.token, "token", "", "`token` that requests have to show; better given by the environment, since others can see flags. Empty means that of -token-file")
-	f.StringVar(&s.tokenFile, "token-file", "", "`file` that holds the token; it is made if it does not exist. Empty means the file token of the data folder, unless -token or -client-ca is given")
+	f.StringVar(&s.plane, "plane", planeEngine, "`engine` moves frames in this process; kernel has Linux's own "+
+		"bonding and WireGuard do it, without replay, copies and classes")
+	f.StringVar(&s.token, "token", "", "`token` that requests have to show; better given by the environment, "+
+		"since others can see flags. Empty means that of -token-file")
+	f.StringVar(&s.tokenFile, "token-file", "", "`file` that holds the token; it is made if it does not exist. "+
+		"Empty means the file token of the data folder, unless -token or -client-ca is given")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "`file` with the certificate of this server and those above it, in PEM; goes with -tls-key")
 	f.StringVar(&s.tlsKey, "tls-key", "", "`file` with the private key of that certificate")
-	f.StringVar(&s.clientCA, "client-ca", "", "`file` with the authorities, in PEM, whose client certificates stand for the token; goes with -tls-cert")
+	f.StringVar(&s.clientCA, "client-ca", "", "`file` with the authorities, in PEM, whose client certificates "+
+		"stand for the token; goes with -tls-cert")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
 	f.Hosts(&s.hosts)

@@ -18,7 +18,8 @@ func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err er
 	fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV) {
-			return nil, false, fmt.Errorf("make TAP device %q: open %s: %w: load the kernel module tun, or give the container the device (--device %s): %w",
+			return nil, false, fmt.Errorf("make TAP device %q: open %s: %w: load the kernel module tun, or give "+
+				"the container the device (--device %s): %w",
 				name, tunDevice, err, tunDevice, multilink.ErrDenied)
 		}
 		return nil, false, denied(fmt.Errorf("make TAP device %q: open %s: %w", name, tunDevice, err), capability)

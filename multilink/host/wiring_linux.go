@@ -254,9 +254,11 @@ func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) er
 		err = do(what, func() error { return h.netlink.RouteAdd(route) })
 		switch {
 		case errors.Is(err, unix.EEXIST):
-			return fmt.Errorf("add route to %q through %q: there is one already: %w", r.Destination, host.Attrs().Name, multilink.ErrDuplicate)
+			return fmt.Errorf("add route to %q through %q: there is one already: %w", r.Destination,
+				host.Attrs().Name, multilink.ErrDuplicate)
 		case errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EHOSTUNREACH):
-			return fmt.Errorf("add route to %q through %q: gateway %q is not on its network: %w: %w", r.Destination, host.Attrs().Name, r.Gateway, err, multilink.ErrInvalid)
+			return fmt.Errorf("add route to %q through %q: gateway %q is not on its network: %w: %w", r.Destination,
+				host.Attrs().Name, r.Gateway, err, multilink.ErrInvalid)
 		case err != nil:
 			return fmt.Errorf("add route to %q through %q: %w", r.Destination, host.Attrs().Name, err)
 		}

@@ -95,7 +95,8 @@ func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
 		clients, hosts = append(clients, c), append(hosts, host)
 	}
 	for at, name := range []string{"wlan0", "mesh0", "wwan0"} {
-		s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"}) // one port, on three interfaces
+		// one port, on three interfaces
+		s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"})
 		for _, c := range clients {
 			c.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at})
 		}

@@ -88,7 +88,8 @@ func (s *desired) checkClient(made *client, most int) error {
 
 // provision is what a client needs to attach, but for its private key.
 func (s *desired) provision(c *client) (*provision, error) {
-	p := &provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.publicKey().Base64(), Addresses: c.Addresses, Links: []provisionLink{}}
+	p := &provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.publicKey().Base64(),
+		Addresses: c.Addresses, Links: []provisionLink{}}
 	for _, link := range s.head.Links {
 		psk, err := c.psk(link.Name)
 		if err != nil {

@@ -122,7 +122,8 @@ func (p *provision) check(own multilink.Key) (attachmentKeys, error) {
 	}
 	for i, address := range p.Addresses {
 		if !address.IsValid() || !hostIn(address) {
-			return k, wrong(fmt.Sprintf("addresses[%d]", i), "want the address of a host and the length of its network's prefix, such as 10.9.0.2/24")
+			return k, wrong(fmt.Sprintf("addresses[%d]", i),
+				"want the address of a host and the length of its network's prefix, such as 10.9.0.2/24")
 		}
 	}
 	return k, p.checkLinks(k.psk)

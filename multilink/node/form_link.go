@@ -89,7 +89,8 @@ func kindOf(name string) settings.Kind {
 	for _, guess := range []struct {
 		prefix string
 		kind   settings.Kind
-	}{{"wl", settings.WiFi}, {"wifi", settings.WiFi}, {"mesh", settings.Mesh}, {"bat", settings.Mesh}, {"ww", settings.FiveG}, {"5g", settings.FiveG}, {"rmnet", settings.FiveG}} {
+	}{{"wl", settings.WiFi}, {"wifi", settings.WiFi}, {"mesh", settings.Mesh}, {"bat", settings.Mesh},
+		{"ww", settings.FiveG}, {"5g", settings.FiveG}, {"rmnet", settings.FiveG}} {
 		if strings.HasPrefix(name, guess.prefix) {
 			return guess.kind
 		}

@@ -36,8 +36,9 @@ const (
 )
 
 func newGuard(role Role, token string, certificates bool) *guard {
-	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates, cookie: "multilink-" + string(role),
-		clock: time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates,
+		cookie: "multilink-" + string(role),
+		clock:  time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
 }
 
 // knows reports whether a token is the right one. The time that it takes says nothing

@@ -56,7 +56,8 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
+	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(),
+		turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
 	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)

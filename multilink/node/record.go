@@ -203,7 +203,8 @@ func (n *Node) attachmentRecord(s *desired) *attachmentRecord {
 	for _, link := range a.Links {
 		r.Endpoints[link.Name] = link.Endpoint
 	}
-	peer := peerRecord{Name: serverName, PublicKey: a.ServerPublicKey, Enabled: true, Addresses: []netip.Prefix{}, Links: []peerLinkRecord{}}
+	peer := peerRecord{Name: serverName, PublicKey: a.ServerPublicKey, Enabled: true, Addresses: []netip.Prefix{},
+		Links: []peerLinkRecord{}}
 	for _, status := range n.config.Plane.Status().Peers {
 		if status.PublicKey.Base64() == a.ServerPublicKey {
 			peer.see(status)

@@ -42,7 +42,8 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, err
 		return nil, fmt.Errorf("load configuration: document %q: %w (its content is not shown)", headKey, ErrData)
 	}
 	if made.head.Version != version {
-		return nil, fmt.Errorf("load configuration: document %q: version %d, this program reads %d: %w", headKey, made.head.Version, version, ErrData)
+		return nil, fmt.Errorf("load configuration: document %q: version %d, this program reads %d: %w", headKey,
+			made.head.Version, version, ErrData)
 	}
 	if made.head.Role != role {
 		return nil, fmt.Errorf("load configuration: it is that of a %s, and this is to be a %s: %w", made.head.Role, role, ErrData)

@@ -191,7 +191,8 @@ func connect(t *testing.T) *pair {
 		record["endpoint"] = netip.AddrPortFrom(netlab.Address(netlab.Server, i), uint16(51820+i)).String()
 		p.server.do("POST", "/interfaces/add", record, nil)
 	}
-	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1", "addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1",
+		"addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
 	p.provisioned["server"] = p.server.url
 	p.client.do("POST", "/tunnel/attach", p.provisioned, nil)
 	p.settle(links[0].name)

@@ -115,7 +115,8 @@ func joined(t *testing.T, n *network, program string, bond map[string]any) (clie
 		one.ask(t, http.MethodPut, "/bond", bond)
 		for i, link := range technologies() {
 			// The machine is slow, and so are the probes.
-			form := map[string]any{"name": link.name, "kind": link.name, "priority": 10 * (i + 1), "probe": map[string]any{"interval_ms": 100, "multiplier": 10}}
+			form := map[string]any{"name": link.name, "kind": link.name, "priority": 10 * (i + 1),
+				"probe": map[string]any{"interval_ms": 100, "multiplier": 10}}
 			if one == server {
 				form["endpoint"] = fmt.Sprintf("%s:%d", link.server, 51821+i)
 			}

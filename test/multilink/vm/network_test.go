@@ -45,7 +45,8 @@ func machine() vmtest.Config {
 		Texts: map[string]string{
 			"/etc/hostapd.conf": "interface=wifi\ndriver=nl80211\nssid=enablers\nhw_mode=g\nchannel=1\n" +
 				"wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=a pass phrase\n",
-			"/etc/wpa_supplicant.conf": "ap_scan=1\nnetwork={\n\tssid=\"enablers\"\n\tkey_mgmt=WPA-PSK\n\tpsk=\"a pass phrase\"\n\tscan_freq=2412\n}\n",
+			"/etc/wpa_supplicant.conf": "ap_scan=1\nnetwork={\n\tssid=\"enablers\"\n\tkey_mgmt=WPA-PSK\n\tpsk=\"a " +
+				"pass phrase\"\n\tscan_freq=2412\n}\n",
 		},
 	}
 }

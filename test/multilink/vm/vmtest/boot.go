@@ -96,7 +96,8 @@ func Boot(tb testing.TB, config Config) *Guest {
 	})
 	select {
 	case ready := <-g.ready:
-		tb.Logf("the virtual machine is ready after %v; its kernel runs for %.1f s", time.Since(begun).Round(10*time.Millisecond), ready.Uptime)
+		tb.Logf("the virtual machine is ready after %v; its kernel runs for %.1f s",
+			time.Since(begun).Round(10*time.Millisecond), ready.Uptime)
 	case <-m.ended:
 		tb.Fatal("the virtual machine ended before it was ready")
 	}
