@@ -130,7 +130,7 @@ func (p *Plane) carrier(update netlink.LinkUpdate) {
 			}
 			one.watch.heard = false
 			one.watch.fail(p.now(), "the interface has no carrier")
-			p.changed(to, one)
+			p.changedLocked(to, one)
 		}
 	}
 }

@@ -239,11 +239,11 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	u.byKey[peer.PublicKey], u.bySource[at] = t, t
 	u.mu.Unlock()
 	if err := u.device.IpcSet(peerConfig(peer, at)); err != nil {
-		u.drop(t)
+		u.dropLocked(t)
 		return fail(fmt.Errorf("add peer: %w", err))
 	}
 	if t.routine = u.device.LookupPeer(device.NoisePublicKey(peer.PublicKey)); t.routine == nil {
-		u.drop(t)
+		u.dropLocked(t)
 		return fail(multilink.ErrClosed) // WireGuard ended in between
 	}
 	u.watch.add(t)
@@ -274,11 +274,11 @@ func (u *Underlay) remove(t *tunnel) {
 	u.changing.Lock()
 	defer u.changing.Unlock()
 	u.watch.remove(t)
-	u.drop(t)
+	u.dropLocked(t)
 }
 
-// drop forgets a tunnel. The caller holds changing.
-func (u *Underlay) drop(t *tunnel) {
+// dropLocked forgets a tunnel. The lock is changing.
+func (u *Underlay) dropLocked(t *tunnel) {
 	u.device.RemovePeer(device.NoisePublicKey(t.peer.PublicKey))
 	u.mu.Lock()
 	delete(u.byKey, t.peer.PublicKey)
@@ -323,12 +323,12 @@ func (u *Underlay) refresh() {
 	u.polling.Lock()
 	defer u.polling.Unlock()
 	if !many || time.Since(u.polled) >= rest*u.took {
-		u.poll()
+		u.pollLocked()
 	}
 }
 
-// poll reads the figures of WireGuard. The caller holds polling.
-func (u *Underlay) poll() {
+// pollLocked reads the figures of WireGuard. The lock is polling.
+func (u *Underlay) pollLocked() {
 	began := time.Now()
 	defer func() {
 		u.polled = time.Now()

@@ -138,7 +138,7 @@ func (w *watch) refreshAll() {
 		return
 	}
 	w.under.polling.Lock()
-	w.under.poll()
+	w.under.pollLocked()
 	w.under.polling.Unlock()
 	now := time.Now()
 	for _, t := range w.tunnels {
