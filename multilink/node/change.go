@@ -123,7 +123,7 @@ func (n *Node) applyState(ctx context.Context, next *desired, missing map[string
 // absentees are the links that were configured before and whose interface is not there.
 func (n *Node) absentees(ctx context.Context, next *desired) map[string]bool {
 	missing := map[string]bool{}
-	there, err := n.interfaces(ctx)
+	there, err := n.config.interfaces(ctx)
 	if err != nil || n.config.Interfaces == nil {
 		return missing
 	}

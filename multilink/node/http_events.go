@@ -146,5 +146,5 @@ func (s *eventStream) event(kind string, number uint64, record any) error {
 
 // status adds the status, which has no id: it is no event that a client could miss.
 func (s *eventStream) status() error {
-	return s.stream.Event("status", "", s.rest.node.statusRecord())
+	return s.stream.Event("status", "", records{s.rest.node}.statusRecord())
 }

@@ -114,7 +114,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	metrics <- prometheus.MustNewConstMetric(c.known, prometheus.GaugeValue, float64(enabled), "true")
 	metrics <- prometheus.MustNewConstMetric(c.known, prometheus.GaugeValue, float64(len(s.clients)-enabled), "false")
-	for _, link := range c.node.linkRecords(s) {
+	for _, link := range (records{c.node}).linkRecords(s) {
 		for _, m := range c.links {
 			metrics <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(link), link.Name)
 		}

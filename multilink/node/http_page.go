@@ -72,7 +72,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 	if !p.rest.guard.admits(r) {
 		return redirect(w, "sign-in")
 	}
-	status := p.rest.node.statusRecord()
+	status := records{p.rest.node}.statusRecord()
 	return p.show(w, http.StatusOK, "instance", view{
 		Title: "Multi-link " + string(p.rest.node.config.Role), SignedIn: p.rest.guard.signedIn(r), Status: status,
 		Replay:   *status.Bond.Replay,

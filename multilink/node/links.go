@@ -40,7 +40,7 @@ func (n *Node) findCarrier(ctx context.Context, form *linkForm) error {
 	if form.Interface != "" || form.Endpoint == "" || n.config.Interfaces == nil {
 		return nil
 	}
-	all, err := n.list(ctx)
+	all, err := n.config.list(ctx)
 	if err != nil {
 		return err
 	}

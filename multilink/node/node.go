@@ -245,7 +245,7 @@ func (n *Node) returned(ctx context.Context) bool {
 	if len(missing) == 0 {
 		return false
 	}
-	there, err := n.interfaces(ctx)
+	there, err := n.config.interfaces(ctx)
 	if err != nil {
 		return false
 	}
@@ -259,8 +259,8 @@ func (n *Node) returned(ctx context.Context) bool {
 }
 
 // interfaces are those that may carry a link.
-func (n *Node) interfaces(ctx context.Context) (map[string]bool, error) {
-	all, err := n.list(ctx)
+func (c *Config) interfaces(ctx context.Context) (map[string]bool, error) {
+	all, err := c.list(ctx)
 	there := map[string]bool{}
 	for _, info := range all {
 		there[info.Interface] = !info.Gone
@@ -268,9 +268,9 @@ func (n *Node) interfaces(ctx context.Context) (map[string]bool, error) {
 	return there, err
 }
 
-func (n *Node) list(ctx context.Context) ([]multilink.LinkInfo, error) {
-	if n.config.Interfaces == nil {
+func (c *Config) list(ctx context.Context) ([]multilink.LinkInfo, error) {
+	if c.Interfaces == nil {
 		return nil, nil
 	}
-	return n.config.Interfaces(ctx)
+	return c.Interfaces(ctx)
 }
