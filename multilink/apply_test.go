@@ -69,7 +69,7 @@ func TestBond_Apply_seesACarrierThatComesMeanwhile(t *testing.T) {
 		client := b.clients[0]
 		require.NoError(t, client.bond.Close())
 		bond, err := multilink.New(multilink.Config{Host: &openingHost{client.host, func(link string) {
-			if link == "mesh0" { // that of wifi0 is open, and was told that there is no carrier
+			if link == "mesh0" { // that of wifi0 is open, and has no carrier
 				require.NoError(t, client.host.Carrier("wifi0", true))
 				synctest.Wait()
 			}
@@ -96,7 +96,7 @@ func TestBond_servesOtherPeersBesideASlowOne(t *testing.T) {
 		}
 		settle(time.Second)
 		quick, slow := b.clients[3], b.clients[:3]
-		for n := range uint32(3000) { // up to what their lanes may hold, and more
+		for n := range uint32(3000) { // up to what their paths may hold, and more
 			b.server.send(slow[n%3], n, 1, 0)
 			if n%300 == 0 {
 				settle(time.Millisecond)

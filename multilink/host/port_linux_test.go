@@ -19,7 +19,7 @@ func addresses(all ...string) []netip.Prefix {
 	return prefixes
 }
 
-// arp asks who has an address (RFC 826).
+// arp requests the owner of an address (RFC 826).
 func arp(target netip.Addr) []byte {
 	frame := []byte{255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1,
 		10, 9, 0, 77, 0, 0, 0, 0, 0, 0}

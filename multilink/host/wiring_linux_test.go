@@ -57,7 +57,7 @@ func made() multilink.PortConfig {
 	}
 }
 
-// joined is the port as a member of a bridge of somebody else's.
+// joined is the port as a member of a bridge of another owner.
 func joined() multilink.PortConfig {
 	c := made()
 	c.Bridge = "br1"

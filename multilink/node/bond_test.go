@@ -30,7 +30,7 @@ func over(t *testing.T, network *memory.Network, role node.Role, address string)
 	return start(t, config), host
 }
 
-// side is who talks through a port.
+// side sends and receives through a port.
 type side struct {
 	port  *memory.Port
 	mac   byte

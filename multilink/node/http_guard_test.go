@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// closed are requests of every kind that nobody without a token gets answered.
+// closed are requests of every kind that are not answered without a token.
 func closed() [][2]string {
 	return [][2]string{
 		{"POST", "/interfaces/add"}, {"GET", "/interfaces"}, {"GET", "/interfaces/"}, {"PUT", "/interfaces"},

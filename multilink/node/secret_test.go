@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// secrets are the strings of an answer that nobody else may see.
+// secrets are the strings of an answer that no other answer may show.
 func secretsOf(made object) []string {
 	secrets := []string{token}
 	if private, ok := made["private_key"].(string); ok {

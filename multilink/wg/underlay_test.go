@@ -127,7 +127,7 @@ func requireCarries(t testing.TB, from multilink.Tunnel, to *inbox) {
 	}, patience, 5*time.Millisecond)
 }
 
-// pair is a caller and one who is called, over loopback.
+// pair is an initiator and a responder, over loopback.
 type pair struct {
 	caller, called             end
 	toCalled, toCaller         multilink.Tunnel

@@ -206,7 +206,7 @@ func TestBond_Switch_holdsForItsTime(t *testing.T) {
 	require.Equal(t, "wifi", e.active())
 
 	require.NoError(t, change("5g", time.Hour))
-	w.cut("5g", true, 0, 1) // what is dead is not used, whoever wants it
+	w.cut("5g", true, 0, 1) // what is dead is not used, even by hand
 	w.run(100 * time.Millisecond)
 	require.Equal(t, "wifi", e.active())
 	require.ErrorIs(t, change("5g", time.Hour), fault.ErrLinkDown)

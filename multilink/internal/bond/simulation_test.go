@@ -46,7 +46,7 @@ type wire struct {
 	bytes         int
 }
 
-// end is one bond and who uses it.
+// end is one bond and its application.
 type end struct {
 	world    *world
 	index    int

@@ -155,7 +155,7 @@ func matchesSlowly(r settings.Rule, frame []byte) bool {
 }
 
 // FuzzClassify holds the classifier against the slow one, for rules and frames
-// that nobody thought of.
+// that no test lists.
 func FuzzClassify(f *testing.F) {
 	for _, s := range []packetSpec{
 		voiceV4, voiceV6,
