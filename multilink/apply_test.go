@@ -28,7 +28,7 @@ func TestBond_Apply_movesALinkToANewSocketWithoutLoss(t *testing.T) {
 		settle(time.Second)
 		b.server.tookAll(3000)
 		client.tookAll(3000)
-		require.Equal(t, "wifi0", client.engine.Status().Peers[0].ActiveLink)
+		require.Equal(t, "wifi0", client.bond.Status().Peers[0].ActiveLink)
 	})
 }
 
@@ -36,8 +36,8 @@ func TestBond_Apply_probesALinkOnceItHasATunnel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(50 * time.Millisecond)
-		require.Equal(t, "wifi0", b.clients[0].engine.Status().Peers[0].ActiveLink)
-		require.Equal(t, "wifi0", b.server.engine.Status().Peers[0].ActiveLink)
+		require.Equal(t, "wifi0", b.clients[0].bond.Status().Peers[0].ActiveLink)
+		require.Equal(t, "wifi0", b.server.bond.Status().Peers[0].ActiveLink)
 	})
 }
 
@@ -67,19 +67,19 @@ func TestBond_Apply_seesACarrierThatComesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		client := b.clients[0]
-		require.NoError(t, client.engine.Close())
-		engine, err := multilink.New(multilink.Config{Host: &openingHost{client.host, func(link string) {
-			if link == "mesh0" { // that of wifi0 is open, and was told that there is no carrier
+		require.NoError(t, client.bond.Close())
+		bond, err := multilink.New(multilink.Config{Host: &openingHost{client.host, func(link string) {
+			if link == "mesh0" { // that of wifi0 is open, and has no carrier
 				require.NoError(t, client.host.Carrier("wifi0", true))
 				synctest.Wait()
 			}
 		}}})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, engine.Close()) }()
+		defer func() { require.NoError(t, bond.Close()) }()
 		require.NoError(t, client.host.Carrier("wifi0", false))
-		require.NoError(t, engine.Apply(t.Context(), client.state))
+		require.NoError(t, bond.Apply(t.Context(), client.state))
 		settle(5 * time.Second)
-		require.Equal(t, "wifi0", engine.Status().Peers[0].ActiveLink)
+		require.Equal(t, "wifi0", bond.Status().Peers[0].ActiveLink)
 	})
 }
 
@@ -96,7 +96,7 @@ func TestBond_servesOtherPeersBesideASlowOne(t *testing.T) {
 		}
 		settle(time.Second)
 		quick, slow := b.clients[3], b.clients[:3]
-		for n := range uint32(3000) { // up to what their lanes may hold, and more
+		for n := range uint32(3000) { // up to what their paths may hold, and more
 			b.server.send(slow[n%3], n, 1, 0)
 			if n%300 == 0 {
 				settle(time.Millisecond)
@@ -119,13 +119,13 @@ func TestBond_Switch_movesThePeersThatAreConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 2, nil)
 		settle(3 * time.Second)
-		require.NoError(t, b.clients[1].engine.Close())
+		require.NoError(t, b.clients[1].bond.Close())
 		settle(3 * time.Second)
-		require.NoError(t, b.server.engine.Switch("mesh0", time.Minute))
-		require.Equal(t, "mesh0", b.server.engine.Status().Peers[0].ActiveLink)
-		require.NoError(t, b.clients[0].engine.Close())
+		require.NoError(t, b.server.bond.Switch("mesh0", time.Minute))
+		require.Equal(t, "mesh0", b.server.bond.Status().Peers[0].ActiveLink)
+		require.NoError(t, b.clients[0].bond.Close())
 		settle(3 * time.Second)
-		require.ErrorIs(t, b.server.engine.Switch("mesh0", time.Minute), multilink.ErrLinkDown)
+		require.ErrorIs(t, b.server.bond.Switch("mesh0", time.Minute), multilink.ErrLinkDown)
 	})
 }
 
@@ -135,7 +135,7 @@ func TestBond_Apply_refusesABadPortAndKeepsTheOldOne(t *testing.T) {
 		settle(3 * time.Second)
 		state := b.server.state
 		state.Port.MTU = 100
-		require.ErrorIs(t, b.server.engine.Apply(t.Context(), state), multilink.ErrInvalid)
+		require.ErrorIs(t, b.server.bond.Apply(t.Context(), state), multilink.ErrInvalid)
 		b.clients[0].send(b.server, 0, 10, time.Millisecond)
 		settle(time.Second)
 		b.server.tookAll(10) // at the end of the port that was there before

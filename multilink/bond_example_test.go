@@ -10,8 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// An engine makes what it is told hold: here a link and a port, and nobody to
-// talk to yet.
+// A bond makes a state hold: here a link and a port, and no peer yet.
 func ExampleNew() {
 	network := memory.NewNetwork(1, "wifi0")
 	defer network.Close()
@@ -20,13 +19,13 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	engine, err := multilink.New(multilink.Config{Host: host})
+	bond, err := multilink.New(multilink.Config{Host: host})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer engine.Close()
-	err = engine.Apply(context.Background(), multilink.State{
+	defer bond.Close()
+	err = bond.Apply(context.Background(), multilink.State{
 		PrivateKey: multilink.Key{8},
 		Port:       multilink.PortConfig{Name: "tap0"},
 		Links:      []settings.Link{{Name: "wifi0", Kind: settings.WiFi}},
@@ -35,7 +34,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	for _, link := range engine.Status().Links {
+	for _, link := range bond.Status().Links {
 		fmt.Printf("%s is %s: %s\n", link.Name, link.State, link.Reason)
 	}
 	// Output:

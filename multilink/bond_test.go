@@ -28,11 +28,11 @@ type bonded struct {
 	clients []*instance
 }
 
-// instance is an engine and what it was told.
+// instance is a bond and its state.
 type instance struct {
 	t      *testing.T
 	host   *memory.Host
-	engine *multilink.Bond
+	bond   *multilink.Bond
 	state  multilink.State
 	public multilink.Key
 	app    *memory.Port // where its applications are
@@ -82,25 +82,25 @@ func newBonded(t *testing.T, clients int, change func(*multilink.State)) *bonded
 func (b *bonded) instance(address string, number byte) *instance {
 	host, err := b.network.Host(netip.MustParseAddr(address))
 	require.NoError(b.t, err)
-	engine, err := multilink.New(multilink.Config{Host: host})
+	bond, err := multilink.New(multilink.Config{Host: host})
 	require.NoError(b.t, err)
 	private, err := ecdh.X25519().GenerateKey(rand.Reader)
 	require.NoError(b.t, err)
-	i := &instance{t: b.t, host: host, engine: engine, mac: [6]byte{2, 0, 0, 0, 0, number}}
+	i := &instance{t: b.t, host: host, bond: bond, mac: [6]byte{2, 0, 0, 0, 0, number}}
 	i.state = multilink.State{PrivateKey: multilink.Key(private.Bytes()), Port: multilink.PortConfig{Name: "tap0"}}
 	i.public = multilink.Key(private.PublicKey().Bytes())
 	for n, name := range linkNames {
 		i.state.Links = append(i.state.Links, settings.Link{Name: name, Kind: settings.WiFi, Priority: n + 1})
 	}
 	b.t.Cleanup(func() {
-		require.NoError(b.t, engine.Close())
-		require.NoError(b.t, engine.Close())
+		require.NoError(b.t, bond.Close())
+		require.NoError(b.t, bond.Close())
 	})
 	return i
 }
 
 func (i *instance) apply() {
-	require.NoError(i.t, i.engine.Apply(i.t.Context(), i.state))
+	require.NoError(i.t, i.bond.Apply(i.t.Context(), i.state))
 }
 
 // listen collects what reaches the instance's applications, and its events.
@@ -123,7 +123,7 @@ func (i *instance) listen() {
 		}
 	}()
 	go func() {
-		_ = i.engine.Events(context.Background(), func(e status.Event) { // it ends with the engine
+		_ = i.bond.Events(context.Background(), func(e status.Event) { // it ends with the bond
 			i.mu.Lock()
 			defer i.mu.Unlock()
 			i.events = append(i.events, e)
@@ -185,7 +185,7 @@ func TestBond_carriesFramesBothWays(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)
 		client := b.clients[0]
-		require.Equal(t, "wifi0", client.engine.Status().Peers[0].ActiveLink)
+		require.Equal(t, "wifi0", client.bond.Status().Peers[0].ActiveLink)
 		client.send(b.server, 0, 100, time.Millisecond)
 		b.server.send(client, 0, 100, time.Millisecond)
 		settle(time.Second)
@@ -211,16 +211,16 @@ func TestBond_losesNothingWhenThePrimaryIsCut(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 				require.NoError(t, b.network.Cut(path))
 				time.Sleep(500 * time.Millisecond)
-				require.Equal(t, "mesh0", client.engine.Status().Peers[0].ActiveLink)
-				require.Equal(t, "mesh0", b.server.engine.Status().Peers[0].ActiveLink)
+				require.Equal(t, "mesh0", client.bond.Status().Peers[0].ActiveLink)
+				require.Equal(t, "mesh0", b.server.bond.Status().Peers[0].ActiveLink)
 				b.network.Heal(path)
 				sent.Wait()
 				settle(time.Second)
 				b.server.tookAll(3000)
 				client.tookAll(3000)
-				require.Equal(t, "wifi0", client.engine.Status().Peers[0].ActiveLink)
-				require.Equal(t, "wifi0", b.server.engine.Status().Peers[0].ActiveLink)
-				require.Zero(t, client.engine.Status().Peers[0].Counters.Dropped)
+				require.Equal(t, "wifi0", client.bond.Status().Peers[0].ActiveLink)
+				require.Equal(t, "wifi0", b.server.bond.Status().Peers[0].ActiveLink)
+				require.Zero(t, client.bond.Status().Peers[0].Counters.Dropped)
 			})
 		})
 	}
@@ -302,21 +302,23 @@ func TestBond_Apply_keepsTheOldStateOnError(t *testing.T) {
 			"class over an unknown link": {func(s *multilink.State) {
 				s.Classes = []settings.Class{{Name: "voip", Links: []string{"lte0"}}}
 			}, multilink.ErrInvalid},
-			"policy":     {func(s *multilink.State) { s.Bond.Policy = "best" }, multilink.ErrInvalid},
-			"no key":     {func(s *multilink.State) { s.PrivateKey = multilink.Key{} }, multilink.ErrInvalid},
-			"bad port":   {func(s *multilink.State) { s.Port.Name = "a device with a long name" }, multilink.ErrInvalid},
-			"port taken": {func(s *multilink.State) { s.Links[0].Interface, s.Links[0].Listen = "mesh0", 51821 }, multilink.ErrAddressInUse},
+			"policy":   {func(s *multilink.State) { s.Bond.Policy = "best" }, multilink.ErrInvalid},
+			"no key":   {func(s *multilink.State) { s.PrivateKey = multilink.Key{} }, multilink.ErrInvalid},
+			"bad port": {func(s *multilink.State) { s.Port.Name = "a device with a long name" }, multilink.ErrInvalid},
+			"port taken": {func(s *multilink.State) { s.Links[0].Interface, s.Links[0].Listen = "mesh0", 51821 },
+				multilink.ErrAddressInUse},
 		} {
 			state := client.state
 			state.Links = append([]settings.Link(nil), state.Links...)
 			state.Peers = append([]multilink.PeerConfig(nil), state.Peers...)
 			if name == "port taken" {
-				other, err := client.host.Underlay(t.Context(), multilink.UnderlayConfig{Link: "other", Interface: "mesh0", PrivateKey: multilink.Key{1}, Port: 51821})
+				other, err := client.host.Underlay(t.Context(),
+					multilink.UnderlayConfig{Link: "other", Interface: "mesh0", PrivateKey: multilink.Key{1}, Port: 51821})
 				require.NoError(t, err)
 				defer func() { require.NoError(t, other.Close()) }()
 			}
 			refused.change(&state)
-			require.ErrorIs(t, client.engine.Apply(t.Context(), state), refused.want, name)
+			require.ErrorIs(t, client.bond.Apply(t.Context(), state), refused.want, name)
 		}
 		settle(3 * time.Second)
 		client.listen() // the port was closed for a moment
@@ -358,7 +360,7 @@ func TestBond_Events_countsWhatASlowReaderMissed(t *testing.T) {
 		missed := 0
 		ended := make(chan error, 1)
 		go func() {
-			ended <- client.engine.Events(t.Context(), func(e status.Event) {
+			ended <- client.bond.Events(t.Context(), func(e status.Event) {
 				<-release
 				missed += e.Missed
 			})
@@ -373,7 +375,7 @@ func TestBond_Events_countsWhatASlowReaderMissed(t *testing.T) {
 		close(release)
 		settle(time.Second)
 		require.Positive(t, missed)
-		require.NoError(t, client.engine.Close())
+		require.NoError(t, client.bond.Close())
 		require.ErrorIs(t, <-ended, multilink.ErrClosed)
 	})
 }
@@ -382,11 +384,11 @@ func TestBond_Close_endsEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		client := b.clients[0]
-		require.NoError(t, client.engine.Close())
-		require.ErrorIs(t, client.engine.Apply(t.Context(), client.state), multilink.ErrClosed)
-		require.ErrorIs(t, client.engine.Switch("wifi0", time.Second), multilink.ErrClosed)
-		require.ErrorIs(t, client.engine.Events(t.Context(), func(status.Event) {}), multilink.ErrClosed)
-		require.Empty(t, client.engine.Status().Peers)
+		require.NoError(t, client.bond.Close())
+		require.ErrorIs(t, client.bond.Apply(t.Context(), client.state), multilink.ErrClosed)
+		require.ErrorIs(t, client.bond.Switch("wifi0", time.Second), multilink.ErrClosed)
+		require.ErrorIs(t, client.bond.Events(t.Context(), func(status.Event) {}), multilink.ErrClosed)
+		require.Empty(t, client.bond.Status().Peers)
 	})
 }
 

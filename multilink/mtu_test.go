@@ -56,13 +56,13 @@ func TestBond_sendsWholeFramesOnceTheTunnelTakesThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		server, client := b.server, b.clients[0]
-		require.NoError(t, server.engine.Close())
+		require.NoError(t, server.bond.Close())
 		n := &narrow{Host: server.host}
 		n.mtu.Store(600)
 		var err error
-		server.engine, err = multilink.New(multilink.Config{Host: n})
+		server.bond, err = multilink.New(multilink.Config{Host: n})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, server.engine.Close()) })
+		t.Cleanup(func() { require.NoError(t, server.bond.Close()) })
 		server.apply()
 		server.listen()
 		settle(10 * time.Second)

@@ -63,7 +63,8 @@ func (s State) checkLinks() error {
 		}
 		at := socket{cmp.Or(l.Interface, l.Name), l.Listen}
 		if other, taken := sockets[at]; taken {
-			return fmt.Errorf("link %q: listen: port %d of interface %q is that of %q: %w", l.Name, l.Listen, at.carrier, other, ErrDuplicate)
+			return fmt.Errorf("link %q: listen: port %d of interface %q is that of %q: %w", l.Name, l.Listen,
+				at.carrier, other, ErrDuplicate)
 		}
 		sockets[at] = l.Name
 	}

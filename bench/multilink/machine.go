@@ -36,7 +36,8 @@ func measureMachine(ctx context.Context, s settings, r *record) error {
 			continue
 		}
 		rig.AwaitCalm(ctx, calm)
-		output, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^"+one.test+"$", "github.com/iotenablers/enablers/test/multilink/vm").CombinedOutput()
+		output, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^"+one.test+"$",
+			"github.com/iotenablers/enablers/test/multilink/vm").CombinedOutput()
 		m := machined{Contender: one.name}
 		if err == nil {
 			err = m.read(string(output))

@@ -7,7 +7,8 @@
 //	go run ./bench/multilink report RECORD... writes RESULTS.md again, from records in results
 //
 // It needs root on Linux, and the programs openvpn, fastd, tincd, iperf3 and ip;
-// for kernel bonding, which few kernels of virtual machines have, qemu as well. Nothing is made outside of the namespaces, which vanish with it.
+// for kernel bonding, which few kernels of virtual machines have, qemu as well. Nothing is made
+// outside of the namespaces, which vanish with it.
 //
 // contender.go says what is compared, ours.go, openvpn.go, fastd.go, tinc.go and
 // mptcp.go how each is started, network.go is what they run on; throughput.go,
@@ -131,7 +132,8 @@ func measure(ctx context.Context, s settings) (err error) {
 
 // each has every contender measured once. The one that begins changes from round
 // to round.
-func each(ctx context.Context, s settings, r *record, folder string, round int, all []contender, one func(context.Context, settings, *record, setting) error) {
+func each(ctx context.Context, s settings, r *record, folder string, round int, all []contender,
+	one func(context.Context, settings, *record, setting) error) {
 	for i := range all {
 		c := all[(i+round)%len(all)]
 		if ctx.Err() != nil || !s.only.MatchString(c.name) {

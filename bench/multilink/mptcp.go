@@ -22,7 +22,8 @@ func multipath(ctx context.Context, n *network) (netip.Addr, error) {
 			if side == netlab.Client {
 				flags = []string{"subflow", "backup"}
 			}
-			args := append([]string{"mptcp", "endpoint", "add", address(side, i).String(), "dev", links[i].name, "id", strconv.Itoa(i + 1)}, flags...)
+			args := append([]string{"mptcp", "endpoint", "add", address(side, i).String(), "dev", links[i].name, "id",
+				strconv.Itoa(i + 1)}, flags...)
 			if _, err := n.run(ctx, side, "ip", args...); err != nil {
 				return netip.Addr{}, err
 			}

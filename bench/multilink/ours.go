@@ -59,7 +59,8 @@ func ours(program string, bond bondSettings) func(context.Context, *network) (ne
 
 // instance starts a process on a host.
 func (n *network) instance(ctx context.Context, side netlab.Side, program, role string, args ...string) (*instance, error) {
-	args = append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", filepath.Join(n.of(side), "data"), "-tap", tap, "-mtu", strconv.Itoa(mtu)}, args...)
+	args = append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", filepath.Join(n.of(side), "data"),
+		"-tap", tap, "-mtu", strconv.Itoa(mtu)}, args...)
 	p, err := n.start(ctx, side, []string{"MULTILINK_TOKEN=" + token}, program, args...)
 	if err != nil {
 		return nil, err
@@ -93,12 +94,14 @@ func connect(ctx context.Context, n *network, server, client *instance, bond bon
 		}
 	}
 	for _, i := range []*instance{server, client} {
-		if err := i.do(ctx, "PUT", "/bond", map[string]any{"policy": bond.policy, "replay": bond.replay, "wait_to_restore_ms": 500}, nil); err != nil {
+		if err := i.do(ctx, "PUT", "/bond", map[string]any{"policy": bond.policy, "replay": bond.replay,
+			"wait_to_restore_ms": 500}, nil); err != nil {
 			return err
 		}
 	}
 	var provisioned map[string]any
-	if err := server.do(ctx, "POST", "/tunnel/client/add", map[string]any{"name": "gateway", "addresses": []string{tunnelled[netlab.Client].String()}}, &provisioned); err != nil {
+	if err := server.do(ctx, "POST", "/tunnel/client/add",
+		map[string]any{"name": "gateway", "addresses": []string{tunnelled[netlab.Client].String()}}, &provisioned); err != nil {
 		return err
 	}
 	provisioned["server"] = server.url

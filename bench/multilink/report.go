@@ -11,9 +11,12 @@ import (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The multi-link tunnel beside OpenVPN, fastd, tinc and Multipath TCP\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
+	fmt.Fprintf(&b, "# The multi-link tunnel beside OpenVPN, fastd, tinc and Multipath TCP\n\nWritten by the "+
+		"benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
 	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
-	fmt.Fprintf(&b, "- Two network namespaces and three links between them, each a pair of veth, a bridge and another pair. Every tunnel's device has an MTU of %d bytes, every process the same priority. Contenders take turns, each started anew; medians of the rounds, lowest to highest in brackets.\n", r.MTU)
+	fmt.Fprintf(&b, "- Two network namespaces and three links between them, each a pair of veth, a bridge and "+
+		"another pair. Every tunnel's device has an MTU of %d bytes, every process the same priority. Contenders "+
+		"take turns, each started anew; medians of the rounds, lowest to highest in brackets.\n", r.MTU)
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", rig.Loads(r.loads()))
 	for _, how := range r.Hows {
 		fmt.Fprintf(&b, "- %s\n", how)
@@ -70,7 +73,10 @@ func (r *record) goals(b *strings.Builder) {
 	} {
 		// Of a peer's ciphers the faster one counts, in each direction.
 		best := func(of func(*throughput) float64, better func(...float64) float64) (found float64) {
-			for _, name := range r.names(func(name string) bool { return strings.HasPrefix(name, goal.prefix) && len(r.pick(name, of)) > 0 }) {
+			for _, name := range r.names(func(name string) bool {
+				return strings.HasPrefix(name, goal.prefix) &&
+					len(r.pick(name, of)) > 0
+			}) {
 				if value := rig.Median(r.pick(name, of)); found == 0 {
 					found = value
 				} else {
@@ -93,8 +99,10 @@ func (r *record) throughputTable(b *strings.Builder) {
 	if len(names) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## Throughput\n\nA connection of TCP by iperf3, %.0f s in each direction. The processor time is that of both tunnel processes.\n\n", r.Seconds)
-	b.WriteString("| | rounds | forward, Mbit/s | reverse, Mbit/s | CPU for a gigabit, s, forward | reverse |\n|---|---:|---:|---:|---:|---:|\n")
+	fmt.Fprintf(b, "\n## Throughput\n\nA connection of TCP by iperf3, %.0f s in each direction. The processor "+
+		"time is that of both tunnel processes.\n\n", r.Seconds)
+	b.WriteString("| | rounds | forward, Mbit/s | reverse, Mbit/s | CPU for a gigabit, s, forward | reverse " +
+		"|\n|---|---:|---:|---:|---:|---:|\n")
 	for _, name := range names {
 		cost := func(of func(*throughput) float64) string {
 			if c := rig.Median(r.pick(name, of)); c > 0 {
@@ -103,7 +111,8 @@ func (r *record) throughputTable(b *strings.Builder) {
 			return "–"
 		}
 		rates := r.pick(name, forward)
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s |\n", name, len(rates), rig.Spread(rates), rig.Spread(r.pick(name, reverse)), cost(forwardCPU), cost(reverseCPU))
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s |\n", name, len(rates), rig.Spread(rates),
+			rig.Spread(r.pick(name, reverse)), cost(forwardCPU), cost(reverseCPU))
 	}
 }
 
@@ -121,9 +130,12 @@ func (r *record) failoverTables(b *strings.Builder) {
 	if len(r.Failovers)+len(r.Machined) == 0 {
 		return
 	}
-	b.WriteString("\n## Failover\n\nThe client sends a packet every millisecond, or 10,000 a second of 1,300 bytes (flooded), which the server sends back. A gap is the longest time without an answer, in ms. " +
-		"Calm is a second or half of one before the fault, and says what the machine does by itself. Then the primary fails, until the contender has recovered and half a second or a second longer. " +
-		"Back is from the restoration of the primary on, for two seconds, after which it carries the packets again or does not. Twice are answers that came again.\n")
+	b.WriteString("\n## Failover\n\nThe client sends a packet every millisecond, or 10,000 a second of 1,300 " +
+		"bytes (flooded), which the server sends back. A gap is the longest time without an answer, in ms. " +
+		"Calm is a second or half of one before the fault, and says what the machine does by itself. Then the " +
+		"primary fails, until the contender has recovered and half a second or a second longer. " +
+		"Back is from the restoration of the primary on, for two seconds, after which it carries the packets " +
+		"again or does not. Twice are answers that came again.\n")
 	for _, fault := range []string{silent, carrier, flooded} {
 		names := r.names(func(name string) bool { return len(r.met(name, fault)) > 0 })
 		machined := r.Machined
@@ -133,7 +145,8 @@ func (r *record) failoverTables(b *strings.Builder) {
 		if len(names)+len(machined) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n### %s\n\n| | rounds | calm: gap | lost | failed: gap | lost | back: gap | lost | primary again | twice |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n", strings.ToUpper(fault[:1])+fault[1:])
+		fmt.Fprintf(b, "\n### %s\n\n| | rounds | calm: gap | lost | failed: gap | lost | back: gap | lost | "+
+			"primary again | twice |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n", strings.ToUpper(fault[:1])+fault[1:])
 		for _, name := range names {
 			fmt.Fprintln(b, r.failoverRow(name, r.met(name, fault)))
 		}
@@ -141,9 +154,13 @@ func (r *record) failoverTables(b *strings.Builder) {
 			fmt.Fprintf(b, "| %s | 1 | | | | all faults together: %d of %s | | | | |\n", m.Contender, m.Lost, rig.Thousands(m.Sent))
 		}
 	}
-	b.WriteString("\n- The virtual machine has what the kernel here has not: bonding. It pings twice a second through two silent cuts, two restorations, a lost carrier and its return (`test/multilink/vm`). Its processor is emulated, so that its times say nothing, and its counts compare with each other only.\n" +
-		"- Multipath TCP is not comparable in all: it does not encrypt, and carries nothing but TCP. A connection of TCP loses nothing, it only stalls.\n" +
-		"- OpenVPN, tinc and fastd reconnect: they have no path in reserve, and their times are the shortest that their configurations take.\n")
+	b.WriteString("\n- The virtual machine has what the kernel here has not: bonding. It pings twice a second " +
+		"through two silent cuts, two restorations, a lost carrier and its return (`test/multilink/vm`). Its " +
+		"processor is emulated, so that its times say nothing, and its counts compare with each other only.\n" +
+		"- Multipath TCP is not comparable in all: it does not encrypt, and carries nothing but TCP. A connection " +
+		"of TCP loses nothing, it only stalls.\n" +
+		"- OpenVPN, tinc and fastd reconnect: they have no path in reserve, and their times are the shortest that " +
+		"their configurations take.\n")
 }
 
 // failoverRow is the row of a contender.
@@ -171,7 +188,8 @@ func (r *record) failoverRow(name string, trials []*failover) string {
 		sent := int(rig.Median(of(func(t *failover) float64 { return float64(p(t).Sent) })))
 		return fmt.Sprintf("%s of %s", rig.Spread(of(func(t *failover) float64 { return float64(p(t).Lost) })), rig.Thousands(sent))
 	}
-	quiet, fell, rose := func(t *failover) phase { return t.Calm }, func(t *failover) phase { return t.Fell }, func(t *failover) phase { return t.Rose }
+	quiet, fell, rose := func(t *failover) phase { return t.Calm }, func(t *failover) phase { return t.Fell },
+		func(t *failover) phase { return t.Rose }
 	return fmt.Sprintf("| %s | %d | %s | %s | %s | %s | %s | %s | %d of %d | %s |", name, len(trials),
 		rig.Spread(of(func(t *failover) float64 { return t.Calm.Gap })), lost(quiet), gap, lost(fell),
 		rig.Spread(of(func(t *failover) float64 { return t.Rose.Gap })), lost(rose), returned, len(trials),

@@ -15,7 +15,8 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 		return &throughput{Contender: name, Load: 2, Forward: flow{Rate: forward, CPU: cpu}, Reverse: flow{Rate: reverse, CPU: 2 * cpu}}
 	}
 	met := func(name, fault string, gap float64, lost int, recovered, returned bool) *failover {
-		return &failover{Contender: name, Fault: fault, Load: 4, Calm: phase{500, 0, 3}, Fell: phase{30000, lost, gap}, Rose: phase{2000, 0, 5}, Recovered: recovered, Returned: returned}
+		return &failover{Contender: name, Fault: fault, Load: 4, Calm: phase{500, 0, 3},
+			Fell: phase{30000, lost, gap}, Rose: phase{2000, 0, 5}, Recovered: recovered, Returned: returned}
 	}
 	one := &record{
 		Date: "2026-01-31T10:00:00Z", Command: "first", MTU: 1400, Seconds: 5, Patience: 20,
@@ -24,7 +25,8 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 			of("ours", 1000, 1200, 0.5), of("ours", 3000, 1200, 0.7), of("OpenVPN, one", 500, 300, 1), of("OpenVPN, other", 400, 600, 2),
 			of("fastd", 1000, 800, 1), of("bare link", 9000, 9000, 0),
 		},
-		Failovers: []*failover{met("ours", silent, 31, 0, true, true), met("ours", silent, 33, 2, true, true), met("fastd, three remotes", silent, 20000, 20000, false, false)},
+		Failovers: []*failover{met("ours", silent, 31, 0, true, true), met("ours", silent, 33, 2, true, true),
+			met("fastd, three remotes", silent, 20000, 20000, false, false)},
 	}
 	two := &record{
 		Date: "2026-01-31T11:00:00Z", Command: "second", MTU: 1400, Hows: []string{"ours: as it is", "tinc: f"},
@@ -46,7 +48,8 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 		"| ahead of tinc | 20.00 times | 12.00 times | 0.10 times | 0.10 times |",
 		"| ours | 3 | 2000 (1000 to 3000) | 1200 (1200 to 1200) | 0.60 | 1.20 |",
 		"| bare link | 1 | 9000 (9000 to 9000) | 9000 (9000 to 9000) | – | – |",
-		"| ours | 3 | 3 (3 to 3) | 0 (0 to 0) of 500 | 32 (31 to 33) | 1 (0 to 2) of 30,000 | 5 (5 to 5) | 0 (0 to 0) of 2,000 | 2 of 3 | 0 (0 to 0) |",
+		"| ours | 3 | 3 (3 to 3) | 0 (0 to 0) of 500 | 32 (31 to 33) | 1 (0 to 2) of 30,000 | 5 (5 to 5) | 0 (0 " +
+			"to 0) of 2,000 | 2 of 3 | 0 (0 to 0) |",
 		"| over 20,000 in 1 of 1 | 20000 (20000 to 20000) of 30,000 |",
 		"in the virtual machine | 1 | | | | all faults together: 4 of 50 |",
 		"2.0 to 4.0", "`first` and `second`", "this failed",
@@ -71,9 +74,11 @@ func TestReadIperf_readsItsOutput(t *testing.T) {
 
 func TestReadVM_readsTheCounts(t *testing.T) {
 	var m machined
-	require.NoError(t, m.read("=== RUN TestX\n    x_test.go:1: through six changes: 10.9.0.1 ping statistics ---\n        50 packets transmitted, 46 packets received, 8% packet loss\n"))
+	require.NoError(t, m.read("=== RUN TestX\n    x_test.go:1: through six changes: 10.9.0.1 ping statistics "+
+		"---\n        50 packets transmitted, 46 packets received, 8% packet loss\n"))
 	require.Equal(t, machined{Sent: 50, Lost: 4}, m)
-	for _, bad := range []string{"", "--- SKIP: TestX", "0 packets transmitted, 0 packets received", "3 packets transmitted, 4 packets received"} {
+	for _, bad := range []string{"", "--- SKIP: TestX", "0 packets transmitted, 0 packets received",
+		"3 packets transmitted, 4 packets received"} {
 		require.Error(t, m.read(bad), bad)
 	}
 }

@@ -98,9 +98,11 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.L
 	defer func() { err = errors.Join(err, at.close()) }()
 	n, err := node.Open(ctx, node.Config{
 		Role: s.role, Plane: at.plane, Documents: store.Documents(), Interfaces: at.interfaces,
-		Port:  multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members, Routes: s.routes, MTU: s.mtu},
-		Token: token, Certificates: s.clientCA != "", OpenMetrics: s.openMetrics, MaxClients: s.maxClients, NoReplay: s.plane == planeKernel,
-		Hosts: s.hosts, Logger: log,
+		Port: multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members,
+			Routes: s.routes, MTU: s.mtu},
+		Token: token, Certificates: s.clientCA != "", OpenMetrics: s.openMetrics, MaxClients: s.maxClients,
+		NoReplay: s.plane == planeKernel,
+		Hosts:    s.hosts, Logger: log,
 	})
 	if err != nil {
 		return err

@@ -130,7 +130,8 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	require.NoError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
 		Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	if parent == nil {
 		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
 		parent, signer = template, key
@@ -173,13 +174,14 @@ func TestRun_acceptsAClientCertificate(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 	status, _ = ask(t, with(), "GET", p.address+"/healthz", "", "")
 	require.Equal(t, http.StatusOK, status)
-	unknown := with()
-	unknown.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	stranger := with()
+	foreign := stranger.Transport.(*http.Transport).TLSClientConfig
+	foreign.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil // whatever is asked for
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", p.address+"/status", nil)
 	require.NoError(t, err)
-	answer, err := unknown.Do(r)
+	answer, err := stranger.Do(r)
 	if err == nil {
 		_ = answer.Body.Close()
 	}
@@ -198,7 +200,8 @@ func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 		{[]string{"-role", "server", "-routes", "x"}, "-routes (MULTILINK_ROUTES): expected a prefix"},
 		{[]string{"-role", "server", "-routes", "10.0.0.0/8=x"}, "-routes (MULTILINK_ROUTES): expected the address"},
 		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): they go with -bridge"},
-		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"}, "-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
+		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"},
+			"-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
 		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert (MULTILINK_TLS_CERT): it goes with -tls-key"},
 		{[]string{"-role", "server", "-client-ca", "x"}, "-client-ca (MULTILINK_CLIENT_CA): it goes with -tls-cert"},
 		{[]string{"-role", "server", "-plane", "x"}, "-plane (MULTILINK_PLANE): expected engine or kernel"},

@@ -93,9 +93,12 @@ func (p *play) Status() multilink.Status {
 	for i, link := range p.state.Links {
 		wave := 1 + 0.3*math.Sin(t+float64(i))
 		one := status.Link{
-			Name: link.Name, Interface: link.Interface, Kind: link.Kind, Priority: link.Priority, State: status.Up, Active: link.Name == active,
-			RTT: time.Duration(wave * float64(4+15*i) * float64(time.Millisecond)), Jitter: time.Duration(wave * float64(time.Millisecond)),
-			LossRx: 0.01 * float64(i), TxBytes: uint64(4000 * t), RxBytes: uint64(3000 * t), Port: link.Listen, LastChange: p.began, Reason: "heard",
+			Name: link.Name, Interface: link.Interface, Kind: link.Kind, Priority: link.Priority, State: status.Up,
+			Active: link.Name == active,
+			RTT:    time.Duration(wave * float64(4+15*i) * float64(time.Millisecond)),
+			Jitter: time.Duration(wave * float64(time.Millisecond)),
+			LossRx: 0.01 * float64(i), TxBytes: uint64(4000 * t), RxBytes: uint64(3000 * t), Port: link.Listen,
+			LastChange: p.began, Reason: "heard",
 		}
 		if one.Active {
 			one.TxBytes, one.RxBytes = uint64(90000*t), uint64(60000*t)
@@ -103,7 +106,8 @@ func (p *play) Status() multilink.Status {
 		s.Links = append(s.Links, one)
 	}
 	for _, peer := range p.state.Peers {
-		s.Peers = append(s.Peers, multilink.PeerStatus{Name: peer.Name, PublicKey: peer.PublicKey, Connected: active != "", ActiveLink: active,
+		s.Peers = append(s.Peers, multilink.PeerStatus{Name: peer.Name, PublicKey: peer.PublicKey,
+			Connected: active != "", ActiveLink: active,
 			Handshake: p.began, Links: s.Links, Counters: status.Counters{Failovers: 2, TxFrames: uint64(80 * t)}})
 	}
 	return s

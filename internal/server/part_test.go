@@ -85,3 +85,11 @@ func TestRun_returnsTheErrorsOfStopping(t *testing.T) {
 	err := server.Run(ctx, a, b)
 	require.EqualError(t, err, "a: left unfinished")
 }
+
+func TestOpened_isReadyOnceTheChannelIsClosed(t *testing.T) {
+	ready := make(chan struct{})
+	check := server.Opened(ready)
+	require.Error(t, check())
+	close(ready)
+	require.NoError(t, check())
+}

@@ -54,7 +54,7 @@ type group struct {
 type segment struct {
 	layers
 	payload int
-	tcp     bool // has ports that tell its connection
+	tcp     bool // has ports that identify its connection
 	fits    bool // may be joined with others
 }
 
@@ -158,7 +158,7 @@ func inspect(frame []byte) segment {
 	return s
 }
 
-// validChecksum reports whether a segment may stand behind a checksum made anew.
+// validChecksum reports whether a segment may stand behind a new checksum.
 func (s *segment) validChecksum(frame []byte) bool {
 	return validChecksum(&s.layers, frame)
 }

@@ -100,7 +100,7 @@ func (h *Host) In(f func() error) error { return h.namespace.in(f) }
 // returns is a [*Port].
 //
 // Without CAP_NET_ADMIN or /dev/net/tun it returns ErrDenied; so it does when
-// the options exclude something that is asked for, before anything is changed.
+// the options exclude a part of the configuration, before anything is changed.
 // A port that could not be made in full is removed again. A bridge goes with
 // the port that it was made for.
 func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink.FramePort, error) {

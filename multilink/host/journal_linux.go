@@ -99,7 +99,7 @@ func lockJournal(path string) (*os.File, error) {
 	}
 }
 
-// trusted refuses a journal that somebody else may have written: what it says is
+// trusted refuses a journal that another user may have written: what it says is
 // done to the machine, and it is emptied.
 func trusted(file *os.File) error {
 	var stat unix.Stat_t

@@ -18,7 +18,8 @@ func TestJournal_keepsWhatIsNotUndone(t *testing.T) {
 	j, left, err := openJournal(path)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	changes := []change{{ID: 1, Kind: changeBridge, Interface: "br0"}, {ID: 2, Kind: changeUp, Interface: "a"}, {ID: 3, Kind: changeUp, Interface: "b"}}
+	changes := []change{{ID: 1, Kind: changeBridge, Interface: "br0"}, {ID: 2, Kind: changeUp, Interface: "a"},
+		{ID: 3, Kind: changeUp, Interface: "b"}}
 	for _, c := range changes {
 		require.NoError(t, j.record(c))
 	}

@@ -141,7 +141,8 @@ func TestHost_Close_closesLinks(t *testing.T) {
 func TestHost_Links_listsWhatMayCarryALink(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
-	n.run("ip link add wlan0 type veth peer name eth0", "ip link set wlan0 up", "ip link set eth0 up", "ip address add 192.0.2.1/24 dev eth0")
+	n.run("ip link add wlan0 type veth peer name eth0", "ip link set wlan0 up", "ip link set eth0 up",
+		"ip address add 192.0.2.1/24 dev eth0")
 	_, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Bridge: "br0"})
 	require.NoError(t, err)
 	links, err := h.Links(t.Context())

@@ -62,7 +62,7 @@ type Options struct {
 	// NoOffload has the kernel hand over frames one by one, with their
 	// checksums complete. It is what happens anyway where the kernel refuses.
 	NoOffload bool
-	// Logger hears of what goes wrong where no error can tell of it, such as a
+	// Logger gets what goes wrong where no error can be returned, such as a
 	// subscription to the kernel's messages that broke off. Nil is silent.
 	Logger *slog.Logger
 }

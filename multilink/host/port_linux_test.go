@@ -19,9 +19,10 @@ func addresses(all ...string) []netip.Prefix {
 	return prefixes
 }
 
-// arp asks who has an address (RFC 826).
+// arp requests the owner of an address (RFC 826).
 func arp(target netip.Addr) []byte {
-	frame := []byte{255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 9, 0, 77, 0, 0, 0, 0, 0, 0}
+	frame := []byte{255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1,
+		10, 9, 0, 77, 0, 0, 0, 0, 0, 0}
 	return append(frame, target.AsSlice()...)
 }
 
@@ -45,7 +46,8 @@ func TestPort_carriesFramesBothWays(t *testing.T) {
 	for name, off := range map[string]bool{"offload": false, "no offload": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newNetwork(t).host(host.Options{NoOffload: off})
-			port, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Addresses: addresses("10.9.0.1/24", "fd00::1/64"), MTU: 1400})
+			port, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0",
+				Addresses: addresses("10.9.0.1/24", "fd00::1/64"), MTU: 1400})
 			require.NoError(t, err)
 			require.Equal(t, 1400, port.MTU())
 			require.Equal(t, !off, port.(*host.Port).Offload())

@@ -165,7 +165,8 @@ func TestSegmenter_refusesOtherFrames(t *testing.T) {
 // FuzzSegment cuts whatever comes: it never panics, never writes more than a
 // bond carries, and comes to an end.
 func FuzzSegment(f *testing.F) {
-	for _, p := range []packet{{payload: noise(3000, 1), flags: flagACK}, {v6: true, vlan: []uint16{1}, payload: noise(3000, 1)}, {udp: true, payload: noise(99, 1)}} {
+	for _, p := range []packet{{payload: noise(3000, 1), flags: flagACK},
+		{v6: true, vlan: []uint16{1}, payload: noise(3000, 1)}, {udp: true, payload: noise(99, 1)}} {
 		h, frame := p.super(1000)
 		header := make([]byte, vnetSize)
 		h.encode(header)

@@ -18,7 +18,8 @@ func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err er
 	fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV) {
-			return nil, false, fmt.Errorf("make TAP device %q: open %s: %w: load the kernel module tun, or give the container the device (--device %s): %w",
+			return nil, false, fmt.Errorf("make TAP device %q: open %s: %w: load the kernel module tun, or give "+
+				"the container the device (--device %s): %w",
 				name, tunDevice, err, tunDevice, multilink.ErrDenied)
 		}
 		return nil, false, denied(fmt.Errorf("make TAP device %q: open %s: %w", name, tunDevice, err), capability)
@@ -44,7 +45,7 @@ func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err er
 	return os.NewFile(uintptr(fd), tunDevice), offload, nil
 }
 
-// setOffload asks for super-frames: of TCP and UDP (Linux 6.2), else of TCP.
+// setOffload requests super-frames: of TCP and UDP (Linux 6.2), else of TCP.
 func setOffload(fd int) bool {
 	const tcp = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_TSO_ECN
 	for _, features := range []int{tcp | unix.TUN_F_USO4 | unix.TUN_F_USO6, tcp} {

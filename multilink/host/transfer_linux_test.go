@@ -83,7 +83,8 @@ func (c *cable) connect(t testing.TB, address string) (client, server net.Conn) 
 }
 
 func TestPort_carriesTCPThroughOffload(t *testing.T) {
-	for name, noOffload := range map[string][2]bool{"both": {}, "receiver only": {true, false}, "sender only": {false, true}, "neither": {true, true}} {
+	for name, noOffload := range map[string][2]bool{"both": {}, "receiver only": {true, false},
+		"sender only": {false, true}, "neither": {true, true}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCable(t, noOffload)
 			for _, address := range append([]string{"10.9.0.2", "fd00::2"}, c.tag(t)...) {

@@ -68,12 +68,14 @@ func TestHost_Underlay_namesWhatItRefuses(t *testing.T) {
 		config  multilink.UnderlayConfig
 		want    error
 	}{
-		"Options.Underlay":    {host.Options{}, multilink.UnderlayConfig{}, multilink.ErrUnsupported},
-		`"none0"`:             {host.Options{Underlay: factory}, multilink.UnderlayConfig{Interface: "none0"}, multilink.ErrUnknownLink},
-		`"lo"`:                {host.Options{Underlay: factory}, multilink.UnderlayConfig{Interface: "lo"}, multilink.ErrDenied},
-		"Options.Interfaces":  {host.Options{Underlay: factory, Interfaces: []string{"eth*"}}, multilink.UnderlayConfig{Interface: "wlan0"}, multilink.ErrDenied},
-		`operation "tunnels"`: {host.Options{Underlay: factory, Allow: []host.Operation{host.TAP}}, multilink.UnderlayConfig{Interface: "wlan0"}, multilink.ErrDenied},
-		"no such driver":      {host.Options{Underlay: factory}, multilink.UnderlayConfig{Interface: "wlan0"}, broken},
+		"Options.Underlay": {host.Options{}, multilink.UnderlayConfig{}, multilink.ErrUnsupported},
+		`"none0"`:          {host.Options{Underlay: factory}, multilink.UnderlayConfig{Interface: "none0"}, multilink.ErrUnknownLink},
+		`"lo"`:             {host.Options{Underlay: factory}, multilink.UnderlayConfig{Interface: "lo"}, multilink.ErrDenied},
+		"Options.Interfaces": {host.Options{Underlay: factory, Interfaces: []string{"eth*"}},
+			multilink.UnderlayConfig{Interface: "wlan0"}, multilink.ErrDenied},
+		`operation "tunnels"`: {host.Options{Underlay: factory, Allow: []host.Operation{host.TAP}},
+			multilink.UnderlayConfig{Interface: "wlan0"}, multilink.ErrDenied},
+		"no such driver": {host.Options{Underlay: factory}, multilink.UnderlayConfig{Interface: "wlan0"}, broken},
 	} {
 		h := n.host(test.options)
 		test.config.Link = "wifi"

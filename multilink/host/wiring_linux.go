@@ -63,7 +63,7 @@ func (h *Host) checkPort(c multilink.PortConfig) error {
 	return h.permitPort(c)
 }
 
-// permitPort asks the settings about all that a port needs, so that what is
+// permitPort checks all that a port needs against the options, so that what is
 // refused is refused before anything is changed.
 func (h *Host) permitPort(c multilink.PortConfig) error {
 	var errs []error
@@ -240,7 +240,7 @@ func (h *Host) hasAddress(link netlink.Link, prefix netip.Prefix) (bool, error) 
 	return slices.ContainsFunc(list, func(a netlink.Addr) bool { return a.IPNet != nil && a.IPNet.String() == prefix.String() }), err
 }
 
-// wireRoutes adds the routes. One that is there already is somebody else's.
+// wireRoutes adds the routes. One that is there already has another owner.
 func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) error {
 	for _, r := range c.Routes {
 		what := change{Kind: changeRoute, Interface: host.Attrs().Name, Index: host.Attrs().Index, Destination: r.Destination.String()}
@@ -254,9 +254,11 @@ func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) er
 		err = do(what, func() error { return h.netlink.RouteAdd(route) })
 		switch {
 		case errors.Is(err, unix.EEXIST):
-			return fmt.Errorf("add route to %q through %q: there is one already: %w", r.Destination, host.Attrs().Name, multilink.ErrDuplicate)
+			return fmt.Errorf("add route to %q through %q: there is one already: %w", r.Destination,
+				host.Attrs().Name, multilink.ErrDuplicate)
 		case errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EHOSTUNREACH):
-			return fmt.Errorf("add route to %q through %q: gateway %q is not on its network: %w: %w", r.Destination, host.Attrs().Name, r.Gateway, err, multilink.ErrInvalid)
+			return fmt.Errorf("add route to %q through %q: gateway %q is not on its network: %w: %w", r.Destination,
+				host.Attrs().Name, r.Gateway, err, multilink.ErrInvalid)
 		case err != nil:
 			return fmt.Errorf("add route to %q through %q: %w", r.Destination, host.Attrs().Name, err)
 		}

@@ -57,7 +57,7 @@ func made() multilink.PortConfig {
 	}
 }
 
-// joined is the port as a member of a bridge of somebody else's.
+// joined is the port as a member of a bridge of another owner.
 func joined() multilink.PortConfig {
 	c := made()
 	c.Bridge = "br1"
@@ -207,7 +207,8 @@ func TestOptions_Allow_refusesOtherOperations(t *testing.T) {
 		require.Equal(t, before, n.state(), says)
 		require.NoError(t, h.Close())
 	}
-	h := n.host(host.Options{Interfaces: []string{"lan?"}, Allow: []host.Operation{host.TAP, host.Bridge, host.Members, host.Addresses, host.Routes}})
+	h := n.host(host.Options{Interfaces: []string{"lan?"},
+		Allow: []host.Operation{host.TAP, host.Bridge, host.Members, host.Addresses, host.Routes}})
 	_, err := h.Port(t.Context(), joined())
 	require.ErrorContains(t, err, `interface "br1"`)
 	_, err = h.Link(t.Context(), "far0")

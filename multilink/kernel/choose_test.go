@@ -26,17 +26,18 @@ func TestChoose_takesTheBestPath(t *testing.T) {
 		slow               bool // WiFi
 		want               string
 	}{
-		"the primary":                               {wifi: up, mesh: up, mobile: up, want: "wifi"},
-		"the next one":                              {wifi: down, mesh: up, mobile: up, current: "wifi", want: "mesh"},
-		"nothing, of nothing":                       {wifi: down, mesh: down, mobile: down, current: "mesh", want: ""},
-		"one that is heard, rather than none":       {wifi: down, mesh: probing, mobile: down, current: "wifi", want: "mesh"},
-		"not one that is only heard":                {wifi: probing, mesh: up, mobile: up, current: "mesh", want: "mesh"},
-		"no change between those that are heard":    {wifi: probing, mesh: probing, mobile: down, current: "mesh", want: "mesh"},
-		"the primary again":                         {wifi: up, mesh: up, mobile: up, current: "5g", reselect: always, want: "wifi"},
-		"what serves, until it fails":               {wifi: up, mesh: up, mobile: up, current: "5g", reselect: failure, want: "5g"},
-		"another once it has failed":                {wifi: up, mesh: up, mobile: down, current: "5g", reselect: failure, want: "wifi"},
-		"the primary if it is no slower":            {wifi: up, mesh: up, mobile: up, current: "mesh", reselect: better, want: "wifi"},
-		"not the primary if it is slower":           {wifi: up, mesh: up, mobile: up, current: "mesh", reselect: better, slow: true, want: "mesh"},
+		"the primary":                            {wifi: up, mesh: up, mobile: up, want: "wifi"},
+		"the next one":                           {wifi: down, mesh: up, mobile: up, current: "wifi", want: "mesh"},
+		"nothing, of nothing":                    {wifi: down, mesh: down, mobile: down, current: "mesh", want: ""},
+		"one that is heard, rather than none":    {wifi: down, mesh: probing, mobile: down, current: "wifi", want: "mesh"},
+		"not one that is only heard":             {wifi: probing, mesh: up, mobile: up, current: "mesh", want: "mesh"},
+		"no change between those that are heard": {wifi: probing, mesh: probing, mobile: down, current: "mesh", want: "mesh"},
+		"the primary again":                      {wifi: up, mesh: up, mobile: up, current: "5g", reselect: always, want: "wifi"},
+		"what serves, until it fails":            {wifi: up, mesh: up, mobile: up, current: "5g", reselect: failure, want: "5g"},
+		"another once it has failed":             {wifi: up, mesh: up, mobile: down, current: "5g", reselect: failure, want: "wifi"},
+		"the primary if it is no slower":         {wifi: up, mesh: up, mobile: up, current: "mesh", reselect: better, want: "wifi"},
+		"not the primary if it is slower": {wifi: up, mesh: up, mobile: up, current: "mesh",
+			reselect: better, slow: true, want: "mesh"},
 		"a metered one last":                        {wifi: up, mesh: up, mobile: up, metered: true, want: "mesh"},
 		"a metered one if nothing else is left":     {wifi: up, mesh: down, mobile: down, metered: true, want: "wifi"},
 		"the preferred one":                         {wifi: up, mesh: up, mobile: up, current: "wifi", preferred: "5g", want: "5g"},
@@ -51,7 +52,8 @@ func TestChoose_takesTheBestPath(t *testing.T) {
 				state status.State
 			}{{"5g", c.mobile}, {"wifi", c.wifi}, {"mesh", c.mesh}} {
 				p := &path{
-					link:  &link{config: settings.Link{Name: one.name, Priority: []int{3, 1, 2}[i], Metered: c.metered && one.name == "wifi"}},
+					link: &link{config: settings.Link{Name: one.name, Priority: []int{3, 1, 2}[i],
+						Metered: c.metered && one.name == "wifi"}},
 					watch: &watch{state: one.state, srtt: 10},
 				}
 				if c.slow && one.name == "wifi" {

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/kernel"
 )
 
-// A server asks whether the kernel can do it, and takes the engine otherwise.
+// A server asks whether the kernel can do it, and takes multilink.Bond otherwise.
 func ExampleAvailable() {
 	err := kernel.Available()
 	fmt.Println(err == nil || errors.Is(err, multilink.ErrUnsupported) || errors.Is(err, multilink.ErrDenied))

@@ -67,7 +67,8 @@ func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (m
 	if err != nil {
 		return nil, err
 	}
-	l := &link{config: c, device: h.deviceName("mlw", c.Name), mark: h.tag | number, mtu: mtu, inner: inner(c.Name, public), stop: make(chan struct{})}
+	l := &link{config: c, device: h.deviceName("mlw", c.Name), mark: h.tag | number, mtu: mtu,
+		inner: inner(c.Name, public), stop: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.removeLink(l))
@@ -124,7 +125,8 @@ func (h *host) tunnelMTU(device string) (int, error) {
 	}
 	mtu := min(found.Attrs().MTU, 9000) - tunnelOverhead
 	if mtu < smallestTunnel {
-		return 0, fmt.Errorf("interface %q: an MTU of %d leaves %d in the tunnel, and it takes %d: %w", device, found.Attrs().MTU, mtu, smallestTunnel, multilink.ErrUnsupported)
+		return 0, fmt.Errorf("interface %q: an MTU of %d leaves %d in the tunnel, and it takes %d: %w", device,
+			found.Attrs().MTU, mtu, smallestTunnel, multilink.ErrUnsupported)
 	}
 	return mtu, nil
 }

@@ -47,12 +47,12 @@ func (p *Plane) send(l *link, socket *net.UDPConn) {
 			if one == nil {
 				continue
 			}
-			p.tick(now, to, one)
+			p.tickLocked(now, to, one)
 			letters = append(letters, letter{netip.AddrPortFrom(one.inner, probePort), one.watch.probe(now).append(nil)})
 		}
 		if now-p.asserted >= assertEvery {
 			p.asserted = now
-			p.assert()
+			p.assertLocked()
 		}
 		p.mu.Unlock()
 		for _, one := range letters {
@@ -61,10 +61,10 @@ func (p *Plane) send(l *link, socket *net.UDPConn) {
 	}
 }
 
-// tick decides on a path, and then on the bond. The caller holds mu.
-func (p *Plane) tick(now time.Duration, to *peer, one *path) {
+// tickLocked decides on a path, and then on the bond.
+func (p *Plane) tickLocked(now time.Duration, to *peer, one *path) {
 	if one.watch.tick(now) {
-		p.changed(to, one)
+		p.changedLocked(to, one)
 		return
 	}
 	if w := one.watch; w.state == status.Down && one.config.Endpoint.IsValid() && now-max(one.called, w.changed) >= callEvery {
@@ -74,25 +74,25 @@ func (p *Plane) tick(now time.Duration, to *peer, one *path) {
 		}
 	}
 	if to.active == nil || to.active.watch.state != status.Up || p.preferred != "" {
-		p.decide(to, one.watch.reason)
+		p.decideLocked(to, one.watch.reason)
 	}
 }
 
-// changed says that the state of a path is another one. The caller holds mu.
-func (p *Plane) changed(to *peer, one *path) {
+// changedLocked reports that the state of a path is another one.
+func (p *Plane) changedLocked(to *peer, one *path) {
 	event := p.event("link", to.config.Name, one.link.config.Name, one.watch.reason)
 	event.State = one.watch.state
 	p.events.publish(event)
 	p.log.Info("link changed", "peer", event.Peer, "link", event.Link, "state", event.State, "reason", event.Reason)
-	p.decide(to, fmt.Sprintf("%s is %s: %s", event.Link, event.State, event.Reason))
+	p.decideLocked(to, fmt.Sprintf("%s is %s: %s", event.Link, event.State, event.Reason))
 }
 
-// assert writes again what the bonds use, and what the hold of a switch has
-// ended for. The caller holds mu.
-func (p *Plane) assert() {
+// assertLocked writes again what the bonds use, and what the hold of a switch has
+// ended for.
+func (p *Plane) assertLocked() {
 	if p.preferred != "" && p.now() >= p.preferredUntil {
 		p.preferred = ""
-		p.decideAll("the time of the switch is over")
+		p.decideAllLocked("the time of the switch is over")
 	}
 	for _, to := range p.peers {
 		if to.active == nil {

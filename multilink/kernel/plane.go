@@ -94,8 +94,8 @@ func (p *Plane) Apply(ctx context.Context, state multilink.State) error {
 		return fmt.Errorf("apply state: %w", err)
 	}
 	before := p.state
-	if err := p.reconcile(state); err != nil {
-		if back := p.reconcile(before); back != nil {
+	if err := p.reconcileLocked(state); err != nil {
+		if back := p.reconcileLocked(before); back != nil {
 			err = errors.Join(err, fmt.Errorf("and what held before does not any more: %w", back))
 		}
 		return fmt.Errorf("apply state: %w", err)
@@ -117,7 +117,7 @@ func (p *Plane) Switch(name string, hold time.Duration) error {
 		return fmt.Errorf("switch to %q: hold: want 0 or more, got %v: %w", name, hold, multilink.ErrInvalid)
 	}
 	p.preferred, p.preferredUntil = name, p.now()+hold
-	p.decideAll("switched by hand")
+	p.decideAllLocked("switched by hand")
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (p *Plane) Close() error {
 	p.closed = true
 	p.mu.Unlock()
 	p.watcher.close()
-	err := errors.Join(p.reconcile(multilink.State{}), p.host.clean(), p.host.close())
+	err := errors.Join(p.reconcileLocked(multilink.State{}), p.host.clean(), p.host.close())
 	p.events.close()
 	if err != nil {
 		return fmt.Errorf("close plane %q: %w", p.name, err)
@@ -145,15 +145,15 @@ func (p *Plane) Close() error {
 	return nil
 }
 
-// decideAll has every bond use its best path. The caller holds mu.
-func (p *Plane) decideAll(reason string) {
+// decideAllLocked makes every bond use its best path.
+func (p *Plane) decideAllLocked(reason string) {
 	for _, to := range p.peers {
-		p.decide(to, reason)
+		p.decideLocked(to, reason)
 	}
 }
 
-// decide has a bond use its best path. The caller holds mu.
-func (p *Plane) decide(to *peer, reason string) {
+// decideLocked makes a bond use its best path.
+func (p *Plane) decideLocked(to *peer, reason string) {
 	paths := make([]*path, 0, len(to.paths))
 	for _, one := range to.paths {
 		paths = append(paths, one)

@@ -13,7 +13,8 @@ import (
 )
 
 func TestProbe_parse_readsWhatAppendWrites(t *testing.T) {
-	wrote := probe{Hears: true, LossRx: 7, Sequence: 1 << 60, Sent: 5 * time.Hour, Echo: time.Second, Held: 3, Interval: 10 * time.Millisecond}
+	wrote := probe{Hears: true, LossRx: 7, Sequence: 1 << 60, Sent: 5 * time.Hour, Echo: time.Second, Held: 3,
+		Interval: 10 * time.Millisecond}
 	read, err := parseProbe(wrote.append(nil))
 	require.NoError(t, err)
 	require.Equal(t, wrote, read)

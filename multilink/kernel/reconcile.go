@@ -11,10 +11,10 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// reconcile makes the kernel hold a state, which was checked, by removing what it
+// reconcileLocked makes the kernel hold a state, which was checked, by removing what it
 // does not have and then adding what is new. The zero state is nothing at all.
-// The caller holds applying.
-func (p *Plane) reconcile(s multilink.State) error {
+// The lock is applying.
+func (p *Plane) reconcileLocked(s multilink.State) error {
 	wanted := map[string]settings.Link{}
 	most := 1500 - tunnelOverhead - segmentOverhead
 	for _, c := range s.Links {
@@ -69,7 +69,7 @@ func (p *Plane) reconcile(s multilink.State) error {
 	p.state = s
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.decideAll("the settings changed")
+	p.decideAllLocked("the settings changed")
 	return nil
 }
 

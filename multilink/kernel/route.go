@@ -52,13 +52,15 @@ func (h *host) unbind(mark uint32) error {
 
 // mirror makes the table hold what the main one has for a device.
 func (h *host) mirror(family, table, index int) error {
-	last := netlink.Route{Family: family, Table: table, Type: unix.RTN_UNREACHABLE, Priority: lastMetric, Protocol: protocol, Dst: everything(family)}
+	last := netlink.Route{Family: family, Table: table, Type: unix.RTN_UNREACHABLE, Priority: lastMetric,
+		Protocol: protocol, Dst: everything(family)}
 	wanted := map[string]bool{}
 	if err := h.links.RouteReplace(&last); err != nil {
 		return explain(err)
 	}
 	if index > 0 {
-		routes, err := h.links.RouteListFiltered(family, &netlink.Route{LinkIndex: index, Table: unix.RT_TABLE_MAIN}, netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE)
+		routes, err := h.links.RouteListFiltered(family, &netlink.Route{LinkIndex: index, Table: unix.RT_TABLE_MAIN},
+			netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE)
 		if err != nil {
 			return err
 		}

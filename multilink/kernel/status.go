@@ -90,7 +90,8 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 
 // linkStatus joins what is known of a link to all peers.
 func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status.Link {
-	current := status.Link{Name: c.Name, Interface: interfaceOf(c), Kind: c.Kind, Priority: c.Priority, State: status.Down, Reason: "no peer"}
+	current := status.Link{Name: c.Name, Interface: interfaceOf(c), Kind: c.Kind, Priority: c.Priority,
+		State: status.Down, Reason: "no peer"}
 	if c.Disabled {
 		current.State, current.Reason = status.Disabled, "disabled"
 		return current

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// What [multilink.Probe] and [multilink.BondConfig] leave open or bound.
+// The defaults and bounds of settings.Probe and settings.Bond.
 const (
 	minInterval       = time.Millisecond
 	maxInterval       = 10 * time.Second

@@ -114,7 +114,8 @@ func TestWatch_waitsLongerAfterEachRelapse(t *testing.T) {
 		}
 		waits = append(waits, (p.now - before).Round(500*time.Millisecond))
 	}
-	require.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 16 * time.Second, 16 * time.Second}, waits)
+	require.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second,
+		8 * time.Second, 16 * time.Second, 16 * time.Second, 16 * time.Second}, waits)
 }
 
 func TestWatch_forgivesAStallOfTheProcess(t *testing.T) {

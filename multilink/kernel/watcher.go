@@ -51,10 +51,12 @@ func (w *watcher) close() {
 func (w *watcher) subscribe() (*news, error) {
 	n := &news{links: make(chan netlink.LinkUpdate, 64), routes: make(chan netlink.RouteUpdate, 64), end: make(chan struct{})}
 	ended := func(err error) { w.plane.log.Debug("the kernel's news", "error", err) }
-	if err := netlink.LinkSubscribeWithOptions(n.links, n.end, netlink.LinkSubscribeOptions{ErrorCallback: ended, ReceiveBufferSize: newsBuffer}); err != nil {
+	if err := netlink.LinkSubscribeWithOptions(n.links, n.end,
+		netlink.LinkSubscribeOptions{ErrorCallback: ended, ReceiveBufferSize: newsBuffer}); err != nil {
 		return nil, fmt.Errorf("follow the interfaces: %w", explain(err))
 	}
-	if err := netlink.RouteSubscribeWithOptions(n.routes, n.end, netlink.RouteSubscribeOptions{ErrorCallback: ended, ReceiveBufferSize: newsBuffer}); err != nil {
+	if err := netlink.RouteSubscribeWithOptions(n.routes, n.end,
+		netlink.RouteSubscribeOptions{ErrorCallback: ended, ReceiveBufferSize: newsBuffer}); err != nil {
 		close(n.end)
 		for range n.links {
 			continue // until it ends
@@ -128,7 +130,7 @@ func (p *Plane) carrier(update netlink.LinkUpdate) {
 			}
 			one.watch.heard = false
 			one.watch.fail(p.now(), "the interface has no carrier")
-			p.changed(to, one)
+			p.changedLocked(to, one)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // inMemory is a harness over hosts in memory, new ones for each check: a number
-// is a host until its underlay was closed and made anew by another check.
+// is a host until its underlay was closed and opened again by another check.
 func inMemory(t *testing.T) linktest.UnderlayHarness {
 	network := memory.NewNetwork(1, "wifi")
 	t.Cleanup(func() { require.NoError(t, network.Close()) })

@@ -76,7 +76,8 @@ func UnderlayChecks() []Check[UnderlayHarness] {
 					}
 					clear(p)
 				}
-				if err := within(out.h.Timeout, "not all packets arrived", func() bool { return countFrom(back, first) >= 50 }); err != nil {
+				if err := within(out.h.Timeout, "not all packets arrived",
+					func() bool { return countFrom(back, first) >= 50 }); err != nil {
 					return err
 				}
 				return inOrder(back, first, 50, 200)
@@ -90,7 +91,8 @@ func UnderlayChecks() []Check[UnderlayHarness] {
 					if err := out.SendControl(packet(first+uint64(i), 64)); err != nil {
 						return err
 					}
-					if err := within(out.h.Timeout, "a packet did not arrive", func() bool { return countFrom(back, first) > i }); err != nil {
+					if err := within(out.h.Timeout, "a packet did not arrive",
+						func() bool { return countFrom(back, first) > i }); err != nil {
 						return err
 					}
 				}

@@ -26,7 +26,8 @@ func closeChecks() []Check[UnderlayHarness] {
 			}),
 		},
 		{
-			Name: "an underlay that is closed", Rule: "Close ends all tunnels and waits for receive; Open returns ErrClosed; a second Close returns nil.",
+			Name: "an underlay that is closed", Rule: "Close ends all tunnels and waits for receive; Open returns " +
+				"ErrClosed; a second Close returns nil.",
 			experiment: onEnds(2, func(ends []*end) error {
 				out, back, err := connect(ends[0], ends[1])
 				if err != nil {

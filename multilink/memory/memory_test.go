@@ -302,7 +302,8 @@ func BenchmarkMemoryTunnel(b *testing.B) {
 			two, _ := multilink.Key{16}.PublicKey()
 			_, err := called.Open(multilink.TunnelPeer{PublicKey: two}, func([][]byte) {})
 			require.NoError(b, err)
-			tunnel, err := caller.Open(multilink.TunnelPeer{PublicKey: one, Endpoint: netip.AddrPortFrom(at, called.Port())}, func([][]byte) {})
+			tunnel, err := caller.Open(multilink.TunnelPeer{PublicKey: one,
+				Endpoint: netip.AddrPortFrom(at, called.Port())}, func([][]byte) {})
 			require.NoError(b, err)
 			batch := [][]byte{make([]byte, size)}
 			b.SetBytes(int64(size))

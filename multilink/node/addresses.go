@@ -25,7 +25,7 @@ func hostIn(address netip.Prefix) bool {
 	return a != address.Masked().Addr() && a != lastOf(address)
 }
 
-// lastOf is the last address of a network in IPv4, where everybody in it is called.
+// lastOf is the last address of a network in IPv4, the broadcast address.
 func lastOf(network netip.Prefix) netip.Addr {
 	a := network.Masked().Addr().As4()
 	for bit := network.Bits(); bit < 32; bit++ {
@@ -50,7 +50,7 @@ func takenBy(server []netip.Prefix, clients []*client) taken {
 	return t
 }
 
-// addressesFor are those of a new client: the ones that are asked for, or the next
+// addressesFor are those of a new client: the ones of the request, or the next
 // that is free in each network of the server.
 func addressesFor(asked []string, server []netip.Prefix, clients []*client) ([]netip.Prefix, error) {
 	inUse := takenBy(server, clients)
@@ -111,7 +111,7 @@ func parseAddress(text string, server []netip.Prefix) (netip.Prefix, error) {
 	return address, nil
 }
 
-// nextFree is the first address of a network that nobody has. It looks at as many as
+// nextFree is the first address of a network that is not taken. It looks at as many as
 // are in use and some more.
 func nextFree(network netip.Prefix, inUse taken) (netip.Prefix, bool) {
 	address := network.Masked().Addr().Next() // the first is the network's own

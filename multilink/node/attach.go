@@ -12,13 +12,13 @@ import (
 // attach has a client connect to the server that provisioned it, in place of the one
 // that it was attached to.
 func (n *Node) attach(ctx context.Context, p provision) (*desired, error) {
-	if err := n.only(Client); err != nil {
+	if err := n.config.only(Client); err != nil {
 		return nil, err
 	}
 	if _, err := p.check(n.now.Load().head.key); err != nil {
 		return nil, err
 	}
-	resolved, err := n.resolve(ctx, p.Links, nil)
+	resolved, err := resolver(n.config.Resolve).addresses(ctx, p.Links, nil)
 	var named *fault
 	if errors.As(err, &named) {
 		return nil, err
@@ -35,7 +35,7 @@ func (n *Node) attach(ctx context.Context, p provision) (*desired, error) {
 
 // detach has a client leave its server and forget its keys.
 func (n *Node) detach(ctx context.Context) error {
-	if err := n.only(Client); err != nil {
+	if err := n.config.only(Client); err != nil {
 		return err
 	}
 	_, err := n.change(ctx, func(s *desired) (string, error) {
@@ -54,11 +54,14 @@ func (n *Node) detach(ctx context.Context) error {
 // resolveTime is how long the name service may take for all endpoints.
 const resolveTime = 5 * time.Second
 
-// resolve finds the addresses of the endpoints by link. The error names the first that
+// resolver finds the addresses of a host name.
+type resolver func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// addresses finds the addresses of the endpoints by link. The error names the first that
 // is not found; the others are in the result all the same. An address that a link has
 // already and that its host name still has is kept: names with several give them in
 // another order each time.
-func (n *Node) resolve(ctx context.Context, links []provisionLink, before map[string]netip.AddrPort) (map[string]netip.AddrPort, error) {
+func (r resolver) addresses(ctx context.Context, links []provisionLink, before map[string]netip.AddrPort) (map[string]netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
 	found := map[string]netip.AddrPort{}
@@ -70,7 +73,7 @@ func (n *Node) resolve(ctx context.Context, links []provisionLink, before map[st
 		}
 		address, err := netip.ParseAddr(host)
 		if err != nil {
-			address, err = n.lookUp(ctx, host, before[link.Name].Addr())
+			address, err = r.address(ctx, host, before[link.Name].Addr())
 		}
 		if err != nil {
 			if first == nil {
@@ -83,8 +86,8 @@ func (n *Node) resolve(ctx context.Context, links []provisionLink, before map[st
 	return found, first
 }
 
-func (n *Node) lookUp(ctx context.Context, host string, before netip.Addr) (netip.Addr, error) {
-	all, err := n.config.Resolve(ctx, host)
+func (r resolver) address(ctx context.Context, host string, before netip.Addr) (netip.Addr, error) {
+	all, err := r(ctx, host)
 	if err != nil {
 		return netip.Addr{}, err
 	}
@@ -111,10 +114,10 @@ func (n *Node) resolveAgain(ctx context.Context) {
 	if before == nil {
 		return
 	}
-	found, _ := n.resolve(ctx, before.Links, before.Resolved)
+	found, _ := resolver(n.config.Resolve).addresses(ctx, before.Links, before.Resolved)
 	_, err := n.change(ctx, func(s *desired) (string, error) {
 		if s.head.Attachment != before {
-			return "", errUnchanged // somebody has attached anew meanwhile
+			return "", errUnchanged // another request attached meanwhile
 		}
 		resolved := maps.Clone(before.Resolved)
 		if resolved == nil {

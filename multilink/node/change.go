@@ -18,9 +18,9 @@ func (n *Node) change(ctx context.Context, edit func(*desired) (key string, err 
 	return n.commit(ctx, edit, false)
 }
 
-// revoke is change for what cuts somebody off. While the plane does not do what is
+// revoke is change for what cuts a client off. While the plane does not do what is
 // configured anyway, it may refuse that as well: then it is stored all the same, so that
-// nobody stays in for the sake of, say, a port that is taken, and the error says so.
+// no client stays connected because of, say, a port that is taken, and the error says so.
 func (n *Node) revoke(ctx context.Context, edit func(*desired) (key string, err error)) (*desired, error) {
 	return n.commit(ctx, edit, true)
 }
@@ -48,7 +48,7 @@ func (n *Node) commit(ctx context.Context, edit func(*desired) (key string, err 
 	if err != nil {
 		return nil, err
 	}
-	// From here on the change is made or taken back, whoever still waits for it.
+	// From here on the change is made or taken back, whether or not the client still waits for it.
 	ctx = context.WithoutCancel(ctx)
 	refused := n.apply(ctx, next)
 	if refused != nil && !(cuts && n.trouble.Load() != nil) {
@@ -59,7 +59,8 @@ func (n *Node) commit(ctx context.Context, edit func(*desired) (key string, err 
 	}
 	n.now.Store(next)
 	if refused != nil {
-		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane could not be told yet, which is tried again: " + refused.Error(), err: refused}
+		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane could not be told yet, which " +
+			"is tried again: " + refused.Error(), err: refused}
 	}
 	return next, nil
 }
@@ -84,8 +85,8 @@ func (n *Node) takeBack(ctx context.Context, before *desired, cause error) error
 }
 
 // apply has the plane do what the settings say. Links whose interface is not there are
-// left out if they were there, or were left out, before: what somebody adds has to be
-// there. Only who has the turn calls it.
+// left out if they were there, or were left out, before: what a request adds has to be
+// there. Only the goroutine that has the turn calls it.
 func (n *Node) apply(ctx context.Context, next *desired) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
 	defer cancel()
@@ -122,7 +123,7 @@ func (n *Node) applyState(ctx context.Context, next *desired, missing map[string
 // absentees are the links that were configured before and whose interface is not there.
 func (n *Node) absentees(ctx context.Context, next *desired) map[string]bool {
 	missing := map[string]bool{}
-	there, err := n.interfaces(ctx)
+	there, err := n.config.interfaces(ctx)
 	if err != nil || n.config.Interfaces == nil {
 		return missing
 	}
@@ -151,7 +152,7 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 	}
 }
 
-// noted tells whoever follows the events of a change that was made.
+// recordChange publishes a change that was made, and logs it.
 func (n *Node) recordChange(kind, link, peer, reason string) {
 	n.hub.publish(status.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
 	n.logger.Info("configuration changed", "link", link, "peer", peer, "change", reason)

@@ -12,7 +12,7 @@ import (
 
 // addClient provisions a client and returns what it needs to attach.
 func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, error) {
-	if err := n.only(Server); err != nil {
+	if err := n.config.only(Server); err != nil {
 		return nil, err
 	}
 	var private multilink.Key
@@ -55,7 +55,7 @@ func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, erro
 	return p, err
 }
 
-// freeName is the first of client-1, client-2 and so on that nobody has.
+// freeName is the first of client-1, client-2 and so on that is not taken.
 func (s *desired) freeName() string {
 	for i := 1; ; i++ {
 		name := fmt.Sprintf("client-%d", i)
@@ -88,7 +88,8 @@ func (s *desired) checkClient(made *client, most int) error {
 
 // provision is what a client needs to attach, but for its private key.
 func (s *desired) provision(c *client) (*provision, error) {
-	p := &provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.publicKey().Base64(), Addresses: c.Addresses, Links: []provisionLink{}}
+	p := &provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.publicKey().Base64(),
+		Addresses: c.Addresses, Links: []provisionLink{}}
 	for _, link := range s.head.Links {
 		psk, err := c.psk(link.Name)
 		if err != nil {
@@ -100,16 +101,12 @@ func (s *desired) provision(c *client) (*provision, error) {
 }
 
 // provisionAgain is what the client needs, whose private key is not known here.
-func (n *Node) provisionAgain(text string) (*provision, error) {
-	if err := n.only(Server); err != nil {
-		return nil, err
-	}
-	now := n.now.Load()
-	at, err := now.find(text)
+func (s *desired) provisionAgain(text string) (*provision, error) {
+	at, err := s.find(text)
 	if err != nil {
 		return nil, err
 	}
-	return now.provision(now.clients[at])
+	return s.provision(s.clients[at])
 }
 
 // find is the place of the client with that public key.
@@ -127,7 +124,7 @@ func (s *desired) find(text string) (int, error) {
 
 // enableClient lets a client in, or keeps it out.
 func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*desired, *client, error) {
-	if err := n.only(Server); err != nil {
+	if err := n.config.only(Server); err != nil {
 		return nil, nil, err
 	}
 	var changed *client
@@ -163,7 +160,7 @@ func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*de
 
 // deleteClient forgets a client and its keys.
 func (n *Node) deleteClient(ctx context.Context, text string) error {
-	if err := n.only(Server); err != nil {
+	if err := n.config.only(Server); err != nil {
 		return err
 	}
 	var name string
@@ -184,9 +181,9 @@ func (n *Node) deleteClient(ctx context.Context, text string) error {
 }
 
 // only refuses what is the other role's.
-func (n *Node) only(role Role) error {
-	if n.config.Role != role {
-		return clash("", "this instance is a %s: only a %s does that", n.config.Role, role)
+func (c *Config) only(role Role) error {
+	if c.Role != role {
+		return clash("", "this instance is a %s: only a %s does that", c.Role, role)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ type Config struct {
 	// Role of the instance. It is required, and cannot change once something
 	// is stored.
 	Role Role
-	// Plane moves the frames. It is required, and the node's alone: whoever made
+	// Plane moves the frames. It is required, and the node's alone: its owner
 	// it closes it, after Run has returned.
 	Plane multilink.Plane
 	// Documents keep the configuration. They are required, and the node's alone.
@@ -66,7 +66,7 @@ type Config struct {
 	// Certificates takes a client certificate that the TLS listener has
 	// verified for the token.
 	Certificates bool
-	// OpenMetrics shows /metrics to everybody.
+	// OpenMetrics serves /metrics without a token.
 	OpenMetrics bool
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
@@ -78,10 +78,10 @@ type Config struct {
 	// MaxClients is how many clients a server has at most. Zero is
 	// DefaultClients.
 	MaxClients int
-	// Resolve finds the addresses of a host name in an endpoint. Nil asks the
+	// Resolve finds the addresses of a host name in an endpoint. Nil uses the
 	// system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Logger gets what an operator has to know. Nil is silent.
+	// Logger for operators. Nil is silent.
 	Logger *slog.Logger
 }
 

@@ -19,7 +19,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// faults is a store that fails as it is told.
+// faults is a store that fails as configured.
 type faults struct {
 	storage.Documents
 	mu     sync.Mutex

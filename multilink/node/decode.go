@@ -52,7 +52,8 @@ func inWords(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "[]"):
 		return "an array"
-	case strings.Contains(kind, "string"), strings.HasSuffix(kind, "Kind"), strings.HasSuffix(kind, "Policy"), strings.HasSuffix(kind, "Reselect"):
+	case strings.Contains(kind, "string"), strings.HasSuffix(kind, "Kind"), strings.HasSuffix(kind, "Policy"),
+		strings.HasSuffix(kind, "Reselect"):
 		return "a string"
 	case strings.Contains(kind, "bool"):
 		return "true or false"

@@ -1,7 +1,7 @@
 // Package node makes an instance of a multi-link network of a
 // [multilink.Plane]: a server that provisions clients, or a client that attaches
-// to one. It keeps what it was told, and is told by REST, by a page for people,
-// and by nobody without a token or a client certificate.
+// to one. It stores its configuration, which a client changes by REST or by a
+// page, with a token or a client certificate.
 //
 // # Changes
 //
@@ -13,7 +13,7 @@
 // # Secrets
 //
 // The private key of the instance is made at its first start and never leaves it.
-// A server generates the keys of a client when asked to, shows them once and keeps
+// A server generates the keys of a client on request, shows them once and keeps
 // the public one; better is a client that has its own. A preshared key for each link
 // and client is derived from a secret of the client's record. Secrets are in the
 // documents and in the one answer that hands them out, never in a log, an event, a

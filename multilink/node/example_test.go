@@ -19,7 +19,7 @@ import (
 func ExampleOpen() {
 	n, err := node.Open(context.Background(), node.Config{
 		Role:      node.Server,
-		Plane:     newPlane("wlan0"), // an Engine, in a program
+		Plane:     newPlane("wlan0"), // a multilink.Bond, in a program
 		Documents: storage.NewMemoryDocuments(),
 		Port:      multilink.PortConfig{Name: "tap0", Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}},
 		Token:     "sixteen characters or more",

@@ -28,7 +28,7 @@ const (
 	internal                     // a fault of ours
 )
 
-// fault is why a request cannot be met. Detail is for whoever asked, err for the log.
+// fault is why a request cannot be met. Detail is for the client, err for the log.
 type fault struct {
 	kind   faultKind
 	field  string // of the request; empty if it is about no single one

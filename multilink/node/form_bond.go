@@ -34,7 +34,7 @@ func (b *bondForm) complete() {
 	}
 }
 
-// config is what the plane is told of a form that is complete.
+// config is a complete form in the form of the plane.
 func (b *bondForm) config() (settings.Bond, error) {
 	c := settings.Bond{Policy: b.Policy, NoReplay: !*b.Replay, Reselect: b.Reselect, ReplayBytes: b.Bytes, Copies: b.Copies}
 	var err error

@@ -49,7 +49,7 @@ type ruleForm struct {
 // number is a number in decimal, in hexadecimal as "0x88cc", or by its name.
 type number int
 
-// numbersByName are the names of EtherTypes and protocols that people know. No name is
+// numbersByName are the names of common EtherTypes and protocols. No name is
 // of both.
 var numbersByName = map[string]number{
 	"ipv4": 0x0800, "arp": 0x0806, "ipv6": 0x86dd, "profinet": 0x8892, "ptp": 0x88f7, "lldp": 0x88cc,
@@ -104,7 +104,7 @@ func (p ports) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fmt.Sprintf("%d-%d", p.First, p.Last))
 }
 
-// classConfigs are what the plane is told. They are checked as well.
+// classConfigs are the classes in the form of the plane. They are checked as well.
 func classConfigs(forms []classForm, links []linkForm) ([]settings.Class, error) {
 	if len(forms) > maxClasses {
 		return nil, wrong("", "want %d classes at most, got %d", maxClasses, len(forms))

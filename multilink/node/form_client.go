@@ -39,7 +39,7 @@ func (c *client) psk(link string) (multilink.Key, error) {
 // clientKey is the document of the client with that public key.
 func clientKey(key multilink.Key) string { return clientPrefix + hex.EncodeToString(key[:]) }
 
-// clientForm is what a server is asked for.
+// clientForm is the request for a client.
 type clientForm struct {
 	Name      string   `json:"name"`
 	PublicKey *string  `json:"public_key"`
@@ -51,7 +51,7 @@ type keyForm struct {
 	PublicKey string `json:"public_key"`
 }
 
-// provision is what a client needs to attach: the answer to whoever provisioned it.
+// provision is what a client needs to attach: the answer to the request for it.
 type provision struct {
 	Name            string          `json:"name"`
 	PublicKey       string          `json:"public_key"`
@@ -68,7 +68,7 @@ type provisionLink struct {
 	PSK      string `json:"psk,omitempty"`
 }
 
-// attachment is what a client knows of its server, as it is stored.
+// attachment is what a client stores of its server.
 type attachment struct {
 	provision
 	// Resolved are the last known addresses of the endpoints, by link.
@@ -122,7 +122,8 @@ func (p *provision) check(own multilink.Key) (attachmentKeys, error) {
 	}
 	for i, address := range p.Addresses {
 		if !address.IsValid() || !hostIn(address) {
-			return k, wrong(fmt.Sprintf("addresses[%d]", i), "want the address of a host and the length of its network's prefix, such as 10.9.0.2/24")
+			return k, wrong(fmt.Sprintf("addresses[%d]", i),
+				"want the address of a host and the length of its network's prefix, such as 10.9.0.2/24")
 		}
 	}
 	return k, p.checkLinks(k.psk)

@@ -89,7 +89,8 @@ func kindOf(name string) settings.Kind {
 	for _, guess := range []struct {
 		prefix string
 		kind   settings.Kind
-	}{{"wl", settings.WiFi}, {"wifi", settings.WiFi}, {"mesh", settings.Mesh}, {"bat", settings.Mesh}, {"ww", settings.FiveG}, {"5g", settings.FiveG}, {"rmnet", settings.FiveG}} {
+	}{{"wl", settings.WiFi}, {"wifi", settings.WiFi}, {"mesh", settings.Mesh}, {"bat", settings.Mesh},
+		{"ww", settings.FiveG}, {"5g", settings.FiveG}, {"rmnet", settings.FiveG}} {
 		if strings.HasPrefix(name, guess.prefix) {
 			return guess.kind
 		}
@@ -97,7 +98,7 @@ func kindOf(name string) settings.Kind {
 	return settings.Ethernet
 }
 
-// config is what the plane is told. It checks the form as well.
+// config is the link in the form of the plane. It checks the form as well.
 func (l *linkForm) config(role Role) (settings.Link, error) {
 	c := settings.Link{
 		Name: l.Name, Interface: l.carrier(), Kind: l.Kind, Cost: l.Cost, Metered: l.Metered, Quota: l.Quota,

@@ -10,7 +10,8 @@ import (
 )
 
 func FuzzLink(f *testing.F) {
-	f.Add([]byte(`{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":10,"multiplier":3},"metered":false,"quota_bytes":0}`))
+	f.Add([]byte(`{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820",
+			"probe":{"interval_ms":10,"multiplier":3},"metered":false,"quota_bytes":0}`))
 	f.Add([]byte(`{"name":"a","endpoint":"[::1]:1","max_rtt_ms":1e308,"rate_bps":18446744073709551615,"listen":65535}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var form linkForm
@@ -40,7 +41,8 @@ func FuzzLink(f *testing.F) {
 }
 
 func FuzzClasses(f *testing.F) {
-	f.Add([]byte(`[{"name":"c","match":[{"ethertype":"0x8892","vlan":5,"pcp":[6],"protocol":"udp","source":"10.0.0.0/8","destination_ports":[53,"5000-5010"],"dscp":[46]}],"links":["wlan0"],"max_delay_ms":20}]`))
+	f.Add([]byte(`[{"name":"c","match":[{"ethertype":"0x8892","vlan":5,"pcp":[6],"protocol":"udp",
+			"source":"10.0.0.0/8","destination_ports":[53,"5000-5010"],"dscp":[46]}],"links":["wlan0"],"max_delay_ms":20}]`))
 	f.Add([]byte(`[{"name":"a","replay":false,"match":[{"source":"::/0","ethertype":2048,"protocol":6}]}]`))
 	priority := 1
 	links := []linkForm{{Name: "wlan0", Priority: &priority}}
@@ -61,7 +63,8 @@ func FuzzClasses(f *testing.F) {
 		if err := decode(kept, &again, false); err != nil {
 			t.Fatalf("what is stored cannot be read: %v: %s", err, kept)
 		}
-		if other, err := classConfigs(again, links); err != nil || len(other) != len(classes) || len(classes) > 0 && !reflect.DeepEqual(normal(other), normal(classes)) {
+		if other, err := classConfigs(again, links); err != nil || len(other) != len(classes) || len(classes) > 0 &&
+			!reflect.DeepEqual(normal(other), normal(classes)) {
 			t.Fatalf("stored %+v, read %+v, %v", classes, other, err)
 		}
 	})
@@ -88,7 +91,10 @@ func FuzzBond(f *testing.F) {
 }
 
 func FuzzAttach(f *testing.F) {
-	f.Add([]byte(`{"name":"gw-1","public_key":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4=","private_key":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4=","server_public_key":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4=","addresses":["10.9.0.2/24"],"links":[{"name":"a","endpoint":"1.2.3.4:5","psk":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4="}],"server":"http://h"}`))
+	f.Add([]byte(`{"name":"gw-1","public_key":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4=",
+			"private_key":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4=",
+			"server_public_key":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4=","addresses":["10.9.0.2/24"],
+			"links":[{"name":"a","endpoint":"1.2.3.4:5","psk":"YAnz5TF+lXXJte14tji3zlMNftUL5R+ncM3Cb8pAxn4="}],"server":"http://h"}`))
 	own := newPrivateKey()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var p provision
@@ -117,7 +123,8 @@ func FuzzAddresses(f *testing.F) {
 		}
 		networks := []netip.Prefix{network}
 		first, err := addressesFor(nil, networks, nil)
-		if err == nil && (len(first) != 1 || !network.Masked().Contains(first[0].Addr()) || first[0].Addr() == network.Addr() || !hostIn(first[0])) {
+		if err == nil && (len(first) != 1 || !network.Masked().Contains(first[0].Addr()) ||
+			first[0].Addr() == network.Addr() || !hostIn(first[0])) {
 			t.Fatalf("%v was given in %v", first, network)
 		}
 		given, err := addressesFor([]string{asked}, networks, nil)

@@ -9,7 +9,7 @@ import (
 )
 
 func (r *rest) addClient(w http.ResponseWriter, req *http.Request) error {
-	if err := r.node.only(Server); err != nil {
+	if err := r.node.config.only(Server); err != nil {
 		return err
 	}
 	var form clientForm
@@ -24,16 +24,16 @@ func (r *rest) addClient(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) listClients(w http.ResponseWriter, _ *http.Request) error {
-	if err := r.node.only(Server); err != nil {
+	if err := r.node.config.only(Server); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, r.node.clientRecords(r.node.now.Load()))
+	return writeJSON(w, http.StatusOK, records{r.node}.clientRecords(r.node.now.Load()))
 }
 
 // keyOf is the public key that a request names in its body or, as bodies of DELETE get
 // lost on the way, in its query.
 func (r *rest) keyOf(req *http.Request) (string, error) {
-	if err := r.node.only(Server); err != nil {
+	if err := r.node.config.only(Server); err != nil {
 		return "", err
 	}
 	if query := req.URL.Query(); query.Has("public_key") {
@@ -79,7 +79,10 @@ func (r *rest) provisionAgain(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := r.node.provisionAgain(key)
+	if err := r.node.config.only(Server); err != nil {
+		return err
+	}
+	p, err := r.node.now.Load().provisionAgain(key)
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (r *rest) provisionAgain(w http.ResponseWriter, req *http.Request) error {
 // attach takes the object that a server has answered with, and the server's URL. What
 // it has besides is of later versions, and does not matter.
 func (r *rest) attach(w http.ResponseWriter, req *http.Request) error {
-	if err := r.node.only(Client); err != nil {
+	if err := r.node.config.only(Client); err != nil {
 		return err
 	}
 	data, err := httpapi.ReadBody(req, "", maxBody)
@@ -104,14 +107,14 @@ func (r *rest) attach(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, r.node.attachmentRecord(next))
+	return writeJSON(w, http.StatusOK, records{r.node}.attachmentRecord(next))
 }
 
 func (r *rest) getAttachment(w http.ResponseWriter, _ *http.Request) error {
-	if err := r.node.only(Client); err != nil {
+	if err := r.node.config.only(Client); err != nil {
 		return err
 	}
-	record := r.node.attachmentRecord(r.node.now.Load())
+	record := records{r.node}.attachmentRecord(r.node.now.Load())
 	if record == nil {
 		return absent("", "this client is not attached to a server")
 	}
@@ -127,5 +130,5 @@ func (r *rest) detach(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) status(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, r.node.statusRecord())
+	return writeJSON(w, http.StatusOK, records{r.node}.statusRecord())
 }

@@ -71,7 +71,7 @@ func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	_, _ = w.Write(data) // a client that went away is no error of ours
 }
 
-// writeJSON answers with a document that nobody keeps.
+// writeJSON answers with a document that is not cached.
 func writeJSON(w http.ResponseWriter, status int, document any) error {
 	data, err := json.Marshal(document)
 	if err != nil {

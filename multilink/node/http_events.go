@@ -17,9 +17,9 @@ const (
 )
 
 // events answers with a stream of events (HTML standard, section 9.2): those after
-// Last-Event-ID, or the last ones that ?last= asks for, and then those that come. With
+// Last-Event-ID, or the last ones of ?last=, and then those that come. With
 // ?status=true a status follows every second. A client that reads slowly has its place
-// among the kept events; what is gone by then it is told as an event "missed".
+// among the kept events; what is gone by then is counted in an event "missed".
 func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 	query := req.URL.Query()
 	last, err := count(query.Get("last"))
@@ -71,12 +71,12 @@ func yes(text string) (bool, error) {
 	return false, wrong("status", "want true or false, got %.40q", text)
 }
 
-// eventStream tells one client.
+// eventStream sends the events to one client.
 type eventStream struct {
 	rest       *rest
 	request    *http.Request
 	stream     *httpapi.EventStream
-	next       uint64 // number of the event that is told next
+	next       uint64 // number of the event that is sent next
 	withStatus bool
 }
 
@@ -114,7 +114,7 @@ func (s *eventStream) follow() error {
 	}
 }
 
-// catchUp tells everything up to now.
+// catchUp sends everything up to now.
 func (s *eventStream) catchUp() (more <-chan struct{}, ended bool, err error) {
 	hub := s.rest.node.hub
 	for {
@@ -146,5 +146,5 @@ func (s *eventStream) event(kind string, number uint64, record any) error {
 
 // status adds the status, which has no id: it is no event that a client could miss.
 func (s *eventStream) status() error {
-	return s.stream.Event("status", "", s.rest.node.statusRecord())
+	return s.stream.Event("status", "", records{s.rest.node}.statusRecord())
 }

@@ -75,13 +75,15 @@ func TestEvents_resumeAfterTheLastID(t *testing.T) {
 	t.Cleanup(web.Close)
 	events := i.stream(web, "", "")
 	for n := range 5 {
-		i.plane.events <- status.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0", From: "wlan0", Reason: fmt.Sprint(n)}
+		i.plane.events <- status.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0",
+			From: "wlan0", Reason: fmt.Sprint(n)}
 	}
 	var third told
 	for n := range 5 {
 		e := next(t, events)
 		require.Equal(t, "failover", e.kind)
-		require.JSONEq(t, fmt.Sprintf(`{"time":"1970-01-01T00:00:0%dZ","type":"failover","peer":"gw-1","link":"mesh0","from":"wlan0","reason":"%d"}`, n, n), e.data)
+		require.JSONEq(t, fmt.Sprintf(`{"time":"1970-01-01T00:00:0%dZ","type":"failover","peer":"gw-1","link":"mesh0",
+			"from":"wlan0","reason":"%d"}`, n, n), e.data)
 		if n == 2 {
 			third = e
 		}

@@ -36,8 +36,9 @@ const (
 )
 
 func newGuard(role Role, token string, certificates bool) *guard {
-	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates, cookie: "multilink-" + string(role),
-		clock: time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates,
+		cookie: "multilink-" + string(role),
+		clock:  time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
 }
 
 // knows reports whether a token is the right one. The time that it takes says nothing
@@ -47,7 +48,7 @@ func (g *guard) knows(token string) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 && g.hasToken
 }
 
-// admits reports whether whoever sends a request may.
+// admits reports whether a request may pass.
 func (g *guard) admits(r *http.Request) bool {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
@@ -62,7 +63,7 @@ func (g *guard) certified(r *http.Request) bool {
 	return g.certificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0
 }
 
-// protect answers only those who may.
+// protect passes on only requests that may pass.
 func (g *guard) protect(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !g.admits(r) {

@@ -16,20 +16,25 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// closed are requests of every kind that nobody without a token gets answered.
+// closed are requests of every kind that are not answered without a token.
 func closed() [][2]string {
 	return [][2]string{
-		{"POST", "/interfaces/add"}, {"GET", "/interfaces"}, {"GET", "/interfaces/"}, {"PUT", "/interfaces"}, {"GET", "/interfaces/x"}, {"PATCH", "/interfaces/x"}, {"DELETE", "/interfaces/x"},
-		{"POST", "/tunnel/client/add"}, {"GET", "/tunnel/client/"}, {"GET", "/tunnel/client"}, {"PUT", "/tunnel/client/enable"}, {"PUT", "/tunnel/client/disable"},
-		{"DELETE", "/tunnel/client/delete"}, {"POST", "/tunnel/client/links"}, {"POST", "/tunnel/attach"}, {"GET", "/tunnel/attach"}, {"DELETE", "/tunnel/attach"},
-		{"GET", "/bond"}, {"PUT", "/bond"}, {"PATCH", "/bond"}, {"POST", "/bond/switch"}, {"GET", "/classes"}, {"PUT", "/classes"}, {"GET", "/status"}, {"GET", "/events"}, {"GET", "/metrics"},
+		{"POST", "/interfaces/add"}, {"GET", "/interfaces"}, {"GET", "/interfaces/"}, {"PUT", "/interfaces"},
+		{"GET", "/interfaces/x"}, {"PATCH", "/interfaces/x"}, {"DELETE", "/interfaces/x"},
+		{"POST", "/tunnel/client/add"}, {"GET", "/tunnel/client/"}, {"GET", "/tunnel/client"},
+		{"PUT", "/tunnel/client/enable"}, {"PUT", "/tunnel/client/disable"},
+		{"DELETE", "/tunnel/client/delete"}, {"POST", "/tunnel/client/links"}, {"POST", "/tunnel/attach"},
+		{"GET", "/tunnel/attach"}, {"DELETE", "/tunnel/attach"},
+		{"GET", "/bond"}, {"PUT", "/bond"}, {"PATCH", "/bond"}, {"POST", "/bond/switch"}, {"GET", "/classes"},
+		{"PUT", "/classes"}, {"GET", "/status"}, {"GET", "/events"}, {"GET", "/metrics"},
 	}
 }
 
 func TestNode_Handler_answersNothingWithoutTheToken(t *testing.T) {
 	i := server(t)
 	for _, c := range closed() {
-		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + token + "x", "Bearer " + token[:len(token)-1], "Basic " + token, token, "Token " + token} {
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + token + "x",
+			"Bearer " + token[:len(token)-1], "Basic " + token, token, "Token " + token} {
 			w := i.send(c[0], c[1], nil, map[string]string{"Authorization": header})
 			require.Equal(t, http.StatusUnauthorized, w.Code, "%v %q", c, header)
 			require.Contains(t, w.Header().Get("WWW-Authenticate"), "Bearer")
@@ -66,9 +71,11 @@ func TestNode_Handler_refusesRequestsOfOtherOrigins(t *testing.T) {
 		w := i.send("PUT", "/bond", `{}`, foreign)
 		require.Equal(t, http.StatusForbidden, w.Code, "%v", foreign)
 	}
-	w := i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer " + token, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"})
+	w := i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer " + token,
+		"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"})
 	require.Equal(t, http.StatusForbidden, w.Code)
-	w = i.send("PUT", "/bond", `{}`, map[string]string{"Authorization": "Bearer " + token, "Sec-Fetch-Site": "same-origin", "Origin": "http://example.com"})
+	w = i.send("PUT", "/bond", `{}`, map[string]string{"Authorization": "Bearer " + token,
+		"Sec-Fetch-Site": "same-origin", "Origin": "http://example.com"})
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 }
 

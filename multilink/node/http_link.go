@@ -24,7 +24,7 @@ func (r *rest) addInterface(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) showLink(w http.ResponseWriter, status int, s *desired, name string) error {
-	records := r.node.linkRecords(s)
+	records := records{r.node}.linkRecords(s)
 	at := slices.IndexFunc(records, func(l linkRecord) bool { return l.Name == name })
 	if at < 0 {
 		return absent("name", "no link %q is managed", name)
@@ -33,7 +33,7 @@ func (r *rest) showLink(w http.ResponseWriter, status int, s *desired, name stri
 }
 
 func (r *rest) listInterfaces(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, r.node.linkRecords(r.node.now.Load()))
+	return writeJSON(w, http.StatusOK, records{r.node}.linkRecords(r.node.now.Load()))
 }
 
 func (r *rest) getInterface(w http.ResponseWriter, req *http.Request) error {
@@ -54,7 +54,7 @@ func (r *rest) orderInterfaces(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, r.node.linkRecords(next))
+	return writeJSON(w, http.StatusOK, records{r.node}.linkRecords(next))
 }
 
 // changeInterface changes the members that the request has, as RFC 7396 has it.

@@ -18,7 +18,7 @@ func metricsOf(n *Node) httpapi.HandlerFunc {
 	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 }
 
-// collector reads the numbers when they are asked for.
+// collector reads the numbers when they are collected.
 type collector struct {
 	node  *Node
 	ready *prometheus.Desc
@@ -46,15 +46,19 @@ func newCollector(n *Node) *collector {
 	link := func(name, help string, kind prometheus.ValueType, of func(linkRecord) float64) {
 		c.links = append(c.links, metric[linkRecord]{desc("link_"+name, help, "link"), kind, of})
 	}
-	link("up", "1 while the link carries frames or could.", prometheus.GaugeValue, func(l linkRecord) float64 { return truth(l.State == status.Up) })
-	link("active", "1 while the link carries the frames of a peer.", prometheus.GaugeValue, func(l linkRecord) float64 { return truth(l.Active) })
+	link("up", "1 while the link carries frames or could.", prometheus.GaugeValue,
+		func(l linkRecord) float64 { return truth(l.State == status.Up) })
+	link("active", "1 while the link carries the frames of a peer.", prometheus.GaugeValue,
+		func(l linkRecord) float64 { return truth(l.Active) })
 	link("priority", "The smallest is the primary.", prometheus.GaugeValue, func(l linkRecord) float64 { return float64(l.Priority) })
 	link("rtt_seconds", "Smoothed round trip; 0 is unknown.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.RTT / 1000 })
 	link("jitter_seconds", "Variation of the round trip.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.Jitter / 1000 })
 	link("loss_tx_ratio", "Probes that the peer did not get.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.LossTx })
 	link("loss_rx_ratio", "Probes of the peer that did not arrive.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.LossRx })
-	link("sent_bytes_total", "Bytes of packets that were sent.", prometheus.CounterValue, func(l linkRecord) float64 { return float64(l.TxBytes) })
-	link("received_bytes_total", "Bytes of packets that were received.", prometheus.CounterValue, func(l linkRecord) float64 { return float64(l.RxBytes) })
+	link("sent_bytes_total", "Bytes of packets that were sent.", prometheus.CounterValue,
+		func(l linkRecord) float64 { return float64(l.TxBytes) })
+	link("received_bytes_total", "Bytes of packets that were received.", prometheus.CounterValue,
+		func(l linkRecord) float64 { return float64(l.RxBytes) })
 
 	peer := func(name, help string, kind prometheus.ValueType, of func(multilink.PeerStatus) float64) {
 		c.peers = append(c.peers, metric[multilink.PeerStatus]{desc("peer_"+name, help, "peer"), kind, of})
@@ -62,7 +66,8 @@ func newCollector(n *Node) *collector {
 	counter := func(name, help string, of func(status.Counters) uint64) {
 		peer(name+"_total", help, prometheus.CounterValue, func(p multilink.PeerStatus) float64 { return float64(of(p.Counters)) })
 	}
-	peer("connected", "1 while a link to the peer is usable.", prometheus.GaugeValue, func(p multilink.PeerStatus) float64 { return truth(p.Connected) })
+	peer("connected", "1 while a link to the peer is usable.", prometheus.GaugeValue,
+		func(p multilink.PeerStatus) float64 { return truth(p.Connected) })
 	counter("sent_frames", "Frames that were taken to be sent.", func(c status.Counters) uint64 { return c.TxFrames })
 	counter("received_frames", "Frames that were delivered.", func(c status.Counters) uint64 { return c.RxFrames })
 	counter("sent_bytes", "Bytes of frames that were taken to be sent.", func(c status.Counters) uint64 { return c.TxBytes })
@@ -109,7 +114,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	metrics <- prometheus.MustNewConstMetric(c.known, prometheus.GaugeValue, float64(enabled), "true")
 	metrics <- prometheus.MustNewConstMetric(c.known, prometheus.GaugeValue, float64(len(s.clients)-enabled), "false")
-	for _, link := range c.node.linkRecords(s) {
+	for _, link := range (records{c.node}).linkRecords(s) {
 		for _, m := range c.links {
 			metrics <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(link), link.Name)
 		}

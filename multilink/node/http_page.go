@@ -72,9 +72,10 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 	if !p.rest.guard.admits(r) {
 		return redirect(w, "sign-in")
 	}
-	status := p.rest.node.statusRecord()
+	status := records{p.rest.node}.statusRecord()
 	return p.show(w, http.StatusOK, "instance", view{
-		Title: "Multi-link " + string(p.rest.node.config.Role), SignedIn: p.rest.guard.signedIn(r), Status: status, Replay: *status.Bond.Replay,
+		Title: "Multi-link " + string(p.rest.node.config.Role), SignedIn: p.rest.guard.signedIn(r), Status: status,
+		Replay:   *status.Bond.Replay,
 		Policies: settings.Policies(), Kinds: settings.Kinds(),
 	})
 }
@@ -106,7 +107,8 @@ func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *pages) sessionCookie(r *http.Request, secret string, age int) *http.Cookie {
-	return &http.Cookie{Name: p.rest.guard.cookie, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: p.rest.guard.cookie, Value: secret, Path: "/", MaxAge: age, HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
 func redirect(w http.ResponseWriter, place string) error {
@@ -145,7 +147,8 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 		"page.css": {pageFiles, "page/page.css"}, "page.js": {pageFiles, "page/page.js"}, "links.js": {pageFiles, "page/links.js"},
 		"clients.js": {pageFiles, "page/clients.js"}, "charts.js": {pageFiles, "page/charts.js"}, "api.js": {pageFiles, "page/api.js"},
 		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
-		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
+		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name},
+		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
 	}[name]
 	if !ok {
 		return absent("", "there is no such file")

@@ -45,7 +45,8 @@ func TestPage_signIn_setsASessionForTheToken(t *testing.T) {
 	require.Contains(t, w.Body.String(), `data-name="mesh0"`)
 	require.NotContains(t, w.Body.String(), token)
 	require.Equal(t, http.StatusOK, i.send("GET", "/status", nil, mine).Code)
-	for _, foreign := range []map[string]string{{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}} {
+	for _, foreign := range []map[string]string{{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"},
+		{"Sec-Fetch-Site": "same-site"}} {
 		foreign["Cookie"] = mine["Cookie"]
 		require.Equal(t, http.StatusForbidden, i.send("PUT", "/bond", `{}`, foreign).Code)
 		require.Equal(t, http.StatusForbidden, i.send("POST", "/sign-out", nil, foreign).Code)

@@ -26,7 +26,9 @@ func key(t *testing.T, seed byte) string {
 
 func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	i := server(t)
-	added := i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,"multiplier":4},"metered":false,"quota_bytes":1000}`)
+	added := i.do(http.StatusCreated, "POST", "/interfaces/add",
+		`{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,
+			"multiplier":4},"metered":false,"quota_bytes":1000}`)
 	require.Equal(t, "wlan0", added["interface"])
 	require.Equal(t, "primary", added["role"])
 	require.Equal(t, "down", added["state"])
@@ -42,13 +44,16 @@ func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	require.True(t, told.Links[2].Metered)
 
 	i.plane.set(func(p *plane) {
-		p.status.Links = []status.Link{{Name: "mesh0", State: status.Up, Active: true, RTT: 1500 * time.Microsecond, Jitter: time.Millisecond,
-			LossTx: 0.25, LossRx: 0.5, TxBytes: 7, RxBytes: 8, LastChange: time.Unix(1, 0), Reason: "heard"}, {Name: "wlan0", State: status.Probing}}
+		p.status.Links = []status.Link{{Name: "mesh0", State: status.Up, Active: true, RTT: 1500 * time.Microsecond,
+			Jitter: time.Millisecond,
+			LossTx: 0.25, LossRx: 0.5, TxBytes: 7, RxBytes: 8, LastChange: time.Unix(1, 0), Reason: "heard"},
+			{Name: "wlan0", State: status.Probing}}
 	})
 	all := i.list("/interfaces/")
 	require.Len(t, all, 3)
 	require.Equal(t, "down", all[0]["state"], "what is probed carries nothing")
-	require.Subset(t, all[1], object{"name": "mesh0", "role": "backup", "state": "up", "active": true, "rtt_ms": 1.5, "loss": 0.5, "jitter_ms": 1.0,
+	require.Subset(t, all[1], object{"name": "mesh0", "role": "backup", "state": "up", "active": true, "rtt_ms": 1.5,
+		"loss": 0.5, "jitter_ms": 1.0,
 		"tx_bytes": 7.0, "rx_bytes": 8.0, "last_change": "1970-01-01T00:00:01Z", "endpoint": "gw.example.org:51821"})
 
 	status, text := i.ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
@@ -72,9 +77,12 @@ func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 
 func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	i := server(t)
-	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
-	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"six","kind":"5g","endpoint":"[2001:db8::9]:51821"}`)["interface"])
-	require.Equal(t, "mesh0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"x","interface":"mesh0","kind":"mesh","endpoint":"192.0.2.1:1"}`)["interface"])
+	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add",
+		`{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
+	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add",
+		`{"name":"six","kind":"5g","endpoint":"[2001:db8::9]:51821"}`)["interface"])
+	require.Equal(t, "mesh0", i.do(http.StatusCreated, "POST", "/interfaces/add",
+		`{"name":"x","interface":"mesh0","kind":"mesh","endpoint":"192.0.2.1:1"}`)["interface"])
 	status, text := i.ask("POST", "/interfaces/add", `{"name":"lost","kind":"5g","endpoint":"192.0.2.1:51822"}`)
 	require.Equal(t, http.StatusBadRequest, status, text)
 	require.Contains(t, text, "unknown interface")
@@ -85,7 +93,8 @@ func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	i := server(t)
 	i.three(true)
-	w := i.send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`, map[string]string{"Authorization": "bearer " + token})
+	w := i.send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`,
+		map[string]string{"Authorization": "bearer " + token})
 	require.Equal(t, http.StatusCreated, w.Code, w.Body)
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	var made object
@@ -119,13 +128,16 @@ func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	require.Equal(t, []any{"10.9.0.3/24"}, second["addresses"])
 
 	i.plane.set(func(p *plane) {
-		p.status.Peers = []multilink.PeerStatus{{Name: "gw-1", PublicKey: public, Connected: true, ActiveLink: "mesh0", Handshake: time.Unix(5, 0),
-			Links: []status.Link{{Name: "mesh0", State: status.Up, Active: true, RxBytes: 5}, {Name: "wlan0"}}, Counters: status.Counters{Failovers: 3}}}
+		p.status.Peers = []multilink.PeerStatus{{Name: "gw-1", PublicKey: public, Connected: true,
+			ActiveLink: "mesh0", Handshake: time.Unix(5, 0),
+			Links:    []status.Link{{Name: "mesh0", State: status.Up, Active: true, RxBytes: 5}, {Name: "wlan0"}},
+			Counters: status.Counters{Failovers: 3}}}
 	})
 	for _, path := range []string{"/tunnel/client/", "/tunnel/client"} {
 		all := i.list(path)
 		require.Len(t, all, 2)
-		require.Subset(t, all[1], object{"name": "gw-1", "public_key": public.Base64(), "enabled": true, "active_link": "mesh0", "last_handshake": "1970-01-01T00:00:05Z"})
+		require.Subset(t, all[1], object{"name": "gw-1", "public_key": public.Base64(), "enabled": true,
+			"active_link": "mesh0", "last_handshake": "1970-01-01T00:00:05Z"})
 		require.Len(t, all[1]["links"], 2)
 		require.Equal(t, 3.0, all[1]["counters"].(object)["failovers"])
 	}
@@ -170,7 +182,8 @@ func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24")}, told.Port.Addresses)
 	require.Len(t, told.Peers, 1)
 	require.Equal(t, made["server_public_key"], told.Peers[0].PublicKey.Base64())
-	require.Equal(t, []multilink.PeerLink{{Link: "wlan0", Endpoint: netip.MustParseAddrPort("203.0.113.9:51820"), PresharedKey: s.plane.told().Peers[0].Links[0].PresharedKey}}, told.Peers[0].Links)
+	require.Equal(t, []multilink.PeerLink{{Link: "wlan0", Endpoint: netip.MustParseAddrPort("203.0.113.9:51820"),
+		PresharedKey: s.plane.told().Peers[0].Links[0].PresharedKey}}, told.Peers[0].Links)
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"mesh0","priority":3}`)
 	require.Len(t, i.plane.told().Peers[0].Links, 2, "a link that comes later is paired by its name")
 	require.Equal(t, "mesh0", i.plane.told().Peers[0].Links[1].Link)
@@ -192,15 +205,18 @@ func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
 
 func TestBond_put_replacesTheSettings(t *testing.T) {
 	i := server(t)
-	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0}, i.do(http.StatusOK, "GET", "/bond", nil))
+	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0},
+		i.do(http.StatusOK, "GET", "/bond", nil))
 	for _, policy := range settings.Policies() {
 		put := object{"policy": string(policy), "replay": false, "wait_to_restore_ms": 250.0}
 		require.Equal(t, put, i.do(http.StatusOK, "PUT", "/bond/", put))
 		require.Equal(t, put, i.do(http.StatusOK, "GET", "/bond", nil))
 		require.Equal(t, settings.Bond{Policy: policy, NoReplay: true, WaitToRestore: 250 * time.Millisecond}, i.plane.told().Bond)
 	}
-	require.Equal(t, object{"policy": "balance-flow", "replay": true, "wait_to_restore_ms": 250.0}, i.do(http.StatusOK, "PATCH", "/bond", `{"replay":true}`))
-	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 0.0}, i.do(http.StatusOK, "PUT", "/bond", `{"wait_to_restore_ms":0}`))
+	require.Equal(t, object{"policy": "balance-flow", "replay": true, "wait_to_restore_ms": 250.0},
+		i.do(http.StatusOK, "PATCH", "/bond", `{"replay":true}`))
+	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 0.0},
+		i.do(http.StatusOK, "PUT", "/bond", `{"wait_to_restore_ms":0}`))
 	require.Equal(t, time.Nanosecond, i.plane.told().Bond.WaitToRestore, "zero would be the default")
 
 	i.three(true)
@@ -215,13 +231,17 @@ func TestClasses_put_replacesAll(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	require.Empty(t, i.list("/classes"))
-	const classes = `[{"name":"control","match":[{"ethertype":"0x8892","vlan":5,"pcp":[6,7]},{"protocol":"udp","source":"10.0.0.0/8","destination_ports":[53,"5000-5010"],"dscp":[46]}],
-		"policy":"redundant","links":["wlan0"],"copies":2,"max_delay_ms":20,"weight":3,"control":true,"metered":true,"replay":false},{"name":"rest"}]`
+	const classes = `[{"name":"control","match":[{"ethertype":"0x8892","vlan":5,"pcp":[6,7]},{"protocol":"udp",
+			"source":"10.0.0.0/8","destination_ports":[53,"5000-5010"],"dscp":[46]}],
+		"policy":"redundant","links":["wlan0"],"copies":2,"max_delay_ms":20,"weight":3,"control":true,"metered":true,
+			"replay":false},{"name":"rest"}]`
 	status, text := i.ask("PUT", "/classes", classes)
 	require.Equal(t, http.StatusOK, status, text)
 	require.Equal(t, []settings.Class{{Name: "control", Match: []settings.Rule{{EtherType: 0x8892, VLAN: 5, Priority: []int{6, 7}},
-		{Protocol: 17, Source: netip.MustParsePrefix("10.0.0.0/8"), DestinationPorts: []settings.PortRange{{First: 53, Last: 53}, {First: 5000, Last: 5010}}, DSCP: []int{46}}},
-		Policy: settings.Redundant, Links: []string{"wlan0"}, Copies: 2, MaxDelay: 20 * time.Millisecond, Weight: 3, Control: true, Metered: true, NoReplay: true}, {Name: "rest"}}, i.plane.told().Classes)
+		{Protocol: 17, Source: netip.MustParsePrefix("10.0.0.0/8"),
+			DestinationPorts: []settings.PortRange{{First: 53, Last: 53}, {First: 5000, Last: 5010}}, DSCP: []int{46}}},
+		Policy: settings.Redundant, Links: []string{"wlan0"}, Copies: 2, MaxDelay: 20 * time.Millisecond, Weight: 3,
+		Control: true, Metered: true, NoReplay: true}, {Name: "rest"}}, i.plane.told().Classes)
 	shown, err := json.Marshal(i.list("/classes"))
 	require.NoError(t, err)
 	require.JSONEq(t, text, string(shown))
@@ -307,7 +327,8 @@ func TestServer_namesTheFieldOfABadRequest(t *testing.T) {
 		{"GET", "/interfaces/eth0", ``, 404, `no link "eth0"`, "name"},
 
 		{post, "/tunnel/client/add", `{"public_key":"short"}`, 400, "32 bytes in base64", "public_key"},
-		{post, "/tunnel/client/add", `{"public_key":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`, 400, "32 bytes in base64", "public_key"},
+		{post, "/tunnel/client/add", `{"public_key":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`, 400,
+			"32 bytes in base64", "public_key"},
 		{post, "/tunnel/client/add", `{"public_key":"` + k + `"}`, 409, "has it already", "public_key"},
 		{post, "/tunnel/client/add", `{"name":"gw-1"}`, 409, "another client is called", "name"},
 		{post, "/tunnel/client/add", `{"name":"a b"}`, 400, "letters, digits", "name"},
@@ -358,7 +379,8 @@ func TestClient_refusesTheRequestsOfAServer(t *testing.T) {
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
 	good := func(change func(object)) string {
 		own := i.do(http.StatusOK, "GET", "/status", nil)["public_key"]
-		o := object{"name": "gw", "public_key": own, "server_public_key": key(t, 3), "addresses": []string{"10.9.0.2/24"}, "server": "http://h",
+		o := object{"name": "gw", "public_key": own, "server_public_key": key(t, 3),
+			"addresses": []string{"10.9.0.2/24"}, "server": "http://h",
 			"links": []object{{"name": "wlan0", "endpoint": "192.0.2.1:1", "psk": key(t, 2)}}}
 		change(o)
 		data, err := json.Marshal(o)

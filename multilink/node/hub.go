@@ -10,12 +10,12 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// ringSize is how many events are kept for those who read slowly or come back.
+// ringSize is how many events are kept for slow and returning readers.
 const ringSize = 1024
 
-// hub keeps the last events and wakes whoever follows them.
+// hub keeps the last events and wakes the readers.
 type hub struct {
-	boot string // tells the numbers of this process from those of another
+	boot string // distinguishes the numbers of this process from those of another
 
 	mu      sync.Mutex
 	ring    [ringSize]status.Event
@@ -28,7 +28,7 @@ func newHub() *hub {
 	return &hub{boot: rand.Text()[:8], next: 1, changed: make(chan struct{})}
 }
 
-// tell keeps an event. It never waits.
+// publish keeps an event. It never blocks.
 func (h *hub) publish(e status.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

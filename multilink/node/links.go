@@ -40,7 +40,7 @@ func (n *Node) findCarrier(ctx context.Context, form *linkForm) error {
 	if form.Interface != "" || form.Endpoint == "" || n.config.Interfaces == nil {
 		return nil
 	}
-	all, err := n.list(ctx)
+	all, err := n.config.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,8 @@ func (n *Node) orderLinks(ctx context.Context, order []string) (*desired, error)
 			return "", errUnchanged
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(order)), slices.Sorted(slices.Values(have))) {
-			return "", clash("order", "want each of the managed links once, which are [%s], got [%.1000s]", strings.Join(have, " "), strings.Join(order, " "))
+			return "", clash("order", "want each of the managed links once, which are [%s], got [%.1000s]",
+				strings.Join(have, " "), strings.Join(order, " "))
 		}
 		for i, name := range order {
 			s.head.Links[s.link(name)].Priority = &priorities[i]

@@ -19,7 +19,7 @@ type Node struct {
 	logger    *slog.Logger
 	store     *store
 	hub       *hub
-	turn      chan struct{}           // who has it may change what follows
+	turn      chan struct{}           // the goroutine that has it may change what follows
 	uncertain bool                    // it is not known which settings are stored
 	failed    string                  // why they could not be applied the last time
 	now       atomic.Pointer[desired] // stored, and applied
@@ -56,7 +56,8 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
+	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(),
+		turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
 	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
@@ -91,14 +92,14 @@ func (n *Node) Ready() <-chan struct{} { return n.begun }
 
 // Run has the plane do what is configured, until the context ends. A link whose
 // interface is not there is left out until it is. What the plane refuses is tried
-// again, while [Node.Health] says why; whoever administers the node can change it
-// meanwhile. Run is called once; it leaves the plane to whoever made it.
+// again, while [Node.Health] says why; the configuration can be changed meanwhile. Run is
+// called once. It does not close the plane.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.phase.CompareAndSwap(made, starting) {
 		return errors.New("node: Run was called before")
 	}
 	begin := sync.OnceFunc(func() { close(n.begun) })
-	defer begin() // nobody waits for a node that has ended
+	defer begin() // no request waits for a node that has ended
 	defer n.phase.Store(ended)
 	defer n.hub.close()
 	following, stop := context.WithCancel(ctx)
@@ -125,7 +126,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return n.tend(ctx, f)
 }
 
-// follower has the hub told of the plane's events.
+// follower publishes the plane's events on the hub.
 type follower struct {
 	done chan struct{}
 	err  error // valid when done is closed
@@ -221,7 +222,7 @@ func (n *Node) repair(ctx context.Context) {
 	}
 }
 
-// settle reads what is stored where a failure has left that open. Only who has the turn
+// settle reads what is stored where a failure has left that open. Only the goroutine that has the turn
 // calls it.
 func (n *Node) settle(ctx context.Context) error {
 	if !n.uncertain {
@@ -244,7 +245,7 @@ func (n *Node) returned(ctx context.Context) bool {
 	if len(missing) == 0 {
 		return false
 	}
-	there, err := n.interfaces(ctx)
+	there, err := n.config.interfaces(ctx)
 	if err != nil {
 		return false
 	}
@@ -258,8 +259,8 @@ func (n *Node) returned(ctx context.Context) bool {
 }
 
 // interfaces are those that may carry a link.
-func (n *Node) interfaces(ctx context.Context) (map[string]bool, error) {
-	all, err := n.list(ctx)
+func (c *Config) interfaces(ctx context.Context) (map[string]bool, error) {
+	all, err := c.list(ctx)
 	there := map[string]bool{}
 	for _, info := range all {
 		there[info.Interface] = !info.Gone
@@ -267,9 +268,9 @@ func (n *Node) interfaces(ctx context.Context) (map[string]bool, error) {
 	return there, err
 }
 
-func (n *Node) list(ctx context.Context) ([]multilink.LinkInfo, error) {
-	if n.config.Interfaces == nil {
+func (c *Config) list(ctx context.Context) ([]multilink.LinkInfo, error) {
+	if c.Interfaces == nil {
 		return nil, nil
 	}
-	return n.config.Interfaces(ctx)
+	return c.Interfaces(ctx)
 }

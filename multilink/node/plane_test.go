@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// plane is a Plane that does nothing but remember what it was told. It knows some
+// plane is a Plane that does nothing but keep its state. It has some
 // interfaces, and refuses what a real one would.
 type plane struct {
 	mu       sync.Mutex
@@ -81,7 +81,7 @@ func (p *plane) Events(ctx context.Context, f func(status.Event)) error {
 
 func (p *plane) Close() error { close(p.closed); return nil }
 
-// told is what the plane was told last.
+// told is the last state of the plane.
 func (p *plane) told() multilink.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()

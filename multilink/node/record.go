@@ -40,8 +40,11 @@ type linkRecord struct {
 	Probe      probeForm     `json:"probe"`
 }
 
+// records makes the records that a node shows.
+type records struct{ *Node }
+
 // linkRecords are the links by priority.
-func (n *Node) linkRecords(s *desired) []linkRecord {
+func (n records) linkRecords(s *desired) []linkRecord {
 	missing := *n.missing.Load()
 	seen := map[string]status.Link{}
 	for _, status := range n.config.Plane.Status().Links {
@@ -85,7 +88,7 @@ func (r *linkRecord) see(status status.Link) {
 	r.LastChange = moment(status.LastChange)
 }
 
-// shown is a state as records have it, which know no probing: a link that is being
+// shown is a state as records have it, which have no probing: a link that is being
 // probed carries nothing.
 func shown(state status.State) status.State {
 	if state == status.Probing || state == "" {
@@ -161,7 +164,7 @@ func (r *peerRecord) see(status multilink.PeerStatus) {
 }
 
 // clientRecords are the clients by name.
-func (n *Node) clientRecords(s *desired) []peerRecord {
+func (n records) clientRecords(s *desired) []peerRecord {
 	seen := map[multilink.Key]multilink.PeerStatus{}
 	for _, status := range n.config.Plane.Status().Peers {
 		seen[status.PublicKey] = status
@@ -193,7 +196,7 @@ type attachmentRecord struct {
 	Unpaired        map[string]string `json:"unpaired"` // reasons by link
 }
 
-func (n *Node) attachmentRecord(s *desired) *attachmentRecord {
+func (n records) attachmentRecord(s *desired) *attachmentRecord {
 	a := s.head.Attachment
 	if a == nil {
 		return nil
@@ -203,7 +206,8 @@ func (n *Node) attachmentRecord(s *desired) *attachmentRecord {
 	for _, link := range a.Links {
 		r.Endpoints[link.Name] = link.Endpoint
 	}
-	peer := peerRecord{Name: serverName, PublicKey: a.ServerPublicKey, Enabled: true, Addresses: []netip.Prefix{}, Links: []peerLinkRecord{}}
+	peer := peerRecord{Name: serverName, PublicKey: a.ServerPublicKey, Enabled: true, Addresses: []netip.Prefix{},
+		Links: []peerLinkRecord{}}
 	for _, status := range n.config.Plane.Status().Peers {
 		if status.PublicKey.Base64() == a.ServerPublicKey {
 			peer.see(status)
@@ -229,7 +233,7 @@ type statusRecord struct {
 	Unpaired   map[string]string `json:"unpaired"`
 }
 
-func (n *Node) statusRecord() statusRecord {
+func (n records) statusRecord() statusRecord {
 	s := n.now.Load()
 	r := statusRecord{
 		Role: n.config.Role, PublicKey: s.publicKey().Base64(), Port: n.config.Port.Name, Addresses: slices.Clone(n.config.Port.Addresses),

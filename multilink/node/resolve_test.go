@@ -33,8 +33,10 @@ func TestNode_Run_resolvesAHostNameAgainWhenItsLinkIsDown(t *testing.T) {
 		require.NoError(t, n.Health())
 		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
 		says(one, other)
-		i.do(http.StatusOK, "POST", "/tunnel/attach", object{"name": "gw", "public_key": i.do(http.StatusOK, "GET", "/status", nil)["public_key"], "server_public_key": key(t, 3),
-			"server": "http://h", "addresses": []string{"10.9.0.2/24"}, "links": []object{{"name": "wlan0", "endpoint": "vpn.example:51820"}}})
+		i.do(http.StatusOK, "POST", "/tunnel/attach",
+			object{"name": "gw", "public_key": i.do(http.StatusOK, "GET", "/status", nil)["public_key"], "server_public_key": key(t, 3),
+				"server": "http://h", "addresses": []string{"10.9.0.2/24"},
+				"links": []object{{"name": "wlan0", "endpoint": "vpn.example:51820"}}})
 		calls := func() netip.Addr { return i.plane.told().Peers[0].Links[0].Endpoint.Addr() }
 		require.Equal(t, one, calls())
 		applied := i.plane.count()

@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// secrets are the strings of an answer that nobody else may see.
+// secrets are the strings of an answer that no other answer may show.
 func secretsOf(made object) []string {
 	secrets := []string{token}
 	if private, ok := made["private_key"].(string); ok {
@@ -48,7 +48,8 @@ func TestNode_showsNoSecretInLogsAnswersAndEvents(t *testing.T) {
 	c.ask("POST", "/tunnel/attach", strings.Replace(string(data), `"psk":"`, `"psk":5,"x":"`, 1))
 	for _, i := range []*instance{s, c} {
 		require.NoError(t, i.node.Health())
-		for _, path := range []string{"/interfaces", "/tunnel/client/", "/tunnel/attach", "/bond", "/classes", "/status", "/metrics", "/healthz", "/readyz", "/openapi.json"} {
+		for _, path := range []string{"/interfaces", "/tunnel/client/", "/tunnel/attach", "/bond", "/classes",
+			"/status", "/metrics", "/healthz", "/readyz", "/openapi.json"} {
 			_, text := i.ask("GET", path, nil)
 			for _, secret := range secrets {
 				require.NotContains(t, text, secret, path)
@@ -110,7 +111,8 @@ func TestNode_change_makesConcurrentChangesOneByOne(t *testing.T) {
 				i.send("PUT", "/interfaces", object{"order": order}, map[string]string{"Authorization": "Bearer " + token})
 				i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer " + token})
 				if n%4 == 0 {
-					i.send("PUT", "/tunnel/client/disable", object{"public_key": made["public_key"]}, map[string]string{"Authorization": "Bearer " + token})
+					i.send("PUT", "/tunnel/client/disable", object{"public_key": made["public_key"]},
+						map[string]string{"Authorization": "Bearer " + token})
 				}
 			}
 		})

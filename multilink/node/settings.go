@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// settings are all that an instance was told. They are never changed: a change makes
+// desired is the configuration of an instance. Values are never changed: a change makes
 // new ones.
 type desired struct {
 	head    head
@@ -59,7 +59,7 @@ func (s *desired) publicKey() multilink.Key {
 	return key
 }
 
-// state is what the plane is told: everything but the links of which the interface is
+// state is the desired state of the plane: everything but the links of which the interface is
 // missing.
 func (s *desired) state(port multilink.PortConfig, missing map[string]bool) (multilink.State, error) {
 	state := multilink.State{Port: port, PrivateKey: s.head.key}
@@ -81,7 +81,7 @@ func (s *desired) state(port multilink.PortConfig, missing map[string]bool) (mul
 	if state.Classes, err = classConfigs(s.head.Classes, s.head.Links); err != nil {
 		return state, err
 	}
-	// A link that is missing is one that the plane does not know. A class that loses all
+	// A link that is missing is one that the plane does not have. A class that loses all
 	// of its links so may use any.
 	for i := range state.Classes {
 		state.Classes[i].Links = slices.DeleteFunc(state.Classes[i].Links, func(name string) bool { return missing[name] })

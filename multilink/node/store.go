@@ -42,7 +42,8 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, err
 		return nil, fmt.Errorf("load configuration: document %q: %w (its content is not shown)", headKey, ErrData)
 	}
 	if made.head.Version != version {
-		return nil, fmt.Errorf("load configuration: document %q: version %d, this program reads %d: %w", headKey, made.head.Version, version, ErrData)
+		return nil, fmt.Errorf("load configuration: document %q: version %d, this program reads %d: %w", headKey,
+			made.head.Version, version, ErrData)
 	}
 	if made.head.Role != role {
 		return nil, fmt.Errorf("load configuration: it is that of a %s, and this is to be a %s: %w", made.head.Role, role, ErrData)
@@ -140,7 +141,7 @@ func (s *store) look(ctx context.Context, key string, data []byte, cause error) 
 	return cause
 }
 
-// errUncertain says that nobody knows what is stored.
+// errUncertain reports that it is not known what is stored.
 var errUncertain = errors.New("node: it is not known whether the change was stored")
 
 // document is one document of the settings; nil if they have no such client.

@@ -80,7 +80,7 @@ type bind struct {
 	inflow  *inflow
 	remotes *remotes
 	fault   atomic.Pointer[fault] // of the link as a whole
-	// hint is called when a datagram came or went after which a session may
+	// hint is called when a datagram came or went after which a handshake may
 	// have begun. It does not wait.
 	hint func()
 

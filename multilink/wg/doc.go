@@ -5,7 +5,7 @@
 //
 // A datagram is an ordinary transport message of WireGuard. Inside is an IPv4
 // packet that never meets a kernel: its version, length and addresses are what
-// WireGuard's cryptokey routing needs, and the nine bytes that nobody reads
+// WireGuard's cryptokey routing needs, and the nine bytes that no end reads
 // carry the header of the bond, so that a packet of the bond costs eleven bytes
 // more than itself, and 32 of WireGuard's. The addresses are computed from the
 // public keys of both ends, so that no one has to agree on any, and one server's
@@ -17,7 +17,7 @@
 // many datagrams with one system call (sendmmsg, recvmmsg), and leaves their
 // segmentation to the kernel where that can do it (UDP_SEGMENT, UDP_GRO). It
 // outlives its interface: addresses that change, a cable that is pulled, and a
-// device that is removed and made anew. Elsewhere sockets are plain and bound to
+// device that is removed and made again. Elsewhere sockets are plain and bound to
 // no interface.
 //
 // # Sessions

@@ -2,21 +2,21 @@ package wg
 
 import "time"
 
-// Times of a session. WireGuard's keys live 180 s; see its paper, section 6.1.
+// Times of handshakes. WireGuard's keys live 180 s; see its paper, section 6.1.
 const (
-	// sessionLife is how long a session counts as good after its handshake was
-	// seen: less than the keys live, for it is seen a little late.
+	// keyLife is how long keys count as good after their handshake was seen: less
+	// than they live, because it is seen a little late.
 	keyLife = 179 * time.Second
-	// patience is how long a peer may be silent, while it is talked to, before
-	// it is called anew: it may have been restarted and know the keys no more.
+	// patience is how long a peer may be silent, while packets are sent to it,
+	// before a handshake is started: it may have restarted and lost the keys.
 	patience = 2 * time.Second
 	// politeRetry is the pause between calls that leave the keys alone.
 	politeRetry = 5 * time.Second
-	// interest is how long after the last packet a session is still wanted.
+	// interest is how long after the last packet keys are still needed.
 	interest = 10 * time.Second
 )
 
-// call is what to do for a session.
+// call is what to do for a tunnel.
 type call int
 
 const (
@@ -29,7 +29,8 @@ const (
 	callAfresh
 )
 
-// session decides when to call a peer. It has no clock and no lock of its own.
+// handshaker decides when to start a handshake with a peer. It has no clock and no
+// lock of its own.
 type handshaker struct {
 	// caller is true for the end that was given the other's address.
 	caller bool

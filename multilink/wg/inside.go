@@ -8,7 +8,7 @@ import (
 )
 
 // inside is WireGuard's device towards us: where a kernel's interface would
-// stand it reads from the lanes, and writes to the tunnels.
+// stand it reads from the send queue, and writes to the tunnels.
 type inside struct {
 	queue   *sendQueue
 	inflow  *inflow

@@ -18,7 +18,7 @@ type netDevice struct {
 	name    string
 	port    uint16
 	sockets []*linuxSocket
-	news    *os.File // a netlink socket that tells of every interface
+	news    *os.File // a netlink socket that reports every interface
 	changed chan struct{}
 	ended   sync.WaitGroup
 }
@@ -46,7 +46,7 @@ func watchInterface(name string, port uint16, all []*linuxSocket) (*netDevice, e
 	return d, nil
 }
 
-// listen passes on that there was news. What it was is asked for afterwards, so
+// listen passes on that something changed. What changed is read afterwards, so
 // that news that was lost, for which the kernel has an error, is as good.
 func (d *netDevice) listen() {
 	news := make([]byte, 1<<16)
@@ -81,7 +81,7 @@ func (d *netDevice) state() linkState {
 	return now
 }
 
-// interfaceState asks the kernel about an interface by its name.
+// interfaceState reads the state of an interface from the kernel, by its name.
 func interfaceState(fd int, name string) linkState {
 	ask := func(request uint) (*unix.Ifreq, error) {
 		question, err := unix.NewIfreq(name)

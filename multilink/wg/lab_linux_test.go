@@ -357,7 +357,8 @@ func TestTunnel_Send_failsForAnUnreachablePeerAlone(t *testing.T) {
 	require.ErrorIs(t, lost.SendControl(packet("lost")), multilink.ErrLinkDown)
 
 	change(t, lab, netlab.Client, "wifi", func(link netlink.Link) error {
-		return netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Scope: netlink.SCOPE_LINK, Dst: netlink.NewIPNet([]byte{203, 0, 113, 1})})
+		return netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Scope: netlink.SCOPE_LINK,
+			Dst: netlink.NewIPNet([]byte{203, 0, 113, 1})})
 	})
 	requireUp(t, lost)
 }

@@ -100,7 +100,7 @@ func (s *linuxSocket) prepare(fd int) error {
 			return fmt.Errorf("mark datagrams: %w", err)
 		}
 	}
-	// Smaller buffers than those asked for cost speed, and nothing else.
+	// Smaller buffers than configured cost speed, and nothing else.
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, s.receiveBuffer) != nil {
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, s.receiveBuffer)
 	}

@@ -51,7 +51,7 @@ func listen(device string, port uint16, o Options, rs *remotes) (sockets, carrie
 		if err != nil {
 			return nil, 0, err
 		}
-		// Smaller buffers than those asked for cost speed, and nothing else.
+		// Smaller buffers than configured cost speed, and nothing else.
 		_ = c.SetReadBuffer(o.ReceiveBuffer)
 		if o.SendBuffer != 0 {
 			_ = c.SetWriteBuffer(o.SendBuffer)

@@ -16,7 +16,7 @@ const (
 	// which may hold as many datagrams as fit into 64 KiB.
 	coalescedBuffers = 8
 	// maxRefused is how often in a row the kernel may refuse several datagrams
-	// as one before it is not asked any more.
+	// as one before it is not tried any more.
 	maxRefused = 8
 )
 
@@ -80,7 +80,7 @@ func (m *segmentControl) bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m))
 }
 
-// set asks the kernel for segments of that length.
+// set sets the length of segments.
 func (m *segmentControl) set(size uint16) {
 	*m = segmentControl{}
 	m.header.Level, m.header.Type = unix.SOL_UDP, unix.UDP_SEGMENT

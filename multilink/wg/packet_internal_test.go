@@ -68,7 +68,9 @@ func FuzzReveal(f *testing.F) {
 }
 
 func FuzzReadFigures(f *testing.F) {
-	f.Add([]byte("private_key=00\nlisten_port=1\npublic_key=0101010101010101010101010101010101010101010101010101010101010101\nendpoint=192.0.2.1:7\nlast_handshake_time_sec=5\nlast_handshake_time_nsec=6\ntx_bytes=7\nrx_bytes=8\n"))
+	f.Add([]byte("private_key=00\nlisten_port=1\n" +
+		"public_key=0101010101010101010101010101010101010101010101010101010101010101\nendpoint=192.0.2.1:7\n" +
+		"last_handshake_time_sec=5\nlast_handshake_time_nsec=6\ntx_bytes=7\nrx_bytes=8\n"))
 	f.Add([]byte("public_key=xyz\nrx_bytes=-1\n"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		all, _ := readFigures(bytes.NewReader(answer))
@@ -77,7 +79,8 @@ func FuzzReadFigures(f *testing.F) {
 }
 
 func TestReadFigures_readsHandshakeAndBytes(t *testing.T) {
-	all, err := readFigures(bytes.NewReader([]byte("listen_port=1\npublic_key=0101010101010101010101010101010101010101010101010101010101010101\n" +
+	all, err := readFigures(bytes.NewReader([]byte("listen_port=1\n" +
+		"public_key=0101010101010101010101010101010101010101010101010101010101010101\n" +
 		"endpoint=[2001:db8::1]:7\nlast_handshake_time_sec=5\nlast_handshake_time_nsec=6\ntx_bytes=7\nrx_bytes=8\n")))
 	require.NoError(t, err)
 	var key multilink.Key

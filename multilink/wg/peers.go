@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// figures are what WireGuard knows of a peer.
+// figures are what WireGuard reports of a peer.
 type figures struct {
 	handshake      int64 // nanoseconds since 1970; 0 is never
 	endpoint       netip.AddrPort
@@ -19,7 +19,7 @@ type figures struct {
 }
 
 // readFigures reads the answer to a "get" of WireGuard's cross-platform
-// configuration protocol. What it does not know it passes over.
+// configuration protocol. Unknown keys are skipped.
 func readFigures(r io.Reader) (map[multilink.Key]figures, error) {
 	all := make(map[multilink.Key]figures)
 	var key multilink.Key

@@ -10,8 +10,8 @@ import (
 	"golang.zx2c4.com/wireguard/conn"
 )
 
-// maxRemotes bounds the addresses that are remembered: a stranger can send from
-// as many as he likes. To forget one costs no more than what was known of its
+// maxRemotes bounds the addresses that are remembered: any sender can use as
+// many as it likes. To forget one costs no more than what was known of its
 // faults.
 const maxRemotes = 4096
 

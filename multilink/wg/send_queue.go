@@ -9,9 +9,9 @@ import (
 const (
 	controlLimit = 64  // control packets of a tunnel
 	dataLimit    = 512 // data packets of a tunnel
-	turn         = 32  // data packets of a tunnel before the next one's turn
+	turn         = 32  // data packets of a tunnel before those of the next
 
-	// maxAge is how long a packet may wait for a session.
+	// maxAge is how long a packet may wait for a handshake.
 	maxAge = time.Second
 
 	// Of what was handed to WireGuard and has not reached the socket, which is
@@ -25,7 +25,7 @@ const (
 	stall = 10 * time.Millisecond
 )
 
-// waiting is a packet that waits to be sent. The lanes own it from push on.
+// waiting is a packet that waits to be sent. The send queue owns it from push on.
 type waiting struct {
 	data []byte
 	at   time.Time
@@ -62,24 +62,24 @@ func (q *ring) pop() *waiting {
 	return p
 }
 
-// lane is what waits for one tunnel. Its fields are guarded by the lock of the
-// lanes it belongs to.
+// tunnelQueue is what waits for one tunnel. The lock of its send queue guards its
+// fields.
 type tunnelQueue struct {
 	source, target address
 	control, data  ring
-	ready          bool // there is a session
-	active         bool // it stands in the lanes' list
+	ready          bool // there are keys
+	active         bool // it is in the list of the send queue
 	closed         bool
 	dropped        uint64
-	// space tells one who waits that the data lane has room again.
+	// space signals that the data queue has room again.
 	space chan struct{}
 }
 
-// lanes are what waits for all tunnels of an underlay. One reader, WireGuard's,
+// sendQueue is what waits for all tunnels of an underlay. One reader, WireGuard's,
 // takes it out: control packets first, then data of each tunnel in turn.
 type sendQueue struct {
 	mu     sync.Mutex
-	active []*tunnelQueue // those that have packets and a session
+	active []*tunnelQueue // those that have packets and keys
 	closed bool
 
 	under   int // packets under way between here and the socket
@@ -121,14 +121,14 @@ func (q *sendQueue) release(p *waiting) {
 	q.pool.Put(p)
 }
 
-// drop counts and releases a packet. The caller holds the lock.
+// dropLocked counts and releases a packet.
 func (q *sendQueue) dropLocked(p *waiting) {
 	p.by.dropped++
 	q.release(p)
 }
 
-// push puts packets into the data lane until it is full, and returns how many
-// it took. Without a session nothing would make room, so the oldest go.
+// push puts packets into the data queue until it is full, and returns how many
+// it took. Without keys nothing would make room, so the oldest are dropped.
 func (q *sendQueue) push(l *tunnelQueue, packets []*waiting) (taken int, ready bool) {
 	q.mu.Lock()
 	for _, p := range packets {
@@ -153,8 +153,8 @@ func (q *sendQueue) push(l *tunnelQueue, packets []*waiting) (taken int, ready b
 	return taken, ready
 }
 
-// pushControl puts a packet into the control lane. When that is full the oldest
-// goes: the newest word of a probe is worth the most.
+// pushControl puts a packet into the control queue. When that is full the
+// oldest is dropped: the newest probe is worth the most.
 func (q *sendQueue) pushControl(p *waiting) {
 	q.mu.Lock()
 	l := p.by
@@ -172,7 +172,7 @@ func (q *sendQueue) pushControl(p *waiting) {
 	q.wakeReader()
 }
 
-// giveUp counts and releases packets that found no room.
+// dropAll counts and releases packets that found no room.
 func (q *sendQueue) dropAll(packets []*waiting) {
 	q.mu.Lock()
 	for _, p := range packets {
@@ -181,7 +181,7 @@ func (q *sendQueue) dropAll(packets []*waiting) {
 	q.mu.Unlock()
 }
 
-// setReady says whether a tunnel has a session.
+// setReady records whether a tunnel has keys.
 func (q *sendQueue) setReady(l *tunnelQueue, ready bool) {
 	q.mu.Lock()
 	changed := l.ready != ready
@@ -193,7 +193,7 @@ func (q *sendQueue) setReady(l *tunnelQueue, ready bool) {
 	}
 }
 
-// activate lists a lane that has something to send. The caller holds the lock.
+// activateLocked lists a tunnel that has something to send.
 func (q *sendQueue) activateLocked(l *tunnelQueue) {
 	if l.ready && !l.active && !l.closed && l.control.count+l.data.count > 0 {
 		l.active = true
@@ -201,7 +201,7 @@ func (q *sendQueue) activateLocked(l *tunnelQueue) {
 	}
 }
 
-// remove empties a lane for good.
+// remove drops what waits for a tunnel, and takes no more.
 func (q *sendQueue) remove(l *tunnelQueue) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -221,7 +221,7 @@ func (q *sendQueue) remove(l *tunnelQueue) {
 	signal(l.space)
 }
 
-// droppedBy is how many packets of a lane were dropped.
+// droppedBy is how many packets of a tunnel were dropped.
 func (q *sendQueue) droppedBy(l *tunnelQueue) uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -281,7 +281,7 @@ func (q *sendQueue) pull(out []*waiting, now time.Time) (n int, held bool) {
 	return n, len(q.active) > 0
 }
 
-// fresh takes the first packet out of a queue, or nil when it waited too long.
+// takeLocked takes the first packet out of a queue, or nil when it waited too long.
 func (ls *sendQueue) takeLocked(q *ring, now time.Time) *waiting {
 	p := q.pop()
 	if now.Sub(p.at) > maxAge {
@@ -316,8 +316,8 @@ func (q *sendQueue) end(n int, stuck bool, now time.Time) {
 	}
 }
 
-// next waits until there is something to send and returns it, 0 when the lanes
-// are closed.
+// next waits until there is something to send and returns it, 0 when the
+// queue is closed.
 func (q *sendQueue) next(out []*waiting) int {
 	var timer *time.Timer
 	for {

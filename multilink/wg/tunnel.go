@@ -25,7 +25,7 @@ type tunnel struct {
 	routine    *device.Peer
 	queue      *tunnelQueue
 	closed     atomic.Bool
-	ready      atomic.Bool  // there is a session, as far as is known
+	ready      atomic.Bool  // there are keys, as far as is known
 	wanted     atomic.Int64 // when something was last to be sent, since the underlay's start
 	remote     atomic.Pointer[remote]
 	figures    atomic.Pointer[figures]
@@ -67,7 +67,7 @@ func (t *tunnel) fault() error {
 	return nil
 }
 
-// Send implements [multilink.Tunnel]. While there is no session the newest
+// Send implements [multilink.Tunnel]. While there are no keys the newest
 // packets wait for one, up to a second, and Send does not.
 func (t *tunnel) Send(packets [][]byte) error {
 	for _, packet := range packets {
@@ -105,7 +105,7 @@ func (t *tunnel) Send(packets [][]byte) error {
 	return t.fault()
 }
 
-// wait waits until there may be room in the data lane.
+// wait blocks until there may be room in the data queue.
 func (t *tunnel) wait(until time.Time) bool {
 	d := time.Until(until)
 	if d <= 0 {
@@ -132,7 +132,7 @@ func (t *tunnel) SendControl(packet []byte) error {
 	return t.fault()
 }
 
-// want notes that there is something to send, and has a session made if there
+// want records that there is something to send, and starts a handshake if there
 // is none and none was wanted.
 func (t *tunnel) want(now time.Time) {
 	since := now.Sub(t.under.start)

@@ -28,14 +28,14 @@ const (
 	defaultReceiveBuffer = 4 << 20
 	maxKeepalive         = 65535 * time.Second
 
-	// manyPeers is from how many on Stats does not ask WireGuard each time, which
+	// manyPeers is from how many on Stats does not read from WireGuard each time, which
 	// answers about all of them, but only when the last answer is as old as
 	// rest times what it took.
 	manyPeers = 16
 	rest      = 10
 )
 
-// Options are what an underlay may be told besides its configuration. Nil means
+// Options are the optional settings of an underlay. Nil means
 // the zero value.
 type Options struct {
 	// Logger gets WireGuard's messages, at debug. None shows a secret. Nil is
@@ -233,17 +233,17 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	case taken:
 		return fail(fmt.Errorf("inner address of the public key: %w", multilink.ErrDuplicate))
 	}
-	// The tunnel is known before WireGuard knows the peer: the first packet
+	// The tunnel is stored before WireGuard has the peer: the first packet
 	// may come at once.
 	u.mu.Lock()
 	u.byKey[peer.PublicKey], u.bySource[at] = t, t
 	u.mu.Unlock()
 	if err := u.device.IpcSet(peerConfig(peer, at)); err != nil {
-		u.drop(t)
+		u.dropLocked(t)
 		return fail(fmt.Errorf("add peer: %w", err))
 	}
 	if t.routine = u.device.LookupPeer(device.NoisePublicKey(peer.PublicKey)); t.routine == nil {
-		u.drop(t)
+		u.dropLocked(t)
 		return fail(multilink.ErrClosed) // WireGuard ended in between
 	}
 	u.watch.add(t)
@@ -274,11 +274,11 @@ func (u *Underlay) remove(t *tunnel) {
 	u.changing.Lock()
 	defer u.changing.Unlock()
 	u.watch.remove(t)
-	u.drop(t)
+	u.dropLocked(t)
 }
 
-// drop forgets a tunnel. The caller holds changing.
-func (u *Underlay) drop(t *tunnel) {
+// dropLocked forgets a tunnel. The lock is changing.
+func (u *Underlay) dropLocked(t *tunnel) {
 	u.device.RemovePeer(device.NoisePublicKey(t.peer.PublicKey))
 	u.mu.Lock()
 	delete(u.byKey, t.peer.PublicKey)
@@ -315,7 +315,7 @@ func (u *Underlay) deliver(inner [][]byte, offset int) {
 	t.batch = t.batch[:0]
 }
 
-// refresh asks WireGuard for its figures unless those known are fresh.
+// refresh reads the figures of WireGuard unless they are fresh.
 func (u *Underlay) refresh() {
 	u.mu.RLock()
 	many := len(u.byKey) >= manyPeers
@@ -323,12 +323,12 @@ func (u *Underlay) refresh() {
 	u.polling.Lock()
 	defer u.polling.Unlock()
 	if !many || time.Since(u.polled) >= rest*u.took {
-		u.poll()
+		u.pollLocked()
 	}
 }
 
-// poll asks WireGuard for its figures. The caller holds polling.
-func (u *Underlay) poll() {
+// pollLocked reads the figures of WireGuard. The lock is polling.
+func (u *Underlay) pollLocked() {
 	began := time.Now()
 	defer func() {
 		u.polled = time.Now()
@@ -367,7 +367,7 @@ func (u *Underlay) setMTU(mtu int) bool {
 // innerMTU is up to where WireGuard pads: what a datagram over IPv4 holds.
 func (u *Underlay) innerMTU() int { return int(u.linkMTU.Load()) - 20 - 8 - 32 }
 
-// tellMTU has WireGuard ask for the MTU.
+// publishMTU makes WireGuard read the MTU again.
 func (u *Underlay) publishMTU() {
 	select {
 	case u.inside.events <- tun.EventMTUUpdate:

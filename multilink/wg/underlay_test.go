@@ -127,7 +127,7 @@ func requireCarries(t testing.TB, from multilink.Tunnel, to *inbox) {
 	}, patience, 5*time.Millisecond)
 }
 
-// pair is a caller and one who is called, over loopback.
+// pair is an initiator and a responder, over loopback.
 type pair struct {
 	caller, called             end
 	toCalled, toCaller         multilink.Tunnel
@@ -211,7 +211,8 @@ func TestUnderlay_Open_servesManyPeers(t *testing.T) {
 		var err error
 		down[i], err = server.Open(multilink.TunnelPeer{PublicKey: client.public, PresharedKey: psk}, inboxes[i].receive)
 		require.NoError(t, err)
-		up[i], err = client.Open(multilink.TunnelPeer{PublicKey: server.public, PresharedKey: psk, Endpoint: server.at("127.0.0.1")}, answers[i].receive)
+		up[i], err = client.Open(multilink.TunnelPeer{PublicKey: server.public, PresharedKey: psk,
+			Endpoint: server.at("127.0.0.1")}, answers[i].receive)
 		require.NoError(t, err)
 	}
 	for i := range n {
@@ -372,14 +373,16 @@ func TestUnderlay_showsNoSecretInLogsAndErrors(t *testing.T) {
 	var got inbox
 	_, err := server.Open(multilink.TunnelPeer{PublicKey: client.public, PresharedKey: psk}, got.receive)
 	require.NoError(t, err)
-	up, err := client.Open(multilink.TunnelPeer{PublicKey: server.public, PresharedKey: psk, Endpoint: server.at("127.0.0.1")}, func([][]byte) {})
+	up, err := client.Open(multilink.TunnelPeer{PublicKey: server.public, PresharedKey: psk,
+		Endpoint: server.at("127.0.0.1")}, func([][]byte) {})
 	require.NoError(t, err)
 	requireCarries(t, up, &got)
 	_, failure := client.Open(multilink.TunnelPeer{PublicKey: server.public, PresharedKey: psk}, func([][]byte) {})
 	require.Error(t, failure)
 	require.NoError(t, client.Close())
 
-	shown := log.String() + failure.Error() + fmt.Sprintf("%v %+v %#v %s", client.Underlay, client.Underlay, client.Underlay, client.Underlay)
+	shown := log.String() + failure.Error() + fmt.Sprintf("%v %+v %#v %s", client.Underlay, client.Underlay,
+		client.Underlay, client.Underlay)
 	require.Contains(t, shown, "handshake")
 	for _, secret := range []multilink.Key{private, psk} {
 		require.NotContains(t, shown, base64.StdEncoding.EncodeToString(secret[:]))

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// beat is how often sessions are looked after when nothing hints at a change.
+	// beat is how often handshakes are checked when nothing hints at a change.
 	beat = 250 * time.Millisecond
-	// After a hint WireGuard is asked at short intervals, for it may not have
+	// After a hint the figures of WireGuard are read at short intervals, for it may not have
 	// dealt yet with what the hint was about.
 	attention = 20 * time.Millisecond
 	glance    = 2 * time.Millisecond
@@ -20,7 +20,7 @@ const (
 	share = 20
 )
 
-// watch is the goroutine that looks after sessions and the link.
+// watch is the goroutine that starts handshakes and follows the link.
 type watch struct {
 	under *Underlay
 	on    carrier // nil: bound to no interface
@@ -111,8 +111,8 @@ func (w *watch) remove(t *tunnel) {
 	}
 }
 
-// heard notes that packets came through a tunnel: there is a session, of which
-// the end that was called learns in no other way.
+// heard records that packets came through a tunnel: there are keys. The responder
+// sees that in no other way.
 func (w *watch) heard(t *tunnel) {
 	if !t.ready.Load() {
 		t.ready.Store(true)
@@ -121,7 +121,7 @@ func (w *watch) heard(t *tunnel) {
 	}
 }
 
-// hurry has peers without a session called at once.
+// hurry starts the handshakes that are missing at once.
 func (w *watch) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +130,7 @@ func (w *watch) hurry() {
 	}
 }
 
-// attend brings every session up to date.
+// refreshAll brings every tunnel up to date.
 func (w *watch) refreshAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *watch) refreshAll() {
 		return
 	}
 	w.under.polling.Lock()
-	w.under.poll()
+	w.under.pollLocked()
 	w.under.polling.Unlock()
 	now := time.Now()
 	for _, t := range w.tunnels {
@@ -146,8 +146,7 @@ func (w *watch) refreshAll() {
 	}
 }
 
-// tend brings a session up to date, and calls the peer if that is due. The
-// caller holds the lock.
+// refreshLocked brings a tunnel up to date, and starts a handshake if that is due.
 func (w *watch) refreshLocked(t *tunnel, now time.Time) {
 	o := observation{reachable: t.remote.Load() != nil}
 	if f := t.figures.Load(); f != nil {

@@ -91,7 +91,7 @@ func TestBond_Tick_takesNoLinkDownWhenLate(t *testing.T) {
 	for _, link := range a.Status(now).Links {
 		require.NotEqual(t, status.Down, link.State)
 	}
-	for range 400 { // nobody answers
+	for range 400 { // the peer does not answer
 		a.Tick(a.Next(), &out)
 		release(&out)
 	}

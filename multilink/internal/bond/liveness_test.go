@@ -65,7 +65,7 @@ func TestMonitor_waitsLongerForTheOnlyLink(t *testing.T) {
 	require.Equal(t, status.Down, w.ends[0].bond.Status(w.now).Links[0].State)
 	require.False(t, w.ends[0].bond.Status(w.now).Connected)
 	w.cut("wifi", false, 0, 1)
-	w.run(1100 * time.Millisecond) // nobody is in a hurry on a dead link
+	w.run(1100 * time.Millisecond) // probes are slow on a dead link
 	require.True(t, w.ends[0].bond.Status(w.now).Connected)
 	require.Equal(t, "wifi", w.ends[1].active())
 }
@@ -235,7 +235,7 @@ func TestBond_Failed_leavesTheLinkAtOnce(t *testing.T) {
 	})
 	require.Equal(t, "mesh", e.active())
 	require.Equal(t, "network is unreachable", e.bond.Status(w.now).Links[0].Reason)
-	w.run(5 * time.Millisecond) // the peer is told over the others
+	w.run(5 * time.Millisecond) // the others report it to the peer
 	require.Equal(t, "mesh", w.ends[1].active())
 	w.cut("wifi", false, 0, 1)
 	w.run(2 * time.Second)

@@ -10,7 +10,8 @@ import (
 // A probe of three links from one bond to the other, Tick and Receive: it
 // allocates nothing.
 func BenchmarkProbe(b *testing.B) {
-	links := []settings.Link{{Name: "wifi", Kind: settings.WiFi}, {Name: "mesh", Kind: settings.Mesh, Priority: 1}, {Name: "5g", Kind: settings.FiveG, Priority: 2}}
+	links := []settings.Link{{Name: "wifi", Kind: settings.WiFi}, {Name: "mesh", Kind: settings.Mesh, Priority: 1},
+		{Name: "5g", Kind: settings.FiveG, Priority: 2}}
 	now := time.Now()
 	one, _ := New(settings.Bond{}, links, 1, now)
 	two, _ := New(settings.Bond{}, links, 2, now)

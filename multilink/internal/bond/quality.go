@@ -8,14 +8,14 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// quality is how well a link does what it does.
+// quality is the measured delay and loss of a link.
 type quality struct {
 	srtt, rttvar time.Duration // as in RFC 6298 section 2; zero is unknown
-	lastEcho     uint64        // the newest of our clocks that the peer sent back
+	lastEcho     uint64        // the newest stamp of this end that the peer sent back
 
 	arrived [2]uint64 // bit n of it: the probe n before the newest
-	probes  int       // how many bits mean something
-	young   int       // how many of the newest say nothing yet
+	probes  int       // how many bits are valid
+	young   int       // how many of the newest do not count yet
 	lossTx  uint16    // by the peer's report
 
 	poor       bool
@@ -25,7 +25,7 @@ type quality struct {
 
 const (
 	lossProbes = 100 // over which loss is measured
-	lossEnough = 20  // below which it says nothing
+	lossEnough = 20  // below which loss is not measured
 	maxRTT     = time.Minute
 )
 
@@ -34,7 +34,7 @@ func (q *quality) reset() {
 }
 
 // roundTrip takes a measurement. There are many in one round trip, so that
-// variation is let go of more slowly than in RFC 6298 (see RFC 7323 appendix G).
+// the variation decays more slowly than in RFC 6298 (see RFC 7323 appendix G).
 func (q *quality) roundTrip(rtt time.Duration) {
 	if q.srtt == 0 {
 		q.srtt, q.rttvar = max(rtt, 1), rtt/2
@@ -55,7 +55,7 @@ func (q *quality) roundTrip(rtt time.Duration) {
 // spread is the round trip that is hardly ever exceeded.
 func (q *quality) spread() time.Duration { return q.srtt + 4*q.rttvar }
 
-// arrive notes that the probe arrived that was sent ahead of the newest so far
+// arrive records the arrival of a probe that was sent ahead of the newest so far
 // by so much.
 func (q *quality) arrive(ahead int32) {
 	switch {

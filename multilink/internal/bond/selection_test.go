@@ -206,7 +206,7 @@ func TestBond_Switch_holdsForItsTime(t *testing.T) {
 	require.Equal(t, "wifi", e.active())
 
 	require.NoError(t, change("5g", time.Hour))
-	w.cut("5g", true, 0, 1) // what is dead is not used, whoever wants it
+	w.cut("5g", true, 0, 1) // what is dead is not used, even by hand
 	w.run(100 * time.Millisecond)
 	require.Equal(t, "wifi", e.active())
 	require.ErrorIs(t, change("5g", time.Hour), fault.ErrLinkDown)
@@ -244,7 +244,8 @@ func TestSelector_balance_keepsTheLinkOfAFlow(t *testing.T) {
 	w.after(1500*time.Millisecond, func() { w.cut("wifi", false, 0, 1) })
 	latest := map[uint32]uint64{}
 	w.ends[1].answered = func(frame []byte) {
-		number, flow := uint64(frame[7])|uint64(frame[6])<<8|uint64(frame[5])<<16, uint32(frame[11])|uint32(frame[10])<<8|uint32(frame[9])<<16
+		number, flow := uint64(frame[7])|uint64(frame[6])<<8|uint64(frame[5])<<16,
+			uint32(frame[11])|uint32(frame[10])<<8|uint32(frame[9])<<16
 		require.Greater(t, number, latest[flow], "flow %d", flow)
 		latest[flow] = number
 	}

@@ -46,7 +46,7 @@ type wire struct {
 	bytes         int
 }
 
-// end is one bond and who uses it.
+// end is one bond and its application.
 type end struct {
 	world    *world
 	index    int
@@ -101,7 +101,8 @@ func newWorld(t *testing.T, seed uint64, config settings.Bond, links []settings.
 		t.Skip("a simulation is one goroutine: there is nothing to race with, and it takes ten times as long")
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	w := &world{t: t, now: start, start: start, rng: rand.New(rand.NewPCG(seed, 9)), wires: map[wireKey]*wire{}, links: links, epochs: seed<<32 | 0x1000}
+	w := &world{t: t, now: start, start: start, rng: rand.New(rand.NewPCG(seed, 9)), wires: map[wireKey]*wire{},
+		links: links, epochs: seed<<32 | 0x1000}
 	for i, link := range links {
 		for from := range 2 {
 			w.wires[wireKey{link.Name, from}] = &wire{delay: time.Duration(i+1) * time.Millisecond}

@@ -155,7 +155,7 @@ func matchesSlowly(r settings.Rule, frame []byte) bool {
 }
 
 // FuzzClassify holds the classifier against the slow one, for rules and frames
-// that nobody thought of.
+// that no test lists.
 func FuzzClassify(f *testing.F) {
 	for _, s := range []packetSpec{
 		voiceV4, voiceV6,
@@ -166,7 +166,8 @@ func FuzzClassify(f *testing.F) {
 		f.Add(s.frame(), uint16(0), uint16(100), uint8(5), uint8(46), uint8(17), uint16(5000), uint16(5010), uint8(16), uint16(0))
 		f.Add(s.frame(), uint16(0x86dd), uint16(0), uint8(8), uint8(64), uint8(6), uint16(0), uint16(0), uint8(64), uint16(90))
 	}
-	f.Fuzz(func(t *testing.T, frame []byte, etherType, vlan uint16, priority, dscp, protocol uint8, first, last uint16, bits uint8, least uint16) {
+	f.Fuzz(func(t *testing.T, frame []byte, etherType, vlan uint16, priority, dscp, protocol uint8, first,
+		last uint16, bits uint8, least uint16) {
 		rule := settings.Rule{EtherType: etherType, VLAN: vlan, Protocol: int(protocol), MinSize: int(least)}
 		if priority < 8 {
 			rule.Priority = []int{int(priority)}

@@ -130,7 +130,7 @@ func TestReassembler_Add_allocatesNothing(t *testing.T) {
 	}))
 }
 
-// FuzzReassemble feeds pieces that nobody made, between those of a real frame,
+// FuzzReassemble feeds arbitrary pieces, between those of a real frame,
 // which has to come out as it went in.
 func FuzzReassemble(f *testing.F) {
 	f.Add([]byte("frame"), 20, []byte{3, 0x80, 0, 5, 1})

@@ -133,7 +133,8 @@ func TestScheduler_Push_dropsFromTheLongestQueue(t *testing.T) {
 
 func TestScheduler_Pop_dropsOldPackets(t *testing.T) {
 	now := time.Unix(0, 0)
-	s := New([]settings.Class{{Name: "voice", MaxDelay: 20 * time.Millisecond}, {Name: "alarm", Control: true, MaxDelay: time.Millisecond}}, 0)
+	s := New([]settings.Class{{Name: "voice", MaxDelay: 20 * time.Millisecond},
+		{Name: "alarm", Control: true, MaxDelay: time.Millisecond}}, 0)
 	goods := newShop()
 	s.Push(now, goods.packet(0, 100))
 	s.Push(now, goods.packet(1, 100))

@@ -81,7 +81,8 @@ func TestInstance_failsOverAndReturns(t *testing.T) {
 				restored = func() { p.settle(links[0].name) }
 			}
 			// The first packet asks for an address, and may be late.
-			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn, func() { wait(t, 50*time.Millisecond) })
+			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn,
+				func() { wait(t, 50*time.Millisecond) })
 			for _, fault := range faults() {
 				restored()
 				pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn, func() {
@@ -174,7 +175,8 @@ func TestInstance_recoversWhenAllLinksWereDown(t *testing.T) {
 		require.NoError(t, p.lab.Restore(l.name))
 	}
 	p.settle(links[0].name)
-	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn, func() { wait(t, 300*time.Millisecond) })
+	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn,
+		func() { wait(t, 300*time.Millisecond) })
 	require.Zero(t, pinged.Lost)
 }
 

@@ -31,7 +31,8 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	}()
 	require.Eventually(p.t, func() bool { return p.listens(5201) }, time.Minute, 20*time.Millisecond)
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	client := exec.CommandContext(ctx, program, append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d), "-i", seconds(interval)}, args...)...)
+	client := exec.CommandContext(ctx, program, append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d),
+		"-i", seconds(interval)}, args...)...)
 	var output []byte
 	require.NoError(p.t, p.lab.In(netlab.Client, func() (err error) {
 		output, err = client.Output()

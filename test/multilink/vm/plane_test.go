@@ -152,7 +152,8 @@ func TestPlane_switchesBetweenLinks(t *testing.T) {
 	t.Run("another peer comes and goes unnoticed", func(t *testing.T) {
 		pings := n.gateway.Start(t, vmtest.Program{Argv: []string{"busybox", "ping", "-c", "20", "-i", "0.1", "-W", "5", bonded}})
 		two := server
-		two.Peers = append([]multilink.PeerConfig{{Name: "gw-2", PublicKey: multilink.Key{8}, Links: server.Peers[0].Links}}, server.Peers...)
+		two.Peers = append([]multilink.PeerConfig{{Name: "gw-2", PublicKey: multilink.Key{8},
+			Links: server.Peers[0].Links}}, server.Peers...)
 		for range 3 {
 			other.apply(t, two)
 			other.apply(t, server)

@@ -86,7 +86,8 @@ func play(ctx context.Context, out io.Writer, s *testbed, every time.Duration) (
 		return err
 	}
 	defer func() { err = errors.Join(err, cast.close()) }()
-	if _, err := fmt.Fprintf(out, "Two hosts and three links between them, the primary first: wifi0, mesh0, wwan0.\n%s\nTheir pages, while this runs: %s (server), %s (client); token %s\n\n",
+	if _, err := fmt.Fprintf(out, "Two hosts and three links between them, the primary first: wifi0, mesh0, "+
+		"wwan0.\n%s\nTheir pages, while this runs: %s (server), %s (client); token %s\n\n",
 		s.kind, cast.server.url, cast.client.url, cast.token); err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ func serve(ctx context.Context, n *node.Node) (*runningNode, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	server := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: patience,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	var (
 		tasks       sync.WaitGroup
 		ran, served error

@@ -27,7 +27,8 @@ const firstPort = 51820
 // otherwise.
 func newTestbed(ctx context.Context, out io.Writer) (*testbed, error) {
 	s, err := namespaceTestbed(ctx)
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) ||
+		errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
 		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
 			return nil, err
 		}

@@ -17,20 +17,20 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// over runs an instance of the engine on a host of the network.
+// over runs an instance of the bond on a host of the network.
 func over(t *testing.T, network *memory.Network, role node.Role, address string) (*instance, *memory.Host) {
 	t.Helper()
 	host, err := network.Host(netip.MustParseAddr(address))
 	require.NoError(t, err)
-	engine, err := multilink.New(multilink.Config{Host: host})
+	bond, err := multilink.New(multilink.Config{Host: host})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = engine.Close() })
+	t.Cleanup(func() { _ = bond.Close() })
 	config := configOf(role, newPlane(), storage.NewMemoryDocuments())
-	config.Plane, config.Interfaces = engine, host.Links
+	config.Plane, config.Interfaces = bond, host.Links
 	return start(t, config), host
 }
 
-// side is who talks through a port.
+// side sends and receives through a port.
 type side struct {
 	port  *memory.Port
 	mac   byte
@@ -95,7 +95,8 @@ func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
 		clients, hosts = append(clients, c), append(hosts, host)
 	}
 	for at, name := range []string{"wlan0", "mesh0", "wwan0"} {
-		s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"}) // one port, on three interfaces
+		// one port, on three interfaces
+		s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"})
 		for _, c := range clients {
 			c.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at})
 		}
