@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // job is one message on its way through the pipeline. Jobs are made once and
@@ -85,8 +86,5 @@ func (b *budget) release(n int) {
 	b.mu.Lock()
 	b.used -= n
 	b.mu.Unlock()
-	select {
-	case b.freed <- struct{}{}:
-	default:
-	}
+	notify.Send(b.freed)
 }

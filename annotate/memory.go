@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // Defaults of MemoryOptions and ConnectOptions.
@@ -197,7 +199,7 @@ func (b *MemoryBroker) Down() {
 		q.rewind()
 	}
 	for p := range b.publishers {
-		signal(p.wake)
+		notify.Send(p.wake)
 		// What was taken and not yet confirmed is sent again, so that it
 		// arrives twice: this is what at-least-once looks like.
 		p.sent = 0
@@ -349,7 +351,7 @@ func (b *MemoryBroker) topicLocked(name string) *memoryTopic {
 func (b *MemoryBroker) wakeAllLocked() {
 	for _, q := range b.queues {
 		if q.reader != nil {
-			signal(q.reader.wake)
+			notify.Send(q.reader.wake)
 		}
 	}
 	b.wakeWritersLocked()
@@ -358,18 +360,10 @@ func (b *MemoryBroker) wakeAllLocked() {
 // wakeWritersLocked wakes publishers that wait for room. The caller holds b.mu.
 func (b *MemoryBroker) wakeWritersLocked() {
 	for p := range b.publishers {
-		signal(p.wake)
+		notify.Send(p.wake)
 	}
 	for wake := range b.waiters {
-		signal(wake)
-	}
-}
-
-// signal leaves a note on a channel of capacity one, unless one is there.
-func signal(wake chan struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
+		notify.Send(wake)
 	}
 }
 

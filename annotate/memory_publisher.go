@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // memoryPublisher is one publishing connection to a MemoryBroker. Its
@@ -74,7 +76,7 @@ func (p *memoryPublisher) Publish(ctx context.Context, m Message, confirmed func
 		return ErrBrokerClosed
 	}
 	p.messages = append(p.messages, memoryPublication{message: m, confirmed: confirmed})
-	signal(p.wake)
+	notify.Send(p.wake)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // errMemoryTakenOver ends a subscription whose name another one has taken.
@@ -45,7 +47,7 @@ type memoryMessage struct {
 func (q *memoryQueue) push(m Message) {
 	q.messages = append(q.messages, &memoryMessage{Message: m})
 	if q.reader != nil {
-		signal(q.reader.wake)
+		notify.Send(q.reader.wake)
 	}
 }
 
@@ -55,7 +57,7 @@ func (q *memoryQueue) rewind() {
 	q.handed = 0
 	if q.reader != nil {
 		q.reader.epoch++
-		signal(q.reader.wake)
+		notify.Send(q.reader.wake)
 	}
 }
 
@@ -90,7 +92,7 @@ func (s *memorySubscription) end(why error) {
 		return
 	}
 	s.ended = why
-	signal(s.wake)
+	notify.Send(s.wake)
 	if s.queue.reader == s {
 		s.queue.reader = nil
 		s.queue.handed = 0
@@ -175,7 +177,7 @@ func (s *memorySubscription) settle(m *memoryMessage) {
 	m.acknowledged = true
 	full := len(q.messages) >= b.backlog
 	q.trim()
-	signal(s.wake)
+	notify.Send(s.wake)
 	if full {
 		b.wakeWritersLocked()
 	}
@@ -200,7 +202,7 @@ func (s *memorySubscription) Pause(context.Context) error {
 	s.broker.mu.Lock()
 	defer s.broker.mu.Unlock()
 	s.paused = true
-	signal(s.wake)
+	notify.Send(s.wake)
 	return nil
 }
 

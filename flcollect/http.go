@@ -74,18 +74,18 @@ type rest struct {
 	jobs      jobs
 	options   HandlerOptions
 	pages     *pages
-	streams   chan struct{}
-	downloads chan struct{}
-	uploads   chan struct{}
+	streams   *httpapi.Slots
+	downloads *httpapi.Slots
+	uploads   *httpapi.Slots
 }
 
 func newREST(jobs jobs, opts *HandlerOptions) *rest {
 	r := &rest{
 		jobs:      jobs,
 		pages:     newPages(),
-		streams:   make(chan struct{}, maxStreams),
-		downloads: make(chan struct{}, maxDownloads),
-		uploads:   make(chan struct{}, maxContexts),
+		streams:   httpapi.NewSlots(maxStreams, "There are too many streams of events. Please try again."),
+		downloads: httpapi.NewSlots(maxDownloads, "There are too many downloads. Please try again."),
+		uploads:   httpapi.NewSlots(maxContexts, "There are too many uploads. Please try again."),
 	}
 	if opts != nil {
 		r.options = *opts
@@ -125,7 +125,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
 		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
 		{Pattern: "GET /page/{name}", Func: r.pages.asset, Undocumented: true},
-		{Pattern: "GET /favicon.ico", Func: r.pages.icon, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
 
 		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}), Undocumented: true},
 

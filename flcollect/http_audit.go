@@ -50,13 +50,12 @@ func (r *rest) audit(w http.ResponseWriter, req *http.Request) error {
 	if _, err := r.known(req, id); err != nil {
 		return err
 	}
-	select {
-	case r.downloads <- struct{}{}:
-		defer func() { <-r.downloads }()
-	default:
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many downloads. Please try again."}
+	release, err := r.downloads.Take()
+	if err != nil {
+		return err
 	}
-	out := &download{w: w, control: http.NewResponseController(w)}
+	defer release()
+	out := httpapi.PatientWriter(w, patience)
 	begun := false
 	begin := func() {
 		if !begun {

@@ -29,12 +29,11 @@ const (
 // publicContext answers with the public context of a job: the text of a key file, or its
 // bytes.
 func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
-	select {
-	case r.downloads <- struct{}{}:
-		defer func() { <-r.downloads }()
-	default:
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many downloads. Please try again."}
+	release, err := r.downloads.Take()
+	if err != nil {
+		return err
 	}
+	defer release()
 	content, stored, err := r.jobs.PublicContext(req.Context(), req.PathValue("id"))
 	if err != nil {
 		return err
@@ -63,7 +62,7 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	if req.Method == http.MethodHead {
 		return nil
 	}
-	out := &download{w: w, control: http.NewResponseController(w)}
+	out := httpapi.PatientWriter(w, patience)
 	if raw {
 		_, err = io.Copy(out, content)
 	} else {
@@ -100,12 +99,11 @@ func (r *rest) setPublicContext(w http.ResponseWriter, req *http.Request) error 
 	if err != nil {
 		return err
 	}
-	select {
-	case r.uploads <- struct{}{}:
-		defer func() { <-r.uploads }()
-	default:
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many uploads. Please try again."}
+	release, err := r.uploads.Take()
+	if err != nil {
+		return err
 	}
+	defer release()
 	stored, err := r.jobs.SetPublicContext(req.Context(), req.PathValue("id"), &upload{req.Body, http.NewResponseController(w)}, condition)
 	if err != nil {
 		return err

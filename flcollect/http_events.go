@@ -63,12 +63,11 @@ func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case r.streams <- struct{}{}:
-		defer func() { <-r.streams }()
-	default:
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many streams of events. Please try again."}
+	release, err := r.streams.Take()
+	if err != nil {
+		return err
 	}
+	defer release()
 	status, err := r.known(req, id)
 	if err != nil {
 		return err

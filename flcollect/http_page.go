@@ -179,12 +179,6 @@ func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// icon answers the request of browsers on pages that name no icon.
-func (p *pages) icon(w http.ResponseWriter, req *http.Request) error {
-	http.ServeFileFS(w, req, look.Files, "icon.svg")
-	return nil
-}
-
 func lossText(loss *float64) string {
 	if loss == nil {
 		return ""

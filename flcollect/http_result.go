@@ -16,12 +16,11 @@ import (
 // the pickle that the repository gets: ciphertexts are no arrays of numbers.
 func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
-	select {
-	case r.downloads <- struct{}{}:
-		defer func() { <-r.downloads }()
-	default:
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many downloads. Please try again."}
+	release, err := r.downloads.Take()
+	if err != nil {
+		return err
 	}
+	defer release()
 	result, err := r.jobs.Result(req.Context(), id)
 	if err != nil {
 		return err
@@ -38,7 +37,7 @@ func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
 	if req.Method == http.MethodHead {
 		return nil
 	}
-	out := &download{w: w, control: http.NewResponseController(w)}
+	out := httpapi.PatientWriter(w, patience)
 	if err := write(out); err != nil {
 		r.options.Logger.Debug("download ended early", "job", id, "error", err)
 		panic(http.ErrAbortHandler) // a part of a model must not look like all of it
@@ -70,37 +69,10 @@ func fileName(result Result) string {
 	return name + ".npz"
 }
 
-// download writes an answer, with a deadline for each piece.
-type download struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-// Write implements [io.Writer].
-func (d *download) Write(p []byte) (int, error) {
-	const piece = 1 << 20
-	written := 0
-	for len(p) > 0 {
-		extendWrite(d.control)
-		n, err := d.w.Write(p[:min(len(p), piece)])
-		written += n
-		if err != nil {
-			return written, err
-		}
-		p = p[n:]
-	}
-	return written, nil
-}
-
 // patience bounds the time in which a client sends or reads a piece of a body.
 const patience = 30 * time.Second
 
 // extendRead extends the deadline for the next piece of a request.
 func extendRead(control *http.ResponseController) {
 	_ = control.SetReadDeadline(time.Now().Add(patience)) // a reader without deadlines needs no more time
-}
-
-// extendWrite extends the deadline for the next piece of an answer.
-func extendWrite(control *http.ResponseController) {
-	_ = control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines needs no more time
 }

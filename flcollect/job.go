@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -110,7 +111,7 @@ func (j *job) run() {
 	} else {
 		close(j.ended)
 	}
-	poke(j.saved)
+	notify.Send(j.saved)
 	others.Wait()
 	if j.life.Err() == nil {
 		j.flush()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -44,7 +45,7 @@ func (j *job) save(change func(*record)) error {
 	j.rec, j.revision, j.unsaved = next, revision, false
 	j.mu.Unlock()
 	j.signal()
-	poke(j.saved)
+	notify.Send(j.saved)
 	return nil
 }
 

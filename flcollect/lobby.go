@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // lobby serves the Flower clients of a server: it finds the job of each client, has it
@@ -74,7 +75,7 @@ func (l *lobby) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sessions--
-	poke(l.left)
+	notify.Send(l.left)
 }
 
 // count returns how many clients are connected, and how many of them wait for a job.
@@ -213,12 +214,4 @@ func trainingID(ctx context.Context, session *flower.Session) (string, error) {
 		return fmt.Sprint(id), nil
 	}
 	return "", nil
-}
-
-// poke puts a token into a channel with room for one.
-func poke(channel chan struct{}) {
-	select {
-	case channel <- struct{}{}:
-	default:
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // claim is one partition during one session of the group. The subscription's
@@ -71,12 +72,12 @@ func (m *inbound) acknowledge() {
 		m.claim.advance(m.claim.prefix(dealtWith))
 	default:
 		m.state = dealtWith
-		signal(s.tx.wake)
+		notify.Send(s.tx.wake)
 	}
 	if s.unacked == s.window-1 {
-		signal(s.arrived)
+		notify.Send(s.arrived)
 	}
-	signal(m.claim.settled)
+	notify.Send(m.claim.settled)
 }
 
 // prefix is the number of messages, from the oldest on, that have at least
@@ -108,7 +109,7 @@ func (c *claim) advance(n int) {
 	if s.tx == nil {
 		c.mark()
 	} else {
-		signal(s.arrived)
+		notify.Send(s.arrived)
 	}
 }
 

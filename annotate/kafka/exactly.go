@@ -4,6 +4,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // steps is how many messages of each partition a transaction deals with, from
@@ -53,7 +54,7 @@ func (s *subscription) advance(done steps) {
 	for c, n := range done {
 		if !c.gone.Load() {
 			c.advance(n)
-			signal(c.settled)
+			notify.Send(c.settled)
 		}
 	}
 }

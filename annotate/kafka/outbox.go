@@ -9,6 +9,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // outbox is the window of a publisher: what was accepted and is not confirmed,
@@ -90,7 +91,7 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 		return annotate.ErrBrokerClosed
 	}
 	o.messages = append(o.messages, p)
-	signal(o.wake)
+	notify.Send(o.wake)
 	return nil
 }
 
@@ -209,7 +210,7 @@ func (o *outbox) giveUp(why error) {
 func (o *outbox) close(ctx context.Context, why error, stop func()) (err error) {
 	o.once.Do(func() {
 		close(o.closing)
-		signal(o.wake)
+		notify.Send(o.wake)
 		err = o.drain(ctx)
 		stop()
 		o.giveUp(why)

@@ -6,6 +6,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // busy reports whether messages of the partition are being worked on.
@@ -23,7 +24,7 @@ func (s *subscription) enqueue(ctx context.Context, c *claim, m *sarama.Consumer
 		done, more := s.tryEnqueue(c, m)
 		if done {
 			if waited {
-				signal(s.room) // other partitions may wait too
+				notify.Send(s.room) // other partitions may wait too
 			}
 			return more
 		}
@@ -31,7 +32,7 @@ func (s *subscription) enqueue(ctx context.Context, c *claim, m *sarama.Consumer
 		select {
 		case <-s.room:
 		case <-ctx.Done():
-			signal(s.room)
+			notify.Send(s.room)
 			return false
 		}
 	}
@@ -50,7 +51,7 @@ func (s *subscription) tryEnqueue(c *claim, m *sarama.ConsumerMessage) (done, mo
 		return false, true
 	}
 	if len(s.queue) == 0 {
-		signal(s.arrived)
+		notify.Send(s.arrived)
 	}
 	s.queue = append(s.queue, c.arrival(m))
 	s.bytes += len(m.Key) + len(m.Value)
@@ -63,7 +64,7 @@ func (s *subscription) dropQueue() {
 	defer s.mu.Unlock()
 	clear(s.queue)
 	s.queue, s.bytes = nil, 0
-	signal(s.room)
+	notify.Send(s.room)
 }
 
 // Receive implements annotate.Subscription. While as many messages as the
@@ -105,7 +106,7 @@ func (s *subscription) next() (*inbound, error) {
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
 	s.bytes -= len(m.key) + len(m.value)
-	signal(s.room)
+	notify.Send(s.room)
 	m.claim.handed = append(m.claim.handed, m)
 	s.unacked++
 	return m, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // joinPatience is how long a new subscription waits for its partitions, if it
@@ -266,7 +267,7 @@ func (s *subscription) end(over *session) {
 		s.current = nil
 		s.unacked = 0
 	}
-	signal(s.arrived)
+	notify.Send(s.arrived)
 }
 
 // release makes what is left of a partition void.
@@ -288,7 +289,7 @@ func (s *subscription) releaseLocked(c *claim) {
 		}
 	}
 	c.handed = nil
-	signal(c.settled)
+	notify.Send(c.settled)
 }
 
 // Health implements annotate.Subscription.
@@ -338,7 +339,7 @@ func (s *subscription) Pause(context.Context) error {
 	s.members.PauseAll()
 	s.mu.Lock()
 	s.paused = true
-	signal(s.arrived)
+	notify.Send(s.arrived)
 	s.mu.Unlock()
 	s.dropQueue()
 	return nil
@@ -421,12 +422,4 @@ func (s *subscription) deleteGroup(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("forget group %q of topic %q: %w", s.group, s.topic, err)
-}
-
-// signal leaves a note on a channel of capacity one, unless one is there.
-func signal(wake chan struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
 }

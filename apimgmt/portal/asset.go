@@ -85,12 +85,6 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// icon answers the requests of browsers on pages that name no icon.
-func (p *pages) icon(w http.ResponseWriter, r *http.Request) error {
-	http.ServeFileFS(w, r, look.Files, "icon.svg")
-	return nil
-}
-
 // swaggerAsset answers with a file of Swagger UI, which the module swgui embeds
 // compressed.
 func swaggerAsset(w http.ResponseWriter, r *http.Request) error {

@@ -42,7 +42,7 @@ func (p *Portal) routes() []httpapi.Route {
 		{Pattern: "POST /apis/{enabler}/delete", Func: p.developer(p.remove)},
 		{Pattern: "GET /portal/{name}", Func: p.pages.asset},
 		{Pattern: "GET /portal/swagger/{name}", Func: swaggerAsset},
-		{Pattern: "GET /favicon.ico", Func: p.pages.icon},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon},
 	}
 	for i := range routes {
 		routes[i].Undocumented = true

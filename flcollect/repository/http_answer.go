@@ -61,7 +61,7 @@ func answer(w http.ResponseWriter, status int, document any) {
 // answerList writes a list of JSON documents while it is read. Once some of it is
 // sent an error can only end the answer.
 func answerList[T any](w http.ResponseWriter, items iter.Seq2[T, error]) error {
-	out := newPatientWriter(w)
+	out := httpapi.PatientWriter(w, patience)
 	begun := false
 	for item, err := range items {
 		var data []byte

@@ -29,7 +29,7 @@ func (r *rest) putFile(c collection) httpapi.HandlerFunc {
 	longest := int64(len(fields))*r.store.config.MaxFile + maxBody // with what else a form may hold
 	return func(w http.ResponseWriter, req *http.Request) error {
 		ctx := req.Context()
-		body := &patientBody{body: io.LimitReader(req.Body, longest), control: http.NewResponseController(w)}
+		body := httpapi.PatientBody(w, io.LimitReader(req.Body, longest), patience)
 		name, training := fileName(c, req)
 		u, err := r.store.begin(ctx, c, name, training, names(req, c.names)...)
 		if err != nil {
@@ -78,7 +78,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, c collection, par
 	h.Set("Cache-Control", "no-cache") // a cache revalidates the ETag
 	// Files are not trusted and must not run as a page of this origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	http.ServeContent(newPatientWriter(w), req, "", info.Modified, reader)
+	http.ServeContent(httpapi.PatientWriter(w, patience), req, "", info.Modified, reader)
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (r *rest) getWeights(w http.ResponseWriter, req *http.Request) error {
 	if req.Method == http.MethodHead {
 		return nil
 	}
-	encoder := base64.NewEncoder(base64.StdEncoding, newPatientWriter(w))
+	encoder := base64.NewEncoder(base64.StdEncoding, httpapi.PatientWriter(w, patience))
 	if _, err := io.CopyBuffer(encoder, reader, make([]byte, uploadBuffer)); err != nil {
 		panic(http.ErrAbortHandler) // half the weights must not look like all of them
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -78,40 +77,3 @@ func (s *formSource) Read(p []byte) (int, error) {
 
 // patience is how long a client may take for its next bytes.
 const patience = 2 * time.Minute
-
-// patientBody extends the deadlines of the connection while bytes come in.
-type patientBody struct {
-	body     io.Reader
-	control  *http.ResponseController
-	extended time.Time
-}
-
-// Read implements io.Reader.
-func (b *patientBody) Read(p []byte) (int, error) {
-	if now := time.Now(); now.Sub(b.extended) > patience/30 {
-		b.extended = now
-		_ = b.control.SetReadDeadline(now.Add(patience)) // one without deadlines needs no more time
-		_ = b.control.SetWriteDeadline(now.Add(2 * patience))
-	}
-	return b.body.Read(p)
-}
-
-// patientWriter extends the deadline of the connection while bytes go out.
-type patientWriter struct {
-	http.ResponseWriter
-	control  *http.ResponseController
-	extended time.Time
-}
-
-func newPatientWriter(w http.ResponseWriter) *patientWriter {
-	return &patientWriter{ResponseWriter: w, control: http.NewResponseController(w)}
-}
-
-// Write implements io.Writer.
-func (w *patientWriter) Write(p []byte) (int, error) {
-	if now := time.Now(); now.Sub(w.extended) > patience/30 {
-		w.extended = now
-		_ = w.control.SetWriteDeadline(now.Add(patience)) // one without deadlines needs no more time
-	}
-	return w.ResponseWriter.Write(p)
-}

@@ -36,13 +36,13 @@ func clean() map[string]string {
 			"var code = base32.NewEncoding(\"abc\").WithPadding(base32.NoPadding)\n\n" +
 			"var digits = [10]bool{}\n\nvar squares = func() (t [4]int) {\n\tfor i := range t {\n\t\tt[i] = i * i\n\t}\n\treturn t\n}()\n\n" +
 			"func local() int {\n\tdigits := 1 // another variable\n\tdigits++\n\treturn digits\n}\n",
-		"modelrepo/doc.go": "// Package modelrepo keeps models.\npackage modelrepo\n",
-		"modelrepo/routes.go": "package modelrepo\n\nimport \"net/http\"\n\nvar _ http.Handler = http.NotFoundHandler()\n\n" +
+		"modelrepo/rest/doc.go": "// Package rest serves models.\npackage rest\n",
+		"modelrepo/rest/routes.go": "package rest\n\nimport \"net/http\"\n\nvar _ http.Handler = http.NotFoundHandler()\n\n" +
 			"// Store keeps.\ntype Store struct{}\n\n// Handler serves the store.\n" +
 			"func (s *Store) Handler(opts *HandlerOptions) http.Handler { return nil }\n\n" +
 			"// HandlerOptions tunes it.\ntype HandlerOptions struct{}\n\n" +
 			"// Logged logs.\nfunc Logged(next http.Handler) http.Handler { return next }\n",
-		"modelrepo/store_test.go": "package modelrepo\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) {}\n\n" +
+		"modelrepo/rest/store_test.go": "package rest\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) {}\n\n" +
 			"func TestStore(*testing.T) {}\n\nfunc TestStore_Handler_answers(*testing.T) {}\n\nfunc TestLogged_slowly_logs(*testing.T) {}\n",
 		"annotate/table_test.go": "package annotate_test\n\nimport (\n\t\"net/http\"\n\t\"testing\"\n\t\"testing/synctest\"\n\t\"time\"\n)\n\n" +
 			"func TestLocal_waits(t *testing.T) {\n\tsynctest.Test(t, func(*testing.T) { time.Sleep(time.Hour) })\n\t_ = http.MethodGet\n}\n",
@@ -158,12 +158,12 @@ func faults() []fault {
 		constructor("NewMap(config *MapConfig)", "NewMap takes a pointer to MapConfig"),
 		constructor("NewMap(opts node.Options)", "NewMap takes Options by value"),
 		constructor("NewMap(opts ...MapOption)", "NewMap takes functional options"),
-		one("handlers", "modelrepo/page.go",
-			"package modelrepo\n\nimport \"net/http\"\n\n// Page serves.\nfunc (*Store) Page() http.Handler { return nil }\n",
-			"modelrepo/page.go:6: Page returns an http.Handler in a form of its own"),
-		one("handlers", "modelrepo/page.go", "package modelrepo\n\nimport \"net/http\"\n\n"+
+		one("handlers", "modelrepo/rest/page.go",
+			"package rest\n\nimport \"net/http\"\n\n// Page serves.\nfunc (*Store) Page() http.Handler { return nil }\n",
+			"modelrepo/rest/page.go:6: Page returns an http.Handler in a form of its own"),
+		one("handlers", "modelrepo/rest/page.go", "package rest\n\nimport \"net/http\"\n\n"+
 			"// NewHandler serves.\nfunc NewHandler(s *Store) (http.Handler, error) { return nil, nil }\n",
-			"modelrepo/page.go:6: NewHandler returns an http.Handler in a form of its own"),
+			"modelrepo/rest/page.go:6: NewHandler returns an http.Handler in a form of its own"),
 		one("readiness", library, "package storage\n\n// Run runs.\nfunc Run(ready func()) {}\n",
 			"storage/fault.go:4: Run calls a function when it is ready"),
 		one("readiness", library, "package storage\n\n// Sub is one.\ntype Sub struct {\n\tOnReady func()\n}\n",

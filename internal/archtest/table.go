@@ -22,10 +22,10 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"annotate/rml", "annotate/rdf"}, modules: []string{sync, uuid}},
+		{dir: "annotate", imports: []string{"internal/notify", "annotate/rml", "annotate/rdf"}, modules: []string{sync, uuid}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{"annotate", "annotate/members", "annotate/manager/internal/...", "internal/httpapi", "storage"}, modules: []string{prometheus}},
-		{dir: "annotate/manager/internal/fleet", imports: []string{"storage"}},
+		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
@@ -41,10 +41,10 @@ func importTable() []room {
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{"annotate", "annotate/members", "annotate/mqtt/internal/..."}, modules: []string{paho, uuid}},
 		{dir: "annotate/mqtt/internal/mqtt3", imports: []string{"annotate", "annotate/mqtt/internal/..."}, modules: []string{paho3}},
-		{dir: "annotate/mqtt/internal/...", imports: []string{"annotate"}},
+		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "annotate"}},
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded"}},
-		{dir: "annotate/kafka", imports: []string{"annotate", "annotate/members"}, modules: []string{sarama, scram, uuid}},
+		{dir: "annotate/kafka", imports: []string{"internal/notify", "annotate", "annotate/members"}, modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate", "annotate/kafka", "annotate/mqtt/mqtttest"}, modules: []string{franz, testify}},
 
 		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"}, modules: []string{uuid}},
@@ -58,11 +58,11 @@ func importTable() []room {
 		{dir: "modelrepo/internal/transfer"},
 		{dir: "modelrepo/internal/tus", imports: []string{"modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
-		{dir: "modelrepo/internal/webhook", imports: []string{"modelrepo/internal/cas", "storage"}, modules: []string{uuid}},
+		{dir: "modelrepo/internal/webhook", imports: []string{"internal/outbound", "internal/notify", "modelrepo/internal/cas", "storage"}, modules: []string{uuid}},
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"}, modules: []string{testify}},
 
-		{dir: "flcollect", imports: []string{
+		{dir: "flcollect", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
 			"flcollect/tensor", "internal/httpapi", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
@@ -90,7 +90,7 @@ func importTable() []room {
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
 			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
 		}},
-		{dir: "flcollect/internal/round", imports: []string{
+		{dir: "flcollect/internal/round", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
 			"flcollect/strategy", "flcollect/tensor",

@@ -63,7 +63,7 @@ func (r *rest) importArchive(w http.ResponseWriter, req *http.Request) error {
 		return invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
 	at := pathOf(req)
-	body := &brokenOff{from: &patientBody{body: req.Body, control: http.NewResponseController(w)}}
+	body := &brokenOff{from: httpapi.PatientBody(w, req.Body, patience)}
 	result, err := r.store.Import(req.Context(), body, &modelrepo.ImportOptions{
 		Namespace: at.Namespace, Overwrite: req.URL.Query().Get("overwrite") == "1",
 	})

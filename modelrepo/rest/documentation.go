@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
@@ -37,8 +38,7 @@ func readSources(w http.ResponseWriter, req *http.Request, at modelrepo.Path) (m
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
 		return nil, invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
-	body := &patientBody{body: http.MaxBytesReader(w, req.Body, maxDocumentation),
-		control: http.NewResponseController(w)}
+	body := httpapi.PatientBody(w, http.MaxBytesReader(w, req.Body, maxDocumentation), patience)
 	reader := multipart.NewReader(body, parameters["boundary"])
 	var all docpages.Files
 	for {

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
@@ -30,7 +31,7 @@ func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
 		return nil, malformed("The Content-Type of the request has no boundary.")
 	}
 	// The multipart reader reads a few bytes at a time.
-	body := bufio.NewReaderSize(&patientBody{body: req.Body, control: http.NewResponseController(w)},
+	body := bufio.NewReaderSize(httpapi.PatientBody(w, req.Body, patience),
 		transfer.BufferSize)
 	f := &form{reader: multipart.NewReader(body, parameters["boundary"])}
 	if f.part, err = f.next(); err == io.EOF {

@@ -169,7 +169,7 @@ func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 		}
 	}
 	p, err := r.store.Uploads().Continue(req.Context(), id, offset,
-		&patientBody{body: req.Body, control: http.NewResponseController(w)}, checksum)
+		httpapi.PatientBody(w, req.Body, patience), checksum)
 	if err != nil {
 		return err
 	}

@@ -53,10 +53,7 @@ func (p *pages) routes() []httpapi.Route {
 		row("POST /sign-in", p.signIn),
 		row("POST /sign-out", p.signOut),
 		row("GET /page/{name}", p.asset),
-		row("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error {
-			http.ServeFileFS(w, r, look.Files, "icon.svg")
-			return nil
-		}),
+		row("GET /favicon.ico", httpapi.Icon),
 	}
 }
 

@@ -27,7 +27,7 @@ type pages struct {
 	*api
 	admin     *administrator
 	templates map[string]*template.Template
-	streams   chan struct{} // of live traffic
+	streams   *httpapi.Slots // of live traffic
 }
 
 // view is what a template shows.
@@ -68,7 +68,7 @@ type upstreamView struct {
 
 func newPages(a *api) *pages {
 	p := &pages{api: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
-		streams: make(chan struct{}, 16)}
+		streams: httpapi.NewSlots(16, "There are too many streams. Please try again.")}
 	for _, name := range []string{"overview", "list", "edit", "delete", "setup", "signin", "fault"} {
 		p.templates[name] = template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/"+name+".html"))
 	}
@@ -95,10 +95,7 @@ func (p *pages) routes() []httpapi.Route {
 		open("POST /admin/sign-in", p.signIn),
 		mine("POST /admin/sign-out", p.signOut),
 		open("GET /admin/assets/{name}", p.asset),
-		open("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error {
-			http.ServeFileFS(w, r, look.Files, "icon.svg")
-			return nil
-		}),
+		open("GET /favicon.ico", httpapi.Icon),
 	}
 	for _, kind := range kindsOfPages() {
 		t := tableFor(kind)

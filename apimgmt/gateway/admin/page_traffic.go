@@ -87,12 +87,11 @@ func (p *pages) moment() moment {
 // traffic answers with a stream of events: a moment each second, as long as the login
 // session lasts.
 func (p *pages) traffic(w http.ResponseWriter, r *http.Request, _ session) error {
-	select {
-	case p.streams <- struct{}{}:
-		defer func() { <-p.streams }()
-	default:
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many streams. Please try again."}
+	release, err := p.streams.Take()
+	if err != nil {
+		return err
 	}
+	defer release()
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	stream := httpapi.NewEventStream(w)
 	if r.Method == http.MethodHead {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // Pool holds the clients that are connected for a job. It is safe for concurrent use.
@@ -61,10 +62,7 @@ func (p *Pool) removeLocked(c *Client) {
 }
 
 func (p *Pool) signalLocked() {
-	select {
-	case p.moved <- struct{}{}:
-	default:
-	}
+	notify.Send(p.moved)
 }
 
 // Untried returns a random client that it has not returned before, nil if there is none.

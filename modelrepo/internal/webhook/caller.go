@@ -12,14 +12,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"syscall"
 	"time"
-)
 
-// errNotPublic is returned for a callback at an address that must not be called.
-var errNotPublic = errors.New("webhook: the address of the callback is not public")
+	"github.com/iotenablers/enablers/internal/outbound"
+)
 
 // caller calls callbacks.
 type caller struct {
@@ -31,7 +28,7 @@ type caller struct {
 func newCaller(config Config) *caller {
 	dialer := &net.Dialer{Timeout: config.Timeout}
 	if !config.AllowPrivate {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return requirePublic(address) }
+		dialer.Control = outbound.Policy{}.Control
 	}
 	return &caller{&http.Client{
 		Timeout:       config.Timeout,
@@ -44,29 +41,6 @@ func newCaller(config Config) *caller {
 }
 
 func (c *caller) close() { c.http.CloseIdleConnections() }
-
-// requirePublic refuses addresses that only this machine or its network should reach.
-// It runs after name resolution, for the address that the connection is made to.
-func requirePublic(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errNotPublic, err)
-	}
-	ip := at.Addr().WithZone("").Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
-		return errNotPublic
-	}
-	for _, special := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24",
-		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
-	} { // the special-purpose registries of RFC 6890, and what carries IPv4
-		if netip.MustParsePrefix(special).Contains(ip) {
-			return errNotPublic
-		}
-	}
-	return nil
-}
 
 // call sends an event to a callback. It succeeds with a status of 2xx only.
 func (c *caller) call(ctx context.Context, hook Hook, e Event) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -33,10 +34,7 @@ func newWork() work {
 
 // wakeUp makes Run look at the queues.
 func (w *work) wakeUp() {
-	select {
-	case w.wake <- struct{}{}:
-	default: // Run looks anyway
-	}
+	notify.Send(w.wake)
 }
 
 // begin marks the webhook as being called, and reports whether it was not.

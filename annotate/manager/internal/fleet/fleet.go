@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -67,10 +68,7 @@ func (f *Fleet) Look() {
 	if f == nil {
 		return
 	}
-	select {
-	case f.nudge <- struct{}{}:
-	default:
-	}
+	notify.Send(f.nudge)
 }
 
 // Stamp returns the number of the current look at the storage. What was

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -121,10 +122,7 @@ func (l *lease) adopt(record instanceRecord, revision storage.Revision, began ti
 		l.tenure, l.endTenure = context.WithCancel(context.Background())
 		l.limit, l.endLimit = context.WithCancel(context.Background())
 	}
-	select {
-	case l.renewed <- struct{}{}:
-	default:
-	}
+	notify.Send(l.renewed)
 }
 
 // suspend ends the tenure. The function that it returns ends what the tenure

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // batch is how many bytes of packets are gathered for one write.
@@ -93,7 +94,7 @@ func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed f
 		return annotate.ErrBrokerClosed
 	}
 	p.messages = append(p.messages, &publication{Message: m, confirmed: confirmed})
-	signal(p.wake)
+	notify.Send(p.wake)
 	return nil
 }
 
@@ -129,7 +130,7 @@ func (p *Publisher) confirmed(c *Connection, id uint16, refused error) {
 	if refused != nil {
 		m.err = fmt.Errorf("the broker refused it: %w", refused)
 	}
-	signal(p.wake)
+	notify.Send(p.wake)
 }
 
 // serve implements traffic.
@@ -274,13 +275,5 @@ func (p *Publisher) giveUp() {
 			m.settle(fmt.Errorf("%w before the broker confirmed", annotate.ErrBrokerClosed))
 		}
 		<-p.slots
-	}
-}
-
-// signal leaves a note on a channel of capacity one, unless one is there.
-func signal(wake chan struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/notify"
 )
 
 // Subscription implements annotate.Subscription.
@@ -76,7 +77,7 @@ func (s *Subscription) attach(c *Connection) {
 	}
 	clear(s.handed)
 	s.handed, s.unacked = s.handed[:0], 0
-	signal(s.arrived)
+	notify.Send(s.arrived)
 }
 
 // keepQoS0 drops from the queue what the broker will send again. The caller
@@ -143,7 +144,7 @@ func (s *Subscription) received(c *Connection, m *inbound) {
 	if s.enqueue(c, m) {
 		return
 	}
-	signal(c.full)
+	notify.Send(c.full)
 	c.Alive.stall()
 	defer c.Alive.resume()
 	for {
@@ -153,7 +154,7 @@ func (s *Subscription) received(c *Connection, m *inbound) {
 			return
 		}
 		if s.enqueue(c, m) {
-			signal(s.room) // messages of QoS 0 come on a goroutine of their own, which may wait too
+			notify.Send(s.room) // messages of QoS 0 come on a goroutine of their own, which may wait too
 			return
 		}
 	}
@@ -172,7 +173,7 @@ func (s *Subscription) enqueue(c *Connection, m *inbound) bool {
 	}
 	s.queue = append(s.queue, m)
 	s.bytes += len(m.message.Payload)
-	signal(s.arrived)
+	notify.Send(s.arrived)
 	return true
 }
 
@@ -214,7 +215,7 @@ func (s *Subscription) next() (annotate.Delivery, bool, error) {
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
 	s.bytes -= len(m.message.Payload)
-	signal(s.room)
+	notify.Send(s.room)
 	if m.qos == 0 {
 		return annotate.Delivery{Message: m.message, Ack: func() {}}, true, nil
 	}
@@ -246,8 +247,8 @@ func (s *Subscription) acknowledge(c *Connection, m *inbound) {
 	}
 	m.acked = true
 	s.unacked--
-	signal(s.acked)
-	signal(s.arrived)
+	notify.Send(s.acked)
+	notify.Send(s.arrived)
 }
 
 // serve implements traffic: it sends the acknowledgements, and ends a
@@ -305,8 +306,8 @@ func (s *Subscription) Pause(context.Context) error {
 	defer s.mu.Unlock()
 	s.paused = true
 	s.keepQoS0()
-	signal(s.arrived)
-	signal(s.room)
+	notify.Send(s.arrived)
+	notify.Send(s.room)
 	return nil
 }
 
