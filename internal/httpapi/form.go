@@ -9,7 +9,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // formBuffer is large because a multipart reader reads small pieces.
@@ -40,17 +39,29 @@ func NewForm(header http.Header, body io.Reader) (*Form, error) {
 	case parameters["boundary"] == "":
 		return nil, ErrNoBoundary
 	}
-	// A body that ends without the last boundary must not look like one that ends after it,
-	// as it does to a multipart reader when the body breaks off behind another boundary.
-	whole := io.MultiReader(body, strings.NewReader("\r\n"), brokenOff{})
+	whole := &formBody{body: body, last: "\n--" + parameters["boundary"] + "--", tail: []byte("\n")}
 	return &Form{multipart.NewReader(bufio.NewReaderSize(whole, formBuffer), parameters["boundary"])}, nil
 }
 
-// brokenOff is what follows a body.
-type brokenOff struct{}
+// formBody is a body with [io.ErrUnexpectedEOF] at its end, unless the last line is the
+// last boundary. A multipart reader takes a body that breaks off in the header fields of
+// a part for a complete one.
+type formBody struct {
+	body io.Reader
+	last string // with the line feed in front
+	tail []byte // of what was read, as long as last at most
+}
 
 // Read implements [io.Reader].
-func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (b *formBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.tail = append(b.tail, p[max(0, n-len(b.last)):n]...)
+	b.tail = append(b.tail[:0], b.tail[max(0, len(b.tail)-len(b.last)):]...)
+	if err == io.EOF && string(b.tail) != b.last {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
 
 // Next skips what is left of the current field, and all fields that have none of the
 // names. It returns the next field, or [io.EOF] at the end of a body that is in order.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,6 +97,28 @@ func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
 		}
 		require.False(t, err == io.EOF, "cut off after %d bytes", cut)
 	}
+}
+
+func TestForm_Next_acceptsTheEndsOfBodies(t *testing.T) {
+	for _, lines := range []string{"\r\n", "\n"} {
+		for _, end := range []string{"", lines, lines + "epilogue", lines + "epilogue" + lines} {
+			body := strings.ReplaceAll("--b\nContent-Disposition: form-data; name=file\n\ntext\n--b--", "\n", lines) + end
+			header := http.Header{"Content-Type": {"multipart/form-data; boundary=b"}}
+			form, err := httpapi.NewForm(header, iotest.OneByteReader(strings.NewReader(body)))
+			require.NoError(t, err)
+			field, err := form.Next()
+			require.NoError(t, err)
+			data, err := httpapi.ReadField(field, 4)
+			require.NoError(t, err)
+			require.Equal(t, "text", string(data))
+			_, err = form.Next()
+			require.Equal(t, io.EOF, err, "%q", body)
+		}
+	}
+	form, err := httpapi.NewForm(http.Header{"Content-Type": {"multipart/form-data; boundary=b"}}, strings.NewReader("--b--"))
+	require.NoError(t, err)
+	_, err = form.Next()
+	require.Equal(t, io.EOF, err)
 }
 
 func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
