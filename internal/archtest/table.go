@@ -24,7 +24,7 @@ func importTable() []room {
 
 		{dir: "annotate", imports: []string{"internal/notify", "annotate/rml", "annotate/rdf"}, modules: []string{sync, uuid}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
-		{dir: "annotate/manager", imports: []string{"annotate", "annotate/members", "annotate/manager/internal/...", "internal/httpapi", "storage"}, modules: []string{prometheus}},
+		{dir: "annotate/manager", imports: []string{"annotate", "annotate/members", "annotate/manager/internal/...", "internal/exposition", "internal/httpapi", "storage"}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}},
@@ -49,7 +49,7 @@ func importTable() []room {
 
 		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"}, modules: []string{uuid}},
 		{dir: "modelrepo/client", imports: []string{"modelrepo", "modelrepo/internal/...", "storage"}},
-		{dir: "modelrepo/rest", imports: []string{"internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
+		{dir: "modelrepo/rest", imports: []string{"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
 			modules: []string{prometheus}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci", "storage"}},
@@ -64,7 +64,7 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/httpapi", "internal/look", "internal/uplot", "storage",
+			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
@@ -103,7 +103,7 @@ func importTable() []room {
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{compress, crypto}},
 
-		{dir: "apimgmt", imports: []string{"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/httpapi", "internal/httpclient", "internal/outbound", "storage"}, modules: []string{prometheus, uuid}},
+		{dir: "apimgmt", imports: []string{"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "internal/httpclient", "internal/outbound", "storage"}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/portal", imports: []string{"apimgmt", "apimgmt/definition", "apimgmt/internal/document", "apimgmt/oidc", "internal/httpapi", "internal/look", "storage"}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
@@ -138,10 +138,11 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
+			"internal/exposition", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
+		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags}},
