@@ -43,9 +43,9 @@ const (
 
 func guarded(t *testing.T, token string) http.Handler {
 	store, _ := openStore(t, storage.NewMemoryDocuments())
-	handler, err := admin.NewHandler(admin.HandlerConfig{Store: store, Token: token, Hosts: []string{"gateway.local"}})
+	api, err := admin.New(admin.Config{Store: store, Token: token, Hosts: []string{"gateway.local"}})
 	require.NoError(t, err)
-	return handler
+	return api.Handler()
 }
 
 func TestHandler_withoutATokenAnswersLoopbackOnly(t *testing.T) {
@@ -98,10 +98,10 @@ func TestHandler_withATokenRequiresIt(t *testing.T) {
 	}
 	require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me,
 		map[string]string{"Kong-Admin-Token": token, "Origin": "https://evil.example"}).Code)
-	_, err := admin.NewHandler(admin.HandlerConfig{})
+	_, err := admin.New(admin.Config{})
 	require.Error(t, err)
 	store, _ := openStore(t, storage.NewMemoryDocuments())
-	_, err = admin.NewHandler(admin.HandlerConfig{Store: store, Token: "short"})
+	_, err = admin.New(admin.Config{Store: store, Token: "short"})
 	require.Error(t, err)
 }
 

@@ -18,7 +18,7 @@ func TestRoutes_matchTheOpenAPIDocument(t *testing.T) {
 	require.NoError(t, err)
 	store, err := Open(t.Context(), StoreConfig{Gateway: g, Documents: storage.NewMemoryDocuments()})
 	require.NoError(t, err)
-	a, err := newAPI(HandlerConfig{Store: store, Metrics: prometheus.NewRegistry()})
+	a, err := New(Config{Store: store, Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	require.NoError(t, httpapi.CheckRoutes(a.routes, openapi))
 }
