@@ -24,7 +24,7 @@ var pageFiles embed.FS
 
 // pages are the administration pages.
 type pages struct {
-	*api
+	*API
 	admin     *administrator
 	templates map[string]*template.Template
 	streams   *httpapi.Slots // of live traffic
@@ -66,8 +66,8 @@ type upstreamView struct {
 	Targets []targetHealth
 }
 
-func newPages(a *api) *pages {
-	p := &pages{api: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
+func newPages(a *API) *pages {
+	p := &pages{API: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
 		streams: httpapi.NewSlots(16, "There are too many streams. Please try again.")}
 	for _, name := range []string{"overview", "list", "edit", "delete", "setup", "signin", "fault"} {
 		p.templates[name] = template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/"+name+".html"))
