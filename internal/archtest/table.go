@@ -26,7 +26,8 @@ func importTable() []room {
 			modules: []string{sync, uuid}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
-			"annotate", "annotate/members", "annotate/manager/internal/...", "internal/httpapi", "storage",
+			"annotate", "annotate/members", "annotate/manager/internal/...",
+			"internal/exposition", "internal/httpapi", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},
@@ -63,7 +64,7 @@ func importTable() []room {
 		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"},
 			modules: []string{uuid}},
 		{dir: "modelrepo/client", imports: []string{"modelrepo", "modelrepo/internal/...", "storage"}},
-		{dir: "modelrepo/rest", imports: []string{"internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
+		{dir: "modelrepo/rest", imports: []string{"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
 			modules: []string{prometheus}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci", "storage"}},
@@ -82,7 +83,7 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/httpapi", "internal/look", "internal/uplot", "storage",
+			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
@@ -130,7 +131,7 @@ func importTable() []room {
 			modules: []string{compress, crypto}},
 
 		{dir: "apimgmt", imports: []string{
-			"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/httpapi", "internal/httpclient",
+			"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "internal/httpclient",
 			"internal/outbound", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/portal", imports: []string{
@@ -185,10 +186,11 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
+			"internal/exposition", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
+		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags}},
