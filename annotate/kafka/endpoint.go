@@ -23,8 +23,8 @@ const (
 	fetchTotal     = 16 << 20
 )
 
-// standardBatch is the size of a batch in bytes that clusters take unless they
-// are told otherwise (message.max.bytes).
+// standardBatch is the default of message.max.bytes: the size of the largest batch that
+// a cluster takes, in bytes.
 const standardBatch = 1_048_588
 
 // endpoint is a topic and the way to it.
@@ -111,6 +111,31 @@ func (e *endpoint) config(n *network) *sarama.Config {
 			c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{hash: hash} }
 		}
 	}
+	return c
+}
+
+// consumerConfig is the configuration of a member of a consumer group.
+func (e *endpoint) consumerConfig(n *network) *sarama.Config {
+	o := &e.broker.opts
+	c := e.config(n)
+	c.Consumer.Return.Errors = true
+	c.Consumer.IsolationLevel = sarama.ReadCommitted
+	c.Consumer.Fetch.Default = fetchPartition
+	c.Consumer.Fetch.MaxBytes = fetchTotal
+	c.Consumer.MaxWaitTime = 250 * time.Millisecond
+	// While the queue is full the partitions wait for room; nothing is
+	// gained by unsubscribing them meanwhile.
+	c.Consumer.MaxProcessingTime = 5 * time.Second
+	c.Consumer.Retry.Backoff = 250 * time.Millisecond
+	c.Consumer.Offsets.Initial = sarama.OffsetOldest // settle has decided already, except where messages have expired
+	c.Consumer.Offsets.AutoCommit.Interval = o.CommitInterval
+	c.Consumer.Offsets.Retry.Max = 1
+	c.Consumer.Group.Session.Timeout = o.SessionTimeout
+	c.Consumer.Group.Heartbeat.Interval = o.HeartbeatInterval
+	c.Consumer.Group.Rebalance.Timeout = o.RebalanceTimeout
+	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
+	c.Consumer.Group.Rebalance.Retry.Max = 4
+	c.Consumer.Group.Rebalance.Retry.Backoff = 250 * time.Millisecond
 	return c
 }
 

@@ -62,9 +62,8 @@ func (s *subscription) watch() {
 	}
 }
 
-// miss asks for the group's coordinator while there is no session. Whoever joins
-// finds out by himself whether there is a cluster, but joining may have to wait,
-// for a transaction to end.
+// miss looks up the group's coordinator while there is no session. Joining the group finds
+// a lost cluster too, but it may have to wait for a transaction to end.
 func (s *subscription) miss() {
 	s.mu.Lock()
 	known := s.trouble != nil
@@ -87,14 +86,7 @@ func (s *subscription) feel(current *session) (alive bool, why error) {
 	}
 	answered := make(chan answer, 1)
 	s.work.Go(func() {
-		alive, err := s.heartbeat(current)
-		if err != nil {
-			// The coordinator may have moved, or hung up on an idle
-			// connection: once more.
-			if err = s.client.RefreshCoordinator(s.group); err == nil {
-				alive, err = s.heartbeat(current)
-			}
-		}
+		alive, err := s.cluster.alive(current.member)
 		answered <- answer{alive, err}
 	})
 	patience := s.broker.opts.SessionTimeout / 2
@@ -108,30 +100,6 @@ func (s *subscription) feel(current *session) (alive bool, why error) {
 	case <-s.ctx.Done():
 		return true, nil
 	}
-}
-
-func (s *subscription) heartbeat(current *session) (alive bool, err error) {
-	coordinator, err := s.client.Coordinator(s.group)
-	if err != nil {
-		return false, err
-	}
-	response, err := coordinator.Heartbeat(&sarama.HeartbeatRequest{
-		Version:      3,
-		GroupId:      s.group,
-		MemberId:     current.member.MemberID(),
-		GenerationId: current.member.GenerationID(),
-	})
-	if err != nil {
-		_ = coordinator.Close() // the next use opens it again
-		return false, err
-	}
-	switch response.Err {
-	case sarama.ErrNoError, sarama.ErrRebalanceInProgress:
-		return true, nil
-	case sarama.ErrUnknownMemberId, sarama.ErrIllegalGeneration, sarama.ErrFencedInstancedId:
-		return false, nil // the group went on without us; join it again
-	}
-	return false, response.Err
 }
 
 // listen notes what the client has to complain about.

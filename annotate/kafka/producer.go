@@ -8,9 +8,9 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// producer is one life of sarama's producer. The library gives messages up
-// after a few attempts and has lost its sequence then; whoever uses it here
-// ends its life at the first such message and starts another.
+// producer wraps one producer of sarama. After some failed attempts sarama drops a message,
+// and the sequence of the idempotent producer has a gap. The users of this type then end the
+// producer and make another.
 type producer struct {
 	network *network
 	client  sarama.Client
@@ -84,9 +84,8 @@ func (p *producer) answers(success func(*sarama.ProducerMessage), failure func(*
 	}
 }
 
-// discard ends the producer: the network is gone, so there is not much that it
-// still has to say about messages, and it comes soon. Nobody may hand it
-// messages any more, and a goroutine must wait for answers.
+// discard ends the producer. It closes the connections first, so that the last answers come
+// soon. The caller sends no more messages, and answers must run until it returns.
 func (p *producer) discard() {
 	p.network.abort()
 	p.AsyncClose()

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ const beganWith = "partitions="
 // otherwise a crash before the first acknowledgement would have "latest" skip
 // what came meanwhile.
 func (s *session) settle(partitions []int32) (map[int32]int64, error) {
-	offsets, err := s.committed()
+	offsets, err := s.sub.cluster.offsets()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func (s *session) settle(partitions []int32) (map[int32]int64, error) {
 		return offsets.all, nil
 	}
 	s.member.Commit()
-	if offsets, err = s.committed(); err != nil {
+	if offsets, err = s.sub.cluster.offsets(); err != nil {
 		return nil, err
 	}
 	for _, partition := range partitions {
@@ -78,54 +77,4 @@ func (o groupOffsets) count() int {
 		}
 	}
 	return least
-}
-
-// committed requests the offsets of the topic from the group's coordinator.
-func (s *session) committed() (groupOffsets, error) {
-	offsets, err := s.fetchOffsets()
-	if errors.Is(err, sarama.ErrNotCoordinatorForConsumer) {
-		if err = s.sub.client.RefreshCoordinator(s.sub.group); err == nil {
-			offsets, err = s.fetchOffsets()
-		}
-	}
-	if err != nil {
-		return offsets, fmt.Errorf("ask for the offsets of group %q: %w", s.sub.group, err)
-	}
-	return offsets, nil
-}
-
-func (s *session) fetchOffsets() (groupOffsets, error) {
-	none := groupOffsets{}
-	partitions, err := s.sub.client.Partitions(s.sub.topic)
-	if err != nil {
-		return none, err
-	}
-	coordinator, err := s.sub.client.Coordinator(s.sub.group)
-	if err != nil {
-		return none, err
-	}
-	request := sarama.NewOffsetFetchRequest(s.sub.client.Config().Version, s.sub.group, map[string][]int32{s.sub.topic: partitions})
-	request.RequireStable = request.Version >= 7 && s.sub.tx != nil
-	response, err := coordinator.FetchOffset(request)
-	if err != nil {
-		return none, err
-	}
-	if response.Err != sarama.ErrNoError {
-		return none, response.Err
-	}
-	offsets := groupOffsets{all: make(map[int32]int64, len(partitions))}
-	for _, partition := range partitions {
-		block := response.GetBlock(s.sub.topic, partition)
-		switch {
-		case block == nil:
-			return none, sarama.ErrIncompleteResponse
-		case block.Err != sarama.ErrNoError:
-			return none, block.Err
-		}
-		offsets.all[partition] = block.Offset
-		if block.Offset >= 0 {
-			offsets.metadata = append(offsets.metadata, block.Metadata)
-		}
-	}
-	return offsets, nil
 }

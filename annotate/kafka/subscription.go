@@ -29,7 +29,8 @@ type subscription struct {
 	window  int
 	tx      *transaction // nil without transactions
 	network *network
-	client  sarama.Client
+	client  sarama.Client // nil until open
+	cluster coordinator
 	members sarama.ConsumerGroup
 
 	ctx     context.Context // ends with Close
@@ -71,43 +72,19 @@ func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
 	return s
 }
 
-// config is that of a member of the group.
-func (s *subscription) config() *sarama.Config {
-	o := &s.broker.opts
-	c := s.endpoint.config(s.network)
-	c.Consumer.Return.Errors = true
-	c.Consumer.IsolationLevel = sarama.ReadCommitted
-	c.Consumer.Fetch.Default = fetchPartition
-	c.Consumer.Fetch.MaxBytes = fetchTotal
-	c.Consumer.MaxWaitTime = 250 * time.Millisecond
-	// While the queue is full the partitions wait for room; nothing is
-	// gained by unsubscribing them meanwhile.
-	c.Consumer.MaxProcessingTime = 5 * time.Second
-	c.Consumer.Retry.Backoff = 250 * time.Millisecond
-	c.Consumer.Offsets.Initial = sarama.OffsetOldest // settle has decided already, except where messages have expired
-	c.Consumer.Offsets.AutoCommit.Interval = o.CommitInterval
-	c.Consumer.Offsets.Retry.Max = 1
-	c.Consumer.Group.Session.Timeout = o.SessionTimeout
-	c.Consumer.Group.Heartbeat.Interval = o.HeartbeatInterval
-	c.Consumer.Group.Rebalance.Timeout = o.RebalanceTimeout
-	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
-	c.Consumer.Group.Rebalance.Retry.Max = 4
-	c.Consumer.Group.Rebalance.Retry.Backoff = 250 * time.Millisecond
-	return c
-}
-
 // open joins the group, once.
 func (s *subscription) open(ctx context.Context) error {
 	o := &s.broker.opts
 	_, err := within(ctx, o.ConnectTimeout+o.RebalanceTimeout, s.network.abort, func() (struct{}, error) {
 		var err error
-		if s.client, err = sarama.NewClient(s.addresses(), s.config()); err != nil {
+		if s.client, err = sarama.NewClient(s.addresses(), s.consumerConfig(s.network)); err != nil {
 			return struct{}{}, err
 		}
 		if s.members, err = sarama.NewConsumerGroupFromClient(s.group, s.client); err != nil {
 			return struct{}{}, err
 		}
-		if _, err = (&session{sub: s}).fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
+		s.cluster = coordinator{client: s.client, group: s.group, topic: s.topic, stable: s.tx != nil}
+		if _, err = s.cluster.fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
 			return struct{}{}, err // joining takes longer to find that out
 		}
 		s.work.Go(s.run)
@@ -153,7 +130,7 @@ func (s *subscription) settled() bool {
 	if s.settings.OffsetReset == Earliest {
 		return true
 	}
-	offsets, err := (&session{sub: s}).fetchOffsets()
+	offsets, err := s.cluster.fetchOffsets()
 	return err == nil && len(offsets.metadata) == len(offsets.all)
 }
 
@@ -360,7 +337,7 @@ func (s *subscription) Close(ctx context.Context) error {
 		}
 		s.network.abort()
 		if s.own {
-			if err := s.deleteGroup(ctx); err != nil {
+			if err := s.deleteGroup(ctx, s.group); err != nil {
 				s.broker.log.Debug("group left to expire", "topic", s.topic, "group", s.group, "error", err)
 			}
 		}
@@ -394,32 +371,5 @@ func (s *subscription) Forget(ctx context.Context) error {
 	if err := s.Close(ctx); err != nil || s.own {
 		return err
 	}
-	return s.deleteGroup(ctx)
-}
-
-func (s *subscription) deleteGroup(ctx context.Context) error {
-	n := s.newNetwork()
-	defer n.abort()
-	_, err := within(ctx, s.broker.opts.ConnectTimeout, n.abort, func() (struct{}, error) {
-		client, err := sarama.NewClient(s.addresses(), s.endpoint.config(n))
-		if err != nil {
-			return struct{}{}, err
-		}
-		defer client.Close()
-		coordinator, err := client.Coordinator(s.group)
-		if err != nil {
-			return struct{}{}, err
-		}
-		request := &sarama.DeleteGroupsRequest{Version: 1}
-		request.AddGroup(s.group)
-		response, err := coordinator.DeleteGroups(request)
-		if err == nil && response.GroupErrorCodes[s.group] != sarama.ErrNoError {
-			err = response.GroupErrorCodes[s.group]
-		}
-		return struct{}{}, err
-	})
-	if err == nil || errors.Is(err, sarama.ErrGroupIDNotFound) || errors.Is(err, sarama.ErrNonEmptyGroup) {
-		return nil
-	}
-	return fmt.Errorf("forget group %q of topic %q: %w", s.group, s.topic, err)
+	return s.deleteGroup(ctx, s.group)
 }
