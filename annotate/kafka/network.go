@@ -89,17 +89,17 @@ func (n *network) abort() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cancel()
-	n.hangUp()
+	n.hangUpLocked()
 }
 
 // reset ends every connection; the client makes new ones.
 func (n *network) reset() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hangUp()
+	n.hangUpLocked()
 }
 
-func (n *network) hangUp() {
+func (n *network) hangUpLocked() {
 	for c := range n.conns {
 		_ = c.Conn.Close()
 	}

@@ -240,7 +240,7 @@ func (t *transaction) embark(messages []*publication) error {
 	t.sub.mu.Lock()
 	for i, m := range messages {
 		switch o := m.origin; {
-		case o != nil && o.claim.gone.Load():
+		case o != nil && o.partition.gone.Load():
 			t.settle(m, annotate.ErrRevoked)
 		case m.ByteSize(2) > t.facts.maxBatch:
 			t.settle(m, fmt.Errorf("%w: %d bytes, the cluster takes at most %d", sarama.ErrMessageSizeTooLarge, m.ByteSize(2), t.facts.maxBatch))
@@ -279,7 +279,7 @@ func (t *transaction) barred() bool {
 	}
 	t.sub.mu.Lock()
 	defer t.sub.mu.Unlock()
-	if t.refused.state != waiting || t.refused.claim.gone.Load() {
+	if t.refused.state != waiting || t.refused.partition.gone.Load() {
 		t.refused = nil
 	}
 	return t.refused != nil

@@ -11,24 +11,24 @@ import (
 
 // claim is one partition during one session of the group. The subscription's
 // mutex protects it, except gone.
-type claim struct {
-	session   *session
-	partition int32
-	position  int64        // of the next message to acknowledge
-	highWater func() int64 // of the next message to be written
-	handed    []*inbound   // handed out, from the oldest that is not dealt with on
-	settled   chan struct{}
-	gone      atomic.Bool // nothing of it counts any more
+type partition struct {
+	generation *generation
+	number     int32
+	position   int64        // of the next message to acknowledge
+	highWater  func() int64 // of the next message to be written
+	handed     []*inbound   // handed out, from the oldest that is not dealt with on
+	settled    chan struct{}
+	gone       atomic.Bool // nothing of it counts any more
 }
 
 // inbound is a message that arrived.
 type inbound struct {
-	claim  *claim
-	key    []byte
-	value  []byte
-	offset int64
-	state  state
-	acked  bool // Ack was called
+	partition *partition
+	key       []byte
+	value     []byte
+	offset    int64
+	state     state
+	acked     bool // Ack was called
 }
 
 // state says how far a message that was handed out has come.
@@ -53,14 +53,14 @@ func (m *inbound) delivery(s *subscription) annotate.Delivery {
 	return d
 }
 
-func (m *inbound) revoked() bool { return m.claim.gone.Load() }
+func (m *inbound) revoked() bool { return m.partition.gone.Load() }
 
 // acknowledge marks the message and all before it that are dealt with.
 func (m *inbound) acknowledge() {
-	s := m.claim.session.sub
+	s := m.partition.generation.sub
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.claim.gone.Load() || m.acked {
+	if m.partition.gone.Load() || m.acked {
 		return
 	}
 	m.acked = true
@@ -69,7 +69,7 @@ func (m *inbound) acknowledge() {
 	case m.state != waiting: // its output is committed, or about to be
 	case s.tx == nil:
 		m.state = dealtWith
-		m.claim.advance(m.claim.prefix(dealtWith))
+		m.partition.advanceLocked(m.partition.prefixLocked(dealtWith))
 	default:
 		m.state = dealtWith
 		notify.Send(s.tx.wake)
@@ -77,52 +77,50 @@ func (m *inbound) acknowledge() {
 	if s.unacked == s.window-1 {
 		notify.Send(s.arrived)
 	}
-	notify.Send(m.claim.settled)
+	notify.Send(m.partition.settled)
 }
 
 // prefix is the number of messages, from the oldest on, that have at least
 // come to the state. The caller holds the subscription's mutex.
-func (c *claim) prefix(reached state) int {
+func (p *partition) prefixLocked(reached state) int {
 	n := 0
-	for n < len(c.handed) && c.handed[n].state >= reached {
+	for n < len(p.handed) && p.handed[n].state >= reached {
 		n++
 	}
 	return n
 }
 
-// advance moves the position over the n oldest messages. The caller holds the
-// subscription's mutex.
-func (c *claim) advance(n int) {
+// advanceLocked moves the position past the n oldest messages.
+func (p *partition) advanceLocked(n int) {
 	if n == 0 {
 		return
 	}
-	s := c.session.sub
-	c.position = c.handed[n-1].offset + 1
-	for i, m := range c.handed[:n] {
-		if !m.acked { // a transaction took it along
+	s := p.generation.sub
+	p.position = p.handed[n-1].offset + 1
+	for i, m := range p.handed[:n] {
+		if !m.acked { // its output was committed
 			m.acked, m.state = true, dealtWith
 			s.unacked--
 		}
-		c.handed[i] = nil
+		p.handed[i] = nil
 	}
-	c.handed = c.handed[n:]
+	p.handed = p.handed[n:]
 	if s.tx == nil {
-		c.mark()
+		p.markLocked()
 	} else {
 		notify.Send(s.arrived)
 	}
 }
 
-// mark has the position committed, soon.
-func (c *claim) mark() {
-	s := c.session
-	s.member.MarkOffset(s.sub.topic, c.partition, c.position, s.metadata)
+// markLocked marks the position for the next commit.
+func (p *partition) markLocked() {
+	g := p.generation
+	g.member.MarkOffset(g.sub.topic, p.number, p.position, g.metadata)
 }
 
-// unacknowledged reports whether a message is still being processed. The caller
-// holds the subscription's mutex.
-func (c *claim) unacknowledged() bool {
-	for _, m := range c.handed {
+// unacknowledgedLocked reports whether a message is still being processed.
+func (p *partition) unacknowledgedLocked() bool {
+	for _, m := range p.handed {
 		if !m.acked {
 			return true
 		}
@@ -130,7 +128,7 @@ func (c *claim) unacknowledged() bool {
 	return false
 }
 
-// arrival is a message as the queue holds it.
-func (c *claim) arrival(m *sarama.ConsumerMessage) *inbound {
-	return &inbound{claim: c, key: m.Key, value: m.Value, offset: m.Offset}
+// arrival returns a message in the form that the queue holds.
+func (p *partition) arrival(m *sarama.ConsumerMessage) *inbound {
+	return &inbound{partition: p, key: m.Key, value: m.Value, offset: m.Offset}
 }
