@@ -14,7 +14,7 @@ type generation struct {
 	sub        *subscription
 	member     sarama.ConsumerGroupSession
 	cancel     context.CancelFunc // ends the generation
-	metadata   string // of every offset that is committed
+	metadata   string             // of every offset that is committed
 	partitions map[int32]*partition
 	deadline   time.Time // for messages in process, once partitions are revoked
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// claim is one partition during one session of the group. The subscription's
+// partition is an assigned partition during one generation of the group. The subscription's
 // mutex protects it, except gone.
 type partition struct {
 	generation *generation
 	number     int32
 	position   int64        // of the next message to acknowledge
 	highWater  func() int64 // of the next message to be written
-	handed     []*inbound   // handed out, from the oldest that is not dealt with on
+	handed     []*inbound   // handed out, from the oldest unfinished one on
 	settled    chan struct{}
-	gone       atomic.Bool // nothing of it counts any more
+	gone       atomic.Bool // it is released, and its messages are revoked
 }
 
-// inbound is a message that arrived.
+// inbound is a message from the cluster.
 type inbound struct {
 	partition *partition
 	key       []byte
@@ -31,16 +31,16 @@ type inbound struct {
 	acked     bool // Ack was called
 }
 
-// state says how far a message that was handed out has come.
+// state is the progress of a message that was handed out.
 type state byte
 
 const (
-	waiting   state = iota // for its acknowledgement
+	waiting   state = iota // it waits for its acknowledgement
 	embarked               // its output is in the open transaction
 	dealtWith              // acknowledged, or committed with its output
 )
 
-// delivery is what Receive hands out.
+// delivery returns the message in the form that Receive returns.
 func (m *inbound) delivery(s *subscription) annotate.Delivery {
 	d := annotate.Delivery{
 		Message: annotate.Message{Topic: s.topic, Key: m.key, Payload: m.value},
@@ -55,7 +55,7 @@ func (m *inbound) delivery(s *subscription) annotate.Delivery {
 
 func (m *inbound) revoked() bool { return m.partition.gone.Load() }
 
-// acknowledge marks the message and all before it that are dealt with.
+// acknowledge marks the message as acknowledged, and moves the position as far as possible.
 func (m *inbound) acknowledge() {
 	s := m.partition.generation.sub
 	s.mu.Lock()
@@ -66,7 +66,7 @@ func (m *inbound) acknowledge() {
 	m.acked = true
 	s.unacked--
 	switch {
-	case m.state != waiting: // its output is committed, or about to be
+	case m.state != waiting: // its output is committed, or in the open transaction
 	case s.tx == nil:
 		m.state = dealtWith
 		m.partition.advanceLocked(m.partition.prefixLocked(dealtWith))
@@ -80,8 +80,8 @@ func (m *inbound) acknowledge() {
 	notify.Send(m.partition.settled)
 }
 
-// prefix is the number of messages, from the oldest on, that have at least
-// come to the state. The caller holds the subscription's mutex.
+// prefixLocked returns the number of messages, from the oldest on, that have reached the
+// state.
 func (p *partition) prefixLocked(reached state) int {
 	n := 0
 	for n < len(p.handed) && p.handed[n].state >= reached {
