@@ -12,7 +12,7 @@ import (
 )
 
 // getConfig answers with the whole configuration in the declarative format.
-func (a *api) getConfig(w http.ResponseWriter, r *http.Request) error {
+func (a *API) getConfig(w http.ResponseWriter, r *http.Request) error {
 	now, err := a.store.current(r.Context())
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (a *api) getConfig(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postConfig replaces the whole configuration, that of publishers included.
-func (a *api) postConfig(w http.ResponseWriter, r *http.Request) error {
+func (a *API) postConfig(w http.ResponseWriter, r *http.Request) error {
 	text, err := readDeclaration(r)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ var pageFiles embed.FS
 
 // pages are the administration pages.
 type pages struct {
-	*api
+	*API
 	admin     *administrator
 	templates map[string]*template.Template
 	assets    httpapi.Assets
@@ -65,8 +65,8 @@ type upstreamView struct {
 	Targets []targetHealth
 }
 
-func newPages(a *api) *pages {
-	p := &pages{api: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
+func newPages(a *API) *pages {
+	p := &pages{API: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
 		streams: httpapi.NewSlots(16, "There are too many streams. Please try again.")}
 	p.assets = httpapi.Assets{
 		"page.css":          {Files: pageFiles, Path: "page/page.css"},
