@@ -183,7 +183,7 @@ func (p *Port) failure(verb string, err error) error {
 	case p.closed.Load():
 		return fmt.Errorf("%s port %q: %w", verb, p.name, multilink.ErrClosed)
 	case p.removed():
-		return fmt.Errorf("%s port %q: somebody removed the device: %w", verb, p.name, multilink.ErrClosed)
+		return fmt.Errorf("%s port %q: the device was removed: %w", verb, p.name, multilink.ErrClosed)
 	}
 	return fmt.Errorf("%s port %q: %w", verb, p.name, err)
 }

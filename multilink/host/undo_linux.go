@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// routeProtocol marks the routes of a host (rtm_protocol, of those that
-// nobody has registered).
+// routeProtocol marks the routes of a host. It is a value of rtm_protocol that no
+// program has registered.
 const routeProtocol = 177
 
 // mark is what the bridges of a host have as their alias.

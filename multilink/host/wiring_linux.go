@@ -212,8 +212,8 @@ func (h *Host) wireMember(name string, bridge netlink.Link, do step) error {
 	})
 }
 
-// wireAddresses gives the addresses. They need no detection of duplicates:
-// there is nobody to ask as long as no link is up.
+// wireAddresses adds the addresses to the interface, without detection of duplicates:
+// no other host is reachable while no link is up.
 func (h *Host) wireAddresses(c multilink.PortConfig, host netlink.Link, do step) error {
 	for _, prefix := range c.Addresses {
 		address := &netlink.Addr{IPNet: network(prefix)}

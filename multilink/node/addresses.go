@@ -13,7 +13,7 @@ import (
 const maxAddresses = 8
 
 // hostIn reports whether an address is one that a host can have in its network: not
-// the network's own, and not that of everybody in it.
+// the network's own, and not its broadcast address.
 func hostIn(address netip.Prefix) bool {
 	a := address.Addr()
 	if a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.Zone() != "" || address.Bits() == 0 {

@@ -61,7 +61,9 @@ type resolver func(ctx context.Context, host string) ([]netip.Addr, error)
 // is not found; the others are in the result all the same. An address that a link has
 // already and that its host name still has is kept: names with several give them in
 // another order each time.
-func (r resolver) addresses(ctx context.Context, links []provisionLink, before map[string]netip.AddrPort) (map[string]netip.AddrPort, error) {
+func (r resolver) addresses(
+	ctx context.Context, links []provisionLink, before map[string]netip.AddrPort,
+) (map[string]netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
 	found := map[string]netip.AddrPort{}

@@ -59,7 +59,7 @@ func (n *Node) commit(ctx context.Context, edit func(*desired) (key string, err 
 	}
 	n.now.Store(next)
 	if refused != nil {
-		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane could not be told yet, which " +
+		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane does not do it yet, which " +
 			"is tried again: " + refused.Error(), err: refused}
 	}
 	return next, nil

@@ -69,7 +69,7 @@ func next(t *testing.T, events <-chan told) told {
 	}
 }
 
-func TestEvents_resumeAfterTheLastID(t *testing.T) {
+func TestNode_Handler_resumesEventsAfterTheLastID(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
@@ -113,7 +113,7 @@ func TestEvents_resumeAfterTheLastID(t *testing.T) {
 	}
 }
 
-func TestEvents_countWhatASlowReaderMissed(t *testing.T) {
+func TestNode_Handler_countsTheEventsThatASlowReaderMissed(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
@@ -141,7 +141,7 @@ func TestEvents_countWhatASlowReaderMissed(t *testing.T) {
 	require.Equal(t, 1977, missed)
 }
 
-func TestStatus_isStreamed(t *testing.T) {
+func TestNode_Handler_streamsTheStatus(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	web := httptest.NewServer(i.web)
@@ -157,7 +157,7 @@ func TestStatus_isStreamed(t *testing.T) {
 	}
 }
 
-func TestEvents_limitTheNumberOfStreams(t *testing.T) {
+func TestNode_Handler_limitsTheNumberOfStreams(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)

@@ -24,7 +24,7 @@ func key(t *testing.T, seed byte) string {
 	return public.Base64()
 }
 
-func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
+func TestNode_Handler_addsListsOrdersChangesAndDeletesLinks(t *testing.T) {
 	i := server(t)
 	added := i.do(http.StatusCreated, "POST", "/interfaces/add",
 		`{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,
@@ -75,7 +75,7 @@ func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	require.Len(t, i.plane.told().Links, 2)
 }
 
-func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
+func TestNode_addLink_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	i := server(t)
 	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add",
 		`{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
@@ -90,7 +90,7 @@ func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	require.Contains(t, text, "lost")
 }
 
-func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
+func TestNode_Handler_provisionsListsDisablesAndDeletesClients(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	w := i.send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`,
@@ -164,7 +164,7 @@ func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	require.Empty(t, i.list("/tunnel/client/"))
 }
 
-func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
+func TestNode_attach_takesTheAnswerOfTheServer(t *testing.T) {
 	s, c := server(t), client(t)
 	s.three(true)
 	made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1"})
@@ -203,7 +203,7 @@ func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
 	i.do(http.StatusNotFound, "DELETE", "/tunnel/attach", nil)
 }
 
-func TestBond_put_replacesTheSettings(t *testing.T) {
+func TestNode_setBond_replacesTheSettings(t *testing.T) {
 	i := server(t)
 	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0},
 		i.do(http.StatusOK, "GET", "/bond", nil))
@@ -227,7 +227,7 @@ func TestBond_put_replacesTheSettings(t *testing.T) {
 	require.Empty(t, i.plane.switched)
 }
 
-func TestClasses_put_replacesAll(t *testing.T) {
+func TestNode_setClasses_replacesAll(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	require.Empty(t, i.list("/classes"))

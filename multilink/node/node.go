@@ -63,7 +63,7 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 		return nil, fmt.Errorf("node: %w", err)
 	}
 	if config.Token != "" && len(config.Token) < ShortestToken {
-		n.logger.Warn("THE TOKEN IS TOO SHORT: whoever reaches the port can guess it; use a longer one", "want", ShortestToken)
+		n.logger.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one", "want", ShortestToken)
 	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})

@@ -21,10 +21,10 @@ type peering struct {
 type origin int
 
 const (
-	foreign   origin = iota // this end itself, or another life of either end
-	newcomer                // a life of the peer that has not heard this end yet
-	restarted               // a new life of the peer, which echoes this end
-	current                 // the peer as it is known
+	foreign     origin = iota // this end itself, or another life of either end
+	unconfirmed               // a life of the peer that does not echo this end yet
+	restarted                 // a new life of the peer, which echoes this end
+	current                   // the peer as it is known
 )
 
 // originOf returns where the probe in p.probe comes from.
@@ -34,14 +34,14 @@ func (p *peering) originOf(h packet.Header) origin {
 	case epoch == p.epoch || slices.Contains(p.peer.past[:], epoch) || h.Tag != packet.EpochTag(epoch):
 		return foreign
 	case epoch != p.peer.epoch && p.probe.Echo != p.epoch:
-		return newcomer
+		return unconfirmed
 	case epoch != p.peer.epoch:
 		return restarted
 	}
 	return current
 }
 
-// greet schedules an answer to a newcomer. It carries the epoch of this end.
+// greet schedules an answer to a peer that has not heard this end. It carries the epoch of this end.
 func (p *peering) greet(l *link) {
 	if l.candidate != p.probe.Epoch || p.now-l.candidateAt >= l.interval() {
 		l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))

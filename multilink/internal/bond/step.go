@@ -76,7 +76,7 @@ func (b *Bond) receiveProbe(l *link, h packet.Header, out *Output) {
 	switch b.peering.originOf(h) {
 	case foreign:
 		return
-	case newcomer:
+	case unconfirmed:
 		b.peering.greet(l)
 		b.sendProbes(out)
 		return

@@ -129,8 +129,8 @@ func memoryTestbed() (*testbed, error) {
 	return s, nil
 }
 
-// frameConn carries packets in frames, straight to whoever is at the other end
-// of the bonded network.
+// frameConn carries packets in frames to the station at the other end of the
+// bonded network.
 type frameConn struct {
 	port     *memory.Port
 	number   byte        // of the station
