@@ -27,7 +27,7 @@ type collector struct {
 	peers []metric[multilink.PeerStatus]
 }
 
-// metric is one number of many things of a kind.
+// metric is one number of all links or peers.
 type metric[T any] struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

@@ -18,16 +18,16 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pages are the page for people, and where they sign in to it.
+// pages are the HTML page and its sign-in form.
 type pages struct {
 	rest      *rest
 	templates map[string]*template.Template
 }
 
-// view is what a template shows.
+// view is the data of a template.
 type view struct {
 	Title    string
-	SignedIn bool // by a session, which can be ended
+	SignedIn bool // by a login session, which can be ended
 	Fault    string
 	Status   statusRecord
 	Replay   bool
@@ -57,7 +57,7 @@ func (p *pages) routes() []httpapi.Route {
 	}
 }
 
-// bounded bounds what is sent.
+// bounded limits the size of a request's body.
 func (p *pages) bounded(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
@@ -84,7 +84,7 @@ func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, http.StatusOK, "signin", view{Title: "Sign in"})
 }
 
-// signIn takes the token of a form, once, and gives the browser a session for it.
+// signIn takes the token of a form, once, and starts a login session of the browser.
 func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return wrong("", "the form cannot be read")
@@ -130,11 +130,11 @@ func (p *pages) show(w http.ResponseWriter, status int, name string, v view) err
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
+	_, _ = w.Write(html.Bytes()) // a closed connection is no error
 	return nil
 }
 
-// asset answers with a file that a page needs.
+// asset serves a file of a page.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	file, ok := map[string]struct {
