@@ -42,7 +42,7 @@ func TestChannel_outputKey_isThatOfTheInputOrTheChannel(t *testing.T) {
 	}
 }
 
-func TestChannel_Stop_withoutDeadline_endsAfterTheDrainTimeout(t *testing.T) {
+func TestChannel_Stop_withoutDeadlineEndsAfterTheDrainTimeout(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	env.DrainTimeout = 50 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMain fails the run when a goroutine of this package outlives the tests:
-// everything that is started must be owned and awaited by somebody.
+// what starts a goroutine must wait for its end.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {

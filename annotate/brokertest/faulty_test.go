@@ -262,7 +262,7 @@ func closesWithoutWaiting(p annotate.Publisher) annotate.Publisher {
 	return outputFault{
 		Publisher: p,
 		publish: func(ctx context.Context, m annotate.Message, _ func(error)) error {
-			return p.Publish(ctx, m, func(error) {}) // comes too late for everybody
+			return p.Publish(ctx, m, func(error) {}) // after the confirmation was due
 		},
 		close: func(ctx context.Context) error {
 			hurried, cancel := context.WithCancel(ctx)

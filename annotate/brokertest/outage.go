@@ -21,7 +21,7 @@ func outageChecks() []Check {
 		{
 			Name: "health",
 			Rule: "Health is an error that wraps ErrBrokerUnavailable while the broker is away, and nil again " +
-				"afterwards without anybody's doing.",
+				"afterwards, without a further call.",
 			Outage:     true,
 			experiment: health,
 		},

@@ -14,9 +14,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-// TestBroker_Transact_waitingSubscription_reportsAnOutage has a
+// TestBroker_Transact_reportsAnOutageBeforeTheFirstSession has a
 // transaction that never ends, so that nothing but the loss itself can tell.
-func TestBroker_Transact_waitingSubscription_reportsAnOutage(t *testing.T) {
+func TestBroker_Transact_reportsAnOutageBeforeTheFirstSession(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cable := mqtttest.NewProxy(t, cluster.Address)
 	cluster.Topic("in", 1, 0)

@@ -57,8 +57,8 @@ type ruler struct {
 	cluster *kafkatest.Cluster
 }
 
-// ruled starts a cluster with the topics "in" and "out", a user "eve" of these
-// rights, and somebody who can change them.
+// ruled starts a cluster with the topics "in" and "out" and a user "eve" with these
+// rights. The ruler can change them.
 func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.Topic, *ruler) {
 	cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.EnableACLs(), kfake.SeedTopics(1, "in", "out"),
 		kfake.Superuser(kafka.Plain, "root", "a key"), kfake.User(kafka.Plain, "eve", "a secret", rights...))
@@ -123,7 +123,7 @@ func (r *ruler) offset(t *testing.T, topic string) int64 {
 }
 
 // A right that is missing is no fault of a message: none is given up, they
-// wait until somebody grants it.
+// wait until it is granted.
 func TestBroker_Connect_messagesWaitForTheRightToWrite(t *testing.T) {
 	for name, granted := range map[string]bool{"granted later": true, "never granted": false} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestBroker_Transact_waitsForTheRightToWrite(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestBroker_Subscribe_revokedRight_isReportedAndLosesNothing(t *testing.T) {
+func TestBroker_Subscribe_reportsARevokedRightAndLosesNothing(t *testing.T) {
 	settings, root := ruled(t,
 		may(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationRead),
 		may(kmsg.ACLResourceTypeGroup, "readers", kmsg.ACLOperationRead))
@@ -236,7 +236,7 @@ func TestBroker_Subscribe_receivesRecordsWithoutKeyOrValue(t *testing.T) {
 }
 
 // On a compacted topic a record without a value deletes what its key had.
-func TestBroker_Connect_emptyMessage_isNoTombstone(t *testing.T) {
+func TestBroker_Connect_writesNoTombstoneForAnEmptyMessage(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "topic"))
 	pub, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -261,7 +261,7 @@ func TestBroker_Connect_emptyMessage_isNoTombstone(t *testing.T) {
 // Where outputs are committed exactly once, the output of a later message must
 // not be committed before it is on record that an earlier one has none: who
 // died in between would find the later one uncommitted, and repeat its output.
-func TestBroker_Transact_refusedOutput_isNotOvertaken(t *testing.T) {
+func TestBroker_Transact_commitsNothingPastARefusedOutput(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("in", 1, 0)
 	cluster.Topic("out", 1, 10_000)
@@ -298,7 +298,7 @@ func TestBroker_Transact_refusedOutput_isNotOvertaken(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestBroker_Connect_earlyClose_leavesNothingBehind(t *testing.T) {
+func TestBroker_Connect_leavesNothingBehindAfterAnEarlyClose(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "topic"))
 	cable := mqtttest.NewProxy(t, cluster.Address)
 	broker := kafka.New(quick(cable))

@@ -40,43 +40,42 @@ type Options struct {
 	// ConnectTimeout bounds one attempt to reach a broker, authentication
 	// included, and the check of the topic when a connection is made.
 	ConnectTimeout time.Duration
-	// SessionTimeout is how long the cluster waits for a sign of life of a
-	// consumer before it gives its partitions to others. Clusters bound it,
+	// SessionTimeout is how long the cluster waits for a heartbeat of a
+	// consumer before it assigns its partitions to others. Clusters bound it,
 	// by default from 6 seconds to 30 minutes.
 	SessionTimeout time.Duration
-	// HeartbeatInterval is the pause between signs of life, and between the
+	// HeartbeatInterval is the time between heartbeats, and between the
 	// checks of an idle publisher's connection; at most a third of
-	// SessionTimeout. A lost connection is noticed after that time.
+	// SessionTimeout. A lost connection is detected after that time.
 	HeartbeatInterval time.Duration
-	// RebalanceTimeout is how long the cluster waits for a consumer to let go
-	// of its partitions. Three quarters of it are there for the messages that
-	// were handed out and not yet acknowledged.
+	// RebalanceTimeout is how long the cluster waits for a consumer to release
+	// its partitions. For three quarters of it the subscription waits for the
+	// acknowledgements of messages in process.
 	RebalanceTimeout time.Duration
-	// CommitInterval is the time after which an acknowledgement is stored at
-	// the cluster. It bounds what comes twice after a crash.
+	// CommitInterval is the time after which an acknowledgement is committed.
+	// It bounds the messages that are delivered again after a crash.
 	CommitInterval time.Duration
-	// TransactionTimeout is how long the cluster keeps a transaction open of
-	// a process that has died. Clusters bound it, by default to 15 minutes.
+	// TransactionTimeout is how long the cluster keeps a transaction of a
+	// crashed process open. Clusters bound it, by default to 15 minutes.
 	TransactionTimeout time.Duration
 	// TransactionMessages is the number of outputs after which a transaction
-	// is committed, and TransactionInterval the time. Half the connection's
-	// window is enough too, so that there is room for those that follow.
+	// is committed, and TransactionInterval the time. Half of the connection's
+	// window is the upper bound, which leaves room for the next transaction.
 	TransactionMessages int
 	TransactionInterval time.Duration
-	// QueueMessages and QueueBytes limit what has arrived on a subscription
-	// and was not yet handed out. One message always fits.
+	// QueueMessages and QueueBytes limit the messages of a subscription that
+	// have arrived and were not handed out. One message always fits.
 	QueueMessages, QueueBytes int
 	// ReconnectMin and ReconnectMax are the shortest and the longest pause
 	// before something that failed is attempted again.
 	ReconnectMin, ReconnectMax time.Duration
-	// Logger receives events about connections that are lost and found and of partitions
-	// that come and go. Nil is silent. Credentials are never logged.
+	// Logger receives events about lost and restored connections, and about assigned and
+	// released partitions. Nil is silent. Credentials are never logged.
 	Logger *slog.Logger
 }
 
-// Broker makes connections to Kafka clusters, whichever the topic settings
-// name. It holds no connection itself, needs no Close, and is safe for
-// concurrent use.
+// Broker makes connections to the Kafka clusters that topic settings name. It holds no
+// connection itself, needs no Close, and is safe for concurrent use.
 type Broker struct {
 	opts Options
 	log  *slog.Logger
@@ -112,7 +111,7 @@ func New(opts *Options) *Broker {
 	return b
 }
 
-// positive is v, or the default when v is not above zero.
+// positive returns v, or the default if v is not positive.
 func positive[N int | time.Duration](v, byDefault N) N {
 	if v > 0 {
 		return v
@@ -181,10 +180,9 @@ func (b *Broker) connect(ctx context.Context, topic annotate.Topic, opts annotat
 	return p, nil
 }
 
-// Transact implements annotate.Transactor. The cluster must be able to tell a
-// member of a consumer group from one that was replaced (KIP-447), which
-// Apache Kafka can since 2.5. Instances that run at the same time need
-// different ConnectOptions.Instance, and a fixed group name.
+// Transact implements annotate.Transactor. The cluster must refuse offsets of a member of a
+// consumer group that was replaced (KIP-447), as Apache Kafka does since 2.5. Instances that
+// run at the same time need a fixed group name, and each its own ConnectOptions.Instance.
 func (b *Broker) Transact(
 	ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error,
 ) {
@@ -225,13 +223,13 @@ func (b *Broker) transact(
 	return s, t, nil
 }
 
-// transactionalID is the name under which the cluster knows a channel's
-// transactions. A successor of the same name ends those of its predecessor.
+// transactionalID returns the transactional id of a channel. A successor with the same id
+// ends the transactions of its predecessor.
 func transactionalID(group, input, output, instance string) string {
 	return fmt.Sprintf("annotator/%s/%s/%s/%s", group, input, output, instance)
 }
 
-// endpoint checks what the topic says about its broker.
+// endpoint returns the endpoint of a topic, or an error if its settings are invalid.
 func (b *Broker) endpoint(topic annotate.Topic) (*endpoint, error) {
 	settings, ok := topic.Settings.(Settings)
 	switch {
@@ -240,7 +238,7 @@ func (b *Broker) endpoint(topic annotate.Topic) (*endpoint, error) {
 	case !ok:
 		return nil, errors.New("the topic has no Kafka settings")
 	case settings.Host == "" || settings.Port < 1 || settings.Port > 65535:
-		return nil, fmt.Errorf("the address %q, port %d is none", settings.Host, settings.Port)
+		return nil, fmt.Errorf("the address %q, port %d is invalid", settings.Host, settings.Port)
 	}
 	if err := checkTopicName(topic.Name); err != nil {
 		return nil, err
@@ -269,7 +267,7 @@ func checkTopicName(topic string) error {
 	return nil
 }
 
-// window is the size that the options ask for.
+// window returns the window of the options, or the default.
 func window(opts annotate.ConnectOptions) int {
 	if opts.Window <= 0 {
 		return annotate.DefaultWindow
@@ -277,5 +275,5 @@ func window(opts annotate.ConnectOptions) int {
 	return opts.Window
 }
 
-// ownGroup is the name of a group that no other consumer has.
+// ownGroup returns the name of a group that no other consumer has.
 func ownGroup() string { return "annotator-" + rand.Text() }

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// condition is what is known about a publisher's connection.
+// condition is the health of a publisher's connection.
 type condition struct {
 	to *endpoint
 
 	lock sync.Mutex
-	why  error // what is wrong with it
+	why  error // nil if the connection is healthy
 }
 
-// report notes what is wrong, or with nil that nothing is.
+// report records an error of the connection, or nil when it is healthy again.
 func (c *condition) report(err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -21,7 +21,7 @@ func (c *condition) report(err error) {
 	case err != nil && c.why == nil:
 		c.to.broker.log.Warn("connection for publishing is interrupted", "topic", c.to.topic, "error", err)
 	case err == nil && c.why != nil:
-		c.to.broker.log.Info("connection for publishing is back", "topic", c.to.topic)
+		c.to.broker.log.Info("connection for publishing is restored", "topic", c.to.topic)
 	}
 	c.why = unavailable(err)
 }

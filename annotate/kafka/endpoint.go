@@ -15,28 +15,27 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// The sizes in bytes that fetches are made with. A partition's messages beyond
-// a first larger batch come with the next fetch, so a message of any size gets
-// through (KIP-74).
+// The limits of a fetch, in bytes. A first batch that is larger than the limit is returned
+// nevertheless, so a message of any size can be fetched (KIP-74).
 const (
 	fetchPartition = 1 << 20
 	fetchTotal     = 16 << 20
 )
 
-// standardBatch is the size of a batch in bytes that clusters take unless they
-// are told otherwise (message.max.bytes).
+// standardBatch is the default of message.max.bytes: the size of the largest batch that
+// a cluster takes, in bytes.
 const standardBatch = 1_048_588
 
-// endpoint is a topic and the way to it.
+// endpoint is a topic of a cluster, with the settings to connect to it.
 type endpoint struct {
 	broker   *Broker
 	topic    string
 	settings Settings
 }
 
-// facts is what the cluster says about the topic and itself.
+// facts are properties of the cluster and the topic.
 type facts struct {
-	maxBatch int  // bytes, of one batch of messages
+	maxBatch int  // of a batch of messages, in bytes
 	fences   bool // transactions name the member of the group (KIP-447)
 }
 
@@ -44,7 +43,7 @@ func (e *endpoint) addresses() []string {
 	return []string{net.JoinHostPort(e.settings.Host, strconv.Itoa(e.settings.Port))}
 }
 
-// checkSettings finds what no cluster could satisfy.
+// checkSettings returns an error for settings that are invalid for every cluster.
 func (e *endpoint) checkSettings() error {
 	s := e.settings
 	switch s.SecurityProtocol() {
@@ -84,8 +83,8 @@ func (e *endpoint) tlsConfig() *tls.Config {
 	return e.broker.opts.TLS.Clone()
 }
 
-// config is what all clients of the endpoint have in common. TLS is the
-// network's.
+// config returns the configuration that all clients of the endpoint share. The network adds
+// TLS.
 func (e *endpoint) config(n *network) *sarama.Config {
 	o, s := &e.broker.opts, e.settings
 	c := sarama.NewConfig()
@@ -114,8 +113,33 @@ func (e *endpoint) config(n *network) *sarama.Config {
 	return c
 }
 
-// check connects once, without retries, and makes sure that the topic is there
-// and open to us.
+// consumerConfig is the configuration of a member of a consumer group.
+func (e *endpoint) consumerConfig(n *network) *sarama.Config {
+	o := &e.broker.opts
+	c := e.config(n)
+	c.Consumer.Return.Errors = true
+	c.Consumer.IsolationLevel = sarama.ReadCommitted
+	c.Consumer.Fetch.Default = fetchPartition
+	c.Consumer.Fetch.MaxBytes = fetchTotal
+	c.Consumer.MaxWaitTime = 250 * time.Millisecond
+	// Partitions wait while the queue is full. To unsubscribe them for that time
+	// gains nothing.
+	c.Consumer.MaxProcessingTime = 5 * time.Second
+	c.Consumer.Retry.Backoff = 250 * time.Millisecond
+	c.Consumer.Offsets.Initial = sarama.OffsetOldest // settle has set the offset, except where messages have expired
+	c.Consumer.Offsets.AutoCommit.Interval = o.CommitInterval
+	c.Consumer.Offsets.Retry.Max = 1
+	c.Consumer.Group.Session.Timeout = o.SessionTimeout
+	c.Consumer.Group.Heartbeat.Interval = o.HeartbeatInterval
+	c.Consumer.Group.Rebalance.Timeout = o.RebalanceTimeout
+	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
+	c.Consumer.Group.Rebalance.Retry.Max = 4
+	c.Consumer.Group.Rebalance.Retry.Backoff = 250 * time.Millisecond
+	return c
+}
+
+// check connects once, without retries, and checks that the topic exists and that the user
+// may use it.
 func (e *endpoint) check(ctx context.Context) (facts, error) {
 	n := e.newNetwork()
 	defer n.abort()
@@ -142,8 +166,8 @@ func (e *endpoint) check(ctx context.Context) (facts, error) {
 	})
 }
 
-// factsFrom requests what can be done without: a user without the right works with what
-// clusters do by default.
+// factsFrom requests the facts. For a user without the right to them it returns the
+// defaults of clusters.
 func (e *endpoint) factsFrom(client sarama.Client) facts {
 	f := facts{maxBatch: standardBatch}
 	broker := client.LeastLoadedBroker()
@@ -173,8 +197,8 @@ func (e *endpoint) factsFrom(client sarama.Client) facts {
 	return f
 }
 
-// within runs work, which abort makes fail soon, until ctx ends or the time is
-// over, and says in its error what went wrong and whose fault it is.
+// within runs work, and calls abort when ctx or the limit ends, which makes work fail soon.
+// It returns errors with their cause, as unavailable does.
 func within[T any](ctx context.Context, limit time.Duration, abort func(), work func() (T, error)) (T, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
@@ -194,8 +218,8 @@ func within[T any](ctx context.Context, limit time.Duration, abort func(), work 
 	return none, unavailable(err)
 }
 
-// unavailable wraps what a cluster says or does not say with the contract's
-// sentinel and a hint. A topic name that is not allowed is no cluster's fault.
+// unavailable wraps an error of a cluster with annotate.ErrBrokerUnavailable and a hint. An
+// invalid topic name is not an error of the cluster.
 func unavailable(err error) error {
 	switch {
 	case err == nil || errors.Is(err, annotate.ErrBrokerUnavailable) || errors.Is(err, annotate.ErrBrokerClosed):

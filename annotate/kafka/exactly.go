@@ -7,21 +7,21 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// steps is how many messages of each partition a transaction deals with, from
-// the oldest on.
-type steps map[*claim]int
+// steps is the number of messages of each partition that a transaction finishes, from the
+// oldest on.
+type steps map[*partition]int
 
-// reached returns the offsets up to which everything is dealt with when the
-// batch is committed, and as which member of the group: the cluster refuses
-// them from one that was replaced. Without any the member is nil. It fails
-// when an input of the batch was taken back.
+// reached returns the offsets that the group has reached when the batch is committed, and
+// the member of the group: the cluster refuses offsets of a member that was replaced.
+// The member is nil if there are no offsets. reached fails if an input of the batch was
+// revoked.
 func (s *subscription) reached(
 	batch []*publication) (map[string][]*sarama.PartitionOffsetMetadata, *sarama.ConsumerGroupMetadata, steps, error,
 ) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range batch {
-		if m.origin != nil && m.origin.claim.gone.Load() {
+		if m.origin != nil && m.origin.partition.gone.Load() {
 			return nil, nil, nil, annotate.ErrRevoked
 		}
 	}
@@ -30,12 +30,12 @@ func (s *subscription) reached(
 	}
 	done := steps{}
 	var offsets []*sarama.PartitionOffsetMetadata
-	for _, c := range s.current.claims {
-		if n := c.prefix(embarked); n > 0 {
-			done[c] = n
+	for _, p := range s.current.partitions {
+		if n := p.prefixLocked(embarked); n > 0 {
+			done[p] = n
 			offsets = append(offsets, &sarama.PartitionOffsetMetadata{
-				Partition: c.partition,
-				Offset:    c.handed[n-1].offset + 1,
+				Partition: p.number,
+				Offset:    p.handed[n-1].offset + 1,
 				Metadata:  &s.current.metadata,
 			})
 		}
@@ -47,19 +47,19 @@ func (s *subscription) reached(
 	return map[string][]*sarama.PartitionOffsetMetadata{s.topic: offsets}, member, done, nil
 }
 
-// advance notes that a transaction was committed.
+// advance records that a transaction was committed.
 func (s *subscription) advance(done steps) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c, n := range done {
-		if !c.gone.Load() {
-			c.advance(n)
-			notify.Send(c.settled)
+	for p, n := range done {
+		if !p.gone.Load() {
+			p.advanceLocked(n)
+			notify.Send(p.settled)
 		}
 	}
 }
 
-// disembark makes an input wait for its acknowledgement again.
+// disembark returns an input to the state in which it waits for its acknowledgement.
 func (s *subscription) disembark(m *inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,23 +68,23 @@ func (s *subscription) disembark(m *inbound) {
 	}
 }
 
-// hasDealtWith reports whether there are acknowledgements that no transaction
-// has taken along.
+// hasDealtWith reports whether there are acknowledgements that no transaction has
+// committed.
 func (s *subscription) hasDealtWith() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil {
 		return false
 	}
-	for _, c := range s.current.claims {
-		if len(c.handed) > 0 && c.handed[0].state == dealtWith {
+	for _, p := range s.current.partitions {
+		if len(p.handed) > 0 && p.handed[0].state == dealtWith {
 			return true
 		}
 	}
 	return false
 }
 
-// startOver joins the group again, to read from the committed offsets on.
+// startOver joins the group again, to read on from the committed offsets.
 func (s *subscription) startOver() {
 	s.mu.Lock()
 	current := s.current

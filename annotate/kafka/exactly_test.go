@@ -76,7 +76,7 @@ func committed(cluster *kafkatest.Cluster, topic string, partitions int) int {
 	return len(cluster.Committed(topic, partitions))
 }
 
-func TestBroker_Transact_outages_commitEachOutputOnce(t *testing.T) {
+func TestBroker_Transact_commitsEachOutputOnceDespiteOutages(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cable := mqtttest.NewProxy(t, cluster.Address)
 	cluster.Topic("in", 3, 0)
@@ -103,7 +103,7 @@ func TestBroker_Transact_outages_commitEachOutputOnce(t *testing.T) {
 	requireEachOnce(t, cluster, "out", 2, count)
 }
 
-func TestBroker_Transact_successor_commitsWhatAKilledProcessLeft(t *testing.T) {
+func TestBroker_Transact_commitsWhatAKilledProcessLeft(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("in", 3, 0)
 	cluster.Topic("out", 2, 0)

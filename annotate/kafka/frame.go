@@ -12,34 +12,34 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// The bounds of a response in bytes, the four of its length not counted. The
-// client allocates what the length says, for the first responses of a connection
-// without a look at it.
+// The bounds of a response in bytes, without the four of its length. The client allocates
+// as much memory as the length says, and does not check the length of the first responses
+// of a connection.
 const (
-	// minFrame is the least: each response begins with a correlation id.
+	// minFrame is the minimum: each response begins with a correlation id.
 	minFrame = 4
-	// maxFirstFrame is the most that the first response may have: the versions
-	// of the requests that the broker knows, some kilobytes.
+	// maxFirstFrame is the maximum of the first response: the versions of the
+	// requests that the broker supports, some kilobytes.
 	maxFirstFrame = 1 << 20
 )
 
-// maxFrame is the most that any response may have: 100 MiB, the client's own
-// limit. Fetches ask for 16 MiB, or one batch.
+// maxFrame is the maximum of any response: 100 MiB, the client's own limit. Fetches request
+// 16 MiB, or one batch.
 var maxFrame = int64(sarama.MaxResponseSize)
 
-// shownBytes is how much of an answer that is not Kafka's an error shows.
+// shownBytes is the length of the part of an invalid response that an error shows.
 const shownBytes = 40
 
-// frames is a connection whose peer may send responses of the protocol only:
-// a length of four bytes, and so many bytes. A length out of bounds never gets to
-// the reader, which would allocate as much. It lies above TLS.
+// frames is a connection that passes on responses of the protocol only: a length of four
+// bytes, and as many bytes. It fails at a length out of bounds, for which the reader would
+// allocate memory. It is used above TLS.
 type frames struct {
 	net.Conn
 	peer   string
 	reader *bufio.Reader
 	first  bool    // whether the next frame is the first
 	length [4]byte // of the frame at hand
-	unread int     // bytes of length that the reader has yet to get
+	unread int     // bytes of length that Read has not returned yet
 	left   int64   // bytes of the frame after its length
 	err    error   // why nothing more can be read
 }
@@ -48,7 +48,7 @@ func newFrames(conn net.Conn, peer string) *frames {
 	return &frames{Conn: conn, peer: peer, reader: bufio.NewReader(conn), first: true}
 }
 
-// Read implements net.Conn. It gives out at most one frame at a time.
+// Read implements net.Conn. It returns bytes of at most one frame.
 func (f *frames) Read(p []byte) (int, error) {
 	if f.err != nil || len(p) == 0 {
 		return 0, f.err
@@ -72,8 +72,8 @@ func (f *frames) Read(p []byte) (int, error) {
 	return n + more, err
 }
 
-// next reads the length of a frame. It leaves bytes of a length that did not yet
-// arrive in full for the next call.
+// next reads the length of a frame. The bytes of an incomplete length stay buffered for the
+// next call.
 func (f *frames) next() error {
 	head, err := f.reader.Peek(len(f.length))
 	if err != nil {
@@ -92,20 +92,20 @@ func (f *frames) next() error {
 		return f.err
 	}
 	copy(f.length[:], head)
-	_, _ = f.reader.Discard(len(f.length)) // they are there
+	_, _ = f.reader.Discard(len(f.length)) // Peek has buffered them
 	f.unread, f.left, f.first = len(f.length), length, false
 	return nil
 }
 
-// frameError says that a peer sent something that is no response of Kafka. It is
-// a net.Error so that the client gives the connection up at once.
+// frameError reports that a peer sent data that is not a response of Kafka. It is a
+// net.Error, so that the client closes the connection at once.
 type frameError struct {
 	peer         string
 	length, most int64
-	answer       []byte // the beginning
+	answer       []byte // its beginning
 }
 
-// Error shows what the peer sent, as far as it is text.
+// Error shows the response if it is text.
 func (e *frameError) Error() string {
 	line, _, _ := bytes.Cut(e.answer, []byte("\r"))
 	line, _, _ = bytes.Cut(line, []byte("\n"))
@@ -121,7 +121,7 @@ func (e *frameError) Error() string {
 	return fmt.Sprintf("%s does not speak Kafka: it answered with %s", e.peer, found)
 }
 
-// isText reports whether a line consists of printable ASCII, some at least.
+// isText reports whether a line has at least four bytes and all are printable ASCII.
 func isText(line []byte) bool {
 	return len(line) >= 4 && bytes.IndexFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }

@@ -61,7 +61,7 @@ func (w *witness) read(ctx context.Context, sub annotate.Subscription) {
 	}
 }
 
-func TestBroker_Subscribe_members_shareMessagesAndLoseNone(t *testing.T) {
+func TestBroker_Subscribe_sharesMessagesAmongMembersAndLosesNone(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 4, 0)
 	const count = 3000
@@ -92,7 +92,7 @@ func TestBroker_Subscribe_members_shareMessagesAndLoseNone(t *testing.T) {
 	require.NoError(t, second.Close(t.Context()))
 }
 
-func TestBroker_Subscribe_rebalance_waitsForAcknowledgements(t *testing.T) {
+func TestBroker_Subscribe_waitsForAcknowledgementsInARebalance(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 2, 0)
 	fill(t, cluster, "topic", 0, 50)
@@ -154,7 +154,7 @@ func TestBroker_Subscribe_rebalance_waitsForAcknowledgements(t *testing.T) {
 	require.NoError(t, second.Close(t.Context()))
 }
 
-func TestBroker_Subscribe_latest_losesNothingInACrash(t *testing.T) {
+func TestBroker_Subscribe_losesNothingInACrashWithLatest(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 0)
 	fill(t, cluster, "topic", 0, 5)
@@ -181,7 +181,7 @@ func TestBroker_Subscribe_latest_losesNothingInACrash(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestBroker_Subscribe_addedPartitions_areReadFromTheStart(t *testing.T) {
+func TestBroker_Subscribe_readsAddedPartitionsFromTheStart(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 0)
 	settings := cluster.Settings("topic", "group")

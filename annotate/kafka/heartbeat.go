@@ -8,17 +8,15 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// faultMemory is how long trouble with a partition lasts after the last
-// complaint. The client tries again four times a second and complains each
-// time.
+// faultMemory is how long a fault of a partition lasts after the last error. The client
+// tries again four times a second and reports an error each time.
 const faultMemory = time.Second
 
-// faults remembers trouble with partitions. A partition that moves to another
-// broker gives some for a moment and nothing is wrong with the subscription;
-// what lasts longer shows in its health.
+// faults holds errors of partitions. A partition that moves to another broker causes errors
+// for a moment, while the subscription is healthy. Health reports errors that last longer.
 type faults struct {
 	last      error
-	since, at time.Time // the first and the last complaint
+	since, at time.Time // the first and the last error
 }
 
 func (f *faults) note(err error, now time.Time) {
@@ -28,7 +26,7 @@ func (f *faults) note(err error, now time.Time) {
 	f.last, f.at = err, now
 }
 
-// lasting is the trouble that has lasted for a while and does so now.
+// lasting returns the last error, if errors have come for a while and still do.
 func (f *faults) lasting(now time.Time) error {
 	if now.Sub(f.at) > faultMemory || f.at.Sub(f.since) < faultMemory {
 		return nil
@@ -36,10 +34,9 @@ func (f *faults) lasting(now time.Time) error {
 	return f.last
 }
 
-// watch gives signs of life of its own, beside the client's, and so learns of a
-// lost coordinator early enough: before the cluster may hand our partitions to
-// others, what we hold of them is void. While there is no session it looks
-// whether that is for want of a cluster.
+// watch sends heartbeats in addition to the client's, to find a lost coordinator in time:
+// the messages of the partitions must be void before the cluster assigns the partitions to
+// other members. While there is no generation it checks whether the cluster is reachable.
 func (s *subscription) watch() {
 	ticker := time.NewTicker(s.broker.opts.HeartbeatInterval)
 	defer ticker.Stop()
@@ -62,9 +59,8 @@ func (s *subscription) watch() {
 	}
 }
 
-// miss asks for the group's coordinator while there is no session. Whoever joins
-// finds out by himself whether there is a cluster, but joining may have to wait,
-// for a transaction to end.
+// miss looks up the group's coordinator while there is no generation. Joining the group finds
+// a lost cluster too, but it may have to wait for a transaction to end.
 func (s *subscription) miss() {
 	s.mu.Lock()
 	known := s.trouble != nil
@@ -77,24 +73,16 @@ func (s *subscription) miss() {
 	}
 }
 
-// feel reports whether the session goes on, and what is wrong with the
-// coordinator if it does not. No answer in half of the session's time is an
-// answer as well.
-func (s *subscription) feel(current *session) (alive bool, why error) {
+// feel reports whether the generation goes on, and if not, the error of the coordinator. It
+// waits for half of the session timeout.
+func (s *subscription) feel(current *generation) (alive bool, why error) {
 	type answer struct {
 		alive bool
 		err   error
 	}
 	answered := make(chan answer, 1)
 	s.work.Go(func() {
-		alive, err := s.heartbeat(current)
-		if err != nil {
-			// The coordinator may have moved, or hung up on an idle
-			// connection: once more.
-			if err = s.client.RefreshCoordinator(s.group); err == nil {
-				alive, err = s.heartbeat(current)
-			}
-		}
+		alive, err := s.cluster.alive(current.member)
 		answered <- answer{alive, err}
 	})
 	patience := s.broker.opts.SessionTimeout / 2
@@ -104,44 +92,20 @@ func (s *subscription) feel(current *session) (alive bool, why error) {
 	case a := <-answered:
 		return a.alive, a.err
 	case <-timer.C:
-		return false, fmt.Errorf("no answer of the group's coordinator within %s", patience)
+		return false, fmt.Errorf("no answer from the group's coordinator within %s", patience)
 	case <-s.ctx.Done():
 		return true, nil
 	}
 }
 
-func (s *subscription) heartbeat(current *session) (alive bool, err error) {
-	coordinator, err := s.client.Coordinator(s.group)
-	if err != nil {
-		return false, err
-	}
-	response, err := coordinator.Heartbeat(&sarama.HeartbeatRequest{
-		Version:      3,
-		GroupId:      s.group,
-		MemberId:     current.member.MemberID(),
-		GenerationId: current.member.GenerationID(),
-	})
-	if err != nil {
-		_ = coordinator.Close() // the next use opens it again
-		return false, err
-	}
-	switch response.Err {
-	case sarama.ErrNoError, sarama.ErrRebalanceInProgress:
-		return true, nil
-	case sarama.ErrUnknownMemberId, sarama.ErrIllegalGeneration, sarama.ErrFencedInstancedId:
-		return false, nil // the group went on without us; join it again
-	}
-	return false, response.Err
-}
-
-// listen notes what the client has to complain about.
+// listen records the errors that the client reports.
 func (s *subscription) listen() {
 	for err := range s.members.Errors() {
 		var about *sarama.ConsumerError
 		if errors.As(err, &about) {
 			err = about.Err
 		}
-		s.broker.log.Debug("trouble with a partition", "topic", s.topic, "group", s.group, "error", err)
+		s.broker.log.Debug("a partition has an error", "topic", s.topic, "group", s.group, "error", err)
 		s.mu.Lock()
 		s.faults.note(err, time.Now())
 		s.mu.Unlock()

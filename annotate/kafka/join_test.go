@@ -15,16 +15,15 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 )
 
-// A member that dies is missed only when its session is over. Whoever comes in
-// its place has less time than that, and must not give up: it would be the next
-// to be missed.
+// The group waits for a dead member until the member's session times out. A successor has
+// less time to open, and must not give up: the group would then wait for the successor too.
 func TestBroker_Subscribe_opensWhileTheGroupWaitsForADeadMember(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 2, 0)
 	settings := cluster.Settings("topic", "group")
 	fill(t, cluster, "topic", 0, 10)
-	// A member with a name of its own does not leave when it ends. For this
-	// test its session is never over: somebody has to remove it.
+	// A static member does not leave the group when it ends. In this test its
+	// session does not time out, so the test removes it.
 	const session = 5 * time.Minute
 	dead, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()), kgo.ConsumerGroup("group"), kgo.ConsumeTopics("topic"),
 		kgo.InstanceID("dead"), kgo.SessionTimeout(session), kgo.HeartbeatInterval(session/4), kgo.RebalanceTimeout(session),

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// network makes the connections of one client and can end them all, so that
-// whatever waits for them inside the client comes to an end as well.
+// network makes the connections of one client and can close them all, which also ends the
+// calls of the client that wait for them.
 type network struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	tls     *tls.Config // nil for connections in the clear
@@ -58,7 +58,7 @@ func (n *network) Dial(network, address string) (net.Conn, error) {
 	return newFrames(secured, address), nil
 }
 
-// add makes abort and reset end a connection.
+// add registers a connection, which abort and reset close.
 func (n *network) add(c *connection) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,30 +84,30 @@ func (n *network) secure(ctx context.Context, conn net.Conn, address string) (ne
 	return secured, secured.HandshakeContext(ctx)
 }
 
-// abort ends every connection and refuses new ones from now on.
+// abort closes every connection and refuses new ones.
 func (n *network) abort() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cancel()
-	n.hangUp()
+	n.hangUpLocked()
 }
 
-// reset ends every connection; the client makes new ones.
+// reset closes every connection. The client makes new ones.
 func (n *network) reset() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hangUp()
+	n.hangUpLocked()
 }
 
-func (n *network) hangUp() {
+func (n *network) hangUpLocked() {
 	for c := range n.conns {
 		_ = c.Conn.Close()
 	}
 	clear(n.conns)
 }
 
-// backoff is the client's pause between attempts. There is none when no attempt
-// can succeed any more: the library pauses for each message that it gives up.
+// backoff returns the client's pause between attempts. It is zero after abort, because the
+// library pauses for each message that it drops.
 func (n *network) backoff(int, int) time.Duration {
 	if n.ctx.Err() != nil {
 		return 0
@@ -115,14 +115,13 @@ func (n *network) backoff(int, int) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// soon is backoff for transactions, which begins with a short pause: the
-// cluster refuses the next one while it still writes the marks of the last, and
-// that takes it a few milliseconds.
+// soon is backoff for transactions, which begins with a short pause: the cluster refuses a
+// transaction while it writes the markers of the last one, for a few milliseconds.
 func (n *network) soon(retries, most int) time.Duration {
 	return min(n.backoff(retries, most), time.Millisecond<<(1+min(retries, 10)))
 }
 
-// connection is a net.Conn that its network forgets when it is closed.
+// connection is a net.Conn that Close removes from its network.
 type connection struct {
 	net.Conn
 	network *network

@@ -12,19 +12,19 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// outbox is the window of a publisher: what was accepted and is not confirmed,
-// in order. One goroutine takes messages out of it and confirms them.
+// outbox is the window of a publisher: the accepted messages that are not confirmed, in
+// order. One goroutine takes messages from it and confirms them.
 type outbox struct {
 	name    string        // of the topic
 	slots   chan struct{} // one element for each unconfirmed message
-	wake    chan struct{} // something changed for the goroutine to look at
+	wake    chan struct{} // wakes the goroutine
 	closing chan struct{} // closed when Close begins
 	once    sync.Once
 
 	mu       sync.Mutex
 	over     bool
 	messages []*publication // unconfirmed, in order
-	taken    int            // of messages, how many were handed to the producer
+	taken    int            // number of messages that the producer has
 }
 
 // publication is an unconfirmed message. The message points back to it.
@@ -33,11 +33,11 @@ type publication struct {
 	key, value octets
 	origin     *inbound // with transactions
 	confirmed  func(error)
-	answered   bool // confirmed can be called, in its turn
+	answered   bool // the outcome is known; confirmed is called in order
 	err        error
 }
 
-// octets is a key or payload in the shape that sarama asks for.
+// octets is a key or payload as a sarama.Encoder.
 type octets []byte
 
 // Encode implements sarama.Encoder.
@@ -55,8 +55,8 @@ func newOutbox(topic string, window int) *outbox {
 	}
 }
 
-// Publish implements annotate.Publisher. A message without a topic goes to the
-// topic of the connection.
+// Publish implements annotate.Publisher. A message without a topic is published on the topic
+// of the connection.
 func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func(error)) error {
 	if m.Topic != "" && m.Topic != o.name {
 		return fmt.Errorf("publish on topic %q: the connection is to topic %q", m.Topic, o.name)
@@ -95,9 +95,8 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 	return nil
 }
 
-// take returns the next messages to send, at most limit, in the memory of
-// into. It leaves out those that were answered by an earlier producer, while
-// one before them was not.
+// take returns the next messages to send, at most limit, in the memory of into. It skips
+// messages that an earlier producer has sent while an older one is still to be sent.
 func (o *outbox) take(into []*publication, limit int) []*publication {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,21 +109,21 @@ func (o *outbox) take(into []*publication, limit int) []*publication {
 	return into
 }
 
-// putBack makes a message that was taken, and those after it, be taken again.
+// putBack returns a message and those after it to the messages that take returns.
 func (o *outbox) putBack(first *publication) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken = slices.Index(o.messages[:o.taken], first)
 }
 
-// rewind makes everything that is not answered be taken again.
+// rewind makes take begin again with the oldest message without an outcome.
 func (o *outbox) rewind() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken = 0
 }
 
-// underWay is the number of messages that were taken and are not answered.
+// underWay returns the number of messages that the producer has, without an outcome.
 func (o *outbox) underWay() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,7 +136,7 @@ func (o *outbox) underWay() int {
 	return n
 }
 
-// settle notes what became of a message.
+// settle records the outcome of a message.
 func (o *outbox) settle(p *publication, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,7 +145,7 @@ func (o *outbox) settle(p *publication, err error) {
 	}
 }
 
-// confirm calls the confirmations whose turn it is.
+// confirm calls the confirmations of the oldest messages, up to one without an outcome.
 func (o *outbox) confirm() {
 	o.mu.Lock()
 	n := 0
@@ -167,7 +166,7 @@ func (o *outbox) confirm() {
 	}
 }
 
-// conclude calls one confirmation and makes room in the window.
+// conclude calls a confirmation and frees a slot of the window.
 func (o *outbox) conclude(p *publication, err error) {
 	if err != nil {
 		err = fmt.Errorf("publish on topic %q: %w", o.name, err)
@@ -176,8 +175,8 @@ func (o *outbox) conclude(p *publication, err error) {
 	<-o.slots
 }
 
-// drain waits until everything accepted is confirmed. It fills the slots
-// itself, so that a Publish which had already won one is waited for as well.
+// drain waits until all accepted messages are confirmed. It takes all slots, and so waits
+// for a Publish that has a slot already as well.
 func (o *outbox) drain(ctx context.Context) error {
 	for i := range cap(o.slots) {
 		select {
@@ -189,9 +188,9 @@ func (o *outbox) drain(ctx context.Context) error {
 	return nil
 }
 
-// giveUp confirms what is left, when the goroutine has ended.
+// giveUp confirms the remaining messages with an error, after the goroutine has ended.
 func (o *outbox) giveUp(why error) {
-	o.confirm() // what was answered and had not had its turn
+	o.confirm() // those with an outcome come first
 	o.mu.Lock()
 	left := o.messages
 	o.messages, o.taken, o.over = nil, 0, true
@@ -205,8 +204,8 @@ func (o *outbox) giveUp(why error) {
 	}
 }
 
-// close ends the outbox, once: it waits for the confirmations as long as ctx
-// allows and then has stop end the goroutine.
+// close ends the outbox, once. It waits for the confirmations until ctx ends, then calls
+// stop, which ends the goroutine.
 func (o *outbox) close(ctx context.Context, why error, stop func()) (err error) {
 	o.once.Do(func() {
 		close(o.closing)

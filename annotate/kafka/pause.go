@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pause is the time between attempts: it doubles, and varies at random so that
-// many clients do not come back at once.
+// pause is the time between attempts. It doubles with each attempt, and varies at random so
+// that many clients do not connect at the same moment.
 type pause struct {
 	least, most, next time.Duration
 }
@@ -18,7 +18,7 @@ func newPause(o *Options) *pause {
 
 func (p *pause) reset() { p.next = p.least }
 
-// wait reports whether ctx allows another attempt.
+// wait waits for the pause, and reports whether ctx allows another attempt.
 func (p *pause) wait(ctx context.Context) bool {
 	timer := time.NewTimer(p.next/2 + rand.N(p.next/2+1))
 	defer timer.Stop()

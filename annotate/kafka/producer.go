@@ -8,16 +8,16 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// producer is one life of sarama's producer. The library gives messages up
-// after a few attempts and has lost its sequence then; whoever uses it here
-// ends its life at the first such message and starts another.
+// producer wraps one producer of sarama. After some failed attempts sarama drops a message,
+// and the sequence of the idempotent producer has a gap. The users of this type then end the
+// producer and make another.
 type producer struct {
 	network *network
 	client  sarama.Client
 	sarama.AsyncProducer
 }
 
-// producerConfig is that of an ordered, idempotent producer.
+// producerConfig returns the configuration of an ordered, idempotent producer.
 func (e *endpoint) producerConfig(n *network, f facts) *sarama.Config {
 	c := e.config(n)
 	c.Net.ReadTimeout = 2 * e.broker.opts.ConnectTimeout
@@ -37,7 +37,7 @@ func (e *endpoint) producerConfig(n *network, f facts) *sarama.Config {
 	return c
 }
 
-// newProducer connects. Until it returns, ctx can end it.
+// newProducer connects a producer. ctx bounds the connecting only.
 func (e *endpoint) newProducer(ctx context.Context, f facts, tune func(*sarama.Config)) (*producer, error) {
 	o := &e.broker.opts
 	p := &producer{network: e.newNetwork()}
@@ -63,7 +63,7 @@ func (e *endpoint) newProducer(ctx context.Context, f facts, tune func(*sarama.C
 	return p, nil
 }
 
-// answers passes on what becomes of the messages, until the producer is closed.
+// answers passes on the outcomes of messages until the producer is closed.
 func (p *producer) answers(success func(*sarama.ProducerMessage), failure func(*sarama.ProducerError)) {
 	successes, failures := p.Successes(), p.Errors()
 	for successes != nil || failures != nil {
@@ -84,22 +84,21 @@ func (p *producer) answers(success func(*sarama.ProducerMessage), failure func(*
 	}
 }
 
-// discard ends the producer: the network is gone, so there is not much that it
-// still has to say about messages, and it comes soon. Nobody may hand it
-// messages any more, and a goroutine must wait for answers.
+// discard ends the producer. It closes the connections first, so that the last answers come
+// soon. The caller sends no more messages, and answers must run until it returns.
 func (p *producer) discard() {
 	p.network.abort()
 	p.AsyncClose()
 }
 
-// forget frees what is left after the last answer.
+// forget releases the producer's client, after the last answer.
 func (p *producer) forget() {
 	_ = p.client.Close()
 	p.client.Config().MetricRegistry.UnregisterAll()
 }
 
-// permanent reports whether an error is about the message itself, so that
-// sending it again would fail again. A right that is missing is about none.
+// permanent reports whether an error concerns the message itself, so that another attempt
+// would fail too. A missing right does not concern a message.
 func permanent(err error) bool {
 	var config sarama.ConfigurationError
 	var encoding sarama.PacketEncodingError
@@ -118,8 +117,7 @@ func permanent(err error) bool {
 	return false
 }
 
-// ofBatch reports whether a permanent error may be another message's of the
-// same batch.
+// ofBatch reports whether a permanent error may concern another message of the same batch.
 func ofBatch(err error) bool {
 	var kafka sarama.KError
 	return errors.As(err, &kafka) && kafka != sarama.ErrInvalidTopic

@@ -20,8 +20,8 @@ type publisher struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	first  *producer // that open made, for run
-	single int       // run's own: messages to send one by one, to find the faulty one
+	first  *producer // made by open, used by run
+	single int       // messages to send one by one, to find the faulty one; used by run
 }
 
 func newPublisher(e *endpoint, f facts, window int) *publisher {
@@ -41,8 +41,8 @@ func (p *publisher) open(ctx context.Context) error {
 	return nil
 }
 
-// run sends and confirms until the publisher is closed, with one producer
-// after the other.
+// run sends and confirms messages until the publisher is closed. It makes a new producer
+// when one fails.
 func (p *publisher) run() {
 	pause := newPause(&p.broker.opts)
 	for producer := p.first; producer != nil || p.ctx.Err() == nil; {
@@ -58,7 +58,7 @@ func (p *publisher) run() {
 		err := p.serve(producer)
 		producer = nil
 		if err == nil {
-			continue // closed, or done with the single messages
+			continue // closed, or the single messages are sent
 		}
 		p.report(err)
 		if time.Since(began) > time.Second {
@@ -68,15 +68,15 @@ func (p *publisher) run() {
 	}
 }
 
-// tune makes a producer send one message at a time while that is needed.
+// tune limits a batch to one message while messages are sent one by one.
 func (p *publisher) tune(c *sarama.Config) {
 	if p.single > 0 {
 		c.Producer.Flush.MaxMessages = 1
 	}
 }
 
-// serve works with one producer until the publisher is closed or something is
-// wrong with more than a message.
+// serve uses one producer until the publisher is closed or an error concerns more than one
+// message.
 func (p *publisher) serve(producer *producer) error {
 	p.rewind()
 	ctx, cancel := context.WithCancel(p.ctx)
@@ -97,7 +97,7 @@ func (p *publisher) serve(producer *producer) error {
 	return err
 }
 
-// feed hands messages to the producer as they come, or only so many.
+// feed sends messages to the producer, at most only if it is not zero.
 func (p *publisher) feed(ctx context.Context, producer *producer, only int) {
 	var batch []*publication
 	fed := 0
@@ -126,7 +126,7 @@ func (p *publisher) feed(ctx context.Context, producer *producer, only int) {
 	}
 }
 
-// collect takes the producer's answers.
+// collect records the outcomes that the producer reports.
 func (p *publisher) collect(producer *producer, lost <-chan error) error {
 	for {
 		var answered *publication
@@ -158,8 +158,8 @@ func (p *publisher) collect(producer *producer, lost <-chan error) error {
 	}
 }
 
-// probe requests the topic from time to time, so that a broken connection is
-// noticed while there is nothing to send.
+// probe requests the topic's metadata at each heartbeat interval, to detect a broken
+// connection while there is nothing to send.
 func (p *publisher) probe(ctx context.Context, producer *producer, lost chan<- error) {
 	p.report(nil)
 	ticker := time.NewTicker(p.broker.opts.HeartbeatInterval)

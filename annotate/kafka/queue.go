@@ -9,19 +9,19 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// busy reports whether messages of the partition are being worked on.
-func (s *subscription) busy(c *claim) bool {
+// busy reports whether messages of the partition are in process.
+func (s *subscription) busy(p *partition) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !c.gone.Load() && (c.unacknowledged() || s.tx != nil && len(c.handed) > 0)
+	return !p.gone.Load() && (p.unacknowledgedLocked() || s.tx != nil && len(p.handed) > 0)
 }
 
-// enqueue puts a message into the queue as soon as there is room, and reports
-// whether there may be more.
-func (s *subscription) enqueue(ctx context.Context, c *claim, m *sarama.ConsumerMessage) bool {
+// enqueue waits for room in the queue, appends a message, and reports whether the queue
+// accepts more of the partition.
+func (s *subscription) enqueue(ctx context.Context, p *partition, m *sarama.ConsumerMessage) bool {
 	waited := false
 	for {
-		done, more := s.tryEnqueue(c, m)
+		done, more := s.tryEnqueue(p, m)
 		if done {
 			if waited {
 				notify.Send(s.room) // other partitions may wait too
@@ -38,27 +38,27 @@ func (s *subscription) enqueue(ctx context.Context, c *claim, m *sarama.Consumer
 	}
 }
 
-func (s *subscription) tryEnqueue(c *claim, m *sarama.ConsumerMessage) (done, more bool) {
+func (s *subscription) tryEnqueue(p *partition, m *sarama.ConsumerMessage) (done, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := &s.broker.opts
 	switch {
-	case c.gone.Load():
+	case p.gone.Load():
 		return true, false
 	case s.paused:
-		return false, true // until the session ends
+		return false, true // until the generation ends
 	case len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.Key)+len(m.Value) > o.QueueBytes):
 		return false, true
 	}
 	if len(s.queue) == 0 {
 		notify.Send(s.arrived)
 	}
-	s.queue = append(s.queue, c.arrival(m))
+	s.queue = append(s.queue, p.arrival(m))
 	s.bytes += len(m.Key) + len(m.Value)
 	return true, true
 }
 
-// dropQueue forgets what was not handed out; it comes again.
+// dropQueue removes the messages that were not handed out. They are delivered again.
 func (s *subscription) dropQueue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +67,8 @@ func (s *subscription) dropQueue() {
 	notify.Send(s.room)
 }
 
-// Receive implements annotate.Subscription. While as many messages as the
-// window allows are handed out and not acknowledged it waits.
+// Receive implements annotate.Subscription. It waits while the window is full of messages
+// that are not acknowledged.
 func (s *subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -91,8 +91,8 @@ func (s *subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
 	}
 }
 
-// next takes the oldest message from the queue, if there is one and the window
-// allows it.
+// next removes the oldest message from the queue and returns it, or nil if the queue is
+// empty or the window full.
 func (s *subscription) next() (*inbound, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *subscription) next() (*inbound, error) {
 	s.queue = s.queue[1:]
 	s.bytes -= len(m.key) + len(m.value)
 	notify.Send(s.room)
-	m.claim.handed = append(m.claim.handed, m)
+	m.partition.handed = append(m.partition.handed, m)
 	s.unacked++
 	return m, nil
 }

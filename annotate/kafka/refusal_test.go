@@ -72,7 +72,7 @@ func TestBroker_impossibleSettings_areNotUnavailability(t *testing.T) {
 	}
 }
 
-func TestBroker_Connect_largeMessage_failsAlone(t *testing.T) {
+func TestBroker_Connect_failsALargeMessageAlone(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 10_000)
 	p, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})

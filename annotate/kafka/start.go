@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,16 +8,15 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// beganWith starts the metadata of our offsets: the number of partitions that
-// the topic had when the group began to read it.
+// beganWith is the prefix of the metadata of the offsets that are committed here. The number
+// of partitions follows that the topic had when the group began to read it.
 const beganWith = "partitions="
 
-// settle returns where each partition starts. For those of which the group has
-// no offset it decides, and commits the decision before anything is read:
-// otherwise a crash before the first acknowledgement would have "latest" skip
-// what came meanwhile.
-func (s *session) settle(partitions []int32) (map[int32]int64, error) {
-	offsets, err := s.committed()
+// settle returns the start offset of each partition. Where the group has no offset, settle
+// chooses one and commits it before anything is read. Otherwise, with "latest", a crash
+// before the first acknowledgement would skip the messages that arrived in between.
+func (g *generation) settle(partitions []int32) (map[int32]int64, error) {
+	offsets, err := g.sub.cluster.offsets()
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +24,7 @@ func (s *session) settle(partitions []int32) (map[int32]int64, error) {
 	if len(offsets.metadata) == 0 {
 		known = len(offsets.all)
 	}
-	s.metadata = beganWith + strconv.Itoa(known)
+	g.metadata = beganWith + strconv.Itoa(known)
 	missing := 0
 	for _, partition := range partitions {
 		if offsets.all[partition] >= 0 {
@@ -34,20 +32,20 @@ func (s *session) settle(partitions []int32) (map[int32]int64, error) {
 		}
 		missing++
 		start := sarama.OffsetOldest
-		if s.sub.settings.OffsetReset != Earliest && int(partition) < known {
+		if g.sub.settings.OffsetReset != Earliest && int(partition) < known {
 			start = sarama.OffsetNewest
 		}
-		at, err := s.sub.client.GetOffset(s.sub.topic, partition, start)
+		at, err := g.sub.client.GetOffset(g.sub.topic, partition, start)
 		if err != nil {
 			return nil, fmt.Errorf("find the start of partition %d: %w", partition, err)
 		}
-		s.member.MarkOffset(s.sub.topic, partition, at, s.metadata)
+		g.member.MarkOffset(g.sub.topic, partition, at, g.metadata)
 	}
 	if missing == 0 {
 		return offsets.all, nil
 	}
-	s.member.Commit()
-	if offsets, err = s.committed(); err != nil {
+	g.member.Commit()
+	if offsets, err = g.sub.cluster.offsets(); err != nil {
 		return nil, err
 	}
 	for _, partition := range partitions {
@@ -58,17 +56,16 @@ func (s *session) settle(partitions []int32) (map[int32]int64, error) {
 	return offsets.all, nil
 }
 
-// groupOffsets is what a group has committed of a topic: an offset for each
-// partition, negative where there is none, and the metadata of the others.
+// groupOffsets are the committed offsets of a group in a topic: one for each partition,
+// negative where there is none, and the metadata of the others.
 type groupOffsets struct {
 	all      map[int32]int64
 	metadata []string
 }
 
-// count returns how many partitions there were when the group began. Where the
-// offsets were written by another program that is not known, and it returns 0:
-// every partition without an offset counts as one that was added later, and is
-// read from its beginning.
+// count returns the number of partitions when the group began to read. It is not known if
+// another program committed the offsets. count then returns 0: every partition without an
+// offset counts as added later, and is read from its beginning.
 func (o groupOffsets) count() int {
 	least := 0
 	for _, m := range o.metadata {
@@ -78,54 +75,4 @@ func (o groupOffsets) count() int {
 		}
 	}
 	return least
-}
-
-// committed requests the offsets of the topic from the group's coordinator.
-func (s *session) committed() (groupOffsets, error) {
-	offsets, err := s.fetchOffsets()
-	if errors.Is(err, sarama.ErrNotCoordinatorForConsumer) {
-		if err = s.sub.client.RefreshCoordinator(s.sub.group); err == nil {
-			offsets, err = s.fetchOffsets()
-		}
-	}
-	if err != nil {
-		return offsets, fmt.Errorf("ask for the offsets of group %q: %w", s.sub.group, err)
-	}
-	return offsets, nil
-}
-
-func (s *session) fetchOffsets() (groupOffsets, error) {
-	none := groupOffsets{}
-	partitions, err := s.sub.client.Partitions(s.sub.topic)
-	if err != nil {
-		return none, err
-	}
-	coordinator, err := s.sub.client.Coordinator(s.sub.group)
-	if err != nil {
-		return none, err
-	}
-	request := sarama.NewOffsetFetchRequest(s.sub.client.Config().Version, s.sub.group, map[string][]int32{s.sub.topic: partitions})
-	request.RequireStable = request.Version >= 7 && s.sub.tx != nil
-	response, err := coordinator.FetchOffset(request)
-	if err != nil {
-		return none, err
-	}
-	if response.Err != sarama.ErrNoError {
-		return none, response.Err
-	}
-	offsets := groupOffsets{all: make(map[int32]int64, len(partitions))}
-	for _, partition := range partitions {
-		block := response.GetBlock(s.sub.topic, partition)
-		switch {
-		case block == nil:
-			return none, sarama.ErrIncompleteResponse
-		case block.Err != sarama.ErrNoError:
-			return none, block.Err
-		}
-		offsets.all[partition] = block.Offset
-		if block.Offset >= 0 {
-			offsets.metadata = append(offsets.metadata, block.Metadata)
-		}
-	}
-	return offsets, nil
 }

@@ -14,30 +14,31 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// joinPatience is how long a new subscription waits for its partitions, if it
-// can be without them.
+// joinPatience is how long a new subscription waits for its partitions, if it can open
+// without them.
 const joinPatience = 2 * time.Second
 
-// errRebalancing is the trouble of a member that has no partitions yet.
-var errRebalancing = errors.New("the group waits for its members, of which one may have died")
+// errRebalancing is the fault of a member that has no partitions yet.
+var errRebalancing = errors.New("the group waits for a member that may have crashed")
 
 // subscription implements annotate.Subscription: a member of a consumer group.
 type subscription struct {
 	*endpoint
 	group   string
-	own     bool // the group is this subscription's alone, and is removed with it
+	own     bool // no other subscription uses the group; Close deletes it
 	window  int
 	tx      *transaction // nil without transactions
 	network *network
-	client  sarama.Client
+	client  sarama.Client // nil until open
+	cluster coordinator
 	members sarama.ConsumerGroup
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
 	joined  chan error    // the outcome of the first attempt to join
-	arrived chan struct{} // something changed for Receive to look at
-	room    chan struct{} // something changed for enqueue to look at
+	arrived chan struct{} // wakes Receive
+	room    chan struct{} // wakes enqueue
 
 	closed     sync.Once
 	closeErr   error
@@ -45,12 +46,12 @@ type subscription struct {
 
 	mu      sync.Mutex
 	paused  bool
-	current *session // nil while there is none
+	current *generation // nil while there is none
 	queue   []*inbound
 	bytes   int    // of the payloads in queue
-	unacked int    // handed out in the current session and not acknowledged
-	trouble error  // why there is no session, once there was one
-	faults  faults // trouble with partitions
+	unacked int    // handed out in the current generation and not acknowledged
+	trouble error  // why there is no generation
+	faults  faults // errors of partitions
 }
 
 func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
@@ -71,43 +72,19 @@ func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
 	return s
 }
 
-// config is that of a member of the group.
-func (s *subscription) config() *sarama.Config {
-	o := &s.broker.opts
-	c := s.endpoint.config(s.network)
-	c.Consumer.Return.Errors = true
-	c.Consumer.IsolationLevel = sarama.ReadCommitted
-	c.Consumer.Fetch.Default = fetchPartition
-	c.Consumer.Fetch.MaxBytes = fetchTotal
-	c.Consumer.MaxWaitTime = 250 * time.Millisecond
-	// While the queue is full the partitions wait for room; nothing is
-	// gained by unsubscribing them meanwhile.
-	c.Consumer.MaxProcessingTime = 5 * time.Second
-	c.Consumer.Retry.Backoff = 250 * time.Millisecond
-	c.Consumer.Offsets.Initial = sarama.OffsetOldest // settle has decided already, except where messages have expired
-	c.Consumer.Offsets.AutoCommit.Interval = o.CommitInterval
-	c.Consumer.Offsets.Retry.Max = 1
-	c.Consumer.Group.Session.Timeout = o.SessionTimeout
-	c.Consumer.Group.Heartbeat.Interval = o.HeartbeatInterval
-	c.Consumer.Group.Rebalance.Timeout = o.RebalanceTimeout
-	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
-	c.Consumer.Group.Rebalance.Retry.Max = 4
-	c.Consumer.Group.Rebalance.Retry.Backoff = 250 * time.Millisecond
-	return c
-}
-
 // open joins the group, once.
 func (s *subscription) open(ctx context.Context) error {
 	o := &s.broker.opts
 	_, err := within(ctx, o.ConnectTimeout+o.RebalanceTimeout, s.network.abort, func() (struct{}, error) {
 		var err error
-		if s.client, err = sarama.NewClient(s.addresses(), s.config()); err != nil {
+		if s.client, err = sarama.NewClient(s.addresses(), s.consumerConfig(s.network)); err != nil {
 			return struct{}{}, err
 		}
 		if s.members, err = sarama.NewConsumerGroupFromClient(s.group, s.client); err != nil {
 			return struct{}{}, err
 		}
-		if _, err = (&session{sub: s}).fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
+		s.cluster = coordinator{client: s.client, group: s.group, topic: s.topic, stable: s.tx != nil}
+		if _, err = s.cluster.fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
 			return struct{}{}, err // joining takes longer to find that out
 		}
 		s.work.Go(s.run)
@@ -122,12 +99,11 @@ func (s *subscription) open(ctx context.Context) error {
 	return err
 }
 
-// first waits for the first session. The cluster begins none while it waits for
-// a member that has died, and that may take longer than the caller has time.
-// To give up would leave another dead member behind, to be waited for by the
-// next attempt. So where nothing can be missed meanwhile, because it is settled
-// from where the group reads, the subscription is open without a session, and
-// in trouble until there is one.
+// first waits for the first generation. The cluster begins none while it waits for a crashed
+// member, which may take longer than the caller has. An attempt that is given up leaves
+// another dead member behind, for which the next attempt waits. So if the group has start
+// offsets, and no message can be missed, the subscription opens without a generation, and
+// is unhealthy until there is one.
 func (s *subscription) first() error {
 	late := time.NewTimer(joinPatience)
 	defer late.Stop()
@@ -148,16 +124,16 @@ func (s *subscription) first() error {
 	return nil
 }
 
-// settled reports whether it is certain from where the group reads.
+// settled reports whether the group has a start offset for every partition.
 func (s *subscription) settled() bool {
 	if s.settings.OffsetReset == Earliest {
 		return true
 	}
-	offsets, err := (&session{sub: s}).fetchOffsets()
+	offsets, err := s.cluster.fetchOffsets()
 	return err == nil && len(offsets.metadata) == len(offsets.all)
 }
 
-// run joins the group, again and again, until the subscription is closed.
+// run joins the group each time a generation ends, until the subscription is closed.
 func (s *subscription) run() {
 	pause := newPause(&s.broker.opts)
 	for s.ctx.Err() == nil {
@@ -180,7 +156,7 @@ func (s *subscription) run() {
 	}
 }
 
-// consume takes part in one session.
+// consume takes part in one generation.
 func (s *subscription) consume() error {
 	if s.tx != nil {
 		if err := s.tx.settled(s.ctx); err != nil {
@@ -189,37 +165,36 @@ func (s *subscription) consume() error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	return s.members.Consume(ctx, []string{s.topic}, &session{sub: s, cancel: cancel})
+	return s.members.Consume(ctx, []string{s.topic}, &generation{sub: s, cancel: cancel})
 }
 
-// begin makes a session the current one.
-func (s *subscription) begin(next *session) {
+// begin makes a generation the current one.
+func (s *subscription) begin(next *generation) {
 	s.mu.Lock()
 	s.current = next
 	if s.trouble != nil {
 		s.trouble = nil
 		s.reconnects.Add(1)
-		s.broker.log.Info("subscription is back", "topic", s.topic, "group", s.group)
+		s.broker.log.Info("subscription is restored", "topic", s.topic, "group", s.group)
 	}
 	s.faults = faults{}
 	s.mu.Unlock()
 	s.broker.log.Debug("partitions assigned", "topic", s.topic, "group", s.group,
-		"generation", next.member.GenerationID(), "partitions", len(next.claims))
+		"generation", next.member.GenerationID(), "partitions", len(next.partitions))
 	select {
 	case s.joined <- nil:
 	default:
 	}
 }
 
-// report notes why there is no session.
+// report records why there is no generation.
 func (s *subscription) report(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reportLocked(err)
 }
 
-// reportAbsence notes why there is no session, unless there is one by now: it
-// would not end the trouble.
+// reportAbsence records why there is no generation, unless there is one by now.
 func (s *subscription) reportAbsence(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,9 +213,9 @@ func (s *subscription) reportLocked(err error) {
 	s.trouble = unavailable(err)
 }
 
-// lose ends a session whose member may have been replaced by now: what was
-// handed out is void from here on, and comes again.
-func (s *subscription) lose(lost *session, why error) {
+// lose ends a generation whose member may have been replaced. The messages that were handed
+// out are revoked and delivered again.
+func (s *subscription) lose(lost *generation, why error) {
 	s.mu.Lock()
 	if s.current != lost {
 		s.mu.Unlock()
@@ -255,13 +230,13 @@ func (s *subscription) lose(lost *session, why error) {
 	lost.cancel()
 }
 
-// end makes everything of a session void.
-func (s *subscription) end(over *session) {
+// end revokes the messages of a generation.
+func (s *subscription) end(over *generation) {
 	s.dropQueue()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range over.claims {
-		s.releaseLocked(c)
+	for _, p := range over.partitions {
+		s.releaseLocked(p)
 	}
 	if s.current == over {
 		s.current = nil
@@ -270,26 +245,26 @@ func (s *subscription) end(over *session) {
 	notify.Send(s.arrived)
 }
 
-// release makes what is left of a partition void.
-func (s *subscription) release(c *claim) {
+// release revokes the messages of a partition that are left.
+func (s *subscription) release(p *partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.releaseLocked(c)
+	s.releaseLocked(p)
 }
 
-func (s *subscription) releaseLocked(c *claim) {
-	if c.gone.Swap(true) {
+func (s *subscription) releaseLocked(p *partition) {
+	if p.gone.Swap(true) {
 		return
 	}
-	if s.tx != nil && s.trouble == nil && c.session == s.current {
-		// Messages without an output that no transaction has taken along.
-		if n := c.prefix(dealtWith); n > 0 {
-			c.position = c.handed[n-1].offset + 1
-			c.mark()
+	if s.tx != nil && s.trouble == nil && p.generation == s.current {
+		// Acknowledged messages without an output, which no transaction has committed.
+		if n := p.prefixLocked(dealtWith); n > 0 {
+			p.position = p.handed[n-1].offset + 1
+			p.markLocked()
 		}
 	}
-	c.handed = nil
-	notify.Send(c.settled)
+	p.handed = nil
+	notify.Send(p.settled)
 }
 
 // Health implements annotate.Subscription.
@@ -309,32 +284,31 @@ func (s *subscription) Health() error {
 	return fmt.Errorf("subscription of topic %q in group %q: %w", s.topic, s.group, err)
 }
 
-// Reconnects is the number of times that the subscription was lost and found
-// again. Rebalances of the group do not count.
+// Reconnects returns the number of times that the subscription was lost and restored.
+// Rebalances of the group do not count.
 func (s *subscription) Reconnects() uint64 { return s.reconnects.Load() }
 
-// Lag is the number of messages that the cluster has for this subscription and
-// that were not acknowledged, in the partitions that it has now. The records
-// by which Kafka ends transactions count as well. It is not known while there
-// is no session, or a partition was not yet asked for.
+// Lag returns the number of unacknowledged messages in the partitions that are assigned to
+// the subscription. The records by which Kafka ends transactions count as well. The lag is
+// not known without a generation, and before the first fetch from a partition.
 func (s *subscription) Lag() (messages int64, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil {
 		return 0, false
 	}
-	for _, c := range s.current.claims {
-		end := c.highWater()
+	for _, p := range s.current.partitions {
+		end := p.highWater()
 		if end < 0 {
 			return 0, false
 		}
-		messages += max(0, end-c.position)
+		messages += max(0, end-p.position)
 	}
 	return messages, true
 }
 
-// Pause implements annotate.Subscription. What has arrived and was not handed
-// out comes again.
+// Pause implements annotate.Subscription. Messages in the queue are dropped and delivered
+// again.
 func (s *subscription) Pause(context.Context) error {
 	s.members.PauseAll()
 	s.mu.Lock()
@@ -345,8 +319,8 @@ func (s *subscription) Pause(context.Context) error {
 	return nil
 }
 
-// Close implements annotate.Subscription: it commits what was acknowledged and
-// leaves the group.
+// Close implements annotate.Subscription. It commits the acknowledgements and leaves the
+// group.
 func (s *subscription) Close(ctx context.Context) error {
 	first := false
 	s.closed.Do(func() {
@@ -360,8 +334,8 @@ func (s *subscription) Close(ctx context.Context) error {
 		}
 		s.network.abort()
 		if s.own {
-			if err := s.deleteGroup(ctx); err != nil {
-				s.broker.log.Debug("group left to expire", "topic", s.topic, "group", s.group, "error", err)
+			if err := s.deleteGroup(ctx, s.group); err != nil {
+				s.broker.log.Debug("group not deleted, it expires", "topic", s.topic, "group", s.group, "error", err)
 			}
 		}
 	})
@@ -371,13 +345,13 @@ func (s *subscription) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// shut ends everything, and waits for it.
+// shut ends the goroutines and the client, and waits for them.
 func (s *subscription) shut() {
 	s.cancel()
 	if s.members != nil {
-		// It makes the session end, and with it run.
+		// The generation ends, and with it run.
 		if err := s.members.Close(); err != nil {
-			s.broker.log.Debug("group not left in order", "topic", s.topic, "group", s.group, "error", err)
+			s.broker.log.Debug("leave of the group failed", "topic", s.topic, "group", s.group, "error", err)
 		}
 	}
 	s.work.Wait()
@@ -387,39 +361,11 @@ func (s *subscription) shut() {
 	}
 }
 
-// Forget implements annotate.Subscription: the cluster forgets the group, and
-// its offsets with it. While other members are in the group it stays, for the
-// last of them to remove.
+// Forget implements annotate.Subscription. It deletes the group and its offsets, unless the
+// group has other members: the last one deletes it.
 func (s *subscription) Forget(ctx context.Context) error {
 	if err := s.Close(ctx); err != nil || s.own {
 		return err
 	}
-	return s.deleteGroup(ctx)
-}
-
-func (s *subscription) deleteGroup(ctx context.Context) error {
-	n := s.newNetwork()
-	defer n.abort()
-	_, err := within(ctx, s.broker.opts.ConnectTimeout, n.abort, func() (struct{}, error) {
-		client, err := sarama.NewClient(s.addresses(), s.endpoint.config(n))
-		if err != nil {
-			return struct{}{}, err
-		}
-		defer client.Close()
-		coordinator, err := client.Coordinator(s.group)
-		if err != nil {
-			return struct{}{}, err
-		}
-		request := &sarama.DeleteGroupsRequest{Version: 1}
-		request.AddGroup(s.group)
-		response, err := coordinator.DeleteGroups(request)
-		if err == nil && response.GroupErrorCodes[s.group] != sarama.ErrNoError {
-			err = response.GroupErrorCodes[s.group]
-		}
-		return struct{}{}, err
-	})
-	if err == nil || errors.Is(err, sarama.ErrGroupIDNotFound) || errors.Is(err, sarama.ErrNonEmptyGroup) {
-		return nil
-	}
-	return fmt.Errorf("forget group %q of topic %q: %w", s.group, s.topic, err)
+	return s.deleteGroup(ctx, s.group)
 }

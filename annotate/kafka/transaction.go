@@ -12,13 +12,12 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// transaction implements annotate.Publisher with transactions: outputs and the
-// offsets of their inputs are committed together. One goroutine does it all.
+// transaction implements annotate.Publisher with transactions: outputs and the offsets of
+// their inputs are committed together. One goroutine does all of it.
 //
-// There is one way to undo a transaction: a new producer of the same
-// transactional id. The cluster then completes what was about to be committed,
-// or aborts what was not, and a request for the group's offsets afterwards
-// returns which. So the subscription joins its group only after settled.
+// The only way to undo a transaction is a new producer with the same transactional id. The
+// cluster then completes a commit that had begun, and aborts any other transaction. The
+// group's offsets show the outcome. So the subscription joins its group only after settled.
 type transaction struct {
 	*outbox
 	*endpoint
@@ -29,21 +28,21 @@ type transaction struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
-	rejoins chan chan struct{} // from settled
+	rejoins chan chan struct{} // requests of settled
 
-	// The goroutine's own.
+	// Used by the goroutine only.
 	producer *producer
-	lost     chan error     // what the producer's probe found, once
-	reading  sync.WaitGroup // of the producer's answers, and its probe
-	size     int            // of a full transaction, in messages
+	lost     chan error     // receives the error of the producer's probe, once
+	reading  sync.WaitGroup // the goroutines of the producer
+	size     int            // messages of a full transaction
 	begun    bool           // a transaction is open
-	batch    []*publication // in the open transaction
-	due      time.Time      // when the open transaction, or the next, is committed
+	batch    []*publication // the messages of the open transaction
+	due      time.Time      // when the open transaction is committed
 	single   int            // messages to send one by one, to find the faulty one
-	refused  *inbound       // whose output was refused last
+	refused  *inbound       // the last input whose output the cluster refused
 
 	failing sync.Mutex
-	failure error // the first of the producer
+	failure error // the first error of the producer
 }
 
 func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
@@ -60,16 +59,16 @@ func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
 	return t
 }
 
-// open makes the first producer, and so ends the transactions of a predecessor.
+// open makes the first producer, which ends the transactions of a predecessor.
 func (t *transaction) open(ctx context.Context) error { return t.renew(ctx) }
 
-// start begins the work for a subscription, before that joins its group.
+// start starts the goroutine. The subscription joins its group after it.
 func (t *transaction) start(s *subscription) {
 	t.sub = s
 	t.work.Go(t.run)
 }
 
-// abandon ends what open made, when there is no subscription for it.
+// abandon ends what open made, when the subscription fails.
 func (t *transaction) abandon() {
 	t.cancel()
 	t.work.Wait()
@@ -95,7 +94,7 @@ func (t *transaction) renew(ctx context.Context) error {
 		producer.answers(func(*sarama.ProducerMessage) {}, func(e *sarama.ProducerError) {
 			t.failing.Lock()
 			defer t.failing.Unlock()
-			// Those that come after the first only say that there was one.
+			// The errors after the first only repeat that there was one.
 			if t.failure == nil || !permanent(t.failure) && permanent(e.Err) {
 				t.failure = e.Err
 			}
@@ -104,9 +103,8 @@ func (t *transaction) renew(ctx context.Context) error {
 	return nil
 }
 
-// probe requests the topic from time to time, so that a broken connection is
-// noticed while there is nothing to send, and reported while a commit is still
-// attempted again.
+// probe requests the topic's metadata at each heartbeat interval, to detect a broken
+// connection while there is nothing to send, and while the client retries a commit.
 func (t *transaction) probe(producer *producer, lost chan<- error) {
 	ticker := time.NewTicker(t.broker.opts.HeartbeatInterval)
 	defer ticker.Stop()
@@ -137,8 +135,7 @@ func (t *transaction) kill() {
 	t.producer = nil
 }
 
-// settled returns when no transaction is open and the outcome of all earlier
-// ones is certain.
+// settled waits until no transaction is open and the outcome of all earlier ones is known.
 func (t *transaction) settled(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
@@ -155,7 +152,7 @@ func (t *transaction) settled(ctx context.Context) error {
 	return nil
 }
 
-// run works until the publisher is closed.
+// run sends and commits until the publisher is closed.
 func (t *transaction) run() {
 	defer t.kill()
 	pause := newPause(&t.broker.opts)
@@ -199,7 +196,7 @@ func (t *transaction) run() {
 	}
 }
 
-// step takes what there is into transactions and commits those that are due.
+// step adds the waiting messages to transactions and commits those that are due.
 func (t *transaction) step(pause *pause) error {
 	var taken []*publication
 	for t.ctx.Err() == nil {
@@ -229,7 +226,7 @@ func (t *transaction) step(pause *pause) error {
 	return nil
 }
 
-// embark hands messages to the producer.
+// embark adds messages to the open transaction.
 func (t *transaction) embark(messages []*publication) error {
 	if !t.begun && (len(messages) > 0 || t.sub.hasDealtWith()) {
 		if err := t.producer.BeginTxn(); err != nil {
@@ -240,7 +237,7 @@ func (t *transaction) embark(messages []*publication) error {
 	t.sub.mu.Lock()
 	for i, m := range messages {
 		switch o := m.origin; {
-		case o != nil && o.claim.gone.Load():
+		case o != nil && o.partition.gone.Load():
 			t.settle(m, annotate.ErrRevoked)
 		case m.ByteSize(2) > t.facts.maxBatch:
 			t.settle(m, fmt.Errorf("%w: %d bytes, the cluster takes at most %d", sarama.ErrMessageSizeTooLarge, m.ByteSize(2), t.facts.maxBatch))
@@ -270,16 +267,16 @@ func (t *transaction) embark(messages []*publication) error {
 	return nil
 }
 
-// barred reports whether outputs have to wait for the acknowledgement of an
-// input whose own output was refused. Committed before it they would be
-// repeated by a successor, for the group's offset cannot pass that input.
+// barred reports whether outputs have to wait for the acknowledgement of an input whose own
+// output was refused. The group's offset cannot pass that input, so a successor would
+// repeat outputs that are committed before.
 func (t *transaction) barred() bool {
 	if t.refused == nil {
 		return false
 	}
 	t.sub.mu.Lock()
 	defer t.sub.mu.Unlock()
-	if t.refused.state != waiting || t.refused.claim.gone.Load() {
+	if t.refused.state != waiting || t.refused.partition.gone.Load() {
 		t.refused = nil
 	}
 	return t.refused != nil
@@ -320,8 +317,8 @@ func (t *transaction) clear() {
 	t.batch, t.begun = t.batch[:0], false
 }
 
-// undo ends the producer and with it the open transaction. The inputs come
-// again, except for one whose output alone was refused.
+// undo ends the producer and with it the open transaction. The inputs are delivered again,
+// except for one whose output was refused alone.
 func (t *transaction) undo(why error) {
 	t.kill()
 	switch {
@@ -346,7 +343,7 @@ func (t *transaction) undo(why error) {
 		}
 	}
 	t.clear()
-	t.rewind() // for those that answer no input
+	t.rewind() // for messages without an input
 	t.confirm()
 	if again {
 		t.sub.startOver()

@@ -98,7 +98,7 @@ func TestNew_errorsNameTheField(t *testing.T) {
 	}
 }
 
-func TestManager_Create_longTopics_giveIdentifiersThatCanBeStored(t *testing.T) {
+func TestManager_Create_shortensIdentifiersOfLongTopics(t *testing.T) {
 	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
 	c := config("")
 	c.Input.Name = strings.Repeat("ü", 2000)

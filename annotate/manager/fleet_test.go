@@ -399,7 +399,7 @@ func TestManager_shared_takesOverChannelsOfAKilledInstance(t *testing.T) {
 	})
 }
 
-func TestManager_shared_stop_handsOverWithoutLossOrRepetition(t *testing.T) {
+func TestManager_shared_handsOverAtAStopWithoutLossOrRepetition(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		create(t, a.Manager, config("flow"))

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestManager_Handler_refusesWhatPagesElsewhereSend(t *testing.T) {
+func TestNewHandler_refusesRequestsOfPagesElsewhere(t *testing.T) {
 	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
 	httpapitest.Guarded{New: func(hosts ...string) http.Handler {
 		return manager.NewHandler(m, &manager.HandlerOptions{Hosts: hosts})

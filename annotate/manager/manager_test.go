@@ -98,7 +98,7 @@ func TestManager_Create_generatesAnIdentifierFromTheTopics(t *testing.T) {
 	require.Equal(t, 10, s.BufferSize)
 }
 
-func TestManager_Create_withoutBroker_staysStoppedWithTheReason(t *testing.T) {
+func TestManager_Create_keepsTheReasonOfAChannelThatCannotConnect(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	b.Down()
 	documents := storage.NewMemoryDocuments()
@@ -434,7 +434,7 @@ func TestManager_concurrentOperations_keepStorageAndChannelsEqual(t *testing.T) 
 	}
 }
 
-// slowBroker answers nobody before its gate is open.
+// slowBroker gives no answer before its gate is open.
 type slowBroker struct {
 	annotate.Broker
 	asked, gate chan struct{}

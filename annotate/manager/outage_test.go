@@ -16,7 +16,7 @@ import (
 // renamed is jsonMapping with another predicate.
 var renamed = strings.ReplaceAll(jsonMapping, "http://example.com/value", "http://example.com/renamed")
 
-func TestManager_shared_withoutStorage_stopsBeforeTheTakeover(t *testing.T) {
+func TestManager_shared_stopsBeforeTheTakeoverWithoutStorage(t *testing.T) {
 	for name, clogged := range map[string]bool{"calls fail": false, "calls hang": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *site) {
@@ -43,7 +43,7 @@ func TestManager_shared_withoutStorage_stopsBeforeTheTakeover(t *testing.T) {
 	}
 }
 
-func TestManager_shared_storageBack_channelsRunAgain(t *testing.T) {
+func TestManager_shared_runsChannelsAgainWhenTheStorageIsBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 4)
@@ -59,7 +59,7 @@ func TestManager_shared_storageBack_channelsRunAgain(t *testing.T) {
 	})
 }
 
-func TestManager_shared_lostAnswers_stopNothing(t *testing.T) {
+func TestManager_shared_runsOnDespiteLostAnswers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 4)
@@ -74,7 +74,7 @@ func TestManager_shared_lostAnswers_stopNothing(t *testing.T) {
 	})
 }
 
-func TestManager_shared_shortOutage_stopsNothing(t *testing.T) {
+func TestManager_shared_runsOnDuringAShortOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 4)
@@ -94,7 +94,7 @@ func TestManager_shared_shortOutage_stopsNothing(t *testing.T) {
 	})
 }
 
-func TestManager_shared_singleInstance_runsOnWithoutStorage(t *testing.T) {
+func TestManager_unshared_runsOnWithoutStorage(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 3)

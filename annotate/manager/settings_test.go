@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // kinds are the drivers of the annotator, without brokers.
@@ -40,7 +41,7 @@ const bothSpellings = `{
 	"status": {"inputMONITORTopicEnabled": false, "outputMONITORTopicEnabled": true, "isStopped": true}
 }`
 
-func TestRead_acceptsBothSpellings(t *testing.T) {
+func TestForms_read_acceptsBothSpellings(t *testing.T) {
 	short := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitorInput", "MONITOROutput", "monitorOutput",
 		"MONITOR", "Monitor").Replace(bothSpellings))
 	long := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitoringInput", "MONITOROutput", "monitoringOutput",
@@ -54,7 +55,7 @@ func TestRead_acceptsBothSpellings(t *testing.T) {
 	require.True(t, short.Stopped)
 }
 
-func TestShow_masksSecretsInTheOutputSpelling(t *testing.T) {
+func TestForms_settings_masksSecretsInTheOutputSpelling(t *testing.T) {
 	data, err := manager.Show(kinds(), decodeChannel(t,
 		strings.NewReplacer("MONITORI", "monitorI", "MONITORO", "monitorO", "MONITOR", "Monitor").Replace(bothSpellings)))
 	require.NoError(t, err)
@@ -78,23 +79,23 @@ func TestDecodeUpdate_acceptsBothSpellings(t *testing.T) {
 	}
 }
 
-func TestNewChannel_refusesTwoTopicsWithOneSession(t *testing.T) {
+func TestManager_Create_refusesTwoTopicsWithOneSession(t *testing.T) {
 	c := config("twins")
 	c.Input.Settings = mqtt.Settings{Protocol: "tcp", Host: "h", Port: 1, ClientID: "same"}
 	c.Output.Settings = mqtt.Settings{Protocol: "tcp", Host: "h", Port: 1, ClientID: "same"}
-	_, err := annotate.NewChannel(c.ChannelConfig, environment(annotate.NewMemoryBroker(nil)))
+	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
+	_, err := m.Create(t.Context(), c)
 	var field *annotate.FieldError
 	require.ErrorAs(t, err, &field)
 	require.Equal(t, "settings.outputTopicSettings.mqttSettings.clientId", field.Field)
 }
 
-func TestNewChannel_checksKafkaTopicNames(t *testing.T) {
-	b := annotate.NewMemoryBroker(nil)
-	env := environment(b)
+func TestManager_Create_checksKafkaTopicNames(t *testing.T) {
+	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
 	for name, good := range map[string]bool{"a.b_c-1": true, "a/b": false, "..": false, strings.Repeat("x", 250): false} {
-		c := config("kafka")
+		c := config("")
 		c.Output = annotate.Topic{Name: name, Broker: kafka.Type}
-		_, err := annotate.NewChannel(c.ChannelConfig, env)
+		_, err := m.Create(t.Context(), c)
 		require.Equal(t, good, err == nil, name)
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// FuzzStoredDocuments starts an instance on a storage in which somebody has
-// written something. Whatever it is, the instance serves, and the channel can
-// be removed.
+// FuzzStoredDocuments starts an instance on a storage with any documents in it. The
+// instance serves requests, and the channel can be removed.
 func FuzzStoredDocuments(f *testing.F) {
 	f.Add(`{}`, `{}`, `{}`)
 	f.Add(`3`, `null`, `[]`)

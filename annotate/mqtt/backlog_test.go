@@ -84,7 +84,7 @@ func TestBroker_Subscribe_reportsARefusalAfterTheBacklog(t *testing.T) {
 			return
 		}
 		// Another backlog would fill the queue again, and hide the refusal
-		// behind messages that nobody takes.
+		// behind messages that the test does not receive.
 		grant(conn, packet, 0x87)
 	}
 	p.start(t)

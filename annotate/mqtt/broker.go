@@ -86,7 +86,7 @@ func New(opts *Options) *Broker {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	config := &session.Config{
+	config := session.Config{
 		SessionExpiry:  positive(o.SessionExpiry, DefaultSessionExpiry),
 		MemberExpiry:   positive(o.MemberExpiry, positive(o.SessionExpiry, DefaultSessionExpiry)),
 		KeepAlive:      positive(o.KeepAlive, DefaultKeepAlive),
@@ -100,7 +100,7 @@ func New(opts *Options) *Broker {
 	}
 	config.ReconnectMax = max(config.ReconnectMax, config.ReconnectMin)
 	return &Broker{
-		five: session.Client{Config: config, Version: version5{}},
+		five: session.Client{Config: &config, Version: version5{}},
 		old:  mqtt3.New(config),
 	}
 }

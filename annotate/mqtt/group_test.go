@@ -96,8 +96,8 @@ func TestBroker_Subscribe_instancesShareMessages(t *testing.T) {
 	}
 }
 
-// Mosquitto goes on giving a member its share while it is away, and gives to
-// nobody else what waits in its session. An heir of the same name gets it.
+// Mosquitto keeps the share of a disconnected member in the member's session, and does
+// not pass it to other members. A successor with the same client identifier gets it.
 func TestBroker_Subscribe_successorGetsTheMessagesOfADeadMember(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {

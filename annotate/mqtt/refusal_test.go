@@ -113,7 +113,7 @@ func TestBroker_refusesBadSettings(t *testing.T) {
 	}
 }
 
-func TestBroker_Connect_refusedMessage_isConfirmedWithTheReason(t *testing.T) {
+func TestBroker_Connect_confirmsARefusedMessageWithTheReason(t *testing.T) {
 	limit, two := uint32(100), uint16(2)
 	p := &peer{
 		connack: func(*packets.Connect) *packets.Connack {

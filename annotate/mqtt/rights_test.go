@@ -49,7 +49,7 @@ func TestBroker_wrongPassword_namesTheSettings(t *testing.T) {
 	}
 }
 
-func TestBroker_Connect_forbiddenMessage_failsAlone(t *testing.T) {
+func TestBroker_Connect_failsAForbiddenMessageAlone(t *testing.T) {
 	address := guarded(t)
 	b := mqtt.New(nil)
 	for _, version := range versions() {
@@ -80,7 +80,7 @@ func TestBroker_rejectedClientID_isNamed(t *testing.T) {
 	require.ErrorContains(t, err, "client identifier not valid (0x85); see mqttSettings.clientId")
 }
 
-func TestBroker_Connect_messageThatDisconnects_failsAlone(t *testing.T) {
+func TestBroker_Connect_failsAMessageThatDisconnectsAlone(t *testing.T) {
 	p := &peer{}
 	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
 		m := packet.Content.(*packets.Publish)

@@ -42,7 +42,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-func TestBroker_TLS_checksTheCertificate(t *testing.T) {
+func TestBroker_Connect_checksTheCertificate(t *testing.T) {
 	pair, pool := certificate(t)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestBroker_TLS_checksTheCertificate(t *testing.T) {
 	}
 }
 
-func TestBroker_Subscribe_takenSession_isReportedAndTakenBack(t *testing.T) {
+func TestBroker_Subscribe_reportsATakenSessionAndTakesItBack(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	b := swift(mqtt.Options{})
 	first, err := b.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
@@ -80,7 +80,7 @@ func TestBroker_Subscribe_takenSession_isReportedAndTakenBack(t *testing.T) {
 	require.NoError(t, first.Forget(t.Context()))
 }
 
-func TestBroker_Subscribe_withoutClientID_survivesInterruptions(t *testing.T) {
+func TestBroker_Subscribe_survivesInterruptionsWithoutClientID(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), proxy.Topic("t", ""), annotate.ConnectOptions{})
@@ -125,7 +125,7 @@ func TestBroker_protocolError_disconnects(t *testing.T) {
 	}
 }
 
-func TestBroker_Close_leavesNothingBehind(t *testing.T) {
+func TestBroker_leavesNothingBehind(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	b := swift(mqtt.Options{})
 	round := func() {

@@ -17,9 +17,9 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfBefore15(t *testing.T) {
+func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 	tap := newTap(t, mqtttest.Embedded(t).String())
-	folder := upgrade.Folder(t, "before-15/annotator", `"port":18830`, `"port":`+tap.port)
+	folder := upgrade.Folder(t, "undivided/annotator", `"port":18830`, `"port":`+tap.port)
 	for range 2 { // the second time on what the first one has written
 		p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
 		for _, channel := range []string{"weather", "signed-in"} {
@@ -28,7 +28,7 @@ func TestRun_opensAFolderOfBefore15(t *testing.T) {
 				return strings.Contains(state, `"isStopped":false`)
 			}, patience, 10*time.Millisecond, channel)
 		}
-		upgrade.Compare(t, upgrade.Comparison{Record: "before-15/annotator", URL: p.URLs[0],
+		upgrade.Compare(t, upgrade.Comparison{Record: "undivided/annotator", URL: p.URLs[0],
 			Replacements: []string{`"port":` + tap.port, `"port":18830`}})
 		require.True(t, tap.saw("made-up-user"))
 		require.True(t, tap.saw("made-up-password"), "the broker gets the password in clear")

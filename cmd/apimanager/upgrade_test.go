@@ -15,12 +15,12 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfBefore15(t *testing.T) {
+func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Made-Up")+" "+r.URL.Path)
 	}))
 	defer upstream.Close()
-	folder := upgrade.Folder(t, "before-15/apimanager")
+	folder := upgrade.Folder(t, "undivided/apimanager")
 	raw, err := os.ReadFile(filepath.Join(folder, "credentials.json"))
 	require.NoError(t, err)
 	var credentials map[string]string
@@ -36,8 +36,8 @@ func TestRun_opensAFolderOfBefore15(t *testing.T) {
 		p = upgrade.Start(t, run, 4, args...)
 		token = signIn(t, p.URLs[3], "demodeveloper", credentials["demo_password"])
 		if i < 2 {
-			upgrade.Compare(t, upgrade.Comparison{Record: "before-15/apimanager-admin", URL: p.URLs[2]})
-			upgrade.Compare(t, upgrade.Comparison{Record: "before-15/apimanager-portal", URL: p.URLs[0], Token: token,
+			upgrade.Compare(t, upgrade.Comparison{Record: "undivided/apimanager-admin", URL: p.URLs[2]})
+			upgrade.Compare(t, upgrade.Comparison{Record: "undivided/apimanager-portal", URL: p.URLs[0], Token: token,
 				Replacements: []string{p.URLs[1], "http://127.0.0.1:18838"}})
 		}
 	}

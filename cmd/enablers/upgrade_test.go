@@ -9,8 +9,8 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfBefore15(t *testing.T) {
-	folder := upgrade.Folder(t, "before-15/enablers")
+func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
+	folder := upgrade.Folder(t, "undivided/enablers")
 	for range 2 { // the second time on what the first one has written
 		p := start(t, "-data", folder)
 		for url, want := range map[string]string{

@@ -12,12 +12,12 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfBefore15(t *testing.T) {
+func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 	args := []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-log-level", "error",
-		"-data", upgrade.Folder(t, "before-15/flcollector")}
+		"-data", upgrade.Folder(t, "undivided/flcollector")}
 	for range 2 { // the second time on what the first one has written
 		p := upgrade.Start(t, run, 2, args...)
-		upgrade.Compare(t, upgrade.Comparison{Record: "before-15/flcollector", URL: p.URLs[0]})
+		upgrade.Compare(t, upgrade.Comparison{Record: "undivided/flcollector", URL: p.URLs[0]})
 		p.Stop()
 	}
 

@@ -7,11 +7,11 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfBefore15(t *testing.T) {
-	folder := upgrade.Folder(t, "before-15/modelrepo")
+func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
+	folder := upgrade.Folder(t, "undivided/modelrepo")
 	for range 2 { // the second time on what the first one has written
 		p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
-		upgrade.Compare(t, upgrade.Comparison{Record: "before-15/modelrepo", URL: p.URLs[0]})
+		upgrade.Compare(t, upgrade.Comparison{Record: "undivided/modelrepo", URL: p.URLs[0]})
 		p.Stop()
 	}
 	p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")

@@ -11,19 +11,19 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfBefore15(t *testing.T) {
+func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	for role, args := range map[string][]string{
 		"server": {"-role", "server", "-address", "10.15.0.1/24"},
 		"client": {"-role", "client"},
 	} {
-		folder := upgrade.Folder(t, "before-15/multilink-"+role)
+		folder := upgrade.Folder(t, "undivided/multilink-"+role)
 		token, err := os.ReadFile(filepath.Join(folder, "token"))
 		require.NoError(t, err)
 		for range 2 { // the second time on what the first one has written
 			p := upgrade.Start(t, run, 1, append(args, "-listen", "127.0.0.1:0", "-data", folder, "-allow", "nothing",
 				"-tap", "made-up-"+role, "-log-level", "debug")...)
-			upgrade.Compare(t, upgrade.Comparison{Record: "before-15/multilink-" + role,
+			upgrade.Compare(t, upgrade.Comparison{Record: "undivided/multilink-" + role,
 				URL: p.URLs[0], Token: strings.TrimSpace(string(token)),
 				Ignored: []string{"state", "reason", "last_change", "tx_bytes", "rx_bytes", "listen", "links", "counters"}})
 			p.Stop()

@@ -17,7 +17,7 @@ import (
 //go:embed testdata/*/*.tar.gz testdata/*/*.json
 var testdata embed.FS
 
-// Folder unpacks an archive of testdata, such as "before-15/annotator", and
+// Folder unpacks an archive of testdata, such as "undivided/annotator", and
 // returns the folder, which is the test's. Each pair of texts replaces
 // the first by the second in every file. Both have one length, since a database refers
 // to places in its file.

@@ -95,7 +95,7 @@ func send(t testing.TB, method, url, token, body string) (int, string) {
 
 // Comparison says how today's answers are compared with recorded ones.
 type Comparison struct {
-	// Record names a file of testdata, such as "before-15/annotator".
+	// Record names a file of testdata, such as "undivided/annotator".
 	Record string
 	// URL is the address of the service, Token a bearer token for it.
 	URL, Token string

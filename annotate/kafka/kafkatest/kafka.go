@@ -178,7 +178,7 @@ func (k *Kafka) start() error {
 	ended := make(chan struct{})
 	k.process, k.ended = process, ended
 	go func() {
-		_ = process.Wait() // whoever ended it knows how
+		_ = process.Wait() // what ends the process knows the outcome
 		close(ended)
 	}()
 	if err := k.await(ended); err != nil {

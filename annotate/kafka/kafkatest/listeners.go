@@ -72,8 +72,8 @@ func (k *Kafka) listen() ([]listener, error) {
 	return all, nil
 }
 
-// freePort returns a loopback port that nobody uses, and that no system hands
-// out to an outgoing connection while the broker is down.
+// freePort returns a loopback port that is not in use. It is below the range that systems
+// use for outgoing connections, so it stays free while the broker is down.
 func freePort(taken []listener) (mqtttest.Address, error) {
 	const least, most = 10_000, 32_000
 	var failure error

@@ -9,14 +9,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// nobody is a member that no group has.
-const nobody = "nobody"
+// nonMember is a member that no group has.
+const nonMember = "non-member"
 
-// Still runs change while a consumer group is still: its members are told that
-// they are well, and to come back later with everything else. The client is of
-// somebody who may do anything. The embedded cluster looks at its access rules
-// for a group without a lock, so that they must not be changed while a group is
-// at work.
+// Still runs change while the cluster processes no request of a consumer group. It answers
+// the heartbeats of the group's members, and refuses their other requests with an error
+// that makes them try again. root is a client with all rights. The embedded cluster reads
+// the access rules of a group without a lock, so they must not change while it processes
+// the group's requests.
 func (c *Cluster) Still(group string, root *kgo.Client, change func()) {
 	c.tb.Helper()
 	var over atomic.Bool
@@ -33,21 +33,22 @@ func (c *Cluster) Still(group string, root *kgo.Client, change func()) {
 			return answer, nil, answer != nil
 		})
 	}
-	// Its refusal comes after everything that the group was asked before.
+	// The group answers requests in order: this one after all that came before.
 	last := kmsg.NewPtrHeartbeatRequest()
-	last.Group, last.MemberID = group, nobody
+	last.Group, last.MemberID = group, nonMember
 	response, err := last.RequestWith(c.context(), root)
 	require.NoError(c.tb, err)
 	require.NotZero(c.tb, response.ErrorCode)
 	change()
 }
 
-// putOff answers a request of a member without the group, nil if it is none.
+// putOff returns the answer to a member's request while the group is still, or nil for
+// other requests.
 func putOff(request kmsg.Request) kmsg.Response {
 	later := kerr.CoordinatorLoadInProgress.Code
 	switch answer := request.ResponseKind().(type) {
 	case *kmsg.HeartbeatResponse:
-		if request.(*kmsg.HeartbeatRequest).MemberID == nobody {
+		if request.(*kmsg.HeartbeatRequest).MemberID == nonMember {
 			return nil
 		}
 		return answer

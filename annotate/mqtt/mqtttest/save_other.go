@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tellToSave fails: mosquitto has no way to be told here.
+// tellToSave fails: the system has no such signal.
 func tellToSave(*os.Process) error { return errors.ErrUnsupported }
 
 // tellToEnd fails likewise.

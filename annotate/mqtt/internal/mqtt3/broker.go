@@ -16,10 +16,9 @@ type Broker struct {
 
 // New returns a Broker. It connects to nothing. The expiries of the
 // configuration do not apply: sessions of MQTT 3.1.1 have none.
-func New(config *session.Config) *Broker {
-	c := *config
-	c.SessionExpiry, c.MemberExpiry = 0, 0
-	return &Broker{client: session.Client{Config: &c, Version: version311{}}}
+func New(config session.Config) *Broker {
+	config.SessionExpiry, config.MemberExpiry = 0, 0
+	return &Broker{client: session.Client{Config: &config, Version: version311{}}}
 }
 
 // Subscribe subscribes to a topic, which may hold wildcards and, with a broker

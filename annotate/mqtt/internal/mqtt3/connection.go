@@ -168,7 +168,7 @@ func (c *connection) take(packet packets.ControlPacket) {
 		select {
 		case c.answer <- p:
 		default:
-			c.Breach("a SUBACK that nobody asked for")
+			c.Breach("a SUBACK without a SUBSCRIBE")
 		}
 	case *packets.PingrespPacket:
 		c.Alive.Answered()

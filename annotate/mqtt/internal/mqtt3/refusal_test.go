@@ -76,7 +76,7 @@ func TestBroker_refusesBadSettings(t *testing.T) {
 	require.Nil(t, p.connect(0))
 }
 
-func TestBroker_Connect_messageThatDisconnects_failsAlone(t *testing.T) {
+func TestBroker_Connect_failsAMessageThatDisconnectsAlone(t *testing.T) {
 	for name, poison := range map[string]int{"the first": 0, "one in the middle": 5, "the last": 9} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -119,7 +119,7 @@ func TestBroker_Connect_messageThatDisconnects_failsAlone(t *testing.T) {
 	}
 }
 
-func TestBroker_Connect_outages_loseNoMessage(t *testing.T) {
+func TestBroker_Connect_losesNoMessageInOutages(t *testing.T) {
 	// Nine connections in a row are lost upon the first message, with a refusal
 	// to connect between them: then it is not the message.
 	var mu sync.Mutex
@@ -147,15 +147,15 @@ func TestBroker_Connect_outages_loseNoMessage(t *testing.T) {
 
 func TestBroker_malformedPackets_endTheConnectionOnly(t *testing.T) {
 	for want, wrong := range map[string][]byte{
-		"a PUBLISH with QoS 2":       {0x34, 6, 0, 1, 't', 0, 7, 'x'},
-		"packet identifier 0":        {0x32, 6, 0, 1, 't', 0, 0, 'x'},
-		"an unexpected PUBREL":       {0x62, 2, 0, 1},
-		"a PUBACK of 4 bytes":        {0x40, 4, 0, 1, 0, 0},
-		"a SUBACK that nobody asked": {0x90, 4, 0xff, 0xff, 1, 1, 0x90, 3, 0xff, 0xff, 1},
-		"malformed packet length":    {0x30, 0xff, 0xff, 0xff, 0xff, 1},
-		"a malformed packet":         {0x32, 3, 0, 9, 't'},
-		"unsupported packet type":    {0xf0, 0},
-		"the limit is 1000":          {0x30, 0xff, 0xff, 0x7f},
+		"a PUBLISH with QoS 2":         {0x34, 6, 0, 1, 't', 0, 7, 'x'},
+		"packet identifier 0":          {0x32, 6, 0, 1, 't', 0, 0, 'x'},
+		"an unexpected PUBREL":         {0x62, 2, 0, 1},
+		"a PUBACK of 4 bytes":          {0x40, 4, 0, 1, 0, 0},
+		"a SUBACK without a SUBSCRIBE": {0x90, 4, 0xff, 0xff, 1, 1, 0x90, 3, 0xff, 0xff, 1},
+		"malformed packet length":      {0x30, 0xff, 0xff, 0xff, 0xff, 1},
+		"a malformed packet":           {0x32, 3, 0, 9, 't'},
+		"unsupported packet type":      {0xf0, 0},
+		"the limit is 1000":            {0x30, 0xff, 0xff, 0x7f},
 	} {
 		t.Run(want, func(t *testing.T) {
 			first := true

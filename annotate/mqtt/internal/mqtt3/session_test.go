@@ -57,7 +57,7 @@ func TestBroker_Subscribe_sendsTheSessionOptions(t *testing.T) {
 	require.NoError(t, pub.Close(t.Context()))
 }
 
-func TestBroker_Subscribe_withoutClientID_leavesNoSession(t *testing.T) {
+func TestBroker_Subscribe_leavesNoSessionWithoutClientID(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	s, err := newOld(nil).Subscribe(t.Context(), p.Topic("in", ""), annotate.ConnectOptions{})
@@ -256,7 +256,7 @@ func TestBroker_lostSession_isSubscribedAgain(t *testing.T) {
 	require.NoError(t, s.Forget(t.Context()))
 }
 
-func TestBroker_TLS_checksTheCertificate(t *testing.T) {
+func TestBroker_Connect_checksTheCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
@@ -289,7 +289,7 @@ func TestBroker_TLS_checksTheCertificate(t *testing.T) {
 	require.NoError(t, p.Close(t.Context()))
 }
 
-func TestBroker_Close_leavesNothingBehind(t *testing.T) {
+func TestBroker_leavesNothingBehind(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	b := swift(mqtt.Options{})
 	round := func() {

@@ -79,7 +79,7 @@ func readOld(c *Connection) error {
 	return nil
 }
 
-func TestShortcut_keepsTheOrderOfPackets(t *testing.T) {
+func TestConnection_take_keepsTheOrderOfPackets(t *testing.T) {
 	for _, properties := range []bool{false, true} {
 		var b []byte
 		var want []inbound
