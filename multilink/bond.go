@@ -60,7 +60,7 @@ func New(config Config) (*Bond, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	b.table = ethernet.NewSwitch(ethernet.SwitchOptions{Isolate: config.Isolate})
+	b.table = ethernet.NewSwitch(&ethernet.SwitchOptions{Isolate: config.Isolate})
 	classes, err := ethernet.NewClassifier(nil)
 	if err != nil {
 		return nil, err

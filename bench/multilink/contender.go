@@ -7,8 +7,8 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// mtu is that of every contender's TAP device, so that nobody's packets are cut
-// into pieces on the way: ours carries frames of 1,388 bytes whole over IPv6 and
+// mtu is that of every contender's TAP device, so that no contender's packets are cut
+// into pieces on the way: multilink carries frames of 1,388 bytes whole over IPv6 and
 // IPv4 alike.
 const mtu = 1370
 

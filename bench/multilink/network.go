@@ -21,7 +21,7 @@ import (
 // links are those between the hosts, the primary first.
 var links = [...]struct{ name, kind string }{{"wifi0", "wifi"}, {"mesh0", "mesh"}, {"wwan0", "5g"}}
 
-// tap is the name of everybody's device.
+// tap is the name of the TAP device, the same for all contenders.
 const tap = "tap0"
 
 // network is two hosts, the links between them and what runs on the hosts. One

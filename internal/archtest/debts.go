@@ -26,19 +26,6 @@ type debt struct {
 func debts() []debt {
 	return []debt{
 		// The table begins here.
-		{"constructors", "multilink/internal/ethernet", 1},
-		{"line-length", "multilink/node", 1},
-		{"test-names", "multilink/node", 17},
-		{"words", "bench/multilink", 2},
-		{"words", "cmd/internal/demo/bonding", 1},
-		{"words", "cmd/multilink", 1},
-		{"words", "multilink/host", 3},
-		{"words", "multilink/internal/bond", 2},
-		{"words", "multilink/internal/ethernet", 1},
-		{"words", "multilink/linktest", 3},
-		{"words", "multilink/node", 4},
-		{"words", "multilink/wg", 2},
-		{"words", "test/multilink/namespaces", 2},
 		// The table ends here.
 	}
 }

@@ -15,11 +15,11 @@ const (
 )
 
 // coalescer joins the TCP segments of a batch into super-frames. The frames of
-// a connection keep their order, and so do all others relative to everything;
-// only frames of different connections may pass each other.
+// a connection keep their order, and frames that are not joined keep their place.
+// Only frames of different connections may overtake one another.
 //
-// What it joins is what cutting would give back byte for byte: the rules are
-// those of Linux's GRO, and the window has to be the same besides.
+// Cutting a super-frame gives the joined frames back byte for byte. The rules are
+// those of Linux's GRO; in addition the TCP window has to be the same.
 type coalescer struct {
 	// put takes a super-frame, or a whole frame in head with an empty header.
 	put    func(h vnetHeader, head []byte, payload [][]byte)
@@ -27,7 +27,7 @@ type coalescer struct {
 	open   int
 }
 
-// newCoalescer returns one that gives what it makes to put.
+// newCoalescer returns a coalescer that passes its output to put.
 func newCoalescer(put func(h vnetHeader, head []byte, payload [][]byte)) *coalescer {
 	c := &coalescer{put: put}
 	for i := range c.groups {
@@ -50,7 +50,7 @@ type group struct {
 	count    int
 }
 
-// segment is what a frame looks like to a coalescer.
+// segment is a frame with what a coalescer reads of it.
 type segment struct {
 	layers
 	payload int
@@ -94,7 +94,7 @@ func (c *coalescer) add(frame []byte) {
 	c.open++
 }
 
-// flush puts out all that is open, and forgets the frames.
+// flush emits all open groups, and keeps no frame.
 func (c *coalescer) flush() {
 	for i := range c.open {
 		c.emit(c.groups[i])
@@ -102,7 +102,7 @@ func (c *coalescer) flush() {
 	c.open = 0
 }
 
-// close puts out the group at a place and moves the later ones up.
+// close emits the group at an index and moves the later ones up.
 func (c *coalescer) close(at int) {
 	closed := c.groups[at]
 	c.emit(closed)
@@ -126,7 +126,7 @@ func (c *coalescer) find(s *segment, frame []byte) int {
 	return -1
 }
 
-// inspect finds out what a frame is.
+// inspect reads the headers of a frame.
 func inspect(frame []byte) segment {
 	var s segment
 	var ok bool
@@ -200,7 +200,7 @@ func (g *group) matches(s *segment, frame []byte) bool {
 		g.matchesIP(g.first[g.network:], frame[s.network:])
 }
 
-// matchesIP compares what else the IP headers say.
+// matchesIP compares the other fields of the IP headers.
 func (g *group) matchesIP(have, add []byte) bool {
 	if g.v6 {
 		return bytes.Equal(have[:4], add[:4]) && have[7] == add[7]
@@ -237,7 +237,7 @@ func (g *group) full() bool {
 	return g.count == maxSegments || len(g.parts[g.count-1]) < g.size || g.head[g.transport+13]&flagPSH != 0
 }
 
-// emit puts out a group as one super-frame, or the frame that it remained.
+// emit outputs a group as one super-frame, or its only frame as it is.
 func (c *coalescer) emit(g *group) {
 	if g.count == 1 {
 		c.put(vnetHeader{}, g.first, nil)

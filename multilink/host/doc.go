@@ -2,19 +2,19 @@
 // the bonded network, the bridge, addresses and routes around it, and the
 // interfaces whose links are bonded, watched by netlink.
 //
-// # What it makes, and what becomes of it
+// # What it changes, and how that is undone
 //
 // A TAP device vanishes with the process that holds it. Bridges, addresses on
 // interfaces of others, routes and memberships do not, so each is written to
-// a journal ([Options.Journal]) before it is made. The next [New] of the same
+// a journal ([Options.Journal]) before it is made. The next [Open] with the same
 // name undoes what a process that was killed left behind. Bridges carry a mark
 // (their ifalias) besides, and are found without a journal too.
 //
 // # Rights
 //
 // Making devices needs CAP_NET_ADMIN and the device node /dev/net/tun; watching
-// interfaces needs nothing. [Options.Interfaces] and [Options.Allow] narrow down
-// what a host may touch and do. What they exclude is refused with
+// interfaces needs no right. [Options.Interfaces] and [Options.Allow] limit the
+// interfaces and operations of a host. An operation that they exclude fails with
 // [multilink.ErrDenied] and a message that names the setting.
 //
 // # Offload

@@ -2,7 +2,7 @@ package host
 
 import "encoding/binary"
 
-// Numbers of Ethernet, IP and TCP that segmenting and coalescing look at.
+// Numbers of Ethernet, IP and TCP that segmenting and coalescing need.
 const (
 	etherSize = 14
 	vlanSize  = 4

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// Host is a [multilink.Host] on Linux. [New] makes it.
+// Host is a [multilink.Host] on Linux. [Open] makes it.
 //
 // It is safe for use by several goroutines.
 type Host struct {
@@ -92,17 +92,17 @@ func guardName(name string) (net.Listener, error) {
 }
 
 // In calls f on a thread that is in the host's network namespace: sockets and
-// devices that it opens are there, and stay there. f must not leave the
-// goroutine that it is called by for opening them. It returns f's error.
+// devices that it opens belong to that namespace. f must open them in the goroutine
+// that calls it. In returns f's error.
 func (h *Host) In(f func() error) error { return h.namespace.in(f) }
 
-// Port makes a TAP device and what its configuration says around it. What it
-// returns is a [*Port].
+// Port makes a TAP device with the bridge, addresses and routes of its
+// configuration. It returns a [*Port].
 //
-// Without CAP_NET_ADMIN or /dev/net/tun it returns ErrDenied; so it does when
-// the options exclude a part of the configuration, before anything is changed.
-// A port that could not be made in full is removed again. A bridge goes with
-// the port that it was made for.
+// Without CAP_NET_ADMIN or /dev/net/tun it returns ErrDenied. Where the options
+// exclude a part of the configuration it returns ErrDenied before it changes
+// anything. A port that could not be made in full is removed again. A bridge is
+// removed with the port that it was made for.
 func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink.FramePort, error) {
 	if config.MTU == 0 {
 		config.MTU = defaultMTU
@@ -190,7 +190,7 @@ func (h *Host) Link(ctx context.Context, name string) (multilink.Link, error) {
 	return l, nil
 }
 
-// usable refuses interfaces that cannot carry a link.
+// usable returns an error for an interface that cannot carry a link.
 func (h *Host) usable(name string) error {
 	if err := h.options.touch(name); err != nil {
 		return err

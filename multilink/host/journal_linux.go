@@ -14,8 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// change is something that is done to the machine, and all that is needed to
-// undo it. A line of the journal is one of these in JSON.
+// change is one change of the machine, with all that is needed to undo it. A line of the journal is one of these in JSON.
 type change struct {
 	ID        int    `json:"id"`
 	Done      bool   `json:"done,omitempty"` // the change of that ID is undone
@@ -29,7 +28,7 @@ type change struct {
 	Address     string `json:"address,omitempty"`
 	Destination string `json:"destination,omitempty"`
 	Gateway     string `json:"gateway,omitempty"`
-	// Boot and Namespace are where it was done. It is gone with either.
+	// Boot and Namespace are where it was made. It ends with either.
 	Boot      string `json:"boot,omitempty"`
 	Namespace uint64 `json:"namespace,omitempty"`
 }
@@ -44,7 +43,7 @@ const (
 )
 
 // journal is a file of changes that are to be undone. Lines are appended and
-// synced, a torn last one is of a change that was never made. The file is
+// synced; a torn last line belongs to a change that was never made. The file is
 // locked as long as it is open. A nil journal keeps nothing.
 type journal struct {
 	file *os.File
@@ -87,7 +86,7 @@ func lockJournal(path string) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		// The one before may have removed it between opening and locking.
+		// The process that held the lock may have removed it before this one got the lock.
 		opened, err := file.Stat()
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
@@ -99,8 +98,8 @@ func lockJournal(path string) (*os.File, error) {
 	}
 }
 
-// trusted refuses a journal that another user may have written: what it says is
-// done to the machine, and it is emptied.
+// trusted returns an error for a journal that another user may have written: its
+// lines cause changes of the machine, and the file is emptied.
 func trusted(file *os.File) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
@@ -118,7 +117,7 @@ func trusted(file *os.File) error {
 }
 
 func readJournal(file *os.File) ([]change, error) {
-	// The name has to survive a crash before what the file says can.
+	// The name has to survive a crash, or the content does not.
 	if err := syncFolder(filepath.Dir(file.Name())); err != nil {
 		return nil, err
 	}

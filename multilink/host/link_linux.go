@@ -24,7 +24,7 @@ type link struct {
 	closed  bool
 }
 
-// Info is what is known of the interface now.
+// Info returns the latest state of the interface.
 func (l *link) Info() multilink.LinkInfo {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -94,7 +94,7 @@ func same(a, b multilink.LinkInfo) bool {
 	return a.Interface == b.Interface && a.Up == b.Up && a.MTU == b.MTU && a.Gone == b.Gone && slices.Equal(a.Addresses, b.Addresses)
 }
 
-// describe is what is known of an interface.
+// describe returns the state of an interface.
 func describe(handle *netlink.Handle, l netlink.Link) (multilink.LinkInfo, error) {
 	attrs := l.Attrs()
 	info := multilink.LinkInfo{Interface: attrs.Name, MTU: attrs.MTU}

@@ -41,7 +41,7 @@ func inodeOf(file *os.File) (uint64, error) {
 }
 
 // in calls f on a thread that is in the namespace. A thread that is there
-// already is not moved, which would want CAP_SYS_ADMIN.
+// already is not moved, because that needs CAP_SYS_ADMIN.
 func (n *namespace) in(f func() error) error {
 	runtime.LockOSThread()
 	origin, err := openNamespace("")

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// Operation is something that a host does to the machine.
+// Operation is a kind of change that a host makes to the machine.
 type Operation string
 
 // The operations.
@@ -27,42 +27,42 @@ const (
 	Routes Operation = "routes"
 	// Tunnels opens sockets bound to interfaces.
 	Tunnels Operation = "tunnels"
-	// Nothing stands in [Options.Allow] for no operation at all: interfaces are
-	// watched and that is it.
+	// Nothing in [Options.Allow] means no operation at all: the host only watches
+	// interfaces.
 	Nothing Operation = "nothing"
 )
 
 // Operations are all operations that [Options.Allow] can name, save [Nothing].
 func Operations() []Operation { return []Operation{TAP, Bridge, Members, Addresses, Routes, Tunnels} }
 
-// Options say how a host behaves. Nil and the zero value are the defaults.
+// Options are the settings of a host. Nil and the zero value are the defaults.
 type Options struct {
 	// Name of the host. It marks what it makes, and no two hosts of one network
 	// namespace share one. Empty is "multilink". Same form as a link's name.
 	Name string
-	// Interfaces that it may touch besides what it makes: patterns of
+	// Interfaces that it may use besides those that it makes: patterns of
 	// [path.Match], such as "wlan*". Empty is all. The loopback interface is
 	// never among them.
 	Interfaces []string
-	// Allow lists what it may do. Empty is everything.
+	// Allow lists the operations that it may do. Empty is all.
 	Allow []Operation
 	// Journal is the path of the file that says what is to be undone after a
-	// crash. It is made with mode 0600 and removed at Close. Empty is none: then
-	// a crash leaves behind what was changed on interfaces of others.
+	// crash. It has mode 0600 and is removed at Close. Empty is none: then a
+	// crash leaves behind what was changed on interfaces of others.
 	Journal string
 	// Namespace is the path of a network namespace to work in, such as
-	// "/run/netns/blue" or "/proc/self/fd/7". Empty is the one of the thread
-	// that calls New. Entering another one needs CAP_SYS_ADMIN.
+	// "/run/netns/blue" or "/proc/self/fd/7". Empty is that of the thread
+	// that calls Open. Entering another one needs CAP_SYS_ADMIN.
 	Namespace string
 	// Underlay makes the tunnels of a link for [Host.Underlay]. It is called
 	// within the host's namespace: sockets that it opens before it returns are
 	// there for good; those that it opens later are to be opened within
 	// [Host.In]. Nil is none.
 	Underlay func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error)
-	// NoOffload has the kernel hand over frames one by one, with their
-	// checksums complete. It is what happens anyway where the kernel refuses.
+	// NoOffload makes the kernel pass frames one by one, with complete checksums.
+	// A kernel without offload does so in any case.
 	NoOffload bool
-	// Logger gets what goes wrong where no error can be returned, such as a
+	// Logger takes failures where no error can be returned, such as a
 	// subscription to the kernel's messages that broke off. Nil is silent.
 	Logger *slog.Logger
 }

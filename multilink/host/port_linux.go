@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxBatch is how many frames a Read gives at most.
+	// maxBatch is the most frames of one Read.
 	maxBatch = 128
 	// readSize holds the longest super-frame with its header.
 	readSize = vnetSize + etherSize + 2*vlanSize + ipv6Size + maxIP + 1
@@ -71,8 +71,8 @@ func (p *Port) MTU() int { return p.mtu }
 // Offload reports whether the kernel exchanges super-frames with the port.
 func (p *Port) Offload() bool { return p.offload }
 
-// Dropped is how many frames given to Write the device did not take, and how
-// many that it gave were beyond understanding.
+// Dropped is the number of frames that Write was given and the device did not take,
+// and of frames from the device that could not be parsed.
 func (p *Port) Dropped() uint64 { return p.dropped.Load() + p.faulty.Load() }
 
 // Read waits for frames and appends from 1 to 128 to the batch.
@@ -84,7 +84,7 @@ func (p *Port) Read(batch *multilink.Batch) error {
 }
 
 // readFrames reads until nothing is there, or the batch is full. It reports
-// whether it has something to give, or to say.
+// whether it has frames or an error.
 func (p *Port) readFrames(fd uintptr) bool {
 	count := 0
 	for {
@@ -130,7 +130,7 @@ func (p *Port) Write(frames [][]byte) error {
 	return p.failure("write", errors.Join(err, p.writeErr))
 }
 
-// writeFrames writes them all, and never waits.
+// writeFrames writes the frames without waiting.
 func (p *Port) writeFrames(fd uintptr) bool {
 	p.writeFD = fd
 	for _, frame := range p.writeFrom {
@@ -172,10 +172,10 @@ func (p *Port) put(h vnetHeader, head []byte, payload [][]byte) {
 		}
 		break
 	}
-	clear(vector) // frames are the caller's again
+	clear(vector) // the caller owns the frames
 }
 
-// failure is what an error of the device means.
+// failure returns the error of a port for an error of its device.
 func (p *Port) failure(verb string, err error) error {
 	switch {
 	case err == nil:
@@ -183,7 +183,7 @@ func (p *Port) failure(verb string, err error) error {
 	case p.closed.Load():
 		return fmt.Errorf("%s port %q: %w", verb, p.name, multilink.ErrClosed)
 	case p.removed():
-		return fmt.Errorf("%s port %q: somebody removed the device: %w", verb, p.name, multilink.ErrClosed)
+		return fmt.Errorf("%s port %q: the device was removed: %w", verb, p.name, multilink.ErrClosed)
 	}
 	return fmt.Errorf("%s port %q: %w", verb, p.name, err)
 }

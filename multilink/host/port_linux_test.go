@@ -92,7 +92,7 @@ func TestPort_Read_failsWhenTheDeviceIsRemoved(t *testing.T) {
 		err = port.Read(&batch)
 	}
 	require.ErrorIs(t, err, multilink.ErrClosed)
-	require.ErrorContains(t, err, `"ml0": somebody removed the device`)
+	require.ErrorContains(t, err, `"ml0": the device was removed`)
 }
 
 func TestHost_Port_refusesATakenName(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 // validInterface reports whether s can name an interface that is to be made.
 func validInterface(s string) bool { return settings.ValidName(s) && len(s) <= maxInterface }
 
-// permit refuses what the options do not allow to be done to a thing.
+// permit returns an error for an operation that the options exclude.
 func (o *Options) permit(operation Operation, name string) error {
 	if len(o.Allow) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (o *Options) permit(operation Operation, name string) error {
 		operation, name, multilink.ErrDenied)
 }
 
-// touch refuses interfaces that the options exclude.
+// touch returns an error for an interface that the options exclude.
 func (o *Options) touch(name string) error {
 	if name == loopback {
 		return fmt.Errorf("interface %q is never touched: %w", name, multilink.ErrDenied)
@@ -53,8 +53,8 @@ func (o *Options) touch(name string) error {
 
 const capability = "CAP_NET_ADMIN"
 
-// denied adds to an error of missing rights which right that is and how it is
-// given. Other errors stay as they are.
+// denied adds to an error of missing rights the name of the right and how to grant
+// it. It returns other errors as they are.
 func denied(err error, right string) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

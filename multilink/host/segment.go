@@ -7,7 +7,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// What makes a frame that cannot be cut, or completed.
+// Why a frame cannot be cut or completed.
 var (
 	errTooLong  = errors.New("frame longer than a bond carries")
 	errChecksum = errors.New("checksum outside of the frame")
@@ -29,8 +29,8 @@ type segmenter struct {
 	whole   bool   // the frame is one, complete, and not yet given
 }
 
-// reset takes a frame with its header. The frame is kept, and changed, until
-// next has returned 0.
+// reset starts with a frame and its header. The segmenter keeps the frame and
+// changes it until next has returned 0.
 func (s *segmenter) reset(h *vnetHeader, frame []byte) error {
 	*s = segmenter{frame: frame}
 	kind := h.gso &^ gsoECN
@@ -65,8 +65,8 @@ func completeChecksum(h *vnetHeader, frame []byte) error {
 	return nil
 }
 
-// putChecksum writes a sum that is never zero: to UDP that means none, and
-// both zeros mean the same to all others.
+// putChecksum writes a sum that is never zero. In UDP zero means that there is no
+// sum; elsewhere the two zeros of ones' complement are equal.
 func putChecksum(field []byte, value uint16) {
 	if value == 0 {
 		value = 0xffff
@@ -157,7 +157,7 @@ func (s *segmenter) locateTransport(h *vnetHeader) error {
 func (s *segmenter) more() bool { return s.whole || s.at < s.end }
 
 // next writes the next frame to out, which has MaxFrame bytes, and returns its
-// length. Zero says that there is none.
+// length. Zero means that there is none.
 func (s *segmenter) next(out []byte) int {
 	if s.whole {
 		s.whole = false

@@ -12,8 +12,8 @@ import (
 
 const tunDevice = "/dev/net/tun"
 
-// openTAP makes a TAP device in the calling thread's namespace. It goes when
-// the file is closed. offload reports whether super-frames are exchanged.
+// openTAP makes a TAP device in the calling thread's namespace. The kernel removes
+// it when the file is closed. offload reports whether super-frames are exchanged.
 func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err error) {
 	fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -39,7 +39,7 @@ func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err er
 	}
 	offload = wantOffload && setOffload(fd)
 	if !offload {
-		// The default of a new device, said again in case a later kernel differs.
+		// The default of a new device, set again in case a later kernel differs.
 		_ = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, 0)
 	}
 	return os.NewFile(uintptr(fd), tunDevice), offload, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// underlay is one that the host closes at the latest when it is closed itself.
+// underlay is an underlay that the host closes at its own Close at the latest.
 type underlay struct {
 	multilink.Underlay
 	host *Host

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// routeProtocol marks the routes of a host (rtm_protocol, of those that
-// nobody has registered).
+// routeProtocol marks the routes of a host. It is a value of rtm_protocol that no
+// program has registered.
 const routeProtocol = 177
 
-// mark is what the bridges of a host have as their alias.
+// mark is the alias of the bridges of a host.
 func mark(name string) string { return "multilink " + name }
 
-// boot identifies the kernel's run: what was changed before it is gone.
+// boot identifies the kernel's run. Changes of an earlier run are gone.
 func boot() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return string(bytes.TrimSpace(id)), err
@@ -49,7 +49,8 @@ func (h *Host) revertAll(changes []change) error {
 	return errors.Join(errs...)
 }
 
-// undo undoes a change. One that is undone already, or was never made, is fine.
+// undo undoes a change. It returns nil where that is undone already or was never
+// made.
 func (h *Host) undo(c change) error {
 	if c.Boot != h.boot || c.Namespace != h.namespace.inode {
 		return nil

@@ -16,8 +16,8 @@ const (
 	gsoECN   = 0x80
 )
 
-// vnetHeader precedes every frame of a TAP device and says what is left to do
-// for it. Offsets count from the beginning of the frame.
+// vnetHeader precedes every frame of a TAP device. It describes what is still to be
+// done with the frame. Offsets count from the beginning of the frame.
 type vnetHeader struct {
 	flags          byte
 	gso            byte

@@ -16,15 +16,15 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// watcher keeps links up to date. It takes the kernel's messages as hints of
-// what to look at again, so that a lost or late one does no harm: after an
-// overflow it looks at everything.
+// watcher keeps links up to date. It takes the kernel's messages as hints of what to
+// read again, so that a lost or late message does no harm. After an overflow it reads
+// everything.
 type watcher struct {
 	namespace *namespace
 	logger    *slog.Logger
 	handle    *netlink.Handle // of the goroutine, and of add before it
 
-	refreshing sync.Mutex // held while states are looked at and given out
+	refreshing sync.Mutex // held while states are read and sent to readers
 	mutex      sync.Mutex
 	links      []*link
 	socket     *nl.NetlinkSocket
@@ -59,7 +59,7 @@ func (w *watcher) subscribe() error {
 		if err != nil {
 			return err
 		}
-		_ = socket.SetReceiveBufferSize(1<<20, false) // fewer overflows; they are survived anyway
+		_ = socket.SetReceiveBufferSize(1<<20, false) // fewer overflows; the watcher recovers from them
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
 		select {
@@ -112,7 +112,7 @@ func (w *watcher) resubscribe() bool {
 	}
 }
 
-// refresh looks again at the links that messages are about; at all if nil.
+// refresh reads the links again that messages are about, and all links for nil.
 func (w *watcher) refresh(messages []syscall.NetlinkMessage) {
 	w.refreshing.Lock()
 	defer w.refreshing.Unlock()
@@ -144,7 +144,7 @@ func concerns(m syscall.NetlinkMessage, l *link) bool {
 	return l.is(index, name)
 }
 
-// look brings a link up to date.
+// look updates the state of a link.
 func (w *watcher) look(l *link) error {
 	found, err := w.handle.LinkByName(l.name)
 	if err == nil {
@@ -166,7 +166,7 @@ func (w *watcher) add(l *link) error {
 	w.refreshing.Lock()
 	defer w.refreshing.Unlock()
 	l.watcher = w
-	// Among the links first, and looked at then: nothing falls in between.
+	// First added, then read: no change is missed in between.
 	w.mutex.Lock()
 	w.links = append(w.links, l)
 	w.mutex.Unlock()

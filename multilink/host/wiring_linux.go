@@ -63,8 +63,8 @@ func (h *Host) checkPort(c multilink.PortConfig) error {
 	return h.permitPort(c)
 }
 
-// permitPort checks all that a port needs against the options, so that what is
-// refused is refused before anything is changed.
+// permitPort checks all that a port needs against the options before anything is
+// changed.
 func (h *Host) permitPort(c multilink.PortConfig) error {
 	var errs []error
 	permit := func(needed bool, operation Operation, name string) {
@@ -99,12 +99,12 @@ func (h *Host) permitPort(c multilink.PortConfig) error {
 type step func(what change, apply func() error) error
 
 // queueLength is how many frames wait in a TAP device before the kernel drops
-// them. The usual thousand is a tenth of a second at ten thousand frames a
-// second, which a busy machine lets a process wait at times.
+// them. The usual 1,000 are a tenth of a second at 10,000 frames a second;
+// on a busy machine a process may not run for that long.
 const queueLength = 4096
 
-// wire does around a TAP device what its configuration says, and returns what
-// is to be undone, also when it fails.
+// wire makes the bridge, addresses and routes of a TAP device. It returns the
+// changes to undo, also when it fails.
 func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 	tap, err := h.netlink.LinkByName(c.Name)
 	if err != nil {
@@ -212,8 +212,8 @@ func (h *Host) wireMember(name string, bridge netlink.Link, do step) error {
 	})
 }
 
-// wireAddresses gives the addresses. They need no detection of duplicates:
-// there is nobody to ask as long as no link is up.
+// wireAddresses adds the addresses to the interface, without detection of duplicates:
+// no other host is reachable while no link is up.
 func (h *Host) wireAddresses(c multilink.PortConfig, host netlink.Link, do step) error {
 	for _, prefix := range c.Addresses {
 		address := &netlink.Addr{IPNet: network(prefix)}
@@ -240,7 +240,7 @@ func (h *Host) hasAddress(link netlink.Link, prefix netip.Prefix) (bool, error) 
 	return slices.ContainsFunc(list, func(a netlink.Addr) bool { return a.IPNet != nil && a.IPNet.String() == prefix.String() }), err
 }
 
-// wireRoutes adds the routes. One that is there already has another owner.
+// wireRoutes adds the routes. A route that exists has another owner.
 func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) error {
 	for _, r := range c.Routes {
 		what := change{Kind: changeRoute, Interface: host.Attrs().Name, Index: host.Attrs().Index, Destination: r.Destination.String()}

@@ -14,10 +14,10 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// Available reports what keeps this process from a plane: a right that it has
-// not ([multilink.ErrDenied]), or devices that the kernel cannot make, all of
-// them ([multilink.ErrUnsupported]). It finds out by making them in a network
-// namespace of its own, which ends with the call.
+// Available returns why this process cannot have a plane: a missing right
+// ([multilink.ErrDenied]), or the list of devices that the kernel cannot make
+// ([multilink.ErrUnsupported]). It makes the devices in a network namespace of its
+// own, which ends with the call.
 func Available() error {
 	answer := make(chan error)
 	go func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// check reports the first thing in a state that is not allowed, or that the
-// kernel's own bonding cannot do.
+// check returns an error for the first setting of a state that is invalid, or that
+// the kernel's bonding does not support.
 func check(s multilink.State) error {
 	if err := checkBond(s); err != nil {
 		return err
@@ -32,7 +32,7 @@ func check(s multilink.State) error {
 	return checkPeers(s.Peers, links)
 }
 
-// checkBond refuses what only multilink.Bond does.
+// checkBond returns an error for settings that only multilink.Bond supports.
 func checkBond(s multilink.State) error {
 	if err := s.Bond.Check(); err != nil {
 		return err
@@ -46,7 +46,7 @@ func checkBond(s multilink.State) error {
 	case !s.Bond.NoReplay && len(s.Peers) > 0: // it is the default, and harmless until then
 		return refuse("bond: replay", "the kernel's bonding keeps nothing to send again")
 	case len(s.Classes) > 0:
-		return refuse(fmt.Sprintf("class %q", s.Classes[0].Name), "the kernel's bonding knows no classes")
+		return refuse(fmt.Sprintf("class %q", s.Classes[0].Name), "the kernel's bonding has no classes")
 	}
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// choose returns the path that a bond is to use, of those to its peer, and nil
-// to leave it as it is, for none is better. The first that is up wins, metered ones
-// last; then, rather than none, one that is heard but not yet trusted. A path
-// that is preferred, for maintenance, wins while it is up.
+// choose returns the path to its peer that a bond is to use, or nil where no path is
+// better than the present one. The first path that is up wins, metered ones last.
+// Where none is up, a path that is heard and still probed wins. A path that is
+// preferred, for maintenance, wins while it is up.
 func choose(paths []*path, current *path, preferred string, reselect settings.Reselect) *path {
 	ordered := slices.SortedFunc(slices.Values(paths), func(a, b *path) int {
 		if a.link.config.Metered != b.link.config.Metered {

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// Config is what a plane is made of.
+// Config is the configuration of a plane.
 type Config struct {
 	// Name identifies the plane in its network namespace: a new one removes
 	// what another of its name left behind. Same form as a link's. Required.

@@ -20,11 +20,11 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// protocol is the routing protocol that our routes say they come from, one
-// that no other program is known to use.
+// protocol marks the plane's routes. It is a routing protocol that no other program
+// is known to use.
 const protocol = 213
 
-// rulePriority is the place of our routing rules among others: before the main
+// rulePriority is the place of the plane's routing rules: before the main
 // table, and behind what an administrator would put first.
 const rulePriority = 5213
 
@@ -78,7 +78,7 @@ func (h *host) clean() error {
 	return errors.Join(failed...)
 }
 
-// deviceName returns a name that is the same every time for what it is made of.
+// deviceName returns a name that depends on the arguments alone.
 func (h *host) deviceName(kind string, of ...string) string {
 	return kind + hex.EncodeToString(h.digest(append(of, kind)...)[:5])
 }
@@ -92,7 +92,7 @@ func (h *host) digest(of ...string) []byte {
 	return sum.Sum(nil)
 }
 
-// attributes of a device of ours.
+// attributes returns the attributes of a device of the plane.
 func (h *host) attributes(name string) netlink.LinkAttrs {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name, attributes.Group = name, h.tag
@@ -137,7 +137,7 @@ func (h *host) up(name string, index int) error {
 	return nil
 }
 
-// addAddress gives a device an address, and is content if it has it.
+// addAddress adds an address to a device. It returns nil where the device has it.
 func (h *host) addAddress(name string, index int, prefix netip.Prefix, flags int) error {
 	address := &netlink.Addr{IPNet: ipNet(prefix), Flags: flags}
 	if err := h.links.AddrReplace(byIndex(index), address); err != nil {
@@ -160,8 +160,8 @@ func single(address netip.Addr) netip.Prefix {
 }
 
 // inner returns the address of a node within the tunnels of a link. Both ends
-// exchange it. Private by RFC 4193, and as good as never the same as
-// another.
+// exchange it. It is a unique local address of RFC 4193, with a negligible chance
+// of a collision.
 func inner(link string, key multilink.Key) netip.Addr {
 	sum := sha256.Sum256(append([]byte(link+"\x00"), key[:]...))
 	sum[0] = 0xfd
@@ -177,14 +177,14 @@ func segment(link string, a, b multilink.Key) int {
 	return int(binary.BigEndian.Uint32(sum[:])>>8 | 1)
 }
 
-// hardware returns an address of a device of ours, administered locally.
+// hardware returns the locally administered MAC address of a device of the plane.
 func (h *host) hardware(of ...string) net.HardwareAddr {
 	address := net.HardwareAddr(h.digest(of...)[:6])
 	address[0] = address[0]&^1 | 2
 	return address
 }
 
-// explain puts our sentinels to errors of the system.
+// explain adds the sentinels of multilink to errors of the system.
 func explain(err error) error {
 	switch {
 	case err == nil:

@@ -33,7 +33,7 @@ const (
 	probePort   = 51790
 )
 
-// keepalive keeps the mappings of NATs, towards a peer that is called.
+// keepalive keeps the mappings of NATs open towards a peer with an endpoint.
 const keepalive = 15 * time.Second
 
 // link is one of the links, with its WireGuard device.
@@ -104,7 +104,7 @@ func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (m
 	return l, nil
 }
 
-// removeLink removes what addLink made, as far as it came.
+// removeLink removes what addLink made, in full or in part.
 func (h *host) removeLink(l *link) error {
 	var failed []error
 	if l.probes != nil {
@@ -114,7 +114,7 @@ func (h *host) removeLink(l *link) error {
 	return errors.Join(failed...)
 }
 
-// tunnelMTU returns what fits into a tunnel over an interface.
+// tunnelMTU returns the MTU of a tunnel over an interface.
 func (h *host) tunnelMTU(device string) (int, error) {
 	found, err := h.links.LinkByName(device)
 	if errors.As(err, &netlink.LinkNotFoundError{}) {

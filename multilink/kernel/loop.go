@@ -23,7 +23,7 @@ func (p *Plane) run(l *link) {
 	l.loops.Go(func() { p.receive(l, socket) })
 }
 
-// send probes the peers on a link, and decides on what was heard.
+// send probes the peers on a link, and updates the states of the paths.
 func (p *Plane) send(l *link, socket *net.UDPConn) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -56,12 +56,12 @@ func (p *Plane) send(l *link, socket *net.UDPConn) {
 		}
 		p.mu.Unlock()
 		for _, one := range letters {
-			_, _ = socket.WriteToUDPAddrPort(one.probe, one.to) // what does not arrive is what is watched for
+			_, _ = socket.WriteToUDPAddrPort(one.probe, one.to) // a probe that is lost is what the other end detects
 		}
 	}
 }
 
-// tickLocked decides on a path, and then on the bond.
+// tickLocked updates the state of a path, and then the choice of its bond.
 func (p *Plane) tickLocked(now time.Duration, to *peer, one *path) {
 	if one.watch.tick(now) {
 		p.changedLocked(to, one)
@@ -78,7 +78,7 @@ func (p *Plane) tickLocked(now time.Duration, to *peer, one *path) {
 	}
 }
 
-// changedLocked reports that the state of a path is another one.
+// changedLocked publishes and logs that the state of a path has changed.
 func (p *Plane) changedLocked(to *peer, one *path) {
 	event := p.event("link", to.config.Name, one.link.config.Name, one.watch.reason)
 	event.State = one.watch.state

@@ -46,8 +46,8 @@ func (h *host) addPeer(c multilink.PeerConfig, mtu int, self multilink.Key) (*pe
 	bond := netlink.NewLinkBond(attributes)
 	bond.Mode = netlink.BOND_MODE_ACTIVE_BACKUP
 	bond.Miimon = 100
-	bond.AllSlavesActive = 1 // the other end decides for itself what it uses
-	bond.NumPeerNotif = 0    // no address moves when another link carries it
+	bond.AllSlavesActive = 1 // the other end may use another link
+	bond.NumPeerNotif = 0    // no address moves at a failover
 	var err error
 	if p.index, err = h.add(bond); err != nil {
 		return nil, fmt.Errorf("add peer %q: %w", c.Name, err)
@@ -82,8 +82,8 @@ func (h *host) addPath(p *peer, l *link, c multilink.PeerLink, self multilink.Ke
 	return made, nil
 }
 
-// call makes WireGuard start a new handshake with the peer. By itself it takes
-// 15 s to find out that the other end forgot the old one.
+// call makes WireGuard start a new handshake with the peer. Without it, WireGuard
+// takes 15 s to detect that the other end has lost the keys.
 func (h *host) call(p *peer, one *path) error {
 	gone := wgtypes.Config{Peers: []wgtypes.PeerConfig{{PublicKey: wgtypes.Key(p.config.PublicKey), Remove: true}}}
 	if err := h.wg.ConfigureDevice(one.link.device, gone); err != nil {
@@ -97,7 +97,7 @@ func (h *host) removePath(p *peer, gone *path) error {
 	return errors.Join(h.removeKey(gone.link, p.config.PublicKey), h.remove(gone.device))
 }
 
-// use has the bond send over a path.
+// use makes the bond send over a path.
 func (h *host) use(p *peer, chosen *path) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = p.bond // and no index: with both, the kernel takes it for a new name

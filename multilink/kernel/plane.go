@@ -47,8 +47,8 @@ type Plane struct {
 	preferredUntil time.Duration
 }
 
-// Open returns a plane that does nothing until Apply, and removes what another
-// of the name left behind. Without the right for that it is
+// Open returns a plane that does nothing until Apply, and removes what another plane
+// of that name left behind. Without the right for that it is
 // [multilink.ErrDenied], and without WireGuard in the kernel Apply is
 // [multilink.ErrUnsupported]: call [Available] first. Open has to be called in the
 // process's network namespace.
@@ -103,7 +103,7 @@ func (p *Plane) Apply(ctx context.Context, state multilink.State) error {
 	return nil
 }
 
-// Switch has the bonds prefer a link for a while; see [multilink.Plane].
+// Switch makes the bonds prefer a link for a time; see [multilink.Plane].
 func (p *Plane) Switch(name string, hold time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

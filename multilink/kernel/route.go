@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastMetric is that of the route that catches what no other one takes.
+// lastMetric is the metric of the route that matches where no other one does.
 const lastMetric = 1 << 30
 
-// bind has packets with the mark leave through the interface alone: by a table
-// that mirrors the interface's routes, and ends in a route to nowhere. Called
-// again it follows what changed. An interface that is not there has no routes.
+// bind makes packets with the mark leave through the interface alone: by a table that
+// mirrors the interface's routes and ends in an unreachable route. Another call
+// follows changes of the routes. An interface that does not exist has no routes.
 func (h *host) bind(mark uint32, device string) error {
 	index := -1
 	if link, err := h.links.LinkByName(device); err == nil {
@@ -50,7 +50,7 @@ func (h *host) unbind(mark uint32) error {
 	return errors.Join(failed...)
 }
 
-// mirror makes the table hold what the main one has for a device.
+// mirror copies the routes of a device from the main table to the table.
 func (h *host) mirror(family, table, index int) error {
 	last := netlink.Route{Family: family, Table: table, Type: unix.RTN_UNREACHABLE, Priority: lastMetric,
 		Protocol: protocol, Dst: everything(family)}

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// Status is what is going on now; see [multilink.Plane]. Bytes are those of
+// Status returns the present state; see [multilink.Plane]. Bytes are those of
 // WireGuard's packets, and frames those of the bonds.
 func (p *Plane) Status() multilink.Status {
 	p.applying.Lock()
@@ -88,7 +88,7 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 	return current
 }
 
-// linkStatus joins what is known of a link to all peers.
+// linkStatus joins the states of a link to all peers.
 func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status.Link {
 	current := status.Link{Name: c.Name, Interface: interfaceOf(c), Kind: c.Kind, Priority: c.Priority,
 		State: status.Down, Reason: "no peer"}

@@ -77,8 +77,8 @@ func (w *watch) probe(now time.Duration) probe {
 	return p
 }
 
-// take takes a probe of the peer. One that is older than what was taken before says
-// nothing of the state.
+// take takes a probe of the peer. A probe that is older than an earlier one changes
+// no state.
 func (w *watch) take(now time.Duration, p probe) {
 	restarted := p.Sequence+window < w.newest || p.Sent+time.Second < w.echo
 	if restarted {
@@ -109,7 +109,7 @@ func (w *watch) measure(rtt time.Duration) {
 	w.srtt = max(w.srtt+(rtt-w.srtt)/8, 1)
 }
 
-// count notes that a number arrived.
+// count records that a number arrived.
 func (w *watch) count(number uint64) {
 	if number > w.newest {
 		step := number - w.newest
@@ -145,9 +145,9 @@ func (w *watch) limit() time.Duration {
 
 func (w *watch) hears(now time.Duration) bool { return w.heard && now-w.lastHeard <= w.limit() }
 
-// tick decides, and reports whether the state is another one now. It is called
-// at every interval. When it is called late the process was held up, and what
-// it did not hear meanwhile is no evidence.
+// tick updates the state, and reports whether it has changed. It is called at every
+// interval. A late call shows that the process stalled, so that the silence until
+// then does not count.
 func (w *watch) tick(now time.Duration) bool {
 	if late := now - w.lastTick - w.interval; w.lastTick > 0 && late > w.interval && w.heard {
 		w.lastHeard = min(w.lastHeard+late, now)
@@ -180,8 +180,8 @@ func (w *watch) alive(now time.Duration) {
 	}
 }
 
-// fail takes the link out of use. What is heard stays true: if one end said that it
-// hears nothing because the other one said so, neither would ever hear again.
+// fail takes the link out of use. What this end hears stays as it is: if
+// each end reported silence because the other one does, no link would recover.
 func (w *watch) fail(now time.Duration, reason string) {
 	if w.failed > 0 && now-w.failed < relapseTime {
 		w.relapses = min(w.relapses+1, maxRelapses)

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// newsBuffer is how much the kernel may have to say before it is heard, in bytes.
+// newsBuffer is the size of the buffer for the kernel's messages, in bytes.
 const newsBuffer = 1 << 20
 
 // newsPause is how long to wait before subscribing to the kernel's messages again.
@@ -26,7 +26,7 @@ type watcher struct {
 	loop  sync.WaitGroup
 }
 
-// news are what the kernel says until end is closed, or it says too much at once.
+// news are the kernel's messages until end is closed or the buffer overflows.
 type news struct {
 	links  chan netlink.LinkUpdate
 	routes chan netlink.RouteUpdate
@@ -50,7 +50,7 @@ func (w *watcher) close() {
 
 func (w *watcher) subscribe() (*news, error) {
 	n := &news{links: make(chan netlink.LinkUpdate, 64), routes: make(chan netlink.RouteUpdate, 64), end: make(chan struct{})}
-	ended := func(err error) { w.plane.log.Debug("the kernel's news", "error", err) }
+	ended := func(err error) { w.plane.log.Debug("reading the kernel's messages", "error", err) }
 	if err := netlink.LinkSubscribeWithOptions(n.links, n.end,
 		netlink.LinkSubscribeOptions{ErrorCallback: ended, ReceiveBufferSize: newsBuffer}); err != nil {
 		return nil, fmt.Errorf("follow the interfaces: %w", explain(err))
@@ -95,7 +95,8 @@ func (w *watcher) follow(n *news) {
 	}
 }
 
-// take takes news until there are no more, and reports whether that is our doing.
+// take reads messages until there are no more, and reports whether the watcher was
+// closed.
 func (w *watcher) take(n *news) bool {
 	for {
 		select {
@@ -135,7 +136,7 @@ func (p *Plane) carrier(update netlink.LinkUpdate) {
 	}
 }
 
-// rebind has the table of a link follow the routes of its interface: of the one
+// rebind makes the table of a link follow the routes of its interface: of the one
 // with the index, or of all for 0.
 func (p *Plane) rebind(index int) {
 	p.mu.Lock()

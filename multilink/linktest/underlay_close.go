@@ -114,9 +114,9 @@ func closeChecks() []Check[UnderlayHarness] {
 		{
 			Name: "no answer from the other end", Rule: "Send does not wait for a peer that does not answer, nor does Close.",
 			experiment: onEnds(2, func(ends []*end) error {
-				nobody := *ends[1]
-				nobody.at = netip.AddrPortFrom(ends[1].at.Addr(), 9)
-				out, err := ends[0].open(&nobody, multilink.Key{}, true)
+				silent := *ends[1]
+				silent.at = netip.AddrPortFrom(ends[1].at.Addr(), 9)
+				out, err := ends[0].open(&silent, multilink.Key{}, true)
 				if err != nil {
 					return err
 				}

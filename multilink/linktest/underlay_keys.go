@@ -12,17 +12,17 @@ import (
 func keyChecks() []Check[UnderlayHarness] {
 	return []Check[UnderlayHarness]{
 		{
-			Name: "a stranger", Rule: "A packet is taken only from a peer whose public key was opened.",
+			Name: "an unknown key", Rule: "A packet is taken only from a peer whose public key was opened.",
 			experiment: onEnds(3, func(ends []*end) error {
 				out, back, err := connect(ends[0], ends[1])
 				if err != nil {
 					return err
 				}
-				stranger, err := ends[2].open(ends[1], multilink.Key{}, true)
+				unknown, err := ends[2].open(ends[1], multilink.Key{}, true)
 				if err != nil {
 					return err
 				}
-				if err := silence(stranger, back); err != nil {
+				if err := silence(unknown, back); err != nil {
 					return err
 				}
 				if err := stream(out, back, 1<<41, 50, 100); err != nil {

@@ -13,7 +13,7 @@ import (
 const maxAddresses = 8
 
 // hostIn reports whether an address is one that a host can have in its network: not
-// the network's own, and not that of everybody in it.
+// the network's own, and not its broadcast address.
 func hostIn(address netip.Prefix) bool {
 	a := address.Addr()
 	if a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.Zone() != "" || address.Bits() == 0 {
@@ -34,7 +34,7 @@ func lastOf(network netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// taken are the addresses that are in use, and by whom.
+// taken are the addresses in use, with their users.
 type taken map[netip.Addr]string
 
 func takenBy(server []netip.Prefix, clients []*client) taken {
@@ -111,7 +111,7 @@ func parseAddress(text string, server []netip.Prefix) (netip.Prefix, error) {
 	return address, nil
 }
 
-// nextFree is the first address of a network that is not taken. It looks at as many as
+// nextFree is the first address of a network that is not taken. It tries as many as
 // are in use and some more.
 func nextFree(network netip.Prefix, inUse taken) (netip.Prefix, bool) {
 	address := network.Masked().Addr().Next() // the first is the network's own

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// attach has a client connect to the server that provisioned it, in place of the one
+// attach makes a client connect to the server that provisioned it, in place of the one
 // that it was attached to.
 func (n *Node) attach(ctx context.Context, p provision) (*desired, error) {
 	if err := n.config.only(Client); err != nil {
@@ -33,7 +33,7 @@ func (n *Node) attach(ctx context.Context, p provision) (*desired, error) {
 	return next, err
 }
 
-// detach has a client leave its server and forget its keys.
+// detach removes the server of a client and its keys.
 func (n *Node) detach(ctx context.Context) error {
 	if err := n.config.only(Client); err != nil {
 		return err
@@ -61,7 +61,9 @@ type resolver func(ctx context.Context, host string) ([]netip.Addr, error)
 // is not found; the others are in the result all the same. An address that a link has
 // already and that its host name still has is kept: names with several give them in
 // another order each time.
-func (r resolver) addresses(ctx context.Context, links []provisionLink, before map[string]netip.AddrPort) (map[string]netip.AddrPort, error) {
+func (r resolver) addresses(
+	ctx context.Context, links []provisionLink, before map[string]netip.AddrPort,
+) (map[string]netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
 	found := map[string]netip.AddrPort{}

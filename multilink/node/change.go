@@ -12,7 +12,7 @@ import (
 )
 
 // change makes a change: edit changes a copy of the settings and returns the key of the
-// one document that this is about. The change is applied to the plane, then stored, and
+// one document that it changes. The change is applied to the plane, then stored, and
 // holds when change returns nil. Otherwise everything is as it was before.
 func (n *Node) change(ctx context.Context, edit func(*desired) (key string, err error)) (*desired, error) {
 	return n.commit(ctx, edit, false)
@@ -59,7 +59,7 @@ func (n *Node) commit(ctx context.Context, edit func(*desired) (key string, err 
 	}
 	n.now.Store(next)
 	if refused != nil {
-		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane could not be told yet, which " +
+		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane does not do it yet, which " +
 			"is tried again: " + refused.Error(), err: refused}
 	}
 	return next, nil
@@ -71,7 +71,7 @@ func (n *Node) save(ctx context.Context, key string, next *desired) error {
 	return n.store.save(ctx, key, next)
 }
 
-// takeBack has the plane do again what it did before a change that could not be stored.
+// takeBack applies the earlier settings to the plane after a change could not be stored.
 func (n *Node) takeBack(ctx context.Context, before *desired, cause error) error {
 	n.logger.Error("change could not be stored, and is taken back", "error", cause)
 	if err := n.apply(ctx, before); err != nil {
@@ -79,14 +79,13 @@ func (n *Node) takeBack(ctx context.Context, before *desired, cause error) error
 	}
 	if errors.Is(cause, errUncertain) {
 		n.uncertain = true
-		n.trouble.Store(&cause) // until repair knows
+		n.trouble.Store(&cause) // until repair succeeds
 	}
 	return cause
 }
 
-// apply has the plane do what the settings say. Links whose interface is not there are
-// left out if they were there, or were left out, before: what a request adds has to be
-// there. Only the goroutine that has the turn calls it.
+// apply applies the settings to the plane. It leaves out links whose interface does not
+// exist, if they were configured before; a link that a request adds needs its interface. Only the goroutine that has the turn calls it.
 func (n *Node) apply(ctx context.Context, next *desired) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
 	defer cancel()

@@ -86,7 +86,7 @@ func (s *desired) checkClient(made *client, most int) error {
 	return nil
 }
 
-// provision is what a client needs to attach, but for its private key.
+// provision is what a client needs to attach, without its private key.
 func (s *desired) provision(c *client) (*provision, error) {
 	p := &provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.publicKey().Base64(),
 		Addresses: c.Addresses, Links: []provisionLink{}}
@@ -122,7 +122,7 @@ func (s *desired) find(text string) (int, error) {
 	return at, nil
 }
 
-// enableClient lets a client in, or keeps it out.
+// enableClient enables or disables a client.
 func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*desired, *client, error) {
 	if err := n.config.only(Server); err != nil {
 		return nil, nil, err
@@ -158,7 +158,7 @@ func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*de
 	return next, changed, nil
 }
 
-// deleteClient forgets a client and its keys.
+// deleteClient deletes a client and its keys.
 func (n *Node) deleteClient(ctx context.Context, text string) error {
 	if err := n.config.only(Server); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (n *Node) deleteClient(ctx context.Context, text string) error {
 	return err
 }
 
-// only refuses what is the other role's.
+// only returns an error for an operation of the other role.
 func (c *Config) only(role Role) error {
 	if c.Role != role {
 		return clash("", "this instance is a %s: only a %s does that", c.Role, role)

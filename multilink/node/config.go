@@ -38,23 +38,23 @@ const (
 	ShortestToken = 16
 )
 
-// Config is what a [Node] is made of.
+// Config is the configuration of a [Node].
 type Config struct {
 	// Role of the instance. It is required, and cannot change once something
 	// is stored.
 	Role Role
-	// Plane moves the frames. It is required, and the node's alone: its owner
-	// it closes it, after Run has returned.
+	// Plane moves the frames. It is required, and the node's alone. The caller
+	// closes it after Run has returned.
 	Plane multilink.Plane
 	// Documents keep the configuration. They are required, and the node's alone.
 	// Private keys lie there in the clear.
 	Documents storage.Documents
-	// Port is the device that applications talk through. Its name is required.
+	// Port is the device that applications use. Its name is required.
 	// The addresses are those of a server on the bonded network, out of whose
 	// networks clients get theirs; a client's come from its server.
 	Port multilink.PortConfig
-	// NoReplay has a new instance begin without replay, as planes need that cannot
-	// send frames again.
+	// NoReplay makes a new instance begin without replay, for planes that cannot send
+	// frames again.
 	NoReplay bool
 	// Interfaces lists the interfaces that may carry a link, such as
 	// Host.Links. Nil means that none are known: a link is then carried by the

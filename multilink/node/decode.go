@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// decode reads one JSON value into a form. It refuses members that the form has not,
-// unless loose, and what follows the value; errors name the field and the place.
+// decode reads one JSON value into a form. It returns an error for members that the form
+// does not have, unless loose, and for data behind the value. Errors name the field and
+// the place.
 func decode(data []byte, form any, loose bool) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return wrong("", "the request has no body; a JSON document is expected")
@@ -28,7 +29,7 @@ func decode(data []byte, form any, loose bool) error {
 	return nil
 }
 
-// misread is what is wrong with a text that could not be decoded.
+// misread returns the fault of a text that could not be decoded.
 func misread(data []byte, offset int64, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -47,7 +48,7 @@ func misread(data []byte, offset int64, err error) error {
 	return wrong("", "the body is not understood: %s, at %s", text, place(data, offset))
 }
 
-// inWords names a Go type to people who know JSON.
+// inWords describes a Go type in the terms of JSON.
 func inWords(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "[]"):
@@ -67,7 +68,7 @@ func inWords(kind string) string {
 	return "an object"
 }
 
-// place is where in a text an offset is.
+// place returns the line and column of an offset.
 func place(data []byte, offset int64) string {
 	offset = max(0, min(offset, int64(len(data))))
 	before := data[:offset]

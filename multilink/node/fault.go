@@ -8,24 +8,24 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrData says that what is stored cannot be read: it is damaged, of another role or
+// ErrData reports that the stored configuration cannot be read: it is damaged, of another role or
 // of a later version.
 var ErrData = errors.New("node: stored configuration is unusable")
 
-// errUnchanged says that there is nothing to do.
+// errUnchanged reports that an edit changes nothing.
 var errUnchanged = errors.New("node: nothing changes")
 
 // faultKind is why a request cannot be met.
 type faultKind int
 
 const (
-	malformed   faultKind = iota // the request is no sensible one
-	unknown                      // what it is about is not there
-	conflict                     // it contradicts what is there
+	malformed   faultKind = iota // the request is invalid
+	unknown                      // its object does not exist
+	conflict                     // it contradicts the configuration
 	denied                       // a right is missing
 	unsupported                  // this host cannot do that
 	unavailable                  // not at the moment
-	internal                     // a fault of ours
+	internal                     // a fault of this program
 )
 
 // fault is why a request cannot be met. Detail is for the client, err for the log.
@@ -65,7 +65,7 @@ func busy(format string, args ...any) error {
 	return &fault{kind: unavailable, detail: fmt.Sprintf(format, args...)}
 }
 
-// refusal makes a fault of an error of the plane or of the documents.
+// refusal returns the fault for an error of the plane or of the documents.
 func refusal(err error) *fault {
 	var known *fault
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// bondForm is how a bond behaves, as it is configured by REST and stored.
+// bondForm are the settings of a bond, as they are configured by REST and stored.
 type bondForm struct {
 	Policy   settings.Policy   `json:"policy"`
 	Replay   *bool             `json:"replay"`
@@ -19,7 +19,7 @@ type bondForm struct {
 
 const defaultWait = 500.0 // ms
 
-// complete fills in the defaults, so that a reader sees what holds.
+// complete fills in the defaults, so that a reader sees the values in force.
 func (b *bondForm) complete() {
 	if b.Policy == "" {
 		b.Policy = settings.ActiveBackup
@@ -34,7 +34,7 @@ func (b *bondForm) complete() {
 	}
 }
 
-// config is a complete form in the form of the plane.
+// config returns the plane's form of a complete form.
 func (b *bondForm) config() (settings.Bond, error) {
 	c := settings.Bond{Policy: b.Policy, NoReplay: !*b.Replay, Reselect: b.Reselect, ReplayBytes: b.Bytes, Copies: b.Copies}
 	var err error

@@ -104,7 +104,7 @@ func (p ports) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fmt.Sprintf("%d-%d", p.First, p.Last))
 }
 
-// classConfigs are the classes in the form of the plane. They are checked as well.
+// classConfigs checks the classes and returns them in the form of the plane.
 func classConfigs(forms []classForm, links []linkForm) ([]settings.Class, error) {
 	if len(forms) > maxClasses {
 		return nil, wrong("", "want %d classes at most, got %d", maxClasses, len(forms))

@@ -19,7 +19,7 @@ type client struct {
 	Version   int            `json:"version"`
 	Name      string         `json:"name"`
 	PublicKey string         `json:"public_key"`
-	Secret    []byte         `json:"secret"` // what its preshared keys are made of
+	Secret    []byte         `json:"secret"` // its preshared keys are derived from it
 	Enabled   bool           `json:"enabled"`
 	Addresses []netip.Prefix `json:"addresses"`
 

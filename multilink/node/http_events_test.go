@@ -15,11 +15,11 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// told is an event as a client reads it.
-type told struct{ kind, id, data string }
+// sentEvent is an event as a client reads it.
+type sentEvent struct{ kind, id, data string }
 
 // stream reads events until the test ends.
-func (i *instance) stream(web *httptest.Server, query, after string) <-chan told {
+func (i *instance) stream(web *httptest.Server, query, after string) <-chan sentEvent {
 	i.t.Helper()
 	r, err := http.NewRequestWithContext(i.t.Context(), http.MethodGet, web.URL+"/events"+query, nil)
 	require.NoError(i.t, err)
@@ -32,12 +32,12 @@ func (i *instance) stream(web *httptest.Server, query, after string) <-chan told
 	require.Equal(i.t, http.StatusOK, response.StatusCode)
 	require.Equal(i.t, "text/event-stream", response.Header.Get("Content-Type"))
 	i.t.Cleanup(func() { _ = response.Body.Close() })
-	events := make(chan told, 4096)
+	events := make(chan sentEvent, 4096)
 	go func() {
 		defer close(events)
 		lines := bufio.NewScanner(response.Body)
 		lines.Buffer(nil, 1<<20)
-		var e told
+		var e sentEvent
 		for lines.Scan() {
 			switch name, value, _ := strings.Cut(lines.Text(), ": "); name {
 			case "event":
@@ -50,14 +50,14 @@ func (i *instance) stream(web *httptest.Server, query, after string) <-chan told
 				if e.kind != "" {
 					events <- e
 				}
-				e = told{}
+				e = sentEvent{}
 			}
 		}
 	}()
 	return events
 }
 
-func next(t *testing.T, events <-chan told) told {
+func next(t *testing.T, events <-chan sentEvent) sentEvent {
 	t.Helper()
 	select {
 	case e, ok := <-events:
@@ -65,11 +65,11 @@ func next(t *testing.T, events <-chan told) told {
 		return e
 	case <-time.After(10 * time.Second):
 		require.Fail(t, "no event came")
-		return told{}
+		return sentEvent{}
 	}
 }
 
-func TestEvents_resumeAfterTheLastID(t *testing.T) {
+func TestNode_Handler_resumesEventsAfterTheLastID(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
@@ -78,7 +78,7 @@ func TestEvents_resumeAfterTheLastID(t *testing.T) {
 		i.plane.events <- status.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0",
 			From: "wlan0", Reason: fmt.Sprint(n)}
 	}
-	var third told
+	var third sentEvent
 	for n := range 5 {
 		e := next(t, events)
 		require.Equal(t, "failover", e.kind)
@@ -98,7 +98,7 @@ func TestEvents_resumeAfterTheLastID(t *testing.T) {
 
 	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"redundant"}`)
 	require.Equal(t, "policy", next(t, events).kind)
-	for e := range func(yield func(told) bool) {
+	for e := range func(yield func(sentEvent) bool) {
 		for yield(next(t, last)) {
 			continue
 		}
@@ -113,7 +113,7 @@ func TestEvents_resumeAfterTheLastID(t *testing.T) {
 	}
 }
 
-func TestEvents_countWhatASlowReaderMissed(t *testing.T) {
+func TestNode_Handler_countsTheEventsThatASlowReaderMissed(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
@@ -141,7 +141,7 @@ func TestEvents_countWhatASlowReaderMissed(t *testing.T) {
 	require.Equal(t, 1977, missed)
 }
 
-func TestStatus_isStreamed(t *testing.T) {
+func TestNode_Handler_streamsTheStatus(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	web := httptest.NewServer(i.web)
@@ -157,7 +157,7 @@ func TestStatus_isStreamed(t *testing.T) {
 	}
 }
 
-func TestEvents_limitTheNumberOfStreams(t *testing.T) {
+func TestNode_Handler_limitsTheNumberOfStreams(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)

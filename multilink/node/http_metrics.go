@@ -24,7 +24,7 @@ type collector struct {
 	peers []metric[multilink.PeerStatus]
 }
 
-// metric is one number of many things of a kind.
+// metric is one number of all links or peers.
 type metric[T any] struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -74,7 +74,7 @@ func newCollector(n *Node) *collector {
 	counter("replayed_frames", "Frames that were sent again after a failover.", func(c status.Counters) uint64 { return c.Replayed })
 	counter("duplicate_frames", "Frames that had arrived before.", func(c status.Counters) uint64 { return c.Duplicates })
 	counter("evicted_frames", "Frames that were forgotten unacknowledged.", func(c status.Counters) uint64 { return c.Evicted })
-	counter("expired_frames", "Frames that came too late to be told from duplicates.", func(c status.Counters) uint64 { return c.Expired })
+	counter("expired_frames", "Frames that came too late to be checked for duplicates.", func(c status.Counters) uint64 { return c.Expired })
 	counter("dropped_frames", "Frames that found no link or no room.", func(c status.Counters) uint64 { return c.Dropped })
 	counter("incomplete_frames", "Frames of which a piece was lost.", func(c status.Counters) uint64 { return c.Incomplete })
 	return c

@@ -15,17 +15,17 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pages are the page for people, and where they sign in to it.
+// pages are the HTML page and its sign-in form.
 type pages struct {
 	rest      *rest
 	templates map[string]*template.Template
 	assets    httpapi.Assets
 }
 
-// view is what a template shows.
+// view is the data of a template.
 type view struct {
 	Title    string
-	SignedIn bool // by a session, which can be ended
+	SignedIn bool // by a login session, which can be ended
 	Fault    string
 	Status   statusRecord
 	Replay   bool
@@ -66,7 +66,7 @@ func (p *pages) routes() []httpapi.Route {
 	}
 }
 
-// bounded bounds what is sent.
+// bounded limits the size of a request's body.
 func (p *pages) bounded(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
@@ -93,7 +93,7 @@ func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, http.StatusOK, "signin.html", view{Title: "Sign in"})
 }
 
-// signIn takes the token of a form, once, and gives the browser a session for it.
+// signIn takes the token of a form, once, and starts a login session of the browser.
 func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return wrong("", "the form cannot be read")
@@ -128,7 +128,7 @@ func (p *pages) show(w http.ResponseWriter, status int, name string, v view) err
 	return httpapi.WritePage(w, status, p.templates[name], "", v, httpapi.FormPage())
 }
 
-// asset answers with a file that a page needs.
+// asset serves a file of a page.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	if err := p.assets.Serve(w, r); err != nil {
 		return absent("", "there is no such file")

@@ -20,7 +20,7 @@ func (i *instance) signIn(secret string, header map[string]string) *httptest.Res
 	return i.send("POST", "/sign-in", url.Values{"token": {secret}}.Encode(), all)
 }
 
-func TestPage_signIn_setsASessionForTheToken(t *testing.T) {
+func TestNode_Handler_setsALoginSessionForTheToken(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	w := i.send("GET", "/", nil, nil)
@@ -57,7 +57,7 @@ func TestPage_signIn_setsASessionForTheToken(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, mine).Code, "the session has ended here as well")
 }
 
-func TestPage_forbidsForeignSources(t *testing.T) {
+func TestNode_Handler_forbidsForeignSourcesInThePage(t *testing.T) {
 	i := server(t)
 	w := i.send("GET", "/", nil, map[string]string{"Authorization": "Bearer " + token})
 	require.Equal(t, http.StatusOK, w.Code)
@@ -81,7 +81,7 @@ func TestPage_forbidsForeignSources(t *testing.T) {
 	require.Equal(t, http.StatusOK, i.send("GET", "/favicon.ico", nil, nil).Code)
 }
 
-func TestPage_keepsTheSessionsOfTwoInstancesApart(t *testing.T) {
+func TestNode_Handler_keepsTheLoginSessionsOfTwoInstancesApart(t *testing.T) {
 	names := map[string]bool{}
 	for _, i := range []*instance{server(t), client(t)} {
 		cookies := i.signIn(token, nil).Result().Cookies()

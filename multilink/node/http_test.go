@@ -24,7 +24,7 @@ func key(t *testing.T, seed byte) string {
 	return public.Base64()
 }
 
-func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
+func TestNode_Handler_addsListsOrdersChangesAndDeletesLinks(t *testing.T) {
 	i := server(t)
 	added := i.do(http.StatusCreated, "POST", "/interfaces/add",
 		`{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,
@@ -35,13 +35,13 @@ func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	i.do(http.StatusCreated, "POST", "/interfaces/add/", `{"name":"mesh0","endpoint":"gw.example.org:51821"}`)
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"[2001:db8::1]:51822","metered":true}`)
 
-	told := i.plane.told()
-	require.Len(t, told.Links, 3)
+	state := i.plane.current()
+	require.Len(t, state.Links, 3)
 	require.Equal(t, settings.Link{Name: "wlan0", Interface: "wlan0", Kind: settings.WiFi, Priority: 10, Cost: 1, Quota: 1000,
-		Listen: 51820, Probe: settings.Probe{Interval: 20 * time.Millisecond, Multiplier: 4}}, told.Links[0])
-	require.Equal(t, settings.Mesh, told.Links[1].Kind, "guessed by the name")
-	require.Equal(t, 11, told.Links[1].Priority, "after the last")
-	require.True(t, told.Links[2].Metered)
+		Listen: 51820, Probe: settings.Probe{Interval: 20 * time.Millisecond, Multiplier: 4}}, state.Links[0])
+	require.Equal(t, settings.Mesh, state.Links[1].Kind, "guessed by the name")
+	require.Equal(t, 11, state.Links[1].Priority, "after the last")
+	require.True(t, state.Links[2].Metered)
 
 	i.plane.set(func(p *plane) {
 		p.status.Links = []status.Link{{Name: "mesh0", State: status.Up, Active: true, RTT: 1500 * time.Microsecond,
@@ -59,9 +59,9 @@ func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	status, text := i.ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
 	require.Equal(t, http.StatusOK, status, text)
 	for at, name := range []string{"wwan0", "wlan0", "mesh0"} {
-		require.Equal(t, name, i.plane.told().Links[at].Name)
+		require.Equal(t, name, i.plane.current().Links[at].Name)
 	}
-	require.Equal(t, 10, i.plane.told().Links[0].Priority)
+	require.Equal(t, 10, i.plane.current().Links[0].Priority)
 	require.Equal(t, "primary", i.list("/interfaces")[0]["role"])
 
 	changed := i.do(http.StatusOK, "PATCH", "/interfaces/wlan0", `{"cost":5,"probe":{"multiplier":7},"quota_bytes":0}`)
@@ -72,10 +72,10 @@ func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 
 	i.do(http.StatusNoContent, "DELETE", "/interfaces/wlan0", nil)
 	require.Len(t, i.list("/interfaces"), 2)
-	require.Len(t, i.plane.told().Links, 2)
+	require.Len(t, i.plane.current().Links, 2)
 }
 
-func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
+func TestNode_addLink_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	i := server(t)
 	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add",
 		`{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
@@ -90,7 +90,7 @@ func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	require.Contains(t, text, "lost")
 }
 
-func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
+func TestNode_Handler_provisionsListsDisablesAndDeletesClients(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	w := i.send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`,
@@ -104,7 +104,7 @@ func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	public, err := private.PublicKey()
 	require.NoError(t, err)
 	require.Equal(t, public.Base64(), made["public_key"])
-	own, err := i.plane.told().PrivateKey.PublicKey()
+	own, err := i.plane.current().PrivateKey.PublicKey()
 	require.NoError(t, err)
 	require.Equal(t, own.Base64(), made["server_public_key"])
 	require.Equal(t, []any{"10.9.0.2/24"}, made["addresses"])
@@ -112,7 +112,7 @@ func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	require.Len(t, links, 3)
 	require.Equal(t, "203.0.113.9:51820", links[0].(object)["endpoint"])
 
-	peer := i.plane.told().Peers[0]
+	peer := i.plane.current().Peers[0]
 	require.Equal(t, "gw-1", peer.Name)
 	require.Equal(t, public, peer.PublicKey)
 	require.Len(t, peer.Links, 3)
@@ -145,12 +145,12 @@ func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 
 	named := object{"public_key": public.Base64()}
 	require.Equal(t, false, i.do(http.StatusOK, "PUT", "/tunnel/client/disable", named)["enabled"])
-	require.Len(t, i.plane.told().Peers, 1)
+	require.Len(t, i.plane.current().Peers, 1)
 	before := i.plane.count()
 	require.Equal(t, false, i.do(http.StatusOK, "PUT", "/tunnel/client/disable/", named)["enabled"], "again is no error")
-	require.Equal(t, before, i.plane.count(), "and nobody is disturbed")
+	require.Equal(t, before, i.plane.count(), "the plane is not changed")
 	require.Equal(t, true, i.do(http.StatusOK, "PUT", "/tunnel/client/enable", named)["enabled"])
-	require.Equal(t, peer, i.plane.told().Peers[1], "with the same keys")
+	require.Equal(t, peer, i.plane.current().Peers[1], "with the same keys")
 
 	again := i.do(http.StatusOK, "POST", "/tunnel/client/links", named)
 	delete(made, "private_key")
@@ -160,11 +160,11 @@ func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	status, text := i.ask("DELETE", "/tunnel/client/delete", named)
 	require.Equal(t, http.StatusNotFound, status, text)
 	i.do(http.StatusNoContent, "DELETE", "/tunnel/client/delete/?public_key="+key(t, 7), nil)
-	require.Empty(t, i.plane.told().Peers)
+	require.Empty(t, i.plane.current().Peers)
 	require.Empty(t, i.list("/tunnel/client/"))
 }
 
-func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
+func TestNode_attach_takesTheAnswerOfTheServer(t *testing.T) {
 	s, c := server(t), client(t)
 	s.three(true)
 	made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1"})
@@ -177,33 +177,33 @@ func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
 	require.Equal(t, object{"mesh0": "the server has it, and this client has not", "wwan0": "the server has it, and this client has not",
 		"eth0": "this client has it, and the server has not"}, attached["unpaired"])
 
-	told := i.plane.told()
-	require.Equal(t, made["private_key"], told.PrivateKey.Base64())
-	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24")}, told.Port.Addresses)
-	require.Len(t, told.Peers, 1)
-	require.Equal(t, made["server_public_key"], told.Peers[0].PublicKey.Base64())
+	state := i.plane.current()
+	require.Equal(t, made["private_key"], state.PrivateKey.Base64())
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24")}, state.Port.Addresses)
+	require.Len(t, state.Peers, 1)
+	require.Equal(t, made["server_public_key"], state.Peers[0].PublicKey.Base64())
 	require.Equal(t, []multilink.PeerLink{{Link: "wlan0", Endpoint: netip.MustParseAddrPort("203.0.113.9:51820"),
-		PresharedKey: s.plane.told().Peers[0].Links[0].PresharedKey}}, told.Peers[0].Links)
+		PresharedKey: s.plane.current().Peers[0].Links[0].PresharedKey}}, state.Peers[0].Links)
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"mesh0","priority":3}`)
-	require.Len(t, i.plane.told().Peers[0].Links, 2, "a link that comes later is paired by its name")
-	require.Equal(t, "mesh0", i.plane.told().Peers[0].Links[1].Link)
+	require.Len(t, i.plane.current().Peers[0].Links, 2, "a link that comes later is paired by its name")
+	require.Equal(t, "mesh0", i.plane.current().Peers[0].Links[1].Link)
 
 	own := i.do(http.StatusOK, "GET", "/status/", nil)["public_key"].(string)
 	with := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-2", "public_key": own})
 	with["server"] = "http://192.0.2.1:3333"
 	with["something_later"] = true
 	i.do(http.StatusOK, "POST", "/tunnel/attach", with)
-	require.Equal(t, with["addresses"].([]any)[0], i.plane.told().Port.Addresses[0].String(), "attaching again replaces")
-	public, err := i.plane.told().PrivateKey.PublicKey()
+	require.Equal(t, with["addresses"].([]any)[0], i.plane.current().Port.Addresses[0].String(), "attaching again replaces")
+	public, err := i.plane.current().PrivateKey.PublicKey()
 	require.NoError(t, err)
 	require.Equal(t, own, public.Base64(), "with its own key")
 
 	i.do(http.StatusNoContent, "DELETE", "/tunnel/attach", nil)
-	require.Empty(t, i.plane.told().Peers)
+	require.Empty(t, i.plane.current().Peers)
 	i.do(http.StatusNotFound, "DELETE", "/tunnel/attach", nil)
 }
 
-func TestBond_put_replacesTheSettings(t *testing.T) {
+func TestNode_setBond_replacesTheSettings(t *testing.T) {
 	i := server(t)
 	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0},
 		i.do(http.StatusOK, "GET", "/bond", nil))
@@ -211,13 +211,13 @@ func TestBond_put_replacesTheSettings(t *testing.T) {
 		put := object{"policy": string(policy), "replay": false, "wait_to_restore_ms": 250.0}
 		require.Equal(t, put, i.do(http.StatusOK, "PUT", "/bond/", put))
 		require.Equal(t, put, i.do(http.StatusOK, "GET", "/bond", nil))
-		require.Equal(t, settings.Bond{Policy: policy, NoReplay: true, WaitToRestore: 250 * time.Millisecond}, i.plane.told().Bond)
+		require.Equal(t, settings.Bond{Policy: policy, NoReplay: true, WaitToRestore: 250 * time.Millisecond}, i.plane.current().Bond)
 	}
 	require.Equal(t, object{"policy": "balance-flow", "replay": true, "wait_to_restore_ms": 250.0},
 		i.do(http.StatusOK, "PATCH", "/bond", `{"replay":true}`))
 	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 0.0},
 		i.do(http.StatusOK, "PUT", "/bond", `{"wait_to_restore_ms":0}`))
-	require.Equal(t, time.Nanosecond, i.plane.told().Bond.WaitToRestore, "zero would be the default")
+	require.Equal(t, time.Nanosecond, i.plane.current().Bond.WaitToRestore, "zero would be the default")
 
 	i.three(true)
 	require.Equal(t, object{"link": "mesh0", "hold_s": 2.5}, i.do(http.StatusOK, "POST", "/bond/switch", `{"link":"mesh0","hold_s":2.5}`))
@@ -227,7 +227,7 @@ func TestBond_put_replacesTheSettings(t *testing.T) {
 	require.Empty(t, i.plane.switched)
 }
 
-func TestClasses_put_replacesAll(t *testing.T) {
+func TestNode_setClasses_replacesAll(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	require.Empty(t, i.list("/classes"))
@@ -241,7 +241,7 @@ func TestClasses_put_replacesAll(t *testing.T) {
 		{Protocol: 17, Source: netip.MustParsePrefix("10.0.0.0/8"),
 			DestinationPorts: []settings.PortRange{{First: 53, Last: 53}, {First: 5000, Last: 5010}}, DSCP: []int{46}}},
 		Policy: settings.Redundant, Links: []string{"wlan0"}, Copies: 2, MaxDelay: 20 * time.Millisecond, Weight: 3,
-		Control: true, Metered: true, NoReplay: true}, {Name: "rest"}}, i.plane.told().Classes)
+		Control: true, Metered: true, NoReplay: true}, {Name: "rest"}}, i.plane.current().Classes)
 	shown, err := json.Marshal(i.list("/classes"))
 	require.NoError(t, err)
 	require.JSONEq(t, text, string(shown))
@@ -263,7 +263,7 @@ type refused struct {
 
 func (i *instance) refuses(all []refused) {
 	i.t.Helper()
-	before := i.plane.told()
+	before := i.plane.current()
 	for _, r := range all {
 		w := i.send(r.method, r.path, r.body, map[string]string{"Authorization": "Bearer " + token})
 		require.Equal(i.t, r.status, w.Code, "%s %s %s: %s", r.method, r.path, r.body, w.Body)
@@ -278,7 +278,7 @@ func (i *instance) refuses(all []refused) {
 		require.Contains(i.t, p.Detail, r.want, "%s %s %s", r.method, r.path, r.body)
 		require.Equal(i.t, r.field, p.Field, "%s %s %s: %s", r.method, r.path, r.body, p.Detail)
 	}
-	require.Equal(i.t, before, i.plane.told(), "what is refused changes nothing")
+	require.Equal(i.t, before, i.plane.current(), "what is refused changes nothing")
 }
 
 func TestServer_namesTheFieldOfABadRequest(t *testing.T) {

@@ -82,11 +82,11 @@ func (h *hub) last(count uint64) uint64 {
 	return h.next - min(count, h.next-1, ringSize)
 }
 
-// id is an event's, as text.
+// id returns the identifier of an event.
 func (h *hub) id(number uint64) string { return fmt.Sprintf("%s-%d", h.boot, number) }
 
-// after is the number of the event that follows the one with that id. An id that is not
-// of this process has seen none of its events.
+// after is the number of the event that follows the one with that id. The reader of
+// an id of another process has seen no event of this one.
 func (h *hub) after(id string) uint64 {
 	boot, number, _ := strings.Cut(id, "-")
 	n, err := strconv.ParseUint(number, 10, 64)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// addLink has one more link managed.
+// addLink adds a link.
 func (n *Node) addLink(ctx context.Context, form linkForm) (*desired, error) {
 	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if len(s.head.Links) >= MaxLinks {
@@ -59,7 +59,7 @@ func (n *Node) findCarrier(ctx context.Context, form *linkForm) error {
 	return nil
 }
 
-// checkLink refuses what one link takes from another.
+// checkLink returns an error for what two links cannot have in common.
 func (s *desired) checkLink(name string) error {
 	link := &s.head.Links[s.link(name)]
 	config, err := link.config(s.head.Role)
@@ -85,7 +85,7 @@ func (s *desired) checkLink(name string) error {
 	return nil
 }
 
-// changeLink changes what edit changes of a link.
+// changeLink changes a link as edit does.
 func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm) error) (*desired, error) {
 	next, err := n.change(ctx, func(s *desired) (string, error) {
 		at := s.link(name)
@@ -113,7 +113,7 @@ func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm)
 	return next, err
 }
 
-// deleteLink has a link managed no more.
+// deleteLink deletes a link.
 func (n *Node) deleteLink(ctx context.Context, name string) error {
 	_, err := n.change(ctx, func(s *desired) (string, error) {
 		at := s.link(name)
@@ -134,7 +134,7 @@ func (n *Node) deleteLink(ctx context.Context, name string) error {
 	return err
 }
 
-// orderLinks gives the links the same priorities in another order.
+// orderLinks assigns the priorities of the links in another order.
 func (n *Node) orderLinks(ctx context.Context, order []string) (*desired, error) {
 	next, err := n.change(ctx, func(s *desired) (string, error) {
 		have := make([]string, len(s.head.Links))
@@ -161,7 +161,7 @@ func (n *Node) orderLinks(ctx context.Context, order []string) (*desired, error)
 	return next, err
 }
 
-// setBond sets how bonds behave. edit starts from what holds.
+// setBond changes the settings of bonds. edit gets the present ones.
 func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*desired, error) {
 	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if err := edit(&s.head.Bond); err != nil {
@@ -193,7 +193,7 @@ func (n *Node) setClasses(ctx context.Context, classes []classForm) (*desired, e
 // longestHold is how long a manual switch holds at most.
 const longestHold = 24 * time.Hour
 
-// switchTo prefers a link for a while; it is not stored.
+// switchTo prefers a link for a time. It is not stored.
 func (n *Node) switchTo(ctx context.Context, link string, hold time.Duration) error {
 	if err := n.started(ctx); err != nil {
 		return err

@@ -39,7 +39,7 @@ const (
 	ended
 )
 
-// How often a running node looks, and how long things may take.
+// The intervals and time limits of a running node.
 const (
 	tendInterval    = 3 * time.Second
 	resolveInterval = time.Minute
@@ -48,8 +48,8 @@ const (
 	beginTime       = 10 * time.Second // that a change waits for a node that starts
 )
 
-// Open reads what is stored, and makes the private key of a new instance. It touches
-// nothing else; Run does.
+// Open reads the stored configuration, and makes the private key of a new instance. It
+// changes nothing else; Run does.
 func Open(ctx context.Context, config Config) (*Node, error) {
 	if err := config.normalise(); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 		return nil, fmt.Errorf("node: %w", err)
 	}
 	if config.Token != "" && len(config.Token) < ShortestToken {
-		n.logger.Warn("THE TOKEN IS TOO SHORT: whoever reaches the port can guess it; use a longer one", "want", ShortestToken)
+		n.logger.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one", "want", ShortestToken)
 	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})
@@ -90,9 +90,9 @@ func (n *Node) Health() error {
 // configured; and once the node has ended.
 func (n *Node) Ready() <-chan struct{} { return n.begun }
 
-// Run has the plane do what is configured, until the context ends. A link whose
-// interface is not there is left out until it is. What the plane refuses is tried
-// again, while [Node.Health] says why; the configuration can be changed meanwhile. Run is
+// Run keeps the plane at the configuration until the context ends. It leaves out a link
+// while its interface does not exist. What the plane refuses is tried again, and
+// [Node.Health] returns the reason; the configuration can be changed meanwhile. Run is
 // called once. It does not close the plane.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.phase.CompareAndSwap(made, starting) {
@@ -141,8 +141,8 @@ func follow(ctx context.Context, plane multilink.Plane, hub *hub) *follower {
 	return f
 }
 
-// tend keeps the plane at what is configured: it tries again what failed, adds links
-// whose interface is there again, and follows host names.
+// tend keeps the plane at the configuration: it tries again what failed, adds links whose
+// interface exists again, and follows host names.
 func (n *Node) tend(ctx context.Context, f *follower) error {
 	tick := time.NewTicker(tendInterval)
 	defer tick.Stop()
@@ -222,8 +222,8 @@ func (n *Node) repair(ctx context.Context) {
 	}
 }
 
-// settle reads what is stored where a failure has left that open. Only the goroutine that has the turn
-// calls it.
+// settle reads the stored settings where a failure has left them uncertain. Only the
+// goroutine that has the turn calls it.
 func (n *Node) settle(ctx context.Context) error {
 	if !n.uncertain {
 		return nil
@@ -239,7 +239,7 @@ func (n *Node) settle(ctx context.Context) error {
 	return nil
 }
 
-// returned reports whether an interface that was missing is there.
+// returned reports whether an interface that was missing exists again.
 func (n *Node) returned(ctx context.Context) bool {
 	missing := *n.missing.Load()
 	if len(missing) == 0 {

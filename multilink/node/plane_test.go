@@ -81,8 +81,8 @@ func (p *plane) Events(ctx context.Context, f func(status.Event)) error {
 
 func (p *plane) Close() error { close(p.closed); return nil }
 
-// told is the last state of the plane.
-func (p *plane) told() multilink.State {
+// current returns the last state of the plane.
+func (p *plane) current() multilink.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state

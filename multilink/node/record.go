@@ -97,7 +97,7 @@ func shown(state status.State) status.State {
 	return state
 }
 
-// moment is a time, or nothing.
+// moment is a time, or nil for the zero time.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -124,7 +124,7 @@ type peerLinkRecord struct {
 	Name       string       `json:"name"`
 	State      status.State `json:"state"`
 	Active     bool         `json:"active"`
-	Paired     bool         `json:"paired"` // false while the peer was never heard on it
+	Paired     bool         `json:"paired"` // false until the peer is heard on it
 	Reason     string       `json:"reason"`
 	RTT        float64      `json:"rtt_ms"`
 	Jitter     float64      `json:"jitter_ms"`

@@ -37,7 +37,7 @@ func TestNode_Run_resolvesAHostNameAgainWhenItsLinkIsDown(t *testing.T) {
 			object{"name": "gw", "public_key": i.do(http.StatusOK, "GET", "/status", nil)["public_key"], "server_public_key": key(t, 3),
 				"server": "http://h", "addresses": []string{"10.9.0.2/24"},
 				"links": []object{{"name": "wlan0", "endpoint": "vpn.example:51820"}}})
-		calls := func() netip.Addr { return i.plane.told().Peers[0].Links[0].Endpoint.Addr() }
+		calls := func() netip.Addr { return i.plane.current().Peers[0].Links[0].Endpoint.Addr() }
 		require.Equal(t, one, calls())
 		applied := i.plane.count()
 		for _, all := range [][]netip.Addr{{other, one}, {one}, {}, {other, one}} {

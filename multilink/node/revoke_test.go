@@ -13,7 +13,7 @@ import (
 
 // A client that was stolen is to be cut off, also by an instance whose plane refuses
 // everything.
-func TestClients_delete_worksWhileThePlaneRefuses(t *testing.T) {
+func TestNode_deleteClient_worksWhileThePlaneRefuses(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	config := configOf(node.Server, newPlane("wlan0"), docs)
 	i := start(t, config)
@@ -47,7 +47,7 @@ func TestClients_delete_worksWhileThePlaneRefuses(t *testing.T) {
 	require.Equal(t, kept["public_key"], peers[0].PublicKey.Base64())
 }
 
-func TestClients_disable_isNotStoredWhereThePlaneRefuses(t *testing.T) {
+func TestNode_enableClient_storesNothingWhereThePlaneRefuses(t *testing.T) {
 	i := server(t)
 	who := object{"public_key": key(t, 3)}
 	i.do(http.StatusCreated, "POST", "/tunnel/client/add", who)

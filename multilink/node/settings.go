@@ -110,7 +110,7 @@ func (s *desired) addClients(state *multilink.State) error {
 	return nil
 }
 
-// serverName is what a client calls its server.
+// serverName is the name that a client uses for its server as a peer.
 const serverName = "server"
 
 func (s *desired) addServer(state *multilink.State) error {
@@ -136,8 +136,8 @@ func (s *desired) addServer(state *multilink.State) error {
 	return nil
 }
 
-// unpaired are the links that only one of the two sides has, as far as a client knows,
-// with the reasons.
+// unpaired are the links that only one of the two ends has, by the configuration of the
+// client, with the reasons.
 func (s *desired) unpaired() map[string]string {
 	reasons := map[string]string{}
 	a := s.head.Attachment

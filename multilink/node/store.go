@@ -87,8 +87,8 @@ func (s *store) begin(ctx context.Context, role Role, replay bool) (*desired, er
 }
 
 // save writes one document of the settings, or removes that of a client that they no
-// longer have. An error says that it is not stored: where a failure leaves that open,
-// save looks.
+// longer have. An error means that it is not stored: where a failure leaves that open,
+// save reads the document.
 func (s *store) save(ctx context.Context, key string, next *desired) error {
 	data, err := next.document(key)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *store) remember(key string, data []byte, revision storage.Revision) {
 	s.revisions[key] = revision
 }
 
-// look finds out what came of a write that failed with cause. It returns nil if the
+// look reads whether a write that failed with cause was made. It returns nil if the
 // write was made after all.
 func (s *store) look(ctx context.Context, key string, data []byte, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

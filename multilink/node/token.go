@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
-// LoadToken reads the token that a file holds, and generates one into it if there is
-// no such file: fresh says so. Only the owner can read a file that it makes, which is
-// whole or not there, also after a crash.
+// LoadToken reads the token in a file. Where there is no such file it generates a token
+// and a file with it, and fresh is true. Only the owner can read the file. After a crash
+// the file is complete or does not exist.
 func LoadToken(name string) (token string, fresh bool, err error) {
 	data, err := os.ReadFile(name)
 	if err == nil {

@@ -110,8 +110,8 @@ func (s *linuxSocket) prepare(fd int) error {
 	return nil
 }
 
-// bindToDevice has a socket send and receive over an interface alone. Whoever
-// lacks CAP_NET_RAW can do that once for each socket, since Linux 5.7.
+// bindToDevice makes a socket send and receive over one interface alone. Since Linux
+// 5.7 a process without CAP_NET_RAW can do so once for each socket.
 func bindToDevice(fd int, device string) error {
 	if len(device) >= unix.IFNAMSIZ { // the kernel would cut the name off
 		return fmt.Errorf("bind to interface %q: %w", device, multilink.ErrUnknownLink)

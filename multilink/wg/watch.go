@@ -15,8 +15,8 @@ const (
 	// dealt yet with what the hint was about.
 	attention = 20 * time.Millisecond
 	glance    = 2 * time.Millisecond
-	// share is how many times longer than one look the pause to the next is, so
-	// that strangers' datagrams cannot keep a processor busy with looking.
+	// share is the least ratio of the pause between two checks to the duration of a
+	// check, so that datagrams of unknown senders cannot keep a processor busy.
 	share = 20
 )
 

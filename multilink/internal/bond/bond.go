@@ -54,7 +54,7 @@ func New(config settings.Bond, links []settings.Link, epoch uint64, now time.Tim
 		packet.Buffer.Release()
 	}
 	b.next = 0
-	for _, l := range b.links {
+	for _, l := range b.slots() {
 		if l != nil {
 			l.due = 0
 		}
@@ -119,7 +119,7 @@ func (b *Bond) SetLinks(now time.Time, links []settings.Link, out *Output) error
 
 // removeOthers removes the links that are not among those given.
 func (b *Bond) removeOthers(links []settings.Link) {
-	for id, l := range b.links {
+	for id, l := range b.slots() {
 		if l == nil || hasLink(links, l.config.Name) {
 			continue
 		}

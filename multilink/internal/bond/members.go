@@ -18,9 +18,10 @@ const defaultMTU = 1400
 
 // members are the links of a bond.
 type members struct {
-	links    [packet.MaxLinks]*link
-	lastSlot int // given to the newest link
-	mtu      int // the smallest of the links
+	links    [packet.MaxLinks]*link // by ID; nil where an ID is free
+	lastSlot int                    // given to the newest link
+	end      int                    // above all IDs that were ever given
+	mtu      int                    // the smallest of the links
 }
 
 // link returns the link with that ID, or nil.
@@ -31,9 +32,13 @@ func (m *members) link(id packet.LinkID) *link {
 	return m.links[id]
 }
 
+// slots returns the links by ID, without the IDs that no link ever had. An element
+// is nil where an ID is free.
+func (m *members) slots() []*link { return m.links[:m.end] }
+
 // LinkID returns the ID of the link of that name, and whether there is one.
 func (m *members) LinkID(name string) (packet.LinkID, bool) {
-	for id, l := range m.links {
+	for id, l := range m.slots() {
 		if l != nil && l.config.Name == name {
 			return packet.LinkID(id), true
 		}
@@ -48,7 +53,7 @@ func (m *members) add(now time.Duration, config settings.Link) {
 		if m.links[id] != nil {
 			continue
 		}
-		m.lastSlot = id
+		m.lastSlot, m.end = id, max(m.end, id+1)
 		l := &link{
 			id: packet.LinkID(id), config: config, hash: nameHash(config.Name), mtu: defaultMTU,
 			state: status.Down, changed: now, reason: "new", due: now, lastProbe: now - slowProbe,
@@ -74,7 +79,7 @@ func (m *members) setMTU(id packet.LinkID, mtu int) {
 // measure finds the smallest MTU.
 func (m *members) measure() {
 	m.mtu = 0
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		if l != nil && !l.config.Disabled && (m.mtu == 0 || l.mtu < m.mtu) {
 			m.mtu = l.mtu
 		}
@@ -88,7 +93,7 @@ func (m *members) mask(names []string) uint32 {
 		return math.MaxUint32
 	}
 	var mask uint32
-	for id, l := range m.links {
+	for id, l := range m.slots() {
 		if l != nil && slices.Contains(names, l.config.Name) {
 			mask |= 1 << id
 		}

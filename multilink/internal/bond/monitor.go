@@ -22,7 +22,7 @@ const reasonAnswer = "the peer answers"
 
 // evaluate brings the state of every link up to date.
 func (m *monitor) evaluate(out *Output) {
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		if l != nil {
 			m.evaluateLink(l, out)
 		}
@@ -75,7 +75,7 @@ func (m *monitor) evaluateLink(l *link, out *Output) {
 // promote takes a link up without its wait where no other link is up.
 func (m *monitor) promote(out *Output) {
 	var first *link
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		switch {
 		case l == nil:
 		case l.state == status.Up || l.state == status.Suspect:
@@ -142,10 +142,10 @@ func (m *monitor) enter(l *link, state status.State, reason string, out *Output)
 // carries frames is late.
 func (m *monitor) alertBackups() {
 	alert := false
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		alert = alert || l != nil && l.carries && l.hearing && l.anyLate()
 	}
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		if l != nil && l.alerted != alert {
 			l.alerted = alert
 			l.setLimits()
@@ -158,7 +158,7 @@ func (m *monitor) alertBackups() {
 // arrived meanwhile has not been read.
 func (m *monitor) forgiveStall() {
 	shortest := packet.MaxInterval
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		if l != nil && l.hearing {
 			shortest = min(shortest, l.interval())
 		}
@@ -167,7 +167,7 @@ func (m *monitor) forgiveStall() {
 	if stall < max(shortest/2, time.Millisecond) || m.next == 0 {
 		return
 	}
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		if l != nil && l.hearing {
 			l.heard, l.silentSince = min(l.heard+stall, m.now), 0
 		}
@@ -176,7 +176,7 @@ func (m *monitor) forgiveStall() {
 
 // detectSilence finds links that fell silent.
 func (m *monitor) detectSilence() {
-	for _, l := range m.links {
+	for _, l := range m.slots() {
 		if l == nil || !l.hearing {
 			continue
 		}
@@ -211,7 +211,7 @@ func (m *monitor) detectSilence() {
 // more of the peer, or of this process, than of the link.
 func (m *monitor) deadlineOf(l *link) (at time.Duration, cause string) {
 	at, cause = l.heard+max(3*l.limit, commonSilence), "silent, like all links"
-	for _, other := range m.links {
+	for _, other := range m.slots() {
 		if other == nil || other == l || !other.hearing ||
 			other.heard < l.heard+l.limit/2 || m.now-other.heard >= other.lateAt {
 			continue

@@ -21,10 +21,10 @@ type peering struct {
 type origin int
 
 const (
-	foreign   origin = iota // this end itself, or another life of either end
-	newcomer                // a life of the peer that has not heard this end yet
-	restarted               // a new life of the peer, which echoes this end
-	current                 // the peer as it is known
+	foreign     origin = iota // this end itself, or another life of either end
+	unconfirmed               // a life of the peer that does not echo this end yet
+	restarted                 // a new life of the peer, which echoes this end
+	current                   // the peer as it is known
 )
 
 // originOf returns where the probe in p.probe comes from.
@@ -34,14 +34,14 @@ func (p *peering) originOf(h packet.Header) origin {
 	case epoch == p.epoch || slices.Contains(p.peer.past[:], epoch) || h.Tag != packet.EpochTag(epoch):
 		return foreign
 	case epoch != p.peer.epoch && p.probe.Echo != p.epoch:
-		return newcomer
+		return unconfirmed
 	case epoch != p.peer.epoch:
 		return restarted
 	}
 	return current
 }
 
-// greet schedules an answer to a newcomer. It carries the epoch of this end.
+// greet schedules an answer to a peer that has not heard this end. It carries the epoch of this end.
 func (p *peering) greet(l *link) {
 	if l.candidate != p.probe.Epoch || p.now-l.candidateAt >= l.interval() {
 		l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))
@@ -59,7 +59,7 @@ func (p *peering) adopt() (again bool) {
 		again = true
 	}
 	p.peer = peerState{epoch: p.probe.Epoch, past: p.peer.past, pasts: p.peer.pasts}
-	for _, l := range p.links {
+	for _, l := range p.slots() {
 		if l != nil {
 			l.loseReception("")
 			l.peerHears, l.peerLate, l.exempt = false, false, true
@@ -123,7 +123,7 @@ func (p *peering) recordLink(l *link) {
 
 // applyReports takes what the peer reports of all links.
 func (p *peering) applyReports() {
-	for _, l := range p.links {
+	for _, l := range p.slots() {
 		if l == nil {
 			continue
 		}
@@ -140,7 +140,7 @@ func (p *peering) applyReports() {
 
 // hurry makes the next probe of every link due as soon as the spacing allows.
 func (p *peering) hurry() {
-	for _, l := range p.links {
+	for _, l := range p.slots() {
 		if l != nil && !l.config.Disabled && !l.carrierLost {
 			l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))
 		}
@@ -150,7 +150,7 @@ func (p *peering) hurry() {
 // send sends the probes that are due. They say what this end has received, and the
 // lowest sequence number that it may still send.
 func (p *peering) send(floor uint64, received *window, out *Output) {
-	for _, l := range p.links {
+	for _, l := range p.slots() {
 		if l == nil || l.config.Disabled || l.carrierLost {
 			continue
 		}
@@ -180,7 +180,7 @@ func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) 
 	if l.theirSent != 0 {
 		probe.Echoed, probe.Held = l.theirSent, p.now-l.theirAt
 	}
-	for _, other := range p.links {
+	for _, other := range p.slots() {
 		if other != nil {
 			probe.Reports = append(probe.Reports, other.report())
 		}

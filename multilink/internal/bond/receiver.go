@@ -10,32 +10,21 @@ type receiver struct {
 	pieces *packet.Reassembler
 }
 
-// receive takes a packet of data of the peer's present epoch.
-func (r *receiver) receive(h packet.Header, payload []byte, out *Output) {
-	switch r.window.accept(h.Sequence) {
-	case fresh:
-		r.deliver(h, payload, out)
-	case duplicate:
-		r.counters.Duplicates++
-	case expired:
-		r.counters.Expired++
-	}
-}
-
 // deliver appends the frame that a packet completes, if any.
 func (r *receiver) deliver(h packet.Header, payload []byte, out *Output) {
+	c := r.core
 	if h.Kind == packet.TypeFragment {
-		payload = r.pieces.Add(r.now, h.Sequence, payload)
+		payload = r.pieces.Add(c.now, h.Sequence, payload)
 		if payload == nil {
 			return
 		}
-		r.counters.Reassembled++
+		c.counters.Reassembled++
 	}
 	if len(payload) == 0 || len(payload) > packet.MaxFrame {
 		return
 	}
-	r.counters.RxFrames++
-	r.counters.RxBytes += uint64(len(payload))
+	c.counters.RxFrames++
+	c.counters.RxBytes += uint64(len(payload))
 	out.Frames = append(out.Frames, payload)
 }
 

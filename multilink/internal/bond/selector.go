@@ -60,6 +60,14 @@ func (s *selector) permit() {
 	s.stale = true
 }
 
+// known returns the class, or -1 where there is no such class.
+func (s *selector) known(class int) int {
+	if class < 0 || class >= len(s.classes) {
+		return -1
+	}
+	return class
+}
+
 // of returns the selection of a class, and that of the defaults where there is no
 // such class.
 func (s *selector) of(class int) *selection {
@@ -98,7 +106,7 @@ func (s *selector) choose(out *Output) (skew time.Duration) {
 		skew = max(skew, s.chooseFor(&s.selections[i]))
 		targets |= s.selections[i].targets
 	}
-	for _, l := range s.links {
+	for _, l := range s.slots() {
 		if l != nil && l.carries != (targets&l.bit() != 0) {
 			l.carries, s.urgent = !l.carries, true
 			l.setLimits()
@@ -157,7 +165,7 @@ func (s *selector) best(sel *selection) int {
 		}
 	}
 	best, rank := -1, rankNone
-	for id, l := range s.links {
+	for id, l := range s.slots() {
 		r := s.rank(l, sel)
 		if r < rank || r == rank && r < rankNone && before(l, s.links[best]) {
 			best, rank = id, r
@@ -205,7 +213,7 @@ func (s *selector) addCopies(sel *selection) {
 // that rank; -1 where there is none. None is added to a last resort.
 func (s *selector) another(sel *selection, worst int) int {
 	best, rank := -1, rankMetered
-	for id, l := range s.links {
+	for id, l := range s.slots() {
 		r := s.rank(l, sel)
 		if r > worst || r >= rankMetered || sel.targets&(1<<id) != 0 {
 			continue
@@ -241,7 +249,7 @@ func (s *selector) balance(sel *selection) {
 	rank := s.rank(s.links[sel.current], sel)
 	for i := range sel.table {
 		best := math.Inf(-1)
-		for id, l := range s.links {
+		for id, l := range s.slots() {
 			if s.rank(l, sel) != rank || rank >= rankMetered && id != sel.current {
 				continue
 			}
@@ -283,7 +291,7 @@ func (s *selector) keepOrder(sel, old *selection) (skew time.Duration) {
 	}
 	sel.direct = 0
 	sel.queue = sel.waiting > 0
-	for id, l := range s.links {
+	for id, l := range s.slots() {
 		if l != nil && left&(1<<id) != 0 && l.usable() {
 			skew = max(skew, l.srtt/2+4*l.rttvar-s.links[sel.current].srtt/2)
 		}

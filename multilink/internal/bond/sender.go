@@ -23,29 +23,6 @@ type sender struct {
 // maxHold is how long frames wait at most for those that they would overtake.
 const maxHold = 150 * time.Millisecond
 
-// send sends a frame, or keeps it where it has to wait. It copies the frame. It
-// reports false where the frame is dropped.
-func (s *sender) send(frame []byte, class int, flow uint32, out *Output) (taken bool) {
-	if class < 0 || class >= len(s.selector.classes) {
-		class = -1
-	}
-	sel := s.selector.of(class)
-	if len(frame) == 0 || len(frame) > packet.MaxFrame || s.unsendable(sel) {
-		s.counters.Dropped++
-		return false
-	}
-	s.replay.expire(s.replayAge())
-	s.pacer.offer(s.now, len(frame))
-	s.counters.TxFrames++
-	s.counters.TxBytes += uint64(len(frame))
-	if size := packet.HeaderSize + len(frame); size <= s.mtu || !s.sendPieces(frame, sel, class, flow, out) {
-		buffer := s.pool.Get(size)
-		copy(buffer.Data()[packet.HeaderSize:], frame)
-		s.dispatch(packet.TypeData, buffer, sel, class, flow, out)
-	}
-	return true
-}
-
 // sendPieces sends a frame in several packets. It reports false where the links
 // carry so little that the frame would need too many.
 func (s *sender) sendPieces(frame []byte, sel *selection, class int, flow uint32, out *Output) bool {
@@ -73,22 +50,22 @@ func (s *sender) unsendable(sel *selection) bool {
 func (s *sender) dispatch(
 	kind uint8, buffer *packet.Buffer, sel *selection, class int, flow uint32, out *Output,
 ) {
-	sequence := s.sequence
+	c, sequence := s.core, s.sequence
 	s.sequence++
-	packet.Header{Kind: kind, Tag: packet.EpochTag(s.epoch), Sequence: sequence}.Put(buffer.Data())
+	packet.Header{Kind: kind, Tag: packet.EpochTag(c.epoch), Sequence: sequence}.Put(buffer.Data())
 	links, waits := sel.linksFor(flow), false
 	switch {
-	case sel.count == 0 || !s.peer.established:
+	case sel.count == 0 || !c.peer.established:
 		links, waits = 0, true
 	case sel.queues(flow) && !sel.noReplay:
 		links, waits = links&sel.direct, true
 	}
-	forget := s.config.NoReplay || sel.noReplay
+	forget := c.config.NoReplay || sel.noReplay
 	if waits || !forget {
 		s.replay.keep(sequence, kept{
-			buffer: buffer, at: s.now, links: links, flow: flow, class: int16(class),
+			buffer: buffer, at: c.now, links: links, flow: flow, class: int16(class),
 			waits: waits, sent: links != 0, once: forget,
-		}, s.replayBytes())
+		}, c.replayBytes())
 	}
 	s.transmit(buffer, class, links, out)
 	buffer.Release()
@@ -96,13 +73,14 @@ func (s *sender) dispatch(
 
 // transmit sends a packet over the links.
 func (s *sender) transmit(buffer *packet.Buffer, class int, links uint32, out *Output) {
+	c := s.core
 	for id := 0; links != 0; id, links = id+1, links>>1 {
 		if links&1 == 0 {
 			continue
 		}
 		buffer.Retain(1)
-		if s.links[id].count(len(buffer.Data()), 0) {
-			s.stale = true
+		if c.links[id].count(len(buffer.Data()), 0) {
+			c.stale = true
 		}
 		out.Packets = append(out.Packets, packet.Packet{Link: packet.LinkID(id), Class: class, Buffer: buffer})
 	}
@@ -145,7 +123,7 @@ func (s *sender) holdBack(skew time.Duration) {
 
 // repairGaps sends again what was lost in gaps too short for a failover.
 func (s *sender) repairGaps() {
-	for _, l := range s.links {
+	for _, l := range s.slots() {
 		switch {
 		case l == nil || l.repairAt == 0:
 		case s.now >= l.repairAt:

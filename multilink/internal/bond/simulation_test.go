@@ -190,8 +190,8 @@ func (w *world) flow(from, count, size int, every time.Duration, class int, flow
 	w.after(0, step)
 }
 
-// stall freezes an end: what arrives is read afterwards, in no order that
-// anybody chose, and after the timers fired.
+// stall freezes an end: what arrives is read afterwards, in an arbitrary
+// order, and after the timers fired.
 func (w *world) stall(i int, d time.Duration) {
 	e := w.ends[i]
 	e.stalled = w.now.Add(d)

@@ -23,7 +23,7 @@ func (b *Bond) Status(now time.Time) Status {
 	b.advance(now)
 	current := Status{Counters: b.counters}
 	current.Counters.Incomplete = b.receiver.pieces.Incomplete
-	for _, l := range b.links {
+	for _, l := range b.slots() {
 		if l == nil {
 			continue
 		}

@@ -14,9 +14,22 @@ import (
 // may keep.
 func (b *Bond) Send(now time.Time, frame []byte, class int, flow uint32, out *Output) {
 	b.advance(now)
-	if b.sender.send(frame, class, flow, out) {
-		b.follow(out)
+	class = b.selector.known(class)
+	sel := b.selector.of(class)
+	if len(frame) == 0 || len(frame) > packet.MaxFrame || b.sender.unsendable(sel) {
+		b.counters.Dropped++
+		return
 	}
+	b.sender.replay.expire(b.replayAge())
+	b.sender.pacer.offer(b.now, len(frame))
+	b.counters.TxFrames++
+	b.counters.TxBytes += uint64(len(frame))
+	if size := packet.HeaderSize + len(frame); size <= b.mtu || !b.sender.sendPieces(frame, sel, class, flow, out) {
+		buffer := b.pool.Get(size)
+		copy(buffer.Data()[packet.HeaderSize:], frame)
+		b.sender.dispatch(packet.TypeData, buffer, sel, class, flow, out)
+	}
+	b.follow(out)
 }
 
 // Receive takes a packet that arrived over a link, and appends the frames to
@@ -47,7 +60,14 @@ func (b *Bond) Receive(now time.Time, link packet.LinkID, data []byte, out *Outp
 			l.late, b.urgent = false, true
 		}
 	}
-	b.receiver.receive(h, data[packet.HeaderSize:], out)
+	switch b.receiver.window.accept(h.Sequence) {
+	case fresh:
+		b.receiver.deliver(h, data[packet.HeaderSize:], out)
+	case duplicate:
+		b.counters.Duplicates++
+	case expired:
+		b.counters.Expired++
+	}
 	b.follow(out)
 }
 
@@ -56,7 +76,7 @@ func (b *Bond) receiveProbe(l *link, h packet.Header, out *Output) {
 	switch b.peering.originOf(h) {
 	case foreign:
 		return
-	case newcomer:
+	case unconfirmed:
 		b.peering.greet(l)
 		b.sendProbes(out)
 		return

@@ -83,8 +83,11 @@ type switchEntry struct {
 	moved int64
 }
 
-// NewSwitch makes a switch with the local port alone.
-func NewSwitch(options SwitchOptions) *Switch {
+// NewSwitch makes a switch with the local port alone. The options may be nil.
+func NewSwitch(options *SwitchOptions) *Switch {
+	if options == nil {
+		options = &SwitchOptions{}
+	}
 	s := &Switch{isolate: options.Isolate, start: time.Now()}
 	for i := range s.shards {
 		s.shards[i].known = map[uint64]*switchEntry{}

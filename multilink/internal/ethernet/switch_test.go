@@ -15,7 +15,7 @@ import (
 
 // Two peers and this host: a frame to an address that is known goes there alone.
 func ExampleNewSwitch() {
-	table := ethernet.NewSwitch(ethernet.SwitchOptions{})
+	table := ethernet.NewSwitch(nil)
 	north, south := table.Add(), table.Add()
 	frame := make([]byte, 60)
 	copy(frame, "\x02\x00\x00\x00\x00\x05"+"\x02\x00\x00\x00\x00\x06")
@@ -46,7 +46,7 @@ type ports = []ethernet.Port
 const local = ethernet.LocalPort
 
 func TestSwitch_Forward_learnsDestinations(t *testing.T) {
-	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+	s := ethernet.NewSwitch(nil)
 	a, b, c := s.Add(), s.Add(), s.Add()
 	require.Equal(t, ports{local, b, c}, s.Forward(nil, a, etherFrame(2, 1, 0)), "unknown: to all but where it came from")
 	require.Equal(t, ports{a}, s.Forward(nil, b, etherFrame(1, 2, 0)))
@@ -61,7 +61,7 @@ func TestSwitch_Forward_learnsDestinations(t *testing.T) {
 }
 
 func TestSwitch_Forward_filtersFrames(t *testing.T) {
-	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+	s := ethernet.NewSwitch(nil)
 	a := s.Add()
 	frame := etherFrame(2, 1, 0)
 	for n := range 14 {
@@ -78,7 +78,7 @@ func TestSwitch_Forward_filtersFrames(t *testing.T) {
 }
 
 func TestSwitch_Forward_isolatesPeers(t *testing.T) {
-	s := ethernet.NewSwitch(ethernet.SwitchOptions{Isolate: true})
+	s := ethernet.NewSwitch(&ethernet.SwitchOptions{Isolate: true})
 	a, b := s.Add(), s.Add()
 	require.Equal(t, ports{local}, s.Forward(nil, a, etherFrame(2, 1, 0)))
 	require.Equal(t, ports{local}, s.Forward(nil, b, etherFrame(9, 2, 0)))
@@ -88,7 +88,7 @@ func TestSwitch_Forward_isolatesPeers(t *testing.T) {
 
 func TestSwitch_Learn_protectsAddressesOfTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+		s := ethernet.NewSwitch(nil)
 		a, b := s.Add(), s.Add()
 		s.Forward(nil, local, etherFrame(9, 1, 0))
 		require.False(t, s.Learn(a, etherFrame(9, 1, 0)))
@@ -106,7 +106,7 @@ func TestSwitch_Learn_protectsAddressesOfTheHost(t *testing.T) {
 
 func TestSwitch_Learn_movesAStationOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+		s := ethernet.NewSwitch(nil)
 		a, b := s.Add(), s.Add()
 		require.True(t, s.Learn(a, etherFrame(9, 1, 0)))
 		require.True(t, s.Learn(b, etherFrame(9, 1, 0)), "at once")
@@ -121,7 +121,7 @@ func TestSwitch_Learn_movesAStationOnceASecond(t *testing.T) {
 
 func TestSwitch_ageing_removesAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+		s := ethernet.NewSwitch(nil)
 		a, b := s.Add(), s.Add()
 		s.Learn(a, etherFrame(9, 1, 0))
 		s.Learn(a, etherFrame(9, 2, 0))
@@ -135,7 +135,7 @@ func TestSwitch_ageing_removesAddresses(t *testing.T) {
 }
 
 func TestSwitch_Learn_boundsTheAddressesOfAPeer(t *testing.T) {
-	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+	s := ethernet.NewSwitch(nil)
 	a, b := s.Add(), s.Add()
 	s.Learn(b, etherFrame(9, 1, 0))
 	for i := range uint32(50_000) {
@@ -156,7 +156,7 @@ func TestSwitch_Learn_boundsTheAddressesOfAPeer(t *testing.T) {
 }
 
 func TestSwitch_isSafeForConcurrentUse(t *testing.T) {
-	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+	s := ethernet.NewSwitch(nil)
 	var all sync.WaitGroup
 	for worker := range uint32(4) {
 		all.Go(func() {
@@ -182,13 +182,13 @@ func TestSwitch_isSafeForConcurrentUse(t *testing.T) {
 	require.Zero(t, s.Stats().Addresses)
 }
 
-// FuzzSwitch holds for frames of anybody that none goes back, or to a port
-// twice, and that the host keeps its address.
+// FuzzSwitch checks that no frame of any sender goes back, or to a port twice, and
+// that the host keeps its address.
 func FuzzSwitch(f *testing.F) {
 	f.Add(etherFrame(1, 2, 0), etherFrame(2, 1, 5))
 	f.Add(etherFrame(7, 7, 4095), []byte("\x01\x80\xc2\x00\x00\x0e"))
 	f.Fuzz(func(t *testing.T, one, other []byte) {
-		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+		s := ethernet.NewSwitch(nil)
 		host := etherFrame(9, 8, 0)
 		s.Forward(nil, local, host)
 		all := ports{local, s.Add(), s.Add(), s.Add()}
@@ -207,7 +207,7 @@ func FuzzSwitch(f *testing.F) {
 }
 
 func BenchmarkSwitch(b *testing.B) {
-	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
+	s := ethernet.NewSwitch(nil)
 	from, to := s.Add(), s.Add()
 	for i := range uint32(500) {
 		s.Learn(to, etherFrame(9, 1000+i, 0))

@@ -73,7 +73,7 @@ func TestClients_comeAndGoAlone(t *testing.T) {
 		require.Equal(t, gone.Sent, gone.Lost, "a deleted client got a frame through")
 	})
 	t.Log(pinged)
-	require.Zero(t, pinged.Lost, "frames of a client that nobody touched")
+	require.Zero(t, pinged.Lost, "frames of a client without a change")
 	require.Zero(t, pinged.Duplicates)
 
 	status, _ := p.server.call("PUT", "/tunnel/client/enable", map[string]any{"public_key": key})

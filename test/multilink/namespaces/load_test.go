@@ -54,8 +54,8 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	return rates[1:]
 }
 
-// listens reports whether somebody on the server's host listens on a port of
-// TCP, without disturbing it.
+// listens reports whether a program on the server's host listens on a TCP port. It
+// opens no connection.
 func (p *pair) listens(port int) bool {
 	var table []byte
 	require.NoError(p.t, p.lab.In(netlab.Server, func() (err error) {

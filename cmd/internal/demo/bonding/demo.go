@@ -1,6 +1,6 @@
-// Package bonding shows what a failover is like: two instances of multilink
-// with three links between them, a ping across, and a primary that
-// is cut and restored meanwhile.
+// Package bonding demonstrates a failover: two instances of multilink with three
+// links between them, and a ping over them while the primary link is cut and
+// restored.
 package bonding
 
 import (
@@ -18,7 +18,7 @@ import (
 
 const (
 	phase    = time.Second // how long each phase lasts
-	patience = time.Minute // for what is waited for
+	patience = time.Minute // the longest wait for an event
 )
 
 // Run runs the demonstration and prints what happens. It takes a few seconds.
@@ -54,7 +54,7 @@ func (s *testbed) close() error {
 	return errors.Join(errs...)
 }
 
-// reporter prints what happens, and when.
+// reporter prints events with their times.
 type reporter struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -90,8 +90,8 @@ func (c *instances) isActive(link string) bool {
 	return true
 }
 
-// follow tells of every failover and return until the function that it gives
-// back is called.
+// follow prints every failover and return until the function that it returns is
+// called.
 func (c *instances) follow(ctx context.Context, n *reporter) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var readers sync.WaitGroup

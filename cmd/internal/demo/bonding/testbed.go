@@ -23,8 +23,8 @@ const echoPort = 7
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
 
-// newTestbed makes network namespaces where the process may, and a network in memory
-// otherwise.
+// newTestbed makes network namespaces where the process has the right, and a network
+// in memory otherwise.
 func newTestbed(ctx context.Context, out io.Writer) (*testbed, error) {
 	s, err := namespaceTestbed(ctx)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) ||
@@ -129,8 +129,8 @@ func memoryTestbed() (*testbed, error) {
 	return s, nil
 }
 
-// frameConn carries packets in frames, straight to whoever is at the other end
-// of the bonded network.
+// frameConn carries packets in frames to the station at the other end of the
+// bonded network.
 type frameConn struct {
 	port     *memory.Port
 	number   byte        // of the station
@@ -161,7 +161,7 @@ func newFrameConn(port *memory.Port, number byte) *frameConn {
 
 func (c *frameConn) echo() {
 	for packet := range c.packets {
-		// What cannot be sent the other side misses.
+		// A frame that cannot be sent is lost.
 		_, _ = c.Write(packet)
 	}
 }

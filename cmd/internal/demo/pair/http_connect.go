@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Connect does what an operator would do, over REST, with instances that are new:
-// it gives both the links, has the server provision the client, and the client
-// attach. The addresses are those of the two interfaces, such as
+// Connect configures two new instances over REST, as an operator does: it adds the
+// links to both, provisions the client on the server, and attaches the client. The addresses are those of the two interfaces, such as
 // http://127.0.0.1:3333.
 func (p *Pair) Connect(ctx context.Context, server, client string) error {
 	caller := &caller{token: p.config.Token, client: &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}}
@@ -40,7 +39,7 @@ func (p *Pair) Connect(ctx context.Context, server, client string) error {
 	return caller.post(ctx, client+"/tunnel/attach", provisioned, nil)
 }
 
-// caller calls instances as any client does.
+// caller sends requests to instances.
 type caller struct {
 	token  string
 	client *http.Client

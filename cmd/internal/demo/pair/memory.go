@@ -12,8 +12,8 @@ import (
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
 
-// Memory is a network in memory with two hosts. Its links are as far apart as such
-// technologies are.
+// Memory is a network in memory with two hosts. Its links have the usual delays
+// of their technologies.
 type Memory struct {
 	Network        *memory.Network
 	Server, Client *memory.Host

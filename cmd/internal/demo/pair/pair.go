@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// PortName is the device through which the applications of both hosts talk.
+// PortName is the device that the applications of both hosts use.
 const PortName = "tap0"
 
 // Addresses returns where the hosts are on the bonded network.
@@ -32,7 +32,7 @@ type Link struct {
 	Endpoint string
 }
 
-// Config says what a [Pair] is made of. Hosts and token are required.
+// Config is the configuration of a [Pair]. Hosts and token are required.
 type Config struct {
 	// Server and Client are the hosts. They are not closed.
 	Server, Client multilink.Host

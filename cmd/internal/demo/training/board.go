@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 )
 
-// board writes how the training goes.
+// board prints the progress of the training.
 type board struct {
 	to     io.Writer
 	job    string
@@ -18,8 +18,8 @@ type board struct {
 	newest flcollect.Round // the round that was written last
 }
 
-// begin says who trains, and what each would reach alone: with as much work,
-// on the tumours that all have kept back.
+// begin prints the clients and the accuracy that each reaches alone, with the same
+// amount of training and on the test data of all.
 func (b *board) begin(site string, parties []tumours.Party, steps int) {
 	var test []tumours.Tumour
 	for _, p := range parties {
@@ -34,7 +34,7 @@ func (b *board) begin(site string, parties []tumours.Party, steps int) {
 	}
 }
 
-// round writes a round, as one of so many.
+// round prints a round and the number of all rounds.
 func (b *board) round(r flcollect.Round, of int) {
 	line := fmt.Sprintf("round %2d of %d%s   clients %d   %.3f s", r.Number, of, measures(r, "   "), r.Fit.Results,
 		r.Ended.Sub(r.Started).Seconds())
@@ -57,7 +57,7 @@ func measures(r flcollect.Round, separator string) string {
 	return text
 }
 
-// status writes what is wrong with the job, once.
+// status prints the fault of a job, once.
 func (b *board) status(s flcollect.Status) {
 	b.last = s
 	if s.Error != "" && s.Error != b.fault {
@@ -66,7 +66,7 @@ func (b *board) status(s flcollect.Status) {
 	b.fault = s.Error
 }
 
-// end says how it went and where the result is.
+// end prints the outcome and where the result is stored.
 func (b *board) end(repository string) {
 	if b.last.State != flcollect.Finished {
 		fmt.Fprintf(b.to, "training interrupted after %d rounds\n", max(b.last.Round, 0))

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// The model as the repository knows it.
+// The name and version of the model in the repository.
 const (
 	ModelName    = "tumours"
 	ModelVersion = "1.0"
@@ -25,7 +25,7 @@ const (
 
 const rounds = 20
 
-// Jobs is what the demonstration needs of a flcollect.Server.
+// Jobs is the part of a flcollect.Server that the demonstration uses.
 type Jobs interface {
 	// Start starts the training of a job.
 	Start(ctx context.Context, id string, config flcollect.JobConfig) error
@@ -37,7 +37,7 @@ type Jobs interface {
 	Changed(id string) <-chan struct{}
 }
 
-// Config is what a demonstration needs. Everything is required.
+// Config is the configuration of the demonstration. Everything is required.
 type Config struct {
 	Jobs Jobs
 	// Target is where the collector listens for clients in the clear, as
@@ -50,13 +50,12 @@ type Config struct {
 	Output io.Writer
 }
 
-// patience is how long a job may take to end after its clients were sent away,
-// and the other way round.
+// patience is the longest time between the end of a job and that of its clients.
 const patience = 10 * time.Second
 
 // Run trains, writes where the result is, and waits until the context ends. The
-// job is called demo-1, or by the next number whose job has not ended; one
-// that was broken off goes on.
+// job is demo-1, or has the next number whose job has not ended. A job that was
+// interrupted goes on.
 func Run(ctx context.Context, config Config) error {
 	parties, err := tumours.Parties()
 	if err != nil {
@@ -87,7 +86,7 @@ func Run(ctx context.Context, config Config) error {
 	group.Go(func() error {
 		err := watch(training, config.Jobs, b, left)
 		if b.last.State == flcollect.Finished {
-			time.AfterFunc(patience, dismiss) // the server sends them away before
+			time.AfterFunc(patience, dismiss) // the server dismisses them earlier
 		} else {
 			dismiss()
 		}
