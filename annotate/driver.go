@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // BrokerType names a kind of broker, as the member brokerType of the REST
@@ -165,13 +164,4 @@ func Below(path string, err error) error {
 		return &FieldError{path, field.Reason}
 	}
 	return &FieldError{path + "." + field.Field, field.Reason}
-}
-
-// typeNames lists the kinds of broker of an environment.
-func typeNames(drivers []Driver) string {
-	names := make([]string, len(drivers))
-	for i, d := range drivers {
-		names[i] = string(d.Type)
-	}
-	return strings.Join(names, ", ")
 }

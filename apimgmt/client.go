@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
@@ -194,7 +195,7 @@ func (c Condition) send(req *http.Request) {
 	case len(c.Revisions) > 0:
 		var tags []string
 		for _, revision := range c.Revisions {
-			tags = append(tags, `"`+revision+`"`)
+			tags = append(tags, httpapi.EntityTag{Value: revision}.String())
 		}
 		req.Header.Set("If-Match", strings.Join(tags, ", "))
 	case c.Exists:

@@ -18,7 +18,7 @@ func TestMemoryGateway_passesTheSuite(t *testing.T) {
 	})
 }
 
-func TestEmbeddedGateway_passesTheSuite(t *testing.T) {
+func TestGateway_embeddedPassesTheSuite(t *testing.T) {
 	gatewaytest.Run(t, func(t *testing.T) apimgmt.Gateway {
 		g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds()})
 		require.NoError(t, err)

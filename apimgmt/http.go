@@ -62,11 +62,11 @@ func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
 type rest struct {
 	publisher *Publisher
 	options   HandlerOptions
-	uploads   chan struct{} // an element for each upload that is received
+	uploads   *httpapi.Slots // of definitions that are received
 }
 
 func newREST(p *Publisher, opts *HandlerOptions) *rest {
-	r := &rest{publisher: p, uploads: make(chan struct{}, maxUploads)}
+	r := &rest{publisher: p, uploads: httpapi.NewSlots(maxUploads, "Too many definitions are being uploaded. Please try again.")}
 	if opts != nil {
 		r.options = *opts
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-func TestRoutes_matchTheOpenAPIDocument(t *testing.T) {
+func TestPublisher_Handler_matchesTheOpenAPIDocument(t *testing.T) {
 	routes, document := apimgmt.RoutesAndDocument(newWorld(t).publisher)
 	require.NoError(t, httpapi.CheckRoutes(routes, document))
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
@@ -21,7 +21,7 @@ func TestRoutes_matchTheOpenAPIDocument(t *testing.T) {
 }
 
 // Specification, part B, section 4: publisher, register an API definition.
-func TestHandler_publish_storesAndRoutes(t *testing.T) {
+func TestPublisher_Handler_storesAndRoutes(t *testing.T) {
 	w := newWorld(t)
 	a := w.post("Weather station", file("1.0", "/stations/{id}", "/stations"), "", "Accept", "application/json")
 	require.Equal(t, http.StatusOK, a.status, a.body)
@@ -48,7 +48,7 @@ func TestHandler_publish_storesAndRoutes(t *testing.T) {
 }
 
 // Specification, part B, section 5.
-func TestHandler_requiresAToken(t *testing.T) {
+func TestPublisher_Handler_requiresAToken(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", file("1", "/a"), "").status)
 	routes, _ := apimgmt.RoutesAndDocument(w.publisher)
@@ -89,7 +89,7 @@ func TestHandler_requiresAToken(t *testing.T) {
 	}
 }
 
-func TestHandler_publish_listsMissingParameters(t *testing.T) {
+func TestPublisher_Handler_listsMissingParameters(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(http.MethodPost, "/OpenAPIDocumentation/", "dev", "", nil)
 	require.Equal(t, http.StatusUnprocessableEntity, a.status)
@@ -104,7 +104,7 @@ func TestHandler_publish_listsMissingParameters(t *testing.T) {
 	require.Empty(t, served(t, w.gateway, "a"))
 }
 
-func TestHandler_publish_namesThePlaceOfAnError(t *testing.T) {
+func TestPublisher_Handler_namesThePlaceOfAnError(t *testing.T) {
 	w := newWorld(t, func(c *apimgmt.Config) { c.Definition.Bytes = 4000 })
 	for content, place := range map[string]string{
 		`swagger: "2.0"`: "swagger",
@@ -129,7 +129,7 @@ func TestHandler_publish_namesThePlaceOfAnError(t *testing.T) {
 	require.Empty(t, served(t, w.gateway, "a"))
 }
 
-func TestHandler_publish_refusesARouteOfAnotherEnabler(t *testing.T) {
+func TestPublisher_Handler_refusesARouteOfAnotherEnabler(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("first", file("1", "/things/{id}", "/other"), "").status)
 	a := w.post("second", file("1", "/own", "/things/{key}"), "")
@@ -150,7 +150,7 @@ func TestHandler_publish_refusesARouteOfAnotherEnabler(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.get("/OpenAPIDocumentation/second").status)
 }
 
-func TestHandler_list_pages(t *testing.T) {
+func TestPublisher_Handler_listsInPages(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"c", "a", "B"} {
 		require.Equal(t, http.StatusOK, w.post(name, file("1", "/"+name+"/rain"), "").status)
@@ -184,7 +184,7 @@ func TestHandler_list_pages(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.get("/OpenAPIDocumentation/?state=gone").status)
 }
 
-func TestHandler_checksTheRevision(t *testing.T) {
+func TestPublisher_Handler_checksTheRevision(t *testing.T) {
 	w := newWorld(t)
 	contentType, body := form(t, file("1", "/a"))
 	require.Equal(t, http.StatusNotFound, w.do(http.MethodPut, "/OpenAPIDocumentation/a", "dev", contentType, body).status)
@@ -220,7 +220,7 @@ func TestHandler_checksTheRevision(t *testing.T) {
 	require.Empty(t, served(t, w.gateway, "a"))
 }
 
-func TestHandler_readsConditionsOfRFC9110(t *testing.T) {
+func TestPublisher_Handler_readsConditionsOfRFC9110(t *testing.T) {
 	w := newWorld(t)
 	tag := w.post("a", file("1", "/a"), "").header.Get("ETag")
 	const noList = "If-Match is no list of strong entity tags."

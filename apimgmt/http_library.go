@@ -61,7 +61,7 @@ func (r *rest) get(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) err
 
 // writeRecord answers with a record and its ETag.
 func writeRecord(w http.ResponseWriter, record Record) error {
-	w.Header().Set("ETag", `"`+record.Revision+`"`)
+	w.Header().Set("ETag", httpapi.EntityTag{Value: record.Revision}.String())
 	return httpapi.WriteJSON(w, record)
 }
 
@@ -114,7 +114,7 @@ func (r *rest) definition(w http.ResponseWriter, req *http.Request, _ *oidc.Clai
 		h.Set("Content-Type", "application/yaml")
 	}
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", `"`+file.Info().SHA256+`"`)
+	h.Set("ETag", httpapi.EntityTag{Value: file.Info().SHA256}.String())
 	h.Set("X-API-Version", url.QueryEscape(file.Version.Version))
 	http.ServeContent(w, req, "", time.Time{}, file)
 	return nil
@@ -125,7 +125,7 @@ func (r *rest) versions(w http.ResponseWriter, req *http.Request, _ *oidc.Claims
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", `"`+record.Revision+`"`)
+	w.Header().Set("ETag", httpapi.EntityTag{Value: record.Revision}.String())
 	return httpapi.WriteJSON(w, record.Versions)
 }
 

@@ -2,16 +2,15 @@ package apimgmt
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // metrics serves the metrics of the publisher and of the process, in the text format of
 // Prometheus, from a registry of its own.
 func metrics(p *Publisher) httpapi.HandlerFunc {
-	registry := prometheus.NewRegistry()
+	var counters []prometheus.Collector
 	for name, count := range map[string]struct {
 		help string
 		of   func(Totals) uint64
@@ -22,11 +21,10 @@ func metrics(p *Publisher) httpapi.HandlerFunc {
 		"healed_total": {"Repairs of a gateway that served something else than the catalogue.",
 			func(t Totals) uint64 { return t.Healed }},
 	} {
-		registry.MustRegister(prometheus.NewCounterFunc(
+		counters = append(counters, prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Name: "publisher_" + name, Help: count.help},
 			func() float64 { return float64(count.of(p.Totals())) },
 		))
 	}
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return exposition.Handler(counters...)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"strconv"
 	"time"
@@ -76,13 +74,12 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	}
 	condition.Exists = condition.Exists || u.Condition.Exists
 	u.Condition = condition
-	select {
-	case r.uploads <- struct{}{}:
-		defer func() { <-r.uploads }()
-	default:
+	release, err := r.uploads.Take()
+	if err != nil {
 		w.Header().Set("Retry-After", "1")
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Too many definitions are being uploaded. Please try again."}
+		return err
 	}
+	defer release()
 	body, err := r.form(w, req)
 	var lacks faults
 	switch {
@@ -129,50 +126,42 @@ type uploadForm struct {
 // form reads the form to its end, and the definition in it up to the limit. Nothing is
 // stored on the way.
 func (r *rest) form(w http.ResponseWriter, req *http.Request) (form uploadForm, err error) {
-	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
-	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+	limit := int64(r.publisher.config.Definition.Bytes)
+	fields, err := httpapi.NewForm(req.Header, http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)))
+	if err != nil {
 		return form, faults{missing("body", fileField)}
 	}
-	limit := int64(r.publisher.config.Definition.Bytes)
 	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
 		Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", limit)}
 	if req.ContentLength > 2*(limit+formSlack) {
 		return form, tooLarge
 	}
-	parts := multipart.NewReader(http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)), parameters["boundary"])
 	// A writer without deadlines is one that has no slow clients.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime))
 	there := false
 	for {
-		part, err := parts.NextPart()
+		field, err := fields.NextDecoded(fileField, pathField)
 		if err == io.EOF {
 			break
 		}
 		var data []byte
 		switch {
 		case err != nil:
-		case part.FormName() == fileField:
-			data, err = io.ReadAll(io.LimitReader(part, limit+1))
-		case part.FormName() == pathField:
-			data, err = io.ReadAll(io.LimitReader(part, formSlack))
+		case field.FormName() == fileField:
+			data, err = httpapi.ReadField(field, limit)
 		default:
-			_, err = io.Copy(io.Discard, part)
+			data, err = io.ReadAll(io.LimitReader(field, formSlack))
 		}
 		var body *http.MaxBytesError
 		switch {
-		case errors.As(err, &body):
+		case errors.As(err, &body), errors.Is(err, httpapi.ErrFieldSize):
 			return form, tooLarge
 		case err != nil:
 			return form, &httpapi.Error{Status: http.StatusBadRequest,
 				Detail: "The form in the body of the request is malformed or incomplete.", Err: err}
-		case part.FormName() == pathField:
+		case field.FormName() == pathField:
 			form.path = string(data)
 			continue
-		case part.FormName() != fileField:
-			continue
-		case int64(len(data)) > limit:
-			_, _ = io.Copy(io.Discard, part) // many clients look at an answer only when they have sent everything
-			return form, tooLarge
 		case there:
 			return form, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
 		}

@@ -30,8 +30,15 @@ func transforming(c *apimgmt.Config) {
 func platform(t *testing.T) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	for name, folder := range map[string]string{"annotator": "annotate/manager", "collector": "flcollect", "fl-repository": "flcollect/repository",
-		"models": "modelrepo/rest", "publisher": "apimgmt", "gateway-admin": "apimgmt/gateway/admin", "links": "multilink/node"} {
+	for name, folder := range map[string]string{
+		"annotator":     "annotate/manager",
+		"collector":     "flcollect",
+		"fl-repository": "flcollect/repository",
+		"models":        "modelrepo/rest",
+		"publisher":     "apimgmt",
+		"gateway-admin": "apimgmt/gateway/admin",
+		"links":         "multilink/node",
+	} {
 		data, err := os.ReadFile(filepath.Join("..", folder, "openapi.json"))
 		require.NoError(t, err)
 		files[name] = data

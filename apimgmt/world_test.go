@@ -203,7 +203,7 @@ func loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
-// handmade is a route that somebody has put into the gateway without a definition.
+// handmade is a route that was put into the gateway without a definition.
 func handmade(name, path string) entity.Config {
 	return entity.Config{Services: []entity.Service{{Name: "by-hand", Protocol: "http", Host: "things.example"}},
 		Routes: []entity.Route{{Name: name, Paths: []string{path}, Service: &entity.Ref{Name: "by-hand"}}}}

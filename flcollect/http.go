@@ -124,7 +124,7 @@ func (r *rest) routes() []httpapi.Route {
 
 		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
 		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
-		{Pattern: "GET /page/{name}", Func: r.pages.asset, Undocumented: true},
+		{Pattern: "GET /page/{name}", Func: r.pages.assets.Serve, Undocumented: true},
 		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
 
 		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}), Undocumented: true},

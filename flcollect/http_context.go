@@ -48,7 +48,7 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	if !raw {
 		tag, kind, size = tag+base64Mark, text64, int64(base64.StdEncoding.EncodedLen(int(size)))
 	}
-	h.Set("ETag", quoted(tag))
+	h.Set("ETag", httpapi.EntityTag{Value: tag}.String())
 	none, err := httpapi.ReadEntityTags(req.Header, "If-None-Match")
 	if err != nil {
 		return err
@@ -104,24 +104,21 @@ func (r *rest) setPublicContext(w http.ResponseWriter, req *http.Request) error 
 		return err
 	}
 	defer release()
-	stored, err := r.jobs.SetPublicContext(req.Context(), req.PathValue("id"), &upload{req.Body, http.NewResponseController(w)}, condition)
+	body := &upload{httpapi.PatientReader(w, req.Body, patience)}
+	stored, err := r.jobs.SetPublicContext(req.Context(), req.PathValue("id"), body, condition)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", quoted(stored.SHA256))
+	w.Header().Set("ETag", httpapi.EntityTag{Value: stored.SHA256}.String())
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// upload reads a request body, with a deadline for each piece.
-type upload struct {
-	body    io.Reader
-	control *http.ResponseController
-}
+// upload gives a failure to read a request body the form of the interface.
+type upload struct{ body io.Reader }
 
 // Read implements [io.Reader].
 func (u *upload) Read(p []byte) (int, error) {
-	extendRead(u.control)
 	n, err := u.body.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
@@ -141,8 +138,6 @@ func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) err
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-func quoted(tag string) string { return `"` + tag + `"` }
 
 // conditionOf reads the conditions of a change. The tags of both forms of a context name
 // the same one. If-Match compares strongly and If-None-Match weakly (RFC 9110 sections

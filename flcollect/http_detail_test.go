@@ -14,10 +14,6 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// sampleDP is the object dp-adaptive of a job for 30 clients a round.
-const sampleDP = `{"num_sampled_clients":"30","init_clip_norm":0.5,"noise_multiplier":"1.1","server_side_noising":"true",
-	"clip_count_stddev":null,"clip_norm_target_quantile":"0.4","clip_norm_lr":0.3,"delta":"1e-6","epsilon_budget":50,"sampling_rate":"0.5"}`
-
 // body is a configuration with nothing but what is required; changes replace
 // members by JSON, and remove them where it is empty.
 func body(t testing.TB, changes map[string]string) []byte {

@@ -4,22 +4,15 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // metrics serves the numbers of a server, and of the process, in the text
 // format of Prometheus, from a registry of its own.
 func metrics(totals func() Totals) httpapi.HandlerFunc {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		newTotalsCollector(totals),
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return exposition.Handler(newTotalsCollector(totals))
 }
 
 // totalsCollector reads all numbers at once when they are collected.

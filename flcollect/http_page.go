@@ -1,12 +1,10 @@
 package flcollect
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"maps"
 	"math"
 	"net/http"
@@ -29,26 +27,22 @@ var pageFiles embed.FS
 // pages are the pages for people.
 type pages struct {
 	jobs, job *template.Template
-	assets    map[string]asset // by their names
-}
-
-// asset is a file that a page needs.
-type asset struct {
-	files fs.FS
-	path  string
+	assets    httpapi.Assets
 }
 
 func newPages() *pages {
-	p := &pages{assets: map[string]asset{
-		"look.css": {look.Files, "look.css"}, "icon.svg": {look.Files, "icon.svg"},
-		"uPlot.iife.min.js": {uplot.Files, "uPlot.iife.min.js"}, "uPlot.min.css": {uplot.Files, "uPlot.min.css"},
-		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
+	p := &pages{assets: httpapi.Assets{
+		"look.css":          {Files: look.Files},
+		"icon.svg":          {Files: look.Files},
+		"uPlot.iife.min.js": {Files: uplot.Files},
+		"uPlot.min.css":     {Files: uplot.Files},
+		"uPlot.LICENSE.txt": {Files: uplot.Files, Path: "LICENSE"},
 	}}
 	for _, name := range []string{"page.css", "jobs.js", "job.js", "charts.js", "report.js", "format.js"} {
-		p.assets[name] = asset{pageFiles, "page/" + name}
+		p.assets[name] = httpapi.Asset{Files: pageFiles, Path: "page/" + name}
 	}
 	parse := func(name string, blank any) *template.Template {
-		return template.Must(template.New(name).Funcs(template.FuncMap{
+		page := template.New(name).Funcs(template.FuncMap{
 			"blank":     func() any { return blank },
 			"escape":    url.PathEscape,
 			"reached":   func(round int) int { return max(round, 0) },
@@ -62,7 +56,9 @@ func newPages() *pages {
 			"remark":    remarkText,
 			"epsilon":   epsilonText,
 			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, jobconfig.Homomorphic) },
-		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
+		})
+		page = template.Must(page.Parse(look.Head("{{.Root}}page/")))
+		return template.Must(page.ParseFS(pageFiles, "page/"+name, "page/layout.html"))
 	}
 	p.jobs = parse("jobs.html", statusView{})
 	p.job = parse("job.html", Round{})
@@ -150,33 +146,8 @@ func (r *rest) lastReport(req *http.Request, id string, round int) (*RoundReport
 	return &report, 0, nil
 }
 
-// policy allows a page nothing but its own assets and its own origin.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 func show(w http.ResponseWriter, page *template.Template, view any) error {
-	var html bytes.Buffer
-	if err := page.Execute(&html, view); err != nil {
-		return fmt.Errorf("render page %q: %w", page.Name(), err)
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes()) // a client that has left is no error of the server
-	return nil
-}
-
-// asset answers with a file that a page needs.
-func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
-	a, ok := p.assets[req.PathValue("name")]
-	if !ok {
-		return &httpapi.Error{Status: http.StatusNotFound}
-	}
-	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(w, req, a.files, a.path)
-	return nil
+	return httpapi.WritePage(w, http.StatusOK, page, "", view, httpapi.ReadOnlyPage())
 }
 
 func lossText(loss *float64) string {

@@ -71,8 +71,3 @@ func fileName(result Result) string {
 
 // patience bounds the time in which a client sends or reads a piece of a body.
 const patience = 30 * time.Second
-
-// extendRead extends the deadline for the next piece of a request.
-func extendRead(control *http.ResponseController) {
-	_ = control.SetReadDeadline(time.Now().Add(patience)) // a reader without deadlines needs no more time
-}

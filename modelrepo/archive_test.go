@@ -280,7 +280,7 @@ func TestStore_Import_refusesLinksAndOtherPaths(t *testing.T) {
 	}
 }
 
-func TestNewHandler_exportsAndImportsArchives(t *testing.T) {
+func TestStore_Import_takesAnExportOverHTTP(t *testing.T) {
 	from := filled(t)
 	server := httptest.NewServer(rest.NewHandler(from, nil))
 	defer server.Close()
@@ -320,7 +320,7 @@ func TestStore_Import_losesNothingDuringCollection(t *testing.T) {
 		collected <- err
 	}()
 	for range 30 {
-		// With a grace period of nothing an import may be told to begin again.
+		// With a grace period of zero an import may fail with ErrExpired and is repeated.
 		_, err := to.Import(t.Context(), bytes.NewReader(archive), nil)
 		if err != nil {
 			require.ErrorIs(t, err, modelrepo.ErrExpired)

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestNewHandler_leavesNothingWhenAnUploadBreaksOff(t *testing.T) {
+func TestStore_Upload_leavesNothingWhenAConnectionBreaks(t *testing.T) {
 	documents, blobs := openDisk(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
@@ -51,9 +51,9 @@ func TestNewHandler_leavesNothingWhenAnUploadBreaksOff(t *testing.T) {
 	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
 }
 
-// TestNewHandler_answersFaultsOfTheStorageWithoutDetails checks that an internal fault
+// TestStore_hidesFaultsOfTheStorageFromClients checks that an internal fault
 // is a 500 without details, and never a 404.
-func TestNewHandler_answersFaultsOfTheStorageWithoutDetails(t *testing.T) {
+func TestStore_hidesFaultsOfTheStorageFromClients(t *testing.T) {
 	documents, blobs := openMemory(t)
 	healthy, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)

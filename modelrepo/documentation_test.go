@@ -170,7 +170,7 @@ func archive(t *testing.T, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-func TestNewHandler_readsArchivesOfDocumentation(t *testing.T) {
+func TestStore_GenerateDocumentation_readsArchives(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)

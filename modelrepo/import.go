@@ -102,15 +102,9 @@ func (i *importer) run(ctx context.Context, read func(oci.Visitor) error) (Impor
 		return Imported{}, refuse("import", at, ErrInvalid,
 			"Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}
-	reader := archive.NewImporter(ctx, i)
+	reader := archive.NewImporter(i)
 	i.total = reader.Total
-	err := ctx.Err()
-	if err == nil {
-		err = read(reader)
-	}
-	if err == nil {
-		err = reader.Close()
-	}
+	err := reader.Import(ctx, read)
 	i.discard(ctx)
 	i.result.Ignored = reader.Ignored
 	return i.result, importError(ctx, at, err)

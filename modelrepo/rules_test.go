@@ -53,7 +53,7 @@ func eachRepository(t *testing.T, limits modelrepo.Limits, run func(t *testing.T
 	})
 }
 
-func TestClient_keepsToTheRulesOfAStore(t *testing.T) {
+func TestStore_appliesTheSameRulesThroughAClient(t *testing.T) {
 	limits := modelrepo.Limits{ModelsPerNamespace: 2, ContentBytes: 10, NamespaceBytes: 15}
 	eachRepository(t, limits, func(t *testing.T, r repository) {
 		ctx := t.Context()

@@ -2,23 +2,16 @@ package manager
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // metrics serves the counts of all channels, and of the process, in the text
 // format of Prometheus, from a registry of its own.
 func metrics(m *Manager) httpapi.HandlerFunc {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		newChannelCollector(m),
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return exposition.Handler(newChannelCollector(m))
 }
 
 // channelCollector reads the counts when they are scraped, so that counting

@@ -79,10 +79,7 @@ func (d settingsDriver) Default(role annotate.TopicRole) annotate.Settings {
 // Describe returns further members of GET /settings: the prefixes of generated
 // client identifiers.
 func (d settingsDriver) Describe() map[string]any {
-	ids := d.defaults.ClientIDs
-	return map[string]any{"mqttClientIdPrefixes": clientIDPrefixes{
-		Input: ids.Input, Output: ids.Output, Error: ids.Error, MonitorInput: ids.MonitorInput, MonitorOutput: ids.MonitorOutput,
-	}}
+	return map[string]any{"mqttClientIdPrefixes": clientIDPrefixes(d.defaults.ClientIDs)}
 }
 
 type clientIDPrefixes struct {

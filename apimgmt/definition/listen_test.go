@@ -33,7 +33,7 @@ func seenByService(t *testing.T, c entity.Config, r entity.Route, path string) s
 	})
 }
 
-func TestConvert_Path_isTakenOffBeforeTheServiceSeesIt(t *testing.T) {
+func TestOptions_Path_isStrippedBeforeForwarding(t *testing.T) {
 	text := strings.Replace(layered, "  /plain:\n", `  /transformed/{x}:
     x-kong-plugin-request-transformer: {config: {add: {headers: ['X-A:1']}, replace: {headers: ['X-B:2']}}}
     get: {parameters: [{name: x, in: path, required: true, schema: {type: string}}], responses: {'200': {description: x}}}
@@ -66,7 +66,7 @@ func TestConvert_Path_isTakenOffBeforeTheServiceSeesIt(t *testing.T) {
 	}
 }
 
-func TestConvert_Path_changesNothingElse(t *testing.T) {
+func TestOptions_Path_changesNothingElse(t *testing.T) {
 	kinds := []string{"oidc", "cors", "key-auth", "request-transformer", "request-validator", "rate-limiting"}
 	compared := 0
 	for seed := range uint64(200) {
@@ -100,7 +100,7 @@ func TestConvert_Path_changesNothingElse(t *testing.T) {
 	require.Greater(t, compared, 500)
 }
 
-func TestConvert_Path_refusesWhatItCannotTakeOff(t *testing.T) {
+func TestOptions_Path_refusesWhatItCannotStrip(t *testing.T) {
 	kinds := []string{"oidc", "cors", "request-transformer"}
 	for name, tc := range map[string]struct {
 		text    string

@@ -76,7 +76,7 @@ func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) 
 	c.references(root)
 	c.dialects(root)
 	c.checkReach(root, maxVisits)
-	if c.failed() { // before anybody follows the references
+	if c.failed() { // before any reference is followed
 		return nil, c.err()
 	}
 	c.servers(root)

@@ -47,7 +47,7 @@ plugins:
 - name: correlation-id
 `
 
-func TestReadDeclarative_readsNestedAndFlatAlike(t *testing.T) {
+func TestRead_readsNestedAndFlatAlike(t *testing.T) {
 	a, err := entity.Read([]byte(nested), entity.Limits{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"~/things/(?<id>[^/]+)$", "/plain-path_1.0"}, a.Routes[1].Paths)
@@ -66,7 +66,7 @@ func TestReadDeclarative_readsNestedAndFlatAlike(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
-func TestReadDeclarative_readsWhatWasWritten(t *testing.T) {
+func TestRead_readsWhatWasWritten(t *testing.T) {
 	c, err := entity.Read([]byte(nested), entity.Limits{})
 	require.NoError(t, err)
 	var yaml, again, json bytes.Buffer
@@ -82,7 +82,7 @@ func TestReadDeclarative_readsWhatWasWritten(t *testing.T) {
 	require.Contains(t, yaml.String(), "\n    routes:\n")
 }
 
-func TestReadDeclarative_namesThePlaceOfAnError(t *testing.T) {
+func TestRead_namesThePlaceOfAnError(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"no version": {"services: []", `the field "_format_version" is required`},
 		"version":    {"_format_version: '4.0'", `line 1, "/_format_version": the version "4.0" is none of`},
@@ -119,7 +119,7 @@ func TestReadDeclarative_namesThePlaceOfAnError(t *testing.T) {
 	}
 }
 
-func TestReadDeclarative_isBounded(t *testing.T) {
+func TestRead_isBounded(t *testing.T) {
 	var laughs strings.Builder
 	laughs.WriteString("_format_version: '3.0'\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 12; i++ {

@@ -21,7 +21,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-// closedAddress is one where nobody listens.
+// closedAddress returns an address that refuses connections.
 func closedAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -282,7 +282,7 @@ func TestGateway_forwardsNoRequestInsideAnother(t *testing.T) {
 
 func TestGateway_keepsAnswersOfClientsApart(t *testing.T) {
 	// A service that answers badly in every way it can: the next answer on the
-	// connection is never taken for somebody else's.
+	// connection is never taken for that of another request.
 	answers := []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]sHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
 		"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",

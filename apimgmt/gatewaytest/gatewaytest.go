@@ -147,8 +147,8 @@ func returnsCopies(t *testing.T, g apimgmt.Gateway) {
 func keepsSecrets(t *testing.T, g apimgmt.Gateway) {
 	given := api("a", "/a")
 	given.Plugins[0].Config = json.RawMessage(`{"origins":["https://app.example"]}`)
-	given.Consumers = []entity.Consumer{{Username: "somebody"}}
-	given.Keys = []entity.Key{{Key: "squirrel", Consumer: &entity.Ref{Name: "somebody"}}}
+	given.Consumers = []entity.Consumer{{Username: "consumer-a"}}
+	given.Keys = []entity.Key{{Key: "squirrel", Consumer: &entity.Ref{Name: "consumer-a"}}}
 	require.NoError(t, g.Publish(t.Context(), "enabler:a", given))
 	requireServed(t, g, "enabler:a", given)
 }

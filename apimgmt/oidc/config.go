@@ -76,7 +76,7 @@ type Config struct {
 	// Hosts are the hosts that may be called, "name" for all ports or
 	// "name:port". Empty means all.
 	Hosts []string
-	// AllowHTTP allows http, which anybody on the way can change, to other
+	// AllowHTTP allows http, which every host on the path can change, to other
 	// hosts than the loopback interface.
 	AllowHTTP bool
 	// HTTPClient makes the requests. Nil means one with a pool of its own that

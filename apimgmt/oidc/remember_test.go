@@ -65,7 +65,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// FuzzVerify looks for tokens that pass though nobody signed them, and for
+// FuzzVerify looks for tokens that pass without a valid signature, and for
 // panics.
 func FuzzVerify(f *testing.F) {
 	k := edKey(f, "k")

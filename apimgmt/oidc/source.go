@@ -101,7 +101,7 @@ func (s *source[T]) newer(ctx context.Context, seen *T) (*T, error) {
 	return s.fetch(ctx)
 }
 
-// refreshBehind fetches without anybody waiting, once at a time.
+// refreshBehind fetches in the background, once at a time.
 func (s *source[T]) refreshBehind(known *state[T], now time.Time) {
 	if known.failures > 0 && now.Sub(known.tried) < s.backoff(known.failures) {
 		return

@@ -294,7 +294,7 @@ func TestVerifier_Verify_distinguishesACancelledCaller(t *testing.T) {
 	wait.Wait()
 }
 
-func TestNewVerifier_namesTheFieldOfAnError(t *testing.T) {
+func TestNew_namesTheFieldOfAnError(t *testing.T) {
 	for field, c := range map[string]oidc.Config{
 		"Config.Issuer":           {},
 		"Config.Discovery":        {Issuer: "http://idm.example"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -47,7 +46,10 @@ func newPages() (*pages, error) {
 		{&p.fault, "fault.html", "fault.html"},
 		{&p.homePart, "library", "home.html"}, {&p.uploadPart, "outcome", "home.html"}, {&p.faultPart, "fault-part", "fault.html"},
 	} {
-		parsed, err := template.New(one.name).Funcs(functions).ParseFS(pageFiles, "page/"+one.file, "page/layout.html")
+		parsed, err := template.New(one.name).Funcs(functions).Parse(look.Head("/portal/"))
+		if err == nil {
+			parsed, err = parsed.ParseFS(pageFiles, "page/"+one.file, "page/layout.html")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -67,22 +69,13 @@ func pathText(path string) string {
 	return parameter.ReplaceAllString(strings.TrimSuffix(expression, "$"), "{$1}")
 }
 
-// asset answers with a file that a page needs.
-func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("name")
-	var files fs.FS = look.Files
-	path := name
-	switch name {
-	case "look.css", "swagger.css", "icon.svg":
-	case "page.css", "docs.css", "library.js", "docs.js":
-		files, path = pageFiles, "page/"+name
-	default:
-		return &httpapi.Error{Status: http.StatusNotFound}
+// assets are the files that pages load.
+func assets() httpapi.Assets {
+	all := httpapi.Assets{"look.css": {Files: look.Files}, "swagger.css": {Files: look.Files}, "icon.svg": {Files: look.Files}}
+	for _, name := range []string{"page.css", "docs.css", "library.js", "docs.js"} {
+		all[name] = httpapi.Asset{Files: pageFiles, Path: "page/" + name}
 	}
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.ServeFileFS(w, r, files, path)
-	return nil
+	return all
 }
 
 // swaggerAsset answers with a file of Swagger UI, which the module swgui embeds

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// A portal needs a publisher and an identity provider. Here nobody is signed in, so
+// A portal needs a publisher and an identity provider. Here no user is signed in, so
 // the provider is not asked.
 func ExampleNew() {
 	publisher, err := apimgmt.NewPublisher(apimgmt.Config{

@@ -1,10 +1,8 @@
 package portal
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -40,7 +38,7 @@ func (p *Portal) routes() []httpapi.Route {
 		{Pattern: "POST /apis/{enabler}/state", Func: p.developer(p.setState)},
 		{Pattern: "GET /apis/{enabler}/delete", Func: p.developer(p.askDelete)},
 		{Pattern: "POST /apis/{enabler}/delete", Func: p.developer(p.remove)},
-		{Pattern: "GET /portal/{name}", Func: p.pages.asset},
+		{Pattern: "GET /portal/{name}", Func: assets().Serve},
 		{Pattern: "GET /portal/swagger/{name}", Func: swaggerAsset},
 		{Pattern: "GET /favicon.ico", Func: httpapi.Icon},
 	}
@@ -86,21 +84,11 @@ type head struct {
 
 // show writes a page.
 func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, page *template.Template, view any) error {
-	var html bytes.Buffer
-	if err := page.Execute(&html, view); err != nil {
-		return fmt.Errorf("render page %q: %w", page.Name(), err)
-	}
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", p.policy(r.Context(), page == p.pages.api))
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
-	return nil
+	policy := httpapi.PagePolicy{Content: p.policy(r.Context(), page == p.pages.api), Referrer: "same-origin"}
+	return httpapi.WritePage(w, status, page, "", view, policy)
 }
 
 // policy allows a page its own assets, and to talk to its own origin and the

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"unicode"
@@ -121,19 +119,16 @@ func (o *outcome) setError(err error) {
 // readForm reads a form as it comes. The session's token has to be in front of the
 // file: nothing of that is read before.
 func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (form uploadForm, err error) {
-	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+	parts, err := httpapi.NewForm(r.Header, http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)))
+	if err != nil {
 		return form, &httpapi.Error{Status: http.StatusUnsupportedMediaType, Detail: "The form has to be multipart/form-data."}
 	}
-	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
-		Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
-	parts := multipart.NewReader(http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)), parameters["boundary"])
 	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler,
 		"description": &form.description, "path": &form.path}
 	fields[formField] = &token
 	for {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
+		part, err := parts.NextDecoded()
+		if err == io.EOF {
 			break
 		}
 		var data []byte
@@ -145,16 +140,13 @@ func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (f
 				}
 				limit = p.config.MaxFile
 			}
-			data, err = io.ReadAll(io.LimitReader(part, limit+1))
-			if err == nil && int64(len(data)) > limit {
-				_, _ = io.Copy(io.Discard, part) // browsers look at an answer only when they have sent everything
-				return form, tooLarge
-			}
+			data, err = httpapi.ReadField(part, limit)
 		}
 		var body *http.MaxBytesError
 		switch {
-		case errors.As(err, &body):
-			return form, tooLarge
+		case errors.As(err, &body), errors.Is(err, httpapi.ErrFieldSize):
+			return form, &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
+				Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
 		case err != nil:
 			return form, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form is malformed or incomplete.", Err: err}
 		}

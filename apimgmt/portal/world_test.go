@@ -86,7 +86,7 @@ func newWorldOf(t *testing.T, good time.Duration, change ...func(*portal.Config)
 	return w
 }
 
-// person is somebody at a browser without scripts.
+// person is a user of a browser without scripts.
 type person struct {
 	t       *testing.T
 	w       *world

@@ -119,7 +119,7 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 			"would be %.1f times as fast as %s here.\n", busy, r.Cores, round/busy, theirs)
 	}
 	fmt.Fprintf(b, "\nTrainings of %d rounds, fit and evaluation with every client; a round lasts until the first "+
-		"client is told to fit for the next. Every client found in each round the model that the round before had "+
+		"client receives the fit instruction of the next. Every client found in each round the model that the round before had "+
 		"to leave.\n", size.Rounds)
 }
 
@@ -140,7 +140,7 @@ func (r *record) streamsTable(b *strings.Builder) {
 		spread(cpu, 1))
 	fmt.Fprintf(b, "\nTarget: under %.0f MB: %s.\n", mostCrowd/1e6, verdict(slices.Max(peak) < mostCrowd/1e6))
 	fmt.Fprintf(b, "\nClients in Go, each with a connection of its own; %d rounds, each with %d clients drawn "+
-		"from all %d. As many were told to fit in each round, and found the model that the round before "+
+		"from all %d. As many received a fit instruction in each round, and found the model that the round before "+
 		"had to leave.\n",
 		c.Rounds, c.Active, c.Active+c.Idle)
 }

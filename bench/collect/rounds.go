@@ -107,16 +107,16 @@ func (b *bench) roundsTrial(ctx context.Context, c contender, folder string, siz
 		t.Seconds, err = tallied(clients, size)
 		return t, err
 	}
-	var told [][]float64
+	var starts [][]float64
 	for _, client := range clients {
 		times, cpu, err := fits(client, size.Rounds)
 		if err != nil {
 			return nil, err
 		}
-		told = append(told, times)
+		starts = append(starts, times)
 		t.ClientsCPU += cpu
 	}
-	t.Seconds = lengths(told)
+	t.Seconds = lengths(starts)
 	return t, nil
 }
 

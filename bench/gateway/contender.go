@@ -107,9 +107,11 @@ const answer = `{"temperature":21,"ok":true}`
 
 func nginx(s setting, listen string) ([]string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "upstream service { server %s; keepalive 512; keepalive_requests 1000000; }\nserver { listen %s; keepalive_requests 1000000;\n", s.backend, listen)
+	fmt.Fprintf(&b, "upstream service { server %s; keepalive 512; keepalive_requests 1000000; }\n"+
+		"server { listen %s; keepalive_requests 1000000;\n", s.backend, listen)
 	for i := range s.routes {
-		fmt.Fprintf(&b, "location ~ \"^%s$\" { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection \"\"; }\n", pathOf(i, "[^/]+"))
+		fmt.Fprintf(&b, "location ~ \"^%s$\" { proxy_pass http://service; proxy_http_version 1.1; "+
+			"proxy_set_header Connection \"\"; }\n", pathOf(i, "[^/]+"))
 	}
 	b.WriteString("}\n")
 	return nginxWith(s, b.String())
@@ -121,7 +123,9 @@ func nginxWith(s setting, servers string) ([]string, error) {
 		return nil, err
 	}
 	file := filepath.Join(s.folder, "nginx.conf")
-	text := "daemon off; worker_processes auto; pid " + s.folder + "/nginx.pid; error_log " + s.folder + "/error.log;\nevents { worker_connections 8192; }\nhttp { access_log off; keepalive_requests 1000000;\n"
+	text := "daemon off; worker_processes auto; pid " + s.folder + "/nginx.pid; error_log " + s.folder + "/error.log;\n" +
+		"events { worker_connections 8192; }\n" +
+		"http { access_log off; keepalive_requests 1000000;\n"
 	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		text += name + "_temp_path " + filepath.Join(s.folder, name) + ";\n"
 	}
@@ -154,7 +158,8 @@ func (c contender) start(ctx context.Context, s setting) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := rig.Start(ctx, s.folder, []string{"HOME=" + s.folder, "XDG_DATA_HOME=" + s.folder, "XDG_CONFIG_HOME=" + s.folder}, command[0], command[1:]...)
+	env := []string{"HOME=" + s.folder, "XDG_DATA_HOME=" + s.folder, "XDG_CONFIG_HOME=" + s.folder}
+	p, err := rig.Start(ctx, s.folder, env, command[0], command[1:]...)
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,9 @@ func (i *issuer) discovery() string { return i.url + "/.well-known/openid-config
 // token signs a token as Keycloak makes them, good for hours.
 func (i *issuer) token() (string, error) {
 	claims, err := json.Marshal(map[string]any{
-		"iss": i.url, "sub": "6b0fdb2e-3f5c-4d43-9d1f-0f8e7c9f5f21", "preferred_username": "demodeveloper", "aud": "account", "azp": "public-frontend",
-		"typ": "Bearer", "iat": time.Now().Unix(), "exp": time.Now().Add(6 * time.Hour).Unix(), "jti": "2f1a", "scope": "openid profile email",
+		"iss": i.url, "sub": "6b0fdb2e-3f5c-4d43-9d1f-0f8e7c9f5f21", "preferred_username": "demodeveloper",
+		"aud": "account", "azp": "public-frontend", "typ": "Bearer",
+		"iat": time.Now().Unix(), "exp": time.Now().Add(6 * time.Hour).Unix(), "jti": "2f1a", "scope": "openid profile email",
 		"realm_access": map[string]any{"roles": []string{"Developer", "Open-Caller"}},
 	})
 	if err != nil {

@@ -11,9 +11,12 @@ import (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The embedded gateway beside nginx, Caddy and KrakenD's engine\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
+	fmt.Fprintf(&b, "# The embedded gateway beside nginx, Caddy and KrakenD's engine\n\n"+
+		"Written by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
 	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
-	fmt.Fprintf(&b, "- wrk with one thread, the gateway and the service, an nginx that answers with 28 bytes, share the cores and loopback. Contenders take turns, %.0f s each; medians of the rounds, lowest to highest in brackets. All get the same token; those that say RS256 verify it.\n", r.Seconds)
+	fmt.Fprintf(&b, "- wrk with one thread, the gateway and the service, an nginx that answers with 28 bytes, share "+
+		"the cores and loopback. Contenders take turns, %.0f s each; medians of the rounds, lowest to highest in brackets. "+
+		"All get the same token; those that say RS256 verify it.\n", r.Seconds)
 	var loads []float64
 	for _, t := range r.Trials {
 		loads = append(loads, t.Load)
@@ -58,7 +61,9 @@ func cpu(t *trial) float64  { return t.CPU }
 func p99(t *trial) float64  { return t.P99 }
 
 func (r *record) table(b *strings.Builder, routes, connections int) {
-	fmt.Fprintf(b, "\n## %s routes, %d connections\n\n| | requests/s | of nginx | p99, ms | CPU of the gateway, µs a request |\n|---|---:|---:|---:|---:|\n", rig.Thousands(routes), connections)
+	fmt.Fprintf(b, "\n## %s routes, %d connections\n\n"+
+		"| | requests/s | of nginx | p99, ms | CPU of the gateway, µs a request |\n"+
+		"|---|---:|---:|---:|---:|\n", rig.Thousands(routes), connections)
 	nginx := rig.Median(r.pick("nginx", routes, connections, rate))
 	var names []string
 	for _, t := range r.Trials {
@@ -72,7 +77,8 @@ func (r *record) table(b *strings.Builder, routes, connections int) {
 			continue
 		}
 		low, high := slices.Min(rates), slices.Max(rates)
-		fmt.Fprintf(b, "| %s | %s (%s to %s) | %.2f | %.1f | %.1f |\n", name, rig.Thousands(int(rig.Median(rates))), rig.Thousands(int(low)), rig.Thousands(int(high)),
+		fmt.Fprintf(b, "| %s | %s (%s to %s) | %.2f | %.1f | %.1f |\n", name,
+			rig.Thousands(int(rig.Median(rates))), rig.Thousands(int(low)), rig.Thousands(int(high)),
 			rig.Median(rates)/nginx, rig.Median(r.pick(name, routes, connections, p99)), rig.Median(r.pick(name, routes, connections, cpu)))
 	}
 }
@@ -91,7 +97,8 @@ func (r *record) goals(b *strings.Builder) {
 	for _, routes := range all {
 		for _, connections := range r.distinct(func(t *trial) int { return t.Connections }) {
 			setting := fmt.Sprintf("%s routes, %d connections", rig.Thousands(routes), connections)
-			line("with RS256 at least 3 times KrakenD's engine with RS256", setting, "ours, RS256", "KrakenD's engine, RS256", routes, routes, connections)
+			line("with RS256 at least 3 times KrakenD's engine with RS256", setting,
+				"ours, RS256", "KrakenD's engine, RS256", routes, routes, connections)
 			line("with RS256 ahead of Caddy without", setting, "ours, RS256", "Caddy", routes, routes, connections)
 			line("without tokens at least half of nginx", setting, "ours", "nginx", routes, routes, connections)
 		}
@@ -99,7 +106,8 @@ func (r *record) goals(b *strings.Builder) {
 	if len(all) > 1 {
 		for _, connections := range r.distinct(func(t *trial) int { return t.Connections }) {
 			most := all[len(all)-1]
-			line("as fast with more routes", fmt.Sprintf("%s routes beside %s, %d connections", rig.Thousands(most), rig.Thousands(all[0]), connections), "ours", "ours", most, all[0], connections)
+			setting := fmt.Sprintf("%s routes beside %s, %d connections", rig.Thousands(most), rig.Thousands(all[0]), connections)
+			line("as fast with more routes", setting, "ours", "ours", most, all[0], connections)
 		}
 	}
 }

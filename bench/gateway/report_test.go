@@ -13,14 +13,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	of := func(name string, round, routes int, rate, cpu float64) *trial {
 		return &trial{Contender: name, Round: round, Routes: routes, Connections: 32, Rate: rate, CPU: cpu, P99: 1.5}
 	}
 	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Trials: []*trial{
-		of("ours", 1, 1, 1000, 20), of("ours", 2, 1, 3000, 40), of("nginx", 1, 1, 4000, 10), of("ours, RS256", 1, 1, 900, 30), of("KrakenD's engine, RS256", 1, 1, 300, 120)}}
-	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Trials: []*trial{of("ours", 3, 1, 2000, 30), of("ours", 1, 1000, 1000, 60)}, Problems: []string{"this failed"}}
+		of("ours", 1, 1, 1000, 20),
+		of("ours", 2, 1, 3000, 40),
+		of("nginx", 1, 1, 4000, 10),
+		of("ours, RS256", 1, 1, 900, 30),
+		of("KrakenD's engine, RS256", 1, 1, 300, 120),
+	}}
+	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Trials: []*trial{
+		of("ours", 3, 1, 2000, 30),
+		of("ours", 1, 1000, 1000, 60),
+	}, Problems: []string{"this failed"}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
@@ -43,20 +51,27 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "is of another machine")
 }
 
-func TestWhatWrkPrintsIsRead(t *testing.T) {
-	text := "Running 3s test\n  Latency Distribution\n     50%  360.00us\n     99%    2.46ms\n  185436 requests in 3.00s, 29.71MB read\nRequests/sec:  61812.00\n"
+func TestTrial_read_takesTheOutputOfWrk(t *testing.T) {
+	text := "Running 3s test\n" +
+		"  Latency Distribution\n     50%  360.00us\n     99%    2.46ms\n" +
+		"  185436 requests in 3.00s, 29.71MB read\nRequests/sec:  61812.00\n"
 	got := &trial{}
 	requests, err := got.read(text)
 	require.NoError(t, err)
 	require.Equal(t, 185436.0, requests)
 	require.Equal(t, &trial{Rate: 61812, P99: 2.46}, got)
-	for _, bad := range []string{"", text + "  Non-2xx or 3xx responses: 3\n", "  Socket errors: connect 0\n" + text, strings.Replace(text, "185436", "0", 1)} {
+	for _, bad := range []string{
+		"",
+		text + "  Non-2xx or 3xx responses: 3\n",
+		"  Socket errors: connect 0\n" + text,
+		strings.Replace(text, "185436", "0", 1),
+	} {
 		_, err := got.read(bad)
 		require.Error(t, err)
 	}
 }
 
-func TestTokensAreSignedWithTheKeyThatIsTold(t *testing.T) {
+func TestIssuer_token_isSignedWithThePublishedKey(t *testing.T) {
 	i, err := newIssuer()
 	require.NoError(t, err)
 	defer i.close()

@@ -20,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
@@ -275,15 +274,6 @@ func measureTransport(ctx context.Context, address, script string, connections i
 	t.Objects = float64(after.Mallocs-before.Mallocs) / requests
 	t.Bytes = float64(after.TotalAlloc-before.TotalAlloc) / requests
 	return t, nil
-}
-
-// ownProcessorTime is what this process has used, without its children.
-func ownProcessorTime() (time.Duration, error) {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0, err
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), nil
 }
 
 // pick are the numbers of one transport under one load.

@@ -49,7 +49,9 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build modelrepo: %w: %s", err, said)
 	}
-	registry, err := peertest.Peer{Module: "bench/modelrepo/registry", Package: "github.com/distribution/distribution/v3/cmd/registry", Name: "registry"}.Program()
+	registry, err := peertest.Peer{
+		Module: "bench/modelrepo/registry", Package: "github.com/distribution/distribution/v3/cmd/registry", Name: "registry",
+	}.Program()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,8 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	}
 	return []contender{
 		{"modelrepo", "`cmd/modelrepo` over a folder; `POST` of a form; MD5 and SHA-256", startRepository(ours)},
-		{"registry", "distribution v3.1.2 over its filesystem driver, default settings; `POST`, then `PUT` of the whole blob; SHA-256 alone", startRegistry(registry)},
+		{"registry", "distribution v3.1.2 over its filesystem driver, default settings; `POST`, then `PUT` of the whole " +
+			"blob; SHA-256 alone", startRegistry(registry)},
 		{"MinIO", "one drive, default settings; `PUT` to a presigned URL, so without a digest of the body; MD5", startMinIO(minio)},
 	}, nil
 }

@@ -83,7 +83,7 @@ func (b *bench) fresh(ctx context.Context, c contender, contents int) (s server,
 		}
 		return nil, nil, err
 	}
-	// Nobody writes back what another one has left.
+	// A contender does not write back what the one before it has left.
 	err = exec.CommandContext(ctx, "sync").Run()
 	return s, func() { s.proc().End(); _ = os.RemoveAll(folder) }, err
 }

@@ -54,7 +54,9 @@ func startRegistry(program string) func(context.Context, string) (server, error)
 			return nil, err
 		}
 		config := filepath.Join(folder, "config.yml")
-		text := "version: 0.1\nlog:\n  level: error\n  accesslog:\n    disabled: true\nstorage:\n  filesystem:\n    rootdirectory: " + folder + "/data\nhttp:\n  addr: " + address + "\n"
+		text := "version: 0.1\nlog:\n  level: error\n  accesslog:\n    disabled: true\n" +
+			"storage:\n  filesystem:\n    rootdirectory: " + folder + "/data\n" +
+			"http:\n  addr: " + address + "\n"
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -117,7 +119,7 @@ type bucket struct {
 
 func startMinIO(program string) func(context.Context, string) (server, error) {
 	return func(ctx context.Context, folder string) (server, error) {
-		const access, secret = "enablers-bench", "not-a-secret-of-anybody"
+		const access, secret = "enablers-bench", "not-a-real-secret"
 		address, err := rig.FreeAddress()
 		if err != nil {
 			return nil, err
@@ -126,13 +128,18 @@ func startMinIO(program string) func(context.Context, string) (server, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := rig.Start(ctx, folder, []string{"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + folder},
+		env := []string{
+			"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret,
+			"MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + folder,
+		}
+		p, err := rig.Start(ctx, folder, env,
 			program, "server", "--quiet", "--address", address, "--console-address", console, folder+"/data")
 		if err != nil {
 			return nil, err
 		}
-		// A stranger is refused once the server has its drive and its users.
-		err = awaitHTTP(ctx, p, "http://"+address+"/bench/?list-type=2&AWSAccessKeyId=nobody&Expires=9999999999&Signature=none", http.StatusForbidden)
+		// An unknown user is refused once the server has its drive and its users.
+		const unknown = "/bench/?list-type=2&AWSAccessKeyId=unknown&Expires=9999999999&Signature=none"
+		err = awaitHTTP(ctx, p, "http://"+address+unknown, http.StatusForbidden)
 		var signer *minio.Client
 		if err == nil {
 			signer, err = minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(access, secret, ""), Region: "us-east-1"})

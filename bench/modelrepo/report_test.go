@@ -12,12 +12,17 @@ import (
 )
 
 func trialOf(name string, round int, upload float64) *largeTrial {
-	return &largeTrial{Contender: name, Round: round, Bytes: 1e9, MD5: 500, SHA256: 1000, Upload: upload, Peak: 20e6, Download: []float64{10 * upload}, Sendfile: float64(round) - 1}
+	return &largeTrial{
+		Contender: name, Round: round, Bytes: 1e9, MD5: 500, SHA256: 1000, Upload: upload, Peak: 20e6,
+		Download: []float64{10 * upload}, Sendfile: float64(round) - 1,
+	}
 }
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
-	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Large: []*largeTrial{trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300)}}
+	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Large: []*largeTrial{
+		trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300),
+	}}
 	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Large: []*largeTrial{trialOf("modelrepo", 0, 400)},
 		Pages: []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}}, Problems: []string{"this failed\nfor long reasons"}}
 	require.NoError(t, one.write(dir))

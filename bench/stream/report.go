@@ -19,8 +19,8 @@ func sections() []section {
 	return []section{
 		{"mqtt", "MQTT to MQTT", "One topic to one topic over mosquitto, QoS 1, everything at the same time: " +
 			"generator, contender, sink.", "passthrough", mqttContenders()},
-		{"kafka", "Kafka to Kafka", "Topics of 4 partitions on one broker, filled before; nobody reads the output " +
-			"meanwhile.", "passthrough", kafkaContenders()},
+		{"kafka", "Kafka to Kafka", "Topics of 4 partitions on one broker, filled before; the output is not " +
+			"read meanwhile.", "passthrough", kafkaContenders()},
 		{"kfake", "Kafka in memory", "The same over a cluster that keeps everything in memory and does nothing " +
 			"else (kfake, one process), to show what the clients cost.", "passthrough", kafkaContenders()},
 	}

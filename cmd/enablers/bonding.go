@@ -39,7 +39,9 @@ type bonding struct {
 const probing = 100 * time.Millisecond
 
 // openBonding opens the instances. The caller closes it.
-func openBonding(ctx context.Context, dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger) (_ *bonding, err error) {
+func openBonding(
+	ctx context.Context, dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger,
+) (_ *bonding, err error) {
 	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{serverAt, clientAt}, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err

@@ -117,7 +117,9 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: annotator.Run, Ready: annotator.Err},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(at.models, rest.NewHandler(models.repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
+		server.HTTP(at.models, rest.NewHandler(models.repository, &rest.HandlerOptions{
+			Version: version.String(), Hosts: s.hosts, Logger: log,
+		}), log),
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {

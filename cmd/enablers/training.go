@@ -20,7 +20,7 @@ type training struct {
 
 // openTraining opens the collector. The caller closes it.
 func openTraining(ctx context.Context, dir string, web, clients net.Listener, hosts []string, log *slog.Logger) (*training, error) {
-	c, err := collector.Open(collector.Config{Dir: dir, Hosts: hosts, Logger: log})
+	c, err := collector.Open(ctx, collector.Config{Dir: dir, Hosts: hosts, Logger: log})
 	if err != nil {
 		return nil, err
 	}

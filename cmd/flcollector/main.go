@@ -73,7 +73,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	c, err := collector.Open(collector.Config{
+	c, err := collector.Open(ctx, collector.Config{
 		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext, TLS: tls,

@@ -1,6 +1,6 @@
 // Command apimgmt embeds API management into a program of its own: a publisher
 // takes an OpenAPI definition, and a gateway in the same process serves what it
-// defines. There is no portal, no folder and nobody to sign in.
+// defines. There is no portal, no folder and no sign-in.
 //
 //	go run ./examples/apimgmt
 package main
@@ -67,7 +67,10 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	record, err := publisher.Publish(ctx, apimgmt.Upload{Enabler: "weather", Description: "Forecasts", Definition: fmt.Appendf(nil, weather, service.URL), By: "example"})
+	record, err := publisher.Publish(ctx, apimgmt.Upload{
+		Enabler: "weather", Description: "Forecasts", By: "example",
+		Definition: fmt.Appendf(nil, weather, service.URL),
+	})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func run(ctx context.Context, data string, out io.Writer) (err error) {
 	if err := kept.Publish(ctx, "enabler:hello", hello()); err != nil {
 		return err
 	}
-	handler, err := admin.NewHandler(admin.HandlerConfig{Store: kept})
+	api, err := admin.New(admin.Config{Store: kept})
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func run(ctx context.Context, data string, out io.Writer) (err error) {
 		fmt.Fprintf(out, "listening on http://%s (%s)\n", listener.Addr(), name)
 		return nil
 	}
-	if err := errors.Join(listen(handler, "admin"), listen(g, "gateway")); err != nil {
+	if err := errors.Join(listen(api.Handler(), "admin"), listen(g, "gateway")); err != nil {
 		return err
 	}
 	return kept.Run(ctx)

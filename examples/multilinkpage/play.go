@@ -78,7 +78,7 @@ func (p *play) moved(before, reason string) {
 	if now := p.active(); now != before && before != "" {
 		select {
 		case p.events <- status.Event{Time: time.Now(), Type: "failover", Peer: "gw-1", Link: now, From: before, Reason: reason}:
-		default: // nobody reads
+		default: // no reader is ready
 		}
 	}
 }

@@ -81,7 +81,8 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		got := map[string]int{}
 		total := 0
-		err := repository.Receive(t.Context(), bytes.NewReader(body), contentType, []string{"file", "npz"},
+		header := http.Header{"Content-Type": {contentType}}
+		err := repository.Receive(t.Context(), bytes.NewReader(body), header, []string{"file", "npz"},
 			func(_ context.Context, field string, from io.Reader) error {
 				data, err := io.ReadAll(from)
 				got[field]++

@@ -20,6 +20,9 @@ func fileName(c collection, req *http.Request) (name, training string) {
 	return strings.Join(append([]string{"weights"}, names(req, members)...), "/"), req.PathValue("training_id")
 }
 
+// maxDrained is how much is read of a body that is refused, in bytes.
+const maxDrained = 64 << 20
+
 // putFile answers requests that upload the file of a record.
 func (r *rest) putFile(c collection) httpapi.HandlerFunc {
 	fields := []string{partFile}
@@ -33,11 +36,13 @@ func (r *rest) putFile(c collection) httpapi.HandlerFunc {
 		name, training := fileName(c, req)
 		u, err := r.store.begin(ctx, c, name, training, names(req, c.names)...)
 		if err != nil {
-			return drained(body, req, err)
+			httpapi.Drain(req, body, maxDrained)
+			return err
 		}
 		defer u.abandon(ctx)
-		if err := receive(ctx, body, req.Header.Get("Content-Type"), fields, u.write); err != nil {
-			return drained(body, req, err)
+		if err := receive(ctx, body, req.Header, fields, u.write); err != nil {
+			httpapi.Drain(req, body, maxDrained)
+			return err
 		}
 		if err := u.commit(ctx); err != nil {
 			return err
@@ -45,17 +50,6 @@ func (r *rest) putFile(c collection) httpapi.HandlerFunc {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-}
-
-// drained reads some of a body that is refused: many clients send everything
-// before they look at an answer, and would see only a broken connection. Those
-// that expect 100-continue (RFC 9110 section 10.1.1) get the answer at once.
-func drained(body io.Reader, req *http.Request, err error) error {
-	const most = 64 << 20
-	if req.Header.Get("Expect") == "" {
-		_, _ = io.CopyN(io.Discard, body, most) // whatever comes of it, the answer is the same
-	}
-	return err
 }
 
 // getFile answers with the file of a record, whole or in ranges.
@@ -74,7 +68,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, c collection, par
 	info := reader.Info()
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	h.Set("ETag", `"`+info.SHA256+`"`)
+	h.Set("ETag", httpapi.EntityTag{Value: info.SHA256}.String())
 	h.Set("Cache-Control", "no-cache") // a cache revalidates the ETag
 	// Files are not trusted and must not run as a page of this origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")

@@ -1,32 +1,29 @@
 package repository
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
-	"mime"
-	"mime/multipart"
-	"slices"
+	"net/http"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // receive reads the body of an upload, multipart/form-data (RFC 7578), and writes
 // the files of the given fields while they come. Each may be there once, the
 // first has to be; other fields are skipped. It ends only when the whole body has
 // been read and was in order.
-func receive(ctx context.Context, body io.Reader, contentType string, fields []string,
+func receive(ctx context.Context, body io.Reader, header http.Header, fields []string,
 	write func(ctx context.Context, field string, from io.Reader) error) error {
 	missing := func() error { return invalid("value_error.missing", "field required", "body", fields[0]) }
-	mediaType, parameters, err := mime.ParseMediaType(contentType)
-	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+	form, err := httpapi.NewForm(header, body)
+	if err != nil {
 		return missing()
 	}
-	// A large buffer, because the multipart reader takes small bites.
-	form := multipart.NewReader(bufio.NewReaderSize(body, uploadBuffer), parameters["boundary"])
 	seen := map[string]bool{}
 	for {
-		part, err := form.NextRawPart()
+		part, err := form.Next(fields...)
 		switch {
 		case err == io.EOF && !seen[fields[0]]:
 			return missing()
@@ -36,10 +33,7 @@ func receive(ctx context.Context, body io.Reader, contentType string, fields []s
 			return malformed(err)
 		}
 		field := part.FormName()
-		switch {
-		case !slices.Contains(fields, field):
-			continue
-		case seen[field]:
+		if seen[field] {
 			return invalid("value_error", "the field is there more than once", "body", field)
 		}
 		seen[field] = true

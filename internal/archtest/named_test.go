@@ -14,7 +14,7 @@ var namedPath = regexp.MustCompile("`((?:annotate|apimgmt|bench|cmd|docs|example
 	"/[a-z0-9_./-]*[a-z0-9])`")
 
 // A document that leads a reader to a file that has moved is worse than none.
-func TestDocuments_nameFilesThatExist(t *testing.T) {
+func TestRules_documentsNameFilesThatExist(t *testing.T) {
 	documents, err := filepath.Glob(filepath.Join(moduleRoot, "docs", "*.md"))
 	require.NoError(t, err)
 	decisions, err := filepath.Glob(filepath.Join(moduleRoot, "docs", "adr", "*.md"))

@@ -38,6 +38,7 @@ func clean() map[string]string {
 			"func local() int {\n\tdigits := 1 // another variable\n\tdigits++\n\treturn digits\n}\n",
 		"modelrepo/rest/doc.go": "// Package rest serves models.\npackage rest\n",
 		"modelrepo/rest/routes.go": "package rest\n\nimport \"net/http\"\n\nvar _ http.Handler = http.NotFoundHandler()\n\n" +
+			"const encrypted = \"/job/he/public\" // no pronoun in a path\n\n" +
 			"// Store keeps.\ntype Store struct{}\n\n// Handler serves the store.\n" +
 			"func (s *Store) Handler(opts *HandlerOptions) http.Handler { return nil }\n\n" +
 			"// HandlerOptions tunes it.\ntype HandlerOptions struct{}\n\n" +

@@ -22,49 +22,68 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "annotate/rml", "annotate/rdf"}, modules: []string{sync, uuid}},
+		{dir: "annotate", imports: []string{"internal/notify", "annotate/rml", "annotate/rdf"},
+			modules: []string{sync, uuid}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
-		{dir: "annotate/manager", imports: []string{"annotate", "annotate/members", "annotate/manager/internal/...", "internal/httpapi", "storage"}, modules: []string{prometheus}},
+		{dir: "annotate/manager", imports: []string{
+			"annotate", "annotate/members", "annotate/manager/internal/...",
+			"internal/exposition", "internal/httpapi", "storage",
+		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
-		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}, modules: []string{text, xz}},
+		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."},
+			modules: []string{text, xz}},
 		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/document", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/internal/escape", imports: []string{"annotate/rdf"}},
-		{dir: "annotate/rml/internal/function", imports: []string{"annotate/rdf", "annotate/rml/internal/xsd"}, modules: []string{text}},
-		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{xpath}},
+		{dir: "annotate/rml/internal/function", imports: []string{
+			"annotate/rdf", "annotate/rml/internal/xsd",
+		}, modules: []string{text}},
+		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."},
+			modules: []string{xpath}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
-		{dir: "annotate/mqtt", imports: []string{"annotate", "annotate/members", "annotate/mqtt/internal/..."}, modules: []string{paho, uuid}},
-		{dir: "annotate/mqtt/internal/mqtt3", imports: []string{"annotate", "annotate/mqtt/internal/..."}, modules: []string{paho3}},
+		{dir: "annotate/mqtt", imports: []string{
+			"annotate", "annotate/members", "annotate/mqtt/internal/...",
+		}, modules: []string{paho, uuid}},
+		{dir: "annotate/mqtt/internal/mqtt3", imports: []string{"annotate", "annotate/mqtt/internal/..."},
+			modules: []string{paho3}},
 		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "annotate"}},
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded"}},
-		{dir: "annotate/kafka", imports: []string{"internal/notify", "annotate", "annotate/members"}, modules: []string{sarama, scram, uuid}},
-		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate", "annotate/kafka", "annotate/mqtt/mqtttest"}, modules: []string{franz, testify}},
+		{dir: "annotate/kafka", imports: []string{"internal/notify", "annotate", "annotate/members"},
+			modules: []string{sarama, scram, uuid}},
+		{dir: "annotate/kafka/kafkatest", imports: []string{
+			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
+		}, modules: []string{franz, testify}},
 
-		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"}, modules: []string{uuid}},
+		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"},
+			modules: []string{uuid}},
 		{dir: "modelrepo/client", imports: []string{"modelrepo", "modelrepo/internal/...", "storage"}},
-		{dir: "modelrepo/rest", imports: []string{"internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
+		{dir: "modelrepo/rest", imports: []string{"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
 			modules: []string{prometheus}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci", "storage"}},
 		{dir: "modelrepo/internal/cas", imports: []string{"storage"}},
-		{dir: "modelrepo/internal/docpages", imports: []string{"modelrepo/internal/cas", "storage"}, modules: []string{bluemonday, goldmark}},
+		{dir: "modelrepo/internal/docpages", imports: []string{"modelrepo/internal/cas", "storage"},
+			modules: []string{bluemonday, goldmark}},
 		{dir: "modelrepo/internal/transfer"},
 		{dir: "modelrepo/internal/tus", imports: []string{"modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
-		{dir: "modelrepo/internal/webhook", imports: []string{"internal/outbound", "internal/notify", "modelrepo/internal/cas", "storage"}, modules: []string{uuid}},
+		{dir: "modelrepo/internal/webhook", imports: []string{
+			"internal/outbound", "internal/notify", "modelrepo/internal/cas", "storage",
+		}, modules: []string{uuid}},
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
-		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"}, modules: []string{testify}},
+		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"},
+			modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/httpapi", "internal/look", "internal/uplot", "storage",
+			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
@@ -78,14 +97,18 @@ func importTable() []room {
 		{dir: "flcollect/internal/conf"},
 		{dir: "flcollect/internal/excerpt"},
 		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
-		{dir: "flcollect/internal/jobconfig", imports: []string{"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage"}},
+		{dir: "flcollect/internal/jobconfig", imports: []string{
+			"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage",
+		}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{
 			"flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "storage",
 		}, modules: []string{uuid}},
 		{dir: "flcollect/internal/publiccontext", imports: []string{
 			"flcollect/ckks", "flcollect/internal/jobconfig", "flcollect/internal/persist", "storage",
 		}, modules: []string{uuid}},
-		{dir: "flcollect/internal/reputation", imports: []string{"flcollect/internal/excerpt", "flcollect/internal/persist", "storage"}},
+		{dir: "flcollect/internal/reputation", imports: []string{
+			"flcollect/internal/excerpt", "flcollect/internal/persist", "storage",
+		}},
 		{dir: "flcollect/internal/audit", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
 			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
@@ -96,28 +119,51 @@ func importTable() []room {
 			"flcollect/strategy", "flcollect/tensor",
 		}},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/internal/conf", "flcollect/tensor"}},
-		{dir: "flcollect/strategy/strategytest", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
-		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{wazero}},
+		{dir: "flcollect/strategy/strategytest", imports: []string{
+			"flcollect/strategy", "flcollect/tensor",
+		}, modules: []string{testify}},
+		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"},
+			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
-		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{compress, crypto}},
+		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"},
+			modules: []string{compress, crypto}},
 
-		{dir: "apimgmt", imports: []string{"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/httpapi", "internal/httpclient", "internal/outbound", "storage"}, modules: []string{prometheus, uuid}},
-		{dir: "apimgmt/portal", imports: []string{"apimgmt", "apimgmt/definition", "apimgmt/internal/document", "apimgmt/oidc", "internal/httpapi", "internal/look", "storage"}, modules: []string{bluemonday, goldmark, swgui}},
+		{dir: "apimgmt", imports: []string{
+			"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "internal/httpclient",
+			"internal/outbound", "storage",
+		}, modules: []string{prometheus, uuid}},
+		{dir: "apimgmt/portal", imports: []string{
+			"apimgmt", "apimgmt/definition", "apimgmt/internal/document", "apimgmt/oidc", "internal/httpapi",
+			"internal/look", "storage",
+		}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
-		{dir: "apimgmt/gateway", imports: []string{"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound"}, modules: []string{prometheus}},
+		{dir: "apimgmt/gateway", imports: []string{
+			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound",
+		}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
-		{dir: "apimgmt/gateway/plugin", imports: []string{"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc"}, modules: []string{crypto, openapi}},
-		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"}, modules: []string{testify}},
-		{dir: "apimgmt/gateway/admin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/password", "internal/httpapi", "internal/look", "internal/uplot", "storage"}, modules: []string{prometheus, uuid}},
-		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},
+		{dir: "apimgmt/gateway/plugin", imports: []string{
+			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc",
+		}, modules: []string{crypto, openapi}},
+		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
+			modules: []string{testify}},
+		{dir: "apimgmt/gateway/admin", imports: []string{
+			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/password", "internal/httpapi",
+			"internal/look", "internal/uplot", "storage",
+		}, modules: []string{prometheus, uuid}},
+		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
+			modules: []string{openapi}},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
-		{dir: "apimgmt/kong", imports: []string{"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient"}, modules: []string{uuid}},
+		{dir: "apimgmt/kong", imports: []string{
+			"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient",
+		}, modules: []string{uuid}},
 		{dir: "apimgmt/internal/password", modules: []string{crypto}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},
-		{dir: "apimgmt/oidc/devidp", imports: []string{"apimgmt/internal/password", "internal/httpapi", "storage"}, modules: []string{jose, uuid}},
+		{dir: "apimgmt/oidc/devidp", imports: []string{
+			"apimgmt/internal/password", "internal/httpapi", "storage",
+		}, modules: []string{jose, uuid}},
 		{dir: "apimgmt/oidc/oidctest", imports: []string{"apimgmt/oidc"}, modules: []string{testify}},
 
 		{dir: "multilink", imports: []string{"multilink/internal/...", "multilink/settings", "multilink/status"}},
@@ -132,28 +178,45 @@ func importTable() []room {
 			"multilink/internal/fault", "multilink/internal/packet", "multilink/settings", "multilink/status",
 		}},
 		{dir: "multilink/linktest", imports: []string{"multilink"}},
-		{dir: "multilink/wg", imports: []string{"multilink", "multilink/settings"}, modules: []string{wireguard, "golang.org/x/sys"}},
-		{dir: "multilink/host", imports: []string{"multilink", "multilink/settings"}, modules: []string{netlink, "golang.org/x/sys"}},
+		{dir: "multilink/wg", imports: []string{"multilink", "multilink/settings"},
+			modules: []string{wireguard, "golang.org/x/sys"}},
+		{dir: "multilink/host", imports: []string{"multilink", "multilink/settings"},
+			modules: []string{netlink, "golang.org/x/sys"}},
 		{dir: "multilink/kernel", imports: []string{"multilink", "multilink/settings", "multilink/status"},
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
+			"internal/exposition", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
+		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
-		{dir: "cmd/internal/collector", imports: []string{"flcollect/...", "cmd/internal/datafolder", "internal/server", "internal/version", "storage", "storage/disk"}},
-		{dir: "cmd/internal/management", imports: []string{"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage", "storage/disk"}, modules: []string{prometheus}},
-		{dir: "cmd/internal/channelstore", imports: []string{"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk"}},
+		{dir: "cmd/internal/collector", imports: []string{
+			"flcollect/...", "cmd/internal/datafolder", "internal/server", "internal/version", "storage",
+			"storage/disk",
+		}},
+		{dir: "cmd/internal/management", imports: []string{
+			"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage",
+			"storage/disk",
+		}, modules: []string{prometheus}},
+		{dir: "cmd/internal/channelstore", imports: []string{
+			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
+		}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look"}},
-		{dir: "cmd/internal/demo", imports: []string{"annotate", "annotate/manager", "annotate/mqtt", "examples/weather"}, modules: []string{uuid}},
-		{dir: "cmd/internal/demo/training", imports: []string{"flcollect", "flcollect/flower", "flcollect/strategy", "examples/tumours"}, modules: []string{sync}},
-		{dir: "cmd/internal/demo/bonding", imports: []string{"cmd/internal/demo/pair", "internal/netlab", "multilink/..."}},
+		{dir: "cmd/internal/demo", imports: []string{
+			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
+		}, modules: []string{uuid}},
+		{dir: "cmd/internal/demo/training", imports: []string{
+			"flcollect", "flcollect/flower", "flcollect/strategy", "examples/tumours",
+		}, modules: []string{sync}},
+		{dir: "cmd/internal/demo/bonding", imports: []string{
+			"cmd/internal/demo/pair", "internal/netlab", "multilink/...",
+		}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
 		{dir: "internal/look"},
@@ -167,10 +230,15 @@ func importTable() []room {
 		{dir: "internal/peertest"},
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{mochi}},
-		{dir: "examples/...", imports: []string{"annotate/...", "apimgmt/...", "flcollect/...", "modelrepo/...", "multilink/...", "storage/...", "examples/..."}, modules: []string{sync}},
+		{dir: "examples/...", imports: []string{
+			"annotate/...", "apimgmt/...", "flcollect/...", "modelrepo/...", "multilink/...", "storage/...",
+			"examples/...",
+		}, modules: []string{sync}},
 		{dir: "bench/internal/rig"},
 		{dir: "bench/...", imports: []string{"..."}, modules: []string{minio, sarama, franz, sync}},
-		{dir: "test/multilink/vm/...", imports: []string{"internal/peertest", "multilink/...", "storage", "test/multilink/vm/..."}, modules: []string{"golang.org/x/sys"}},
+		{dir: "test/multilink/vm/...", imports: []string{
+			"internal/peertest", "multilink/...", "storage", "test/multilink/vm/...",
+		}, modules: []string{"golang.org/x/sys"}},
 		{dir: "test/upgrade", modules: []string{testify}},
 		{dir: "test/...", imports: []string{"..."}},
 	}
@@ -219,7 +287,11 @@ const (
 
 // testModules are the libraries that any test file may import.
 func testModules() []string {
-	return []string{testify, openapi, compress, crypto, protobuf, mochi, paho, paho3, sarama, franz, mongo, minio, rdf2go, jsongold, jsonpath, xmlquery, sync, netlink, netns}
+	return []string{
+		testify, sync, openapi, compress, crypto, protobuf,
+		mochi, paho, paho3, sarama, franz, mongo, minio,
+		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns,
+	}
 }
 
 // features are the building blocks. None imports another, or a package below
@@ -322,12 +394,13 @@ func largeFolders() map[string]string { return map[string]string{} }
 // reason.
 func largeTypes() map[string]string {
 	return map[string]string{
-		"annotate/rml.Mapper": "the interpreter of a plan: a method for each kind of step and term, over one output, " +
-			"one set of stacks and one budget",
-		"annotate/rml.loader": "a recursive-descent reader: a method for each kind of node of a mapping document",
-		"annotate/rml/internal/jsondoc.Document": "a JSON document and the evaluation of JSONPath on it: a method for " +
-			"each kind of selector, operator and function",
-		"annotate/rml/internal/xmldoc.Document": "an XML document and its reader: a method for each production of the grammar",
+		"annotate/rml.Mapper":                    "interprets a plan, one method a construct, over one set of stacks",
+		"annotate/rml.loader":                    "one method a node of the mapping language",
+		"annotate/rml/internal/jsondoc.Document": "reader and evaluator over one tape, without allocations",
+		"annotate/rml/internal/xmldoc.Document":  "reader and evaluator over one tape, without allocations",
+		"apimgmt/gateway.Exchange":               "accessors for plugins, one line each",
+		"modelrepo.Store":                        "one method an operation of the repository, short over tree, contents and webhooks",
+		"modelrepo/rest.rest":                    "one method a route",
 	}
 }
 

@@ -63,6 +63,9 @@ func spoken(t *tree, pos token.Pos, text string) []finding {
 		if word == "HE" || word == "HIM" { // homomorphic encryption
 			continue
 		}
+		if at[0] > 0 && text[at[0]-1] == '/' && strings.HasPrefix(text[at[1]:], "/") { // part of a path, such as "/he/"
+			continue
+		}
 		found = append(found, finding{t.at(pos + token.Pos(at[0])), fmt.Sprintf("the words %q", word)})
 	}
 	return found

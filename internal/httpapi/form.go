@@ -3,12 +3,12 @@ package httpapi
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // formBuffer is large because a multipart reader reads small pieces.
@@ -18,6 +18,8 @@ const formBuffer = 256 << 10
 var (
 	// ErrNoForm reports a Content-Type that is not multipart/form-data with a boundary.
 	ErrNoForm = errors.New("httpapi: the Content-Type is not multipart/form-data with a boundary")
+	// ErrNoBoundary is the [ErrNoForm] of a Content-Type that is multipart/form-data.
+	ErrNoBoundary = fmt.Errorf("%w: the boundary is missing", ErrNoForm)
 	// ErrFieldSize reports a field that is longer than its limit.
 	ErrFieldSize = errors.New("httpapi: the form field is too large")
 )
@@ -26,33 +28,58 @@ var (
 // Nothing is stored on the way. It is for one goroutine at a time.
 type Form struct{ parts *multipart.Reader }
 
-// NewForm returns the form in a request's body. The error is [ErrNoForm] if the header
-// fields of the request announce none. The body may be wrapped, for instance by
-// [http.MaxBytesReader] and [PatientBody].
+// NewForm returns the form in a request's body. The error is [ErrNoForm] or
+// [ErrNoBoundary] if the header fields of the request announce none. The body may be
+// wrapped, for instance by [http.MaxBytesReader] and [PatientBody].
 func NewForm(header http.Header, body io.Reader) (*Form, error) {
 	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+	switch {
+	case err != nil || mediaType != "multipart/form-data":
 		return nil, ErrNoForm
+	case parameters["boundary"] == "":
+		return nil, ErrNoBoundary
 	}
-	// A body that ends without the last boundary must not look like one that ends after it,
-	// as it does to a multipart reader when the body breaks off behind another boundary.
-	whole := io.MultiReader(body, strings.NewReader("\r\n"), brokenOff{})
+	whole := &formBody{body: body, last: "\n--" + parameters["boundary"] + "--", tail: []byte("\n")}
 	return &Form{multipart.NewReader(bufio.NewReaderSize(whole, formBuffer), parameters["boundary"])}, nil
 }
 
-// brokenOff is what follows a body.
-type brokenOff struct{}
+// formBody is a body with [io.ErrUnexpectedEOF] at its end, unless the last line is the
+// last boundary. A multipart reader takes a body that breaks off in the header fields of
+// a part for a complete one.
+type formBody struct {
+	body io.Reader
+	last string // with the line feed in front
+	tail []byte // of what was read, as long as last at most
+}
 
 // Read implements [io.Reader].
-func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (b *formBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.tail = append(b.tail, p[max(0, n-len(b.last)):n]...)
+	b.tail = append(b.tail[:0], b.tail[max(0, len(b.tail)-len(b.last)):]...)
+	if err == io.EOF && string(b.tail) != b.last {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
 
 // Next skips what is left of the current field, and all fields that have none of the
 // names. It returns the next field, or [io.EOF] at the end of a body that is in order.
 // Without names it returns each field. The content of a field is not decoded: browsers
 // and clients of today send it as it is (RFC 7578 section 4.7).
 func (f *Form) Next(names ...string) (*multipart.Part, error) {
+	return next(f.parts.NextRawPart, names)
+}
+
+// NextDecoded is Next, except that it decodes fields with the Content-Transfer-Encoding
+// quoted-printable, which older clients send.
+func (f *Form) NextDecoded(names ...string) (*multipart.Part, error) {
+	return next(f.parts.NextPart, names)
+}
+
+func next(read func() (*multipart.Part, error), names []string) (*multipart.Part, error) {
 	for {
-		part, err := f.parts.NextRawPart()
+		part, err := read()
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +91,7 @@ func (f *Form) Next(names ...string) (*multipart.Part, error) {
 
 // ReadField reads a field of up to limit bytes into memory. Of a longer one it reads the
 // rest too, because many clients look at an answer only when they have sent everything,
-// and then returns [ErrFieldSize].
+// and then returns [ErrFieldSize]. If reading the rest fails, the error is of both.
 func ReadField(field io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(field, limit+1))
 	if err != nil {
@@ -72,7 +99,7 @@ func ReadField(field io.Reader, limit int64) ([]byte, error) {
 	}
 	if int64(len(data)) > limit {
 		if _, err := io.Copy(io.Discard, field); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrFieldSize, err)
 		}
 		return nil, ErrFieldSize
 	}

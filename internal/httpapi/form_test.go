@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -67,6 +68,25 @@ func TestForm_Next_skipsWhatIsNotRead(t *testing.T) {
 	require.Equal(t, "two", string(data))
 }
 
+func TestForm_NextDecoded_decodesQuotedPrintable(t *testing.T) {
+	const body = "--b\r\nContent-Disposition: form-data; name=other\r\n\r\nx\r\n" +
+		"--b\r\nContent-Disposition: form-data; name=file\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\na=3Db\r\n--b--\r\n"
+	header := http.Header{"Content-Type": {"multipart/form-data; boundary=b"}}
+	for want, next := range map[string]func(*httpapi.Form, ...string) (*multipart.Part, error){
+		"a=b": (*httpapi.Form).NextDecoded, "a=3Db": (*httpapi.Form).Next,
+	} {
+		form, err := httpapi.NewForm(header, strings.NewReader(body))
+		require.NoError(t, err)
+		field, err := next(form, "file")
+		require.NoError(t, err)
+		data, err := httpapi.ReadField(field, 10)
+		require.NoError(t, err)
+		require.Equal(t, want, string(data))
+		_, err = next(form, "file")
+		require.Equal(t, io.EOF, err)
+	}
+}
+
 func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
 	header, body := formOf(t, [2]string{"file", "content"})
 	for cut := range len(body) - 3 { // the line feed after the last boundary may be missing
@@ -77,6 +97,28 @@ func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
 		}
 		require.False(t, err == io.EOF, "cut off after %d bytes", cut)
 	}
+}
+
+func TestForm_Next_acceptsTheEndsOfBodies(t *testing.T) {
+	for _, lines := range []string{"\r\n", "\n"} {
+		for _, end := range []string{"", lines, lines + "epilogue", lines + "epilogue" + lines} {
+			body := strings.ReplaceAll("--b\nContent-Disposition: form-data; name=file\n\ntext\n--b--", "\n", lines) + end
+			header := http.Header{"Content-Type": {"multipart/form-data; boundary=b"}}
+			form, err := httpapi.NewForm(header, iotest.OneByteReader(strings.NewReader(body)))
+			require.NoError(t, err)
+			field, err := form.Next()
+			require.NoError(t, err)
+			data, err := httpapi.ReadField(field, 4)
+			require.NoError(t, err)
+			require.Equal(t, "text", string(data))
+			_, err = form.Next()
+			require.Equal(t, io.EOF, err, "%q", body)
+		}
+	}
+	form, err := httpapi.NewForm(http.Header{"Content-Type": {"multipart/form-data; boundary=b"}}, strings.NewReader("--b--"))
+	require.NoError(t, err)
+	_, err = form.Next()
+	require.Equal(t, io.EOF, err)
 }
 
 func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
@@ -93,10 +135,16 @@ func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
 }
 
 func TestNewForm_refusesOtherContentTypes(t *testing.T) {
-	for _, contentType := range []string{
-		"", "text/plain", "multipart/mixed; boundary=x", "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary",
+	for contentType, want := range map[string]error{
+		"":                                   httpapi.ErrNoForm,
+		"text/plain":                         httpapi.ErrNoForm,
+		"multipart/mixed; boundary=x":        httpapi.ErrNoForm,
+		"multipart/form-data; boundary":      httpapi.ErrNoForm,
+		"multipart/form-data":                httpapi.ErrNoBoundary,
+		"multipart/form-data; boundary=\"\"": httpapi.ErrNoBoundary,
 	} {
 		_, err := httpapi.NewForm(http.Header{"Content-Type": {contentType}}, strings.NewReader(""))
+		require.Equal(t, want, err, contentType)
 		require.ErrorIs(t, err, httpapi.ErrNoForm, contentType)
 	}
 }
@@ -112,6 +160,9 @@ func TestReadField_readsAllOfWhatIsTooLarge(t *testing.T) {
 	broken := errors.New("broken")
 	_, err = httpapi.ReadField(io.MultiReader(strings.NewReader("12345"), failing{broken}), 3)
 	require.ErrorIs(t, err, broken)
+	require.ErrorIs(t, err, httpapi.ErrFieldSize)
+	_, err = httpapi.ReadField(io.MultiReader(strings.NewReader("1"), failing{broken}), 3)
+	require.Equal(t, broken, err)
 }
 
 type failing struct{ err error }

@@ -19,13 +19,15 @@ type PagePolicy struct {
 }
 
 // ReadOnlyPage allows a page its own assets and its own origin, and no forms.
-func ReadOnlyPage() PagePolicy { return PagePolicy{ownOrigin + "; form-action 'none'", "no-referrer"} }
+func ReadOnlyPage() PagePolicy { return PagePolicy{ownOrigin("'none'"), "no-referrer"} }
 
 // FormPage allows a page its own assets, its own origin and forms that lead there.
-func FormPage() PagePolicy { return PagePolicy{ownOrigin + "; form-action 'self'", "same-origin"} }
+func FormPage() PagePolicy { return PagePolicy{ownOrigin("'self'"), "same-origin"} }
 
-const ownOrigin = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; frame-ancestors 'none'"
+func ownOrigin(forms string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+		"base-uri 'none'; form-action " + forms + "; frame-ancestors 'none'"
+}
 
 // WritePage answers with a page that no cache keeps: the template of that name, executed
 // with the view. An empty name means the template itself. Nothing is written when the

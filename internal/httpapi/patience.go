@@ -13,6 +13,12 @@ import (
 // the last of them to answer. The body may be wrapped, for instance by
 // [http.MaxBytesReader].
 func PatientBody(w http.ResponseWriter, body io.Reader, patience time.Duration) io.Reader {
+	return &patientBody{body: body, control: http.NewResponseController(w), patience: patience, answers: true}
+}
+
+// PatientReader is [PatientBody], except that the time for the answer stays that of the
+// server.
+func PatientReader(w http.ResponseWriter, body io.Reader, patience time.Duration) io.Reader {
 	return &patientBody{body: body, control: http.NewResponseController(w), patience: patience}
 }
 
@@ -21,6 +27,7 @@ type patientBody struct {
 	body     io.Reader
 	control  *http.ResponseController
 	patience time.Duration
+	answers  bool // the time for the answer is extended, too
 	extended time.Time
 }
 
@@ -29,7 +36,9 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(b.extended) > b.patience/30 {
 		b.extended = now
 		_ = b.control.SetReadDeadline(now.Add(b.patience)) // a connection without deadlines needs no more time
-		_ = b.control.SetWriteDeadline(now.Add(2 * b.patience))
+		if b.answers {
+			_ = b.control.SetWriteDeadline(now.Add(2 * b.patience))
+		}
 	}
 	return b.body.Read(p)
 }

@@ -65,6 +65,17 @@ func TestPatientBody_extendsTheDeadlinesWhileBytesComeIn(t *testing.T) {
 	})
 }
 
+func TestPatientReader_extendsTheDeadlineOfReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := newTimed()
+		data, err := io.ReadAll(httpapi.PatientReader(answer, strings.NewReader("text"), time.Minute))
+		require.NoError(t, err)
+		require.Equal(t, "text", string(data))
+		require.Equal(t, []time.Duration{time.Minute}, answer.read)
+		require.Empty(t, answer.write)
+	})
+}
+
 func TestPatientBody_worksWithoutDeadlines(t *testing.T) {
 	data, err := io.ReadAll(httpapi.PatientBody(httptest.NewRecorder(), strings.NewReader("text"), time.Minute))
 	require.NoError(t, err)

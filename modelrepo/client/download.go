@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/modelrepo"
-	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -93,7 +92,7 @@ func (r *remote) resume() error {
 	k := r.call
 	k.header = k.header.Clone()
 	k.header.Set("Range", fmt.Sprintf("bytes=%d-", r.offset))
-	k.header.Set("If-Match", wire.Quote(r.file.SHA256))
+	k.header.Set("If-Match", quoted(r.file.SHA256))
 	answer, err := r.client.send(r.ctx, k)
 	if err != nil {
 		return err

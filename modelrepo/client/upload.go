@@ -173,10 +173,13 @@ func conditionHeader(c modelrepo.Condition) http.Header {
 	for name, tags := range map[string][]string{"If-Match": c.Match, "If-None-Match": c.NoneMatch} {
 		for _, tag := range tags {
 			if tag != "*" {
-				tag = wire.Quote(tag)
+				tag = quoted(tag)
 			}
 			header.Add(name, tag)
 		}
 	}
 	return header
 }
+
+// quoted returns an entity tag as a header field has it.
+func quoted(etag string) string { return `"` + etag + `"` }

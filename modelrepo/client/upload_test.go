@@ -159,7 +159,7 @@ func TestUploads_Continue_readsNoDigestOutOfASentence(t *testing.T) {
 	require.Equal(t, md5Of(data), upload.Result.MD5)
 }
 
-func TestNewHandler_namesTheDigestsOfAnUpload(t *testing.T) {
+func TestClient_Upload_findsDigestsInAnswersOfTheHandler(t *testing.T) {
 	s, _ := changed(t, nil)
 	var form bytes.Buffer
 	_, _ = io.WriteString(&form, "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\ncontent\r\n--b--\r\n")

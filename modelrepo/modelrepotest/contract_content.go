@@ -183,7 +183,7 @@ func short(c *client) {
 		require.Equal(c.t, want, c.get(path).has(200).body, path)
 	}
 	c.get("/c/w3c/sosa/1.0/text").fails(404, "The specified format 'text' could not be found for this model version.")
-	c.get("/c/w3c/nobody").has(404)
+	c.get("/c/w3c/absent").has(404)
 	c.do("POST", "/c/w3c/sosa", "").fails(405, "HTTP method not allowed.")
 }
 

@@ -76,13 +76,13 @@ func filters(c *client) {
 		c.lists(path+"f.metadata.test=1&f."+l.name+"=p_5", 0)
 		c.lists(path+"f."+l.name+"=p_5", 1, "p_5")
 		c.lists(path+"f."+l.name+"=p_5&f."+l.name+"=p_6", 0)
-		c.lists(path+"f."+l.name+"=nobody", 0)
+		c.lists(path+"f."+l.name+"=absent", 0)
 		c.lists(path+"f.metadata.mark=1&page_size=3&page=4", 10, "p_9")
 		c.lists(path+"f.metadata.mark=1&page_size=3&page=5", 10)
 		c.lists(path+"f.metadata.mark=1&page=2147483648&page_size=50", 10)
 		c.lists(path+"f.metadata.test=3&order=descending", 2, "p_8", "p_3")
 		c.lists(path+"f.metadata.mark=", 0)
-		c.lists(path+"f.metadata.nobody=1", 0)
+		c.lists(path+"f.metadata.absent=1", 0)
 		c.lists(path+"f.metadata.test=%22", 0)
 		if l.pointer != "" {
 			c.lists(path+"f."+l.pointer+"=v1", 2, "p_4", "p_6")
@@ -156,6 +156,6 @@ func listingFaults(c *client) {
 		}
 		c.get(l.parent+"/?"+strings.Repeat("f.metadata.k=1&", 33)).fails(400, "Too many filters: 33, the most is 32.")
 	}
-	c.get("/w3c/nobody?sort_by=blah").refuses(400, "Invalid sorting key ")
-	c.get("/w3c/nobody?sort_by=version").fails(404, "Model 'w3c/nobody' not found.")
+	c.get("/w3c/absent?sort_by=blah").refuses(400, "Invalid sorting key ")
+	c.get("/w3c/absent?sort_by=version").fails(404, "Model 'w3c/absent' not found.")
 }

@@ -39,7 +39,7 @@ func metadata(c *client) {
 		patch(`{"metadata":{"tags":["b","a"],"new-1_":"n"},"mongoUpdates":[]}`).says(updated)
 		shows(`,"metadata":{` + first + `,"tags":["b","a"],"new-1_":"n"}`)
 		patch(`{"metadata":{"tags":["b","a"]}}`).says(upToDate)
-		patch(`{"metadata":{"nobody":"@unset","one":[]}}`).says(upToDate)
+		patch(`{"metadata":{"absent":"@unset","one":[]}}`).says(upToDate)
 		patch(`{"metadata":{}}`).says("No updates requested.")
 		patch(`{"metadata":null}`).says("No updates requested.")
 		patch(`{}`).says("No updates requested.")
@@ -61,7 +61,7 @@ func metadata(c *client) {
 	c.upload("/w3c/sosa/1.0", "f", "a/b", "x", "").has(200)
 	c.get("/w3c/sosa/latest").is(`{"version":"1.0","model":"sosa","namespace":"w3c","defaultFormat":"f","formats":{` + file("f",
 		"x", "a/b") + `},` + kept + `}`)
-	c.json("PATCH", "/nobody", `{"metadata":{"a":"b"}}`).fails(404, "Could not find namespace 'nobody'.")
+	c.json("PATCH", "/absent", `{"metadata":{"a":"b"}}`).fails(404, "Could not find namespace 'absent'.")
 	c.json("PATCH", "/no", `{"metadata":{"a":"b"}}`).fails(404, "Could not find namespace 'no'.")
 	c.json("PATCH", "/w3c", ``).fails(400, "Request body is required.")
 	c.json("PATCH", "/w3c", `{"name":"x"}`).fails(400, validating+"'name' is not a known field")
@@ -96,7 +96,7 @@ func metadataBounds(c *client) {
 		const exceeds = "Pre-update check failed: the number of metadata keys would exceed the allowed limit: they " +
 			"would be 65, the most is 64."
 		c.json("PATCH", at.path, `{"metadata":{"new":"v"}}`).fails(400, exceeds)
-		c.json("PATCH", at.path, `{"metadata":{"new":"v","nobody":"@unset"}}`).fails(400, exceeds)
+		c.json("PATCH", at.path, `{"metadata":{"new":"v","absent":"@unset"}}`).fails(400, exceeds)
 		c.json("PATCH", at.path, `{"metadata":{"new":"v","k0":"@unset"}}`).has(200)
 		c.json("PATCH", at.path, `{"metadata":"@unset"}`).has(200)
 

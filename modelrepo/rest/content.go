@@ -39,7 +39,7 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", wire.Quote(result.ETag()))
+	w.Header().Set("ETag", httpapi.EntityTag{Value: result.ETag()}.String())
 	w.Header().Set(wire.UploadDigest, wire.FormatDigests(wire.FileDigests(result.File)))
 	setUploaded(w.Header(), result)
 	return httpapi.WriteJSON(w, wire.Success{
@@ -108,7 +108,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 	defer func() { _ = content.Close() }()
 	h := w.Header()
 	h.Set("Content-Type", content.ContentType)
-	h.Set("ETag", wire.Quote(content.ETag()))
+	h.Set("ETag", httpapi.EntityTag{Value: content.ETag()}.String())
 	h.Set("Repr-Digest", reprDigest(content.SHA256))
 	h.Set("Cache-Control", "no-cache") // caches revalidate by the ETag
 	// Content is not trusted and must not run as a page of this origin.

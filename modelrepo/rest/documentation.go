@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"strings"
 
@@ -34,19 +33,18 @@ func (r *rest) generateDocumentation(w http.ResponseWriter, req *http.Request) e
 // readSources reads the files of a multipart body into memory. They are few and small.
 func readSources(w http.ResponseWriter, req *http.Request, at modelrepo.Path) (map[string][]byte, error) {
 	const op = "generate documentation"
-	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
-	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+	body := httpapi.PatientBody(w, http.MaxBytesReader(w, req.Body, maxDocumentation), patience)
+	fields, err := httpapi.NewForm(req.Header, body)
+	if err != nil {
 		return nil, invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
-	body := httpapi.PatientBody(w, http.MaxBytesReader(w, req.Body, maxDocumentation), patience)
-	reader := multipart.NewReader(body, parameters["boundary"])
 	var all docpages.Files
 	for {
-		part, err := reader.NextPart()
+		part, err := fields.NextDecoded("content")
 		if err == io.EOF {
 			return all.All(), nil
 		}
-		if err == nil && part.FormName() == "content" {
+		if err == nil {
 			// FileName leaves the folders out.
 			_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 			err = all.Add(strings.TrimPrefix(disposition["filename"], "./"), part)
@@ -91,7 +89,7 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 	defer func() { _ = page.Close() }()
 	h := w.Header()
 	h.Set("Content-Type", page.ContentType)
-	h.Set("ETag", wire.Quote(page.ETag))
+	h.Set("ETag", httpapi.EntityTag{Value: page.ETag}.String())
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

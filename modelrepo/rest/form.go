@@ -1,15 +1,13 @@
 package rest
 
 import (
-	"bufio"
+	"errors"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
-	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
@@ -17,23 +15,20 @@ import (
 // "content". It streams the bytes of that field. Its end is the end of a complete and
 // valid body.
 type form struct {
-	reader *multipart.Reader
+	fields *httpapi.Form
 	part   *multipart.Part // the content
 }
 
 // openForm reads the body up to the beginning of the content.
 func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
-	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	fields, err := httpapi.NewForm(req.Header, httpapi.PatientBody(w, req.Body, patience))
 	switch {
-	case err != nil || mediaType != "multipart/form-data":
-		return nil, invalid(http.StatusUnsupportedMediaType, wrongType)
-	case parameters["boundary"] == "":
+	case errors.Is(err, httpapi.ErrNoBoundary):
 		return nil, malformed("The Content-Type of the request has no boundary.")
+	case err != nil:
+		return nil, invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
-	// The multipart reader reads a few bytes at a time.
-	body := bufio.NewReaderSize(httpapi.PatientBody(w, req.Body, patience),
-		transfer.BufferSize)
-	f := &form{reader: multipart.NewReader(body, parameters["boundary"])}
+	f := &form{fields: fields}
 	if f.part, err = f.next(); err == io.EOF {
 		return nil, malformed("The form field 'content' is missing.")
 	} else if err != nil {
@@ -43,17 +38,7 @@ func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
 }
 
 // next skips to the next field "content". It returns io.EOF at the end of the body.
-func (f *form) next() (*multipart.Part, error) {
-	for {
-		part, err := f.reader.NextPart()
-		if err != nil {
-			return nil, err
-		}
-		if part.FormName() == "content" {
-			return part, nil
-		}
-	}
-}
+func (f *form) next() (*multipart.Part, error) { return f.fields.NextDecoded("content") }
 
 // digests returns the digests that are announced for the content, with its part or with
 // the request.

@@ -2,16 +2,15 @@ package rest
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // metrics serves the counts of the store and the handler, and of the process, in the
 // text format of Prometheus, from a registry of its own.
 func (r *rest) metrics() httpapi.HandlerFunc {
-	registry := prometheus.NewRegistry()
+	var counters []prometheus.Collector
 	for _, metric := range []struct {
 		name, help string
 		count      func() uint64
@@ -28,11 +27,10 @@ func (r *rest) metrics() httpapi.HandlerFunc {
 		{"collected_blobs_total", "Blobs that were deleted because nothing referred to them.",
 			func() uint64 { return r.store.Stats().CollectedBlobs }},
 	} {
-		registry.MustRegister(prometheus.NewCounterFunc(
+		counters = append(counters, prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Name: "modelrepo_" + metric.name, Help: metric.help},
 			func() float64 { return float64(metric.count()) },
 		))
 	}
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return exposition.Handler(counters...)
 }

@@ -15,14 +15,6 @@ var (
 	version = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 )
 
-// newStore returns a store without content.
-func newStore(t *testing.T, documents storage.Documents, blobs storage.Blobs) *modelrepo.Store {
-	t.Helper()
-	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
-	require.NoError(t, err)
-	return s
-}
-
 func openMemory(*testing.T) (storage.Documents, storage.Blobs) {
 	return storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 }

@@ -113,7 +113,7 @@ func describe(h http.Header, p modelrepo.ResumableUpload) {
 		return
 	}
 	if p.Result.SHA256 != "" {
-		h.Set("ETag", wire.Quote(p.Result.ETag()))
+		h.Set("ETag", httpapi.EntityTag{Value: p.Result.ETag()}.String())
 	}
 	if digests := wire.FormatDigests(wire.FileDigests(p.Result.File)); digests != "" {
 		h.Set(wire.UploadDigest, digests)

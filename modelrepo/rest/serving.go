@@ -2,7 +2,6 @@ package rest
 
 import (
 	"io"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -15,13 +14,12 @@ import (
 // bytes are sent, and gives refusals the form of the interface.
 type serving struct {
 	http.ResponseWriter
-	control *http.ResponseController
 	refused bool
 	sent    int64
 }
 
 func newServing(w http.ResponseWriter) *serving {
-	return &serving{ResponseWriter: w, control: http.NewResponseController(w)}
+	return &serving{ResponseWriter: httpapi.PatientWriter(w, patience)}
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -49,39 +47,20 @@ func (s *serving) Write(p []byte) (int, error) {
 	if s.refused {
 		return len(p), nil // the text of the refusal that was written
 	}
-	s.extend()
 	n, err := s.ResponseWriter.Write(p)
 	s.sent += int64(n)
 	return n, err
 }
 
-// servedChunk is how many bytes are sent between two extensions.
-const servedChunk = 1 << 20
-
-// ReadFrom implements [io.ReaderFrom] in chunks, which the kernel may copy from a file
-// by itself.
+// ReadFrom implements [io.ReaderFrom]. The kernel may copy from a file by itself.
 func (s *serving) ReadFrom(from io.Reader) (int64, error) {
-	limited, ok := from.(*io.LimitedReader)
-	if !ok {
-		limited = &io.LimitedReader{R: from, N: math.MaxInt64}
-	}
-	total := int64(0)
-	for limited.N > 0 {
-		s.extend()
-		n, err := io.Copy(s.ResponseWriter, &io.LimitedReader{R: limited.R, N: min(limited.N, servedChunk)})
-		total += n
-		s.sent += n
-		limited.N -= n
-		if err != nil || n == 0 {
-			return total, err
-		}
-	}
-	return total, nil
+	n, err := io.Copy(s.ResponseWriter, from)
+	s.sent += n
+	return n, err
 }
 
-func (s *serving) extend() {
-	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // fails without deadlines
-}
+// patience is how long a client may take for its next bytes.
+const patience = 2 * time.Minute
 
 // joined returns the value of a field that may have several lines.
 func joined(header http.Header, name string) string { return strings.Join(header.Values(name), ",") }

@@ -2,6 +2,7 @@ package node
 
 import (
 	_ "embed"
+	"fmt"
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -18,7 +19,7 @@ type rest struct {
 	node    *Node
 	guard   *guard
 	pages   *pages
-	streams chan struct{}
+	streams *httpapi.Slots
 	routes  []httpapi.Route
 }
 
@@ -26,7 +27,11 @@ type rest struct {
 const maxStreams = 64
 
 func newREST(n *Node) *rest {
-	r := &rest{node: n, guard: newGuard(n.config.Role, n.config.Token, n.config.Certificates), streams: make(chan struct{}, maxStreams)}
+	r := &rest{
+		node:    n,
+		guard:   newGuard(n.config.Role, n.config.Token, n.config.Certificates),
+		streams: httpapi.NewSlots(maxStreams, fmt.Sprintf("there are %d streams of events already; please try again", maxStreams)),
+	}
 	r.pages = newPages(r)
 	r.routes = append(r.table(), r.pages.routes()...)
 	return r

@@ -30,12 +30,11 @@ func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case r.streams <- struct{}{}:
-		defer func() { <-r.streams }()
-	default:
-		return busy("there are %d streams of events already; please try again", maxStreams)
+	release, err := r.streams.Take()
+	if err != nil {
+		return err
 	}
+	defer release()
 	next := r.node.hub.last(last)
 	if id := req.Header.Get("Last-Event-ID"); id != "" {
 		next = r.node.hub.after(id)

@@ -2,9 +2,8 @@ package node
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/status"
@@ -13,9 +12,7 @@ import (
 // metricsOf serves the numbers of a node, and of the process, in the text format of
 // Prometheus, from a registry of its own.
 func metricsOf(n *Node) httpapi.HandlerFunc {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(newCollector(n), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return exposition.Handler(newCollector(n))
 }
 
 // collector reads the numbers when they are collected.

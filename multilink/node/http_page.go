@@ -1,11 +1,8 @@
 package node
 
 import (
-	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"strings"
 
@@ -22,6 +19,7 @@ var pageFiles embed.FS
 type pages struct {
 	rest      *rest
 	templates map[string]*template.Template
+	assets    httpapi.Assets
 }
 
 // view is what a template shows.
@@ -36,9 +34,20 @@ type view struct {
 }
 
 func newPages(r *rest) *pages {
-	p := &pages{rest: r, templates: map[string]*template.Template{}}
-	for _, name := range []string{"instance", "signin"} {
-		p.templates[name] = template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/"+name+".html"))
+	p := &pages{rest: r, templates: map[string]*template.Template{}, assets: httpapi.Assets{
+		"look.css":          {Files: look.Files},
+		"icon.svg":          {Files: look.Files},
+		"uPlot.iife.min.js": {Files: uplot.Files},
+		"uPlot.min.css":     {Files: uplot.Files},
+		"uPlot.LICENSE.txt": {Files: uplot.Files, Path: "LICENSE"},
+		"live.js":           {Files: uplot.Files},
+	}}
+	for _, name := range []string{"page.css", "page.js", "links.js", "clients.js", "charts.js", "api.js"} {
+		p.assets[name] = httpapi.Asset{Files: pageFiles, Path: "page/" + name}
+	}
+	for _, name := range []string{"instance.html", "signin.html"} {
+		head := template.Must(template.New(name).Parse(look.Head("page/")))
+		p.templates[name] = template.Must(head.ParseFS(pageFiles, "page/layout.html", "page/"+name))
 	}
 	return p
 }
@@ -70,7 +79,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 		return redirect(w, "sign-in")
 	}
 	status := records{p.rest.node}.statusRecord()
-	return p.show(w, http.StatusOK, "instance", view{
+	return p.show(w, http.StatusOK, "instance.html", view{
 		Title: "Multi-link " + string(p.rest.node.config.Role), SignedIn: p.rest.guard.signedIn(r), Status: status,
 		Replay:   *status.Bond.Replay,
 		Policies: settings.Policies(), Kinds: settings.Kinds(),
@@ -81,7 +90,7 @@ func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	if p.rest.guard.admits(r) {
 		return redirect(w, "./")
 	}
-	return p.show(w, http.StatusOK, "signin", view{Title: "Sign in"})
+	return p.show(w, http.StatusOK, "signin.html", view{Title: "Sign in"})
 }
 
 // signIn takes the token of a form, once, and gives the browser a session for it.
@@ -91,7 +100,7 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !p.rest.guard.knows(strings.TrimSpace(r.PostForm.Get("token"))) {
 		p.rest.node.logger.Warn("signing in to the page failed", "address", r.RemoteAddr)
-		return p.show(w, http.StatusForbidden, "signin", view{Title: "Sign in", Fault: "The token is wrong"})
+		return p.show(w, http.StatusForbidden, "signin.html", view{Title: "Sign in", Fault: "The token is wrong"})
 	}
 	http.SetCookie(w, p.sessionCookie(r, p.rest.guard.begin(), int(sessionTime.Seconds())))
 	return redirect(w, "./")
@@ -115,42 +124,14 @@ func redirect(w http.ResponseWriter, place string) error {
 	return nil
 }
 
-// policy allows a page its own assets and its own origin, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-
 func (p *pages) show(w http.ResponseWriter, status int, name string, v view) error {
-	var html bytes.Buffer
-	if err := p.templates[name].ExecuteTemplate(&html, name+".html", v); err != nil {
-		return fmt.Errorf("render page %q: %w", name, err)
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
-	return nil
+	return httpapi.WritePage(w, status, p.templates[name], "", v, httpapi.FormPage())
 }
 
 // asset answers with a file that a page needs.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("name")
-	file, ok := map[string]struct {
-		files fs.FS
-		name  string
-	}{
-		"page.css": {pageFiles, "page/page.css"}, "page.js": {pageFiles, "page/page.js"}, "links.js": {pageFiles, "page/links.js"},
-		"clients.js": {pageFiles, "page/clients.js"}, "charts.js": {pageFiles, "page/charts.js"}, "api.js": {pageFiles, "page/api.js"},
-		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
-		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name},
-		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
-	}[name]
-	if !ok {
+	if err := p.assets.Serve(w, r); err != nil {
 		return absent("", "there is no such file")
 	}
-	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(w, r, file.files, file.name)
 	return nil
 }

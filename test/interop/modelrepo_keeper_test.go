@@ -137,7 +137,8 @@ func (k *keeper) settle(found shelf) error {
 		return want != nil && maps.EqualFunc(want, found, maps.Equal[map[string]int, map[string]int])
 	}
 	if !matches(k.known) && !matches(k.perhaps) {
-		return fmt.Errorf("%v: found %v, acknowledged was %v, under way was %q, which would make %v", k.model, found, k.known, k.underWay, k.perhaps)
+		return fmt.Errorf("%v: found %v, acknowledged was %v, under way was %q, which would make %v",
+			k.model, found, k.known, k.underWay, k.perhaps)
 	}
 	k.known, k.perhaps, k.underWay = found, nil, ""
 	return nil

@@ -139,7 +139,7 @@ func survey(t *testing.T, client *modelclient.Client, keepers []*keeper, all *co
 	}
 }
 
-// inspect reads all content of a version, compares it with what is told of it,
+// inspect reads all content of a version, compares it with its version's record,
 // and returns which it is.
 func inspect(t *testing.T, client *modelclient.Client, at modelrepo.Path, all *contents) map[string]int {
 	t.Helper()

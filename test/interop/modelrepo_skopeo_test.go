@@ -43,8 +43,13 @@ func TestSkopeoCopiesAnExportThatImportsUnchanged(t *testing.T) {
 		from.CreateVersion(t.Context(), second, modelrepo.VersionUpdate{}),
 	))
 	large := bytes.Repeat([]byte("model weights "), 1<<18)
-	for format, content := range map[string][]byte{"text/turtle": []byte("# SOSA\n"), "application/octet-stream": large, "old": []byte("# old\n")} {
-		_, err := from.Upload(t.Context(), at, format, bytes.NewReader(content), &modelrepo.UploadOptions{ContentType: "text/plain; charset=utf-8"})
+	for format, content := range map[string][]byte{
+		"text/turtle":              []byte("# SOSA\n"),
+		"application/octet-stream": large,
+		"old":                      []byte("# old\n"),
+	} {
+		_, err := from.Upload(t.Context(), at, format, bytes.NewReader(content),
+			&modelrepo.UploadOptions{ContentType: "text/plain; charset=utf-8"})
 		require.NoError(t, err)
 	}
 	layout, copied := t.TempDir(), filepath.Join(t.TempDir(), "copied")

@@ -21,7 +21,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func ExampleNewHandler() {
+func ExampleNew() {
 	g, err := gateway.New(nil)
 	if err != nil {
 		fmt.Println(err)
@@ -32,12 +32,12 @@ func ExampleNewHandler() {
 		fmt.Println(err)
 		return
 	}
-	handler, err := admin.NewHandler(admin.HandlerConfig{Store: store})
+	api, err := admin.New(admin.Config{Store: store})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server := httptest.NewServer(handler) // on a loopback address: no token is needed
+	server := httptest.NewServer(api.Handler()) // on a loopback address: no token is needed
 	defer server.Close()
 	response, err := http.PostForm(server.URL+"/services", url.Values{"name": {"lamps"}, "url": {"https://lamps.example/v2"}})
 	if err != nil {
@@ -65,9 +65,9 @@ type client struct {
 
 func newClient(t *testing.T) *client {
 	store, g := openStore(t, storage.NewMemoryDocuments())
-	handler, err := admin.NewHandler(admin.HandlerConfig{Store: store})
+	api, err := admin.New(admin.Config{Store: store})
 	require.NoError(t, err)
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(api.Handler())
 	t.Cleanup(server.Close)
 	return &client{T: t, url: server.URL, store: store, gate: g}
 }

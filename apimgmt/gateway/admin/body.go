@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -21,16 +20,16 @@ const (
 )
 
 // mediaType is that of a request's body; empty if it has none.
-func mediaType(r *http.Request) (string, map[string]string, error) {
+func mediaType(r *http.Request) (string, error) {
 	header := r.Header.Get("Content-Type")
 	if header == "" {
-		return "", nil, nil
+		return "", nil
 	}
-	media, parameters, err := mime.ParseMediaType(header)
+	media, _, err := mime.ParseMediaType(header)
 	if err != nil {
-		return "", nil, unsupported()
+		return "", unsupported()
 	}
-	return media, parameters, nil
+	return media, nil
 }
 
 func unsupported() error {
@@ -40,7 +39,7 @@ func unsupported() error {
 
 // readBody reads the body of a request that changes an entity, as JSON.
 func readBody(r *http.Request, of reflect.Type) ([]byte, error) {
-	media, parameters, err := mediaType(r)
+	media, err := mediaType(r)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +65,7 @@ func readBody(r *http.Request, of reflect.Type) ([]byte, error) {
 	case "application/x-www-form-urlencoded":
 		fields, err = urlFields(string(data))
 	case "multipart/form-data":
-		fields, err = partFields(bytes.NewReader(data), parameters["boundary"], maxEntity)
+		fields, err = partFields(r.Header, data)
 	default:
 		return nil, unsupported()
 	}
@@ -104,21 +103,21 @@ func urlFields(text string) ([]field, error) {
 
 // partFields lists the fields of a form of several parts in their order; files count
 // by what they contain.
-func partFields(body io.Reader, boundary string, limit int64) ([]field, error) {
-	if boundary == "" {
+func partFields(header http.Header, body []byte) ([]field, error) {
+	form, err := httpapi.NewForm(header, bytes.NewReader(body))
+	if err != nil {
 		return nil, errors.New("the boundary is missing")
 	}
-	reader := multipart.NewReader(body, boundary)
 	var fields []field
 	for {
-		part, err := reader.NextPart()
+		part, err := form.NextDecoded()
 		if err == io.EOF {
 			return fields, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		value, err := io.ReadAll(io.LimitReader(part, limit))
+		value, err := io.ReadAll(part)
 		if err != nil {
 			return nil, err
 		}

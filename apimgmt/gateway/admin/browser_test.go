@@ -11,13 +11,13 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestNewHandler_refusesWhatPagesElsewhereSend(t *testing.T) {
+func TestAPI_Handler_refusesWhatPagesElsewhereSend(t *testing.T) {
 	httpapitest.Guarded{
 		New: func(hosts ...string) http.Handler {
 			store, _ := openStore(t, storage.NewMemoryDocuments())
-			handler, err := admin.NewHandler(admin.HandlerConfig{Store: store, Hosts: hosts})
+			api, err := admin.New(admin.Config{Store: store, Hosts: hosts})
 			require.NoError(t, err)
-			return handler
+			return api.Handler()
 		},
 		Change: []string{"POST /admin/setup", "POST /admin/sign-in", "GET /services", "GET /config"},
 		Link:   "/admin/",

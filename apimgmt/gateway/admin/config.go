@@ -12,7 +12,7 @@ import (
 )
 
 // getConfig answers with the whole configuration in the declarative format.
-func (a *api) getConfig(w http.ResponseWriter, r *http.Request) error {
+func (a *API) getConfig(w http.ResponseWriter, r *http.Request) error {
 	now, err := a.store.current(r.Context())
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (a *api) getConfig(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postConfig replaces the whole configuration, that of publishers included.
-func (a *api) postConfig(w http.ResponseWriter, r *http.Request) error {
+func (a *API) postConfig(w http.ResponseWriter, r *http.Request) error {
 	text, err := readDeclaration(r)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func undeclared(err error) error {
 // readDeclaration reads a configuration: as it is, in JSON or YAML, or as the field
 // "config" of an object or a form.
 func readDeclaration(r *http.Request) ([]byte, error) {
-	media, parameters, err := mediaType(r)
+	media, err := mediaType(r)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func readDeclaration(r *http.Request) ([]byte, error) {
 	case media == "application/x-www-form-urlencoded":
 		fields, err = urlFields(string(data))
 	case media == "multipart/form-data":
-		fields, err = partFields(bytes.NewReader(data), parameters["boundary"], maxDeclaration)
+		fields, err = partFields(r.Header, data)
 	default:
 		return nil, unsupported()
 	}

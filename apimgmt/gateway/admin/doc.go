@@ -1,5 +1,5 @@
 // Package admin administers a gateway: a [Store] keeps its configuration in
-// storage.Documents, and [NewHandler] serves Kong's Admin API and an administration page
+// storage.Documents, and an [API] serves Kong's Admin API and an administration page
 // over it.
 //
 // # What is kept
@@ -34,7 +34,7 @@
 //
 // # Access
 //
-// With a token ([HandlerConfig]) every request to the API shows it. Without one the API
+// With a token ([Config]) every request to the API shows it. Without one the API
 // answers this machine only: a loopback address at both ends, no proxy in between, and
 // a Host header field that names this machine, against DNS rebinding. Requests that a
 // page of another origin has a browser send are refused in any case.

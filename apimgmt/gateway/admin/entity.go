@@ -65,7 +65,7 @@ func (c collection) lookup(config *entity.Config, parent row, key string) (row, 
 	return named, named.entity != nil
 }
 
-func (a *api) list(c collection) httpapi.HandlerFunc {
+func (a *API) list(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		wanted, err := listingOf(r)
 		if err != nil {
@@ -90,7 +90,7 @@ func (a *api) list(c collection) httpapi.HandlerFunc {
 	}
 }
 
-func (a *api) get(c collection) httpapi.HandlerFunc {
+func (a *API) get(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		now, err := a.store.current(r.Context())
 		if err != nil {
@@ -106,7 +106,7 @@ func (a *api) get(c collection) httpapi.HandlerFunc {
 }
 
 // getReferred answers with the entity that another one refers to: /routes/{id}/service.
-func (a *api) getReferred(c collection, kind entity.Kind) httpapi.HandlerFunc {
+func (a *API) getReferred(c collection, kind entity.Kind) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		now, err := a.store.current(r.Context())
 		if err != nil {
@@ -126,7 +126,7 @@ func (a *api) getReferred(c collection, kind entity.Kind) httpapi.HandlerFunc {
 	}
 }
 
-func (a *api) create(c collection) httpapi.HandlerFunc {
+func (a *API) create(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		made := c.table.blank()
 		data, err := readBody(r, reflect.TypeOf(made.entity))
@@ -144,7 +144,7 @@ func (a *api) create(c collection) httpapi.HandlerFunc {
 }
 
 // replace creates the entity that the request names, or puts another one in its place.
-func (a *api) replace(c collection) httpapi.HandlerFunc {
+func (a *API) replace(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		made := c.table.blank()
 		data, err := readBody(r, reflect.TypeOf(made.entity))
@@ -177,7 +177,7 @@ func (a *api) replace(c collection) httpapi.HandlerFunc {
 }
 
 // change changes the fields of an entity that the request has.
-func (a *api) change(c collection) httpapi.HandlerFunc {
+func (a *API) change(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		data, err := readBody(r, reflect.TypeOf(c.table.blank().entity))
 		if err != nil {
@@ -202,7 +202,7 @@ func (a *api) change(c collection) httpapi.HandlerFunc {
 }
 
 // remove deletes an entity. Deleting what is not there is no mistake.
-func (a *api) remove(c collection) httpapi.HandlerFunc {
+func (a *API) remove(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		err := a.store.Change(r.Context(), func(config entity.Config) (entity.Config, error) {
 			parent, err := c.parentOf(&config, r)
@@ -256,7 +256,7 @@ func (t *table) copy(e row) row {
 }
 
 // put adds an entity to a configuration, for the parent that the request names.
-func (a *api) put(config *entity.Config, c collection, r *http.Request, e row) error {
+func (a *API) put(config *entity.Config, c collection, r *http.Request, e row) error {
 	parent, err := c.parentOf(config, r)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (t *table) insert(config *entity.Config, e row) error {
 }
 
 // write makes a change and answers with the entity that it has made.
-func (a *api) write(w http.ResponseWriter, r *http.Request, status int, c collection, change func(*entity.Config) (row, error)) error {
+func (a *API) write(w http.ResponseWriter, r *http.Request, status int, c collection, change func(*entity.Config) (row, error)) error {
 	stored, err := a.store.put(r.Context(), c.table, change)
 	if err != nil {
 		return err

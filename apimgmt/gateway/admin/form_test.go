@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-func TestForm_convertsByTheTypesOfFields(t *testing.T) {
+func TestDecodeForm_convertsByTheTypesOfFields(t *testing.T) {
 	for form, want := range map[string]string{
 		"name=5&retries=5&enabled=true":         `{"name":"5","retries":5,"enabled":true}`,
 		"tags=a":                                `{"tags":["a"]}`,
@@ -45,7 +45,7 @@ func TestForm_convertsByTheTypesOfFields(t *testing.T) {
 			`"add":{"headers":["a:1",2]}}}`, string(got))
 }
 
-func TestForm_refusesContradictions(t *testing.T) {
+func TestDecodeForm_refusesContradictions(t *testing.T) {
 	for _, form := range []string{"a=1&a.b=2", "a.b=1&a=2", "a[]=1&a.b=2", "a.b=1&a[]=2", "a[=1", "=1", "a..b=1", "a[5000]=1", "a[-1]=1",
 		strings.Repeat("a.", 20) + "a=1"} {
 		fields, err := urlFields(form)

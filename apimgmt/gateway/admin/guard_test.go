@@ -43,12 +43,12 @@ const (
 
 func guarded(t *testing.T, token string) http.Handler {
 	store, _ := openStore(t, storage.NewMemoryDocuments())
-	handler, err := admin.NewHandler(admin.HandlerConfig{Store: store, Token: token, Hosts: []string{"gateway.local"}})
+	api, err := admin.New(admin.Config{Store: store, Token: token, Hosts: []string{"gateway.local"}})
 	require.NoError(t, err)
-	return handler
+	return api.Handler()
 }
 
-func TestHandler_withoutATokenAnswersLoopbackOnly(t *testing.T) {
+func TestAPI_Handler_withoutATokenAnswersLoopbackOnly(t *testing.T) {
 	handler := guarded(t, "")
 	for _, host := range []string{"127.0.0.1:8101", "localhost:8101", "[::1]:8101", "localhost", "gateway.local:8101", "a.localhost"} {
 		require.Equal(t, 200, ask(handler, "GET", "/services", here, me, map[string]string{"Host": host}).Code, host)
@@ -67,7 +67,7 @@ func TestHandler_withoutATokenAnswersLoopbackOnly(t *testing.T) {
 	require.Equal(t, 200, ask(handler, "GET", "/healthz", here, there, nil).Code)
 }
 
-func TestHandler_refusesChangesByOtherOrigins(t *testing.T) {
+func TestAPI_Handler_refusesChangesByOtherOrigins(t *testing.T) {
 	handler := guarded(t, "")
 	for _, header := range []map[string]string{
 		{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:9999"},
@@ -81,7 +81,7 @@ func TestHandler_refusesChangesByOtherOrigins(t *testing.T) {
 	}
 }
 
-func TestHandler_withATokenRequiresIt(t *testing.T) {
+func TestAPI_Handler_withATokenRequiresIt(t *testing.T) {
 	handler := guarded(t, token)
 	for _, remote := range []string{me, there} {
 		for _, header := range []map[string]string{nil, {"Kong-Admin-Token": ""}, {"Kong-Admin-Token": token + "x"},
@@ -98,10 +98,10 @@ func TestHandler_withATokenRequiresIt(t *testing.T) {
 	}
 	require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me,
 		map[string]string{"Kong-Admin-Token": token, "Origin": "https://evil.example"}).Code)
-	_, err := admin.NewHandler(admin.HandlerConfig{})
+	_, err := admin.New(admin.Config{})
 	require.Error(t, err)
 	store, _ := openStore(t, storage.NewMemoryDocuments())
-	_, err = admin.NewHandler(admin.HandlerConfig{Store: store, Token: "short"})
+	_, err = admin.New(admin.Config{Store: store, Token: "short"})
 	require.Error(t, err)
 }
 

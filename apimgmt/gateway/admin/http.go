@@ -19,8 +19,8 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-// HandlerConfig is what a [NewHandler] is made of.
-type HandlerConfig struct {
+// Config is what an [API] needs.
+type Config struct {
 	// Store keeps what is administered. It is required.
 	Store *Store
 	// Token is what every request to the API has to show, in the header field
@@ -41,8 +41,8 @@ type HandlerConfig struct {
 	Logger *slog.Logger
 }
 
-// api is the Admin API.
-type api struct {
+// API is the Admin API and the administration page over a [Store].
+type API struct {
 	store  *Store
 	guard  *guard
 	node   string // the id of this process
@@ -51,33 +51,19 @@ type api struct {
 	routes []httpapi.Route
 }
 
-// NewHandler returns a handler that serves the Admin API and the administration page.
-// Give it a listener of its own, on a loopback address unless there is a token.
-//
-// The API shows the secrets of plugins and the keys of consumers as they are, as
-// Kong's does: clients compare them with the desired state, and change what differs.
-func NewHandler(config HandlerConfig) (http.Handler, error) {
-	a, err := newAPI(config)
-	if err != nil {
-		return nil, err
-	}
-	return httpapi.NewHandler(a.routes, &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: a.hosts, Logger: a.logger,
-	}), nil
-}
-
-func newAPI(config HandlerConfig) (*api, error) {
+// New returns the API of a store.
+func New(config Config) (*API, error) {
 	if config.Store == nil {
-		return nil, errors.New("admin: HandlerConfig.Store: is required")
+		return nil, errors.New("admin: Config.Store: is required")
 	}
 	if config.Token != "" && len(config.Token) < 16 {
-		return nil, errors.New("admin: HandlerConfig.Token: is shorter than 16 characters")
+		return nil, errors.New("admin: Config.Token: is shorter than 16 characters")
 	}
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	a := &api{store: config.Store, guard: newGuard(config.Token), node: id.String(), hosts: config.Hosts, logger: config.Logger}
+	a := &API{store: config.Store, guard: newGuard(config.Token), node: id.String(), hosts: config.Hosts, logger: config.Logger}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
@@ -88,18 +74,29 @@ func newAPI(config HandlerConfig) (*api, error) {
 	return a, nil
 }
 
+// Handler returns a handler that serves the Admin API and the administration page.
+// Give it a listener of its own, on a loopback address unless there is a token.
+//
+// The API shows the secrets of plugins and the keys of consumers as they are, as
+// Kong's does: clients compare them with the desired state, and change what differs.
+func (a *API) Handler() http.Handler {
+	return httpapi.NewHandler(a.routes, &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: a.hosts, Logger: a.logger,
+	})
+}
+
 // open is a route behind the guard.
-func (a *api) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
+func (a *API) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
 	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Origins: httpapi.OwnPages}
 }
 
 // hidden is a route behind the guard that is not part of the API.
-func (a *api) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
+func (a *API) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
 	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
 }
 
 // table lists the routes.
-func (a *api) table() []httpapi.Route {
+func (a *API) table() []httpapi.Route {
 	routes := []httpapi.Route{
 		a.open("GET /{$}", a.root),
 		a.open("GET /status", a.status),
@@ -154,7 +151,7 @@ func (a *api) table() []httpapi.Route {
 }
 
 // collection lists the routes of a collection.
-func (a *api) collection(path string, c collection) []httpapi.Route {
+func (a *API) collection(path string, c collection) []httpapi.Route {
 	return []httpapi.Route{
 		a.open("GET "+path, a.list(c)),
 		a.open("POST "+path, a.create(c)),
@@ -166,13 +163,13 @@ func (a *api) collection(path string, c collection) []httpapi.Route {
 }
 
 // none answers with the list of a kind of entity that the gateway does not have.
-func (a *api) none(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) none(w http.ResponseWriter, _ *http.Request) error {
 	writeJSON(w, http.StatusOK, page{Data: []any{}})
 	return nil
 }
 
 // endpoints lists the addresses of the API.
-func (a *api) endpoints(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) endpoints(w http.ResponseWriter, _ *http.Request) error {
 	list, seen := []string{}, map[string]bool{}
 	for _, route := range a.routes {
 		_, path, _ := strings.Cut(route.Pattern, " ")

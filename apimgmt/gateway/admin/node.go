@@ -15,7 +15,7 @@ import (
 const kongVersion = "3.4.0"
 
 // root answers what the node is. Users with a browser are sent to the page.
-func (a *api) root(w http.ResponseWriter, r *http.Request) error {
+func (a *API) root(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Dest") == "document" || strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Location", "admin/")
 		w.Header().Set("Vary", "Accept, Sec-Fetch-Dest")
@@ -55,7 +55,7 @@ func (a *api) root(w http.ResponseWriter, r *http.Request) error {
 }
 
 // status answers how the node is.
-func (a *api) status(w http.ResponseWriter, r *http.Request) error {
+func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	now, err := a.store.current(r.Context())
 	reachable := err == nil
 	if !reachable {
@@ -87,7 +87,7 @@ func (s *state) hash() string {
 }
 
 // enabled lists the plugins that configurations may name.
-func (a *api) enabled(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) enabled(w http.ResponseWriter, _ *http.Request) error {
 	writeJSON(w, http.StatusOK, map[string]any{"enabled_plugins": a.store.gateway.Kinds()})
 	return nil
 }
@@ -100,7 +100,7 @@ type tagged struct {
 }
 
 // tags lists the tags of all entities, or the entities of one tag.
-func (a *api) tags(w http.ResponseWriter, r *http.Request) error {
+func (a *API) tags(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := listingOf(r)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ type targetHealth struct {
 }
 
 // health lists the targets of an upstream and how they are.
-func (a *api) health(w http.ResponseWriter, r *http.Request) error {
+func (a *API) health(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := listingOf(r)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *Store) healthOf(config *entity.Config, upstream *entity.Upstream) []tar
 
 // setHealth sets a target healthy or not, on this node and until a check finds
 // otherwise.
-func (a *api) setHealth(healthy bool) func(http.ResponseWriter, *http.Request) error {
+func (a *API) setHealth(healthy bool) func(http.ResponseWriter, *http.Request) error {
 	targets := collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		now, err := a.store.current(r.Context())

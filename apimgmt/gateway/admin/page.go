@@ -1,13 +1,11 @@
 package admin
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -24,9 +22,10 @@ var pageFiles embed.FS
 
 // pages are the administration pages.
 type pages struct {
-	*api
+	*API
 	admin     *administrator
 	templates map[string]*template.Template
+	assets    httpapi.Assets
 	streams   *httpapi.Slots // of live traffic
 }
 
@@ -66,11 +65,22 @@ type upstreamView struct {
 	Targets []targetHealth
 }
 
-func newPages(a *api) *pages {
-	p := &pages{api: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
+func newPages(a *API) *pages {
+	p := &pages{API: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
 		streams: httpapi.NewSlots(16, "There are too many streams. Please try again.")}
+	p.assets = httpapi.Assets{
+		"page.css":          {Files: pageFiles, Path: "page/page.css"},
+		"traffic.js":        {Files: pageFiles, Path: "page/traffic.js"},
+		"look.css":          {Files: look.Files},
+		"icon.svg":          {Files: look.Files},
+		"uPlot.iife.min.js": {Files: uplot.Files},
+		"uPlot.min.css":     {Files: uplot.Files},
+		"uPlot.LICENSE.txt": {Files: uplot.Files, Path: "LICENSE"},
+		"live.js":           {Files: uplot.Files},
+	}
 	for _, name := range []string{"overview", "list", "edit", "delete", "setup", "signin", "fault"} {
-		p.templates[name] = template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/"+name+".html"))
+		head := template.Must(template.New(name + ".html").Parse(look.Head("{{.Root}}assets/")))
+		p.templates[name] = template.Must(head.ParseFS(pageFiles, "page/layout.html", "page/"+name+".html"))
 	}
 	return p
 }
@@ -190,48 +200,17 @@ func redirect(w http.ResponseWriter, r *http.Request, page string) error {
 	return nil
 }
 
-// policy allows a page its own assets, its own origin and its own forms, and nothing
-// else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-
 func (p *pages) show(w http.ResponseWriter, r *http.Request, status int, name string, v view) error {
 	v.Root = root(r)
 	v.Here = r.URL.Path
-	var html bytes.Buffer
-	if err := p.templates[name].ExecuteTemplate(&html, name+".html", v); err != nil {
-		return fmt.Errorf("render page %q: %w", name, err)
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
-	return nil
+	return httpapi.WritePage(w, status, p.templates[name], "", v, httpapi.FormPage())
 }
 
 // asset answers with a file that a page needs.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
-	type file struct {
-		files fs.FS
-		path  string
-	}
-	name := r.PathValue("name")
-	found, ok := map[string]file{
-		"page.css": {pageFiles, "page/page.css"}, "traffic.js": {pageFiles, "page/traffic.js"},
-		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
-		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name},
-		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
-	}[name]
-	if !ok {
+	if err := p.assets.Serve(w, r); err != nil {
 		return notFound()
 	}
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.ServeFileFS(w, r, found.files, found.path)
 	return nil
 }
 

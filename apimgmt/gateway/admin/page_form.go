@@ -104,7 +104,7 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 		{Name: "name", Label: "Kind of plugin", Type: "choice", Options: options(kinds...), Required: true},
 		{Name: "service", Label: "On service", Type: "choice", Options: references(config, entity.KindService, "Every service")},
 		{Name: "route", Label: "On route", Type: "choice", Options: references(config, entity.KindRoute, "Every route")},
-		{Name: "consumer", Label: "For consumer", Type: "choice", Options: references(config, entity.KindConsumer, "Everybody")},
+		{Name: "consumer", Label: "For consumer", Type: "choice", Options: references(config, entity.KindConsumer, "Every consumer")},
 		{Name: "config", Label: "Configuration", Type: "json",
 			Hint: "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"},
 		enabled, tags}

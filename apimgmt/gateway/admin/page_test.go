@@ -16,7 +16,7 @@ import (
 
 const password = "correct horse battery"
 
-// browser is somebody at the pages.
+// browser is a user of the pages in a browser.
 type browser struct {
 	*client
 	http *http.Client

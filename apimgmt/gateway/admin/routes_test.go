@@ -13,17 +13,17 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestRoutes_matchTheOpenAPIDocument(t *testing.T) {
+func TestAPI_Routes_matchTheOpenAPIDocument(t *testing.T) {
 	g, err := gateway.New(nil)
 	require.NoError(t, err)
 	store, err := Open(t.Context(), StoreConfig{Gateway: g, Documents: storage.NewMemoryDocuments()})
 	require.NoError(t, err)
-	a, err := newAPI(HandlerConfig{Store: store, Metrics: prometheus.NewRegistry()})
+	a, err := New(Config{Store: store, Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	require.NoError(t, httpapi.CheckRoutes(a.routes, openapi))
 }
 
-func TestOpenAPIDocument_isValid(t *testing.T) {
+func TestOpenAPI_isValid(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(openapi)
 	require.NoError(t, err)
 	require.NoError(t, document.Validate(t.Context()))

@@ -151,7 +151,7 @@ func tableNamed(name string) (*table, error) {
 	return nil, &problem{status: http.StatusNotFound, Message: "No entity named '" + name + "'"}
 }
 
-func (a *api) schema(w http.ResponseWriter, r *http.Request) error {
+func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	t, err := tableNamed(r.PathValue("entity"))
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (a *api) schema(w http.ResponseWriter, r *http.Request) error {
 }
 
 // validate checks an entity that is not stored. What it refers to is taken to be there.
-func (a *api) validate(w http.ResponseWriter, r *http.Request) error {
+func (a *API) validate(w http.ResponseWriter, r *http.Request) error {
 	t, err := tableNamed(r.PathValue("entity"))
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // pluginSchema describes a kind of plugin and what its configuration may hold, in the
 // form of Kong's schemas: clients fill defaults in from it before they compare. What
 // fields need of each other is not described; validate says what is wrong.
-func (a *api) pluginSchema(w http.ResponseWriter, r *http.Request) error {
+func (a *API) pluginSchema(w http.ResponseWriter, r *http.Request) error {
 	kind, ok := a.store.gateway.Kind(r.PathValue("name"))
 	if !ok {
 		return &problem{status: http.StatusNotFound, Message: "No plugin named '" + r.PathValue("name") + "'"}
@@ -85,7 +85,7 @@ type filled struct {
 }
 
 // shown is an entity as the API shows it.
-func (a *api) shown(e row) json.Marshaler {
+func (a *API) shown(e row) json.Marshaler {
 	if plugin, ok := e.entity.(*entity.Plugin); ok {
 		if kind, ok := a.store.gateway.Kind(plugin.Name); ok && kind.Config != nil {
 			return filled{plugin, kind}

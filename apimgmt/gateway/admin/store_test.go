@@ -132,7 +132,7 @@ func TestStore_servesAcknowledgedWritesAfterACrash(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// unreliable is a store of documents that fails when it is told to.
+// unreliable is a store of documents whose methods fail on demand.
 type unreliable struct {
 	storage.Documents
 	mu      sync.Mutex

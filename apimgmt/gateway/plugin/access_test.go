@@ -39,7 +39,7 @@ func ExamplePrometheus() {
 	// Output: <nil>
 }
 
-func TestAccessPlugins_passTheSuite(t *testing.T) {
+func TestKinds_ofAccessPassTheSuite(t *testing.T) {
 	for _, subject := range []plugintest.Subject{
 		{
 			Kind:  plugin.IPRestriction(),
@@ -141,7 +141,7 @@ func TestACL_groupsAreRolesAndTags(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodGet, "/", "").Status)
 }
 
-func TestIdentity_cannotSplitTheRequest(t *testing.T) {
+func TestOIDC_keepsClaimsFromSplittingTheRequest(t *testing.T) {
 	idp := newIssuer(t)
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: echo(), Plugins: []entity.Plugin{
 		{Name: "oidc", Config: []byte(idp.config(nil))}, {Name: "acl", Config: []byte(`{"deny":["x"]}`)},

@@ -98,7 +98,7 @@ func TestSize_refusesLongRequests(t *testing.T) {
 func TestSize_cutsBodiesOfUnknownLength(t *testing.T) {
 	s := stage(t, "request-size-limiting", `{"allowed_payload_size":2,"size_unit":"kilobytes"}`)
 	send := func(n int) int {
-		body := io.MultiReader(strings.NewReader(strings.Repeat("x", n))) // whose length nobody knows
+		body := io.MultiReader(strings.NewReader(strings.Repeat("x", n))) // of unknown length
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
 		require.NoError(t, err)
 		response, err := http.DefaultClient.Do(request)

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugintest"
 )
 
-func TestDefinition_securesItsOperations(t *testing.T) {
+func TestOIDC_securesTheOperationsOfADefinition(t *testing.T) {
 	idp := newIssuer(t)
 	ask := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"active":%t,"sub":"u","iss":"%s"}`, r.PostFormValue("token") == "good" &&

@@ -63,7 +63,7 @@ components:
     Dog: {type: object, required: [kind, name], properties: {kind: {type: string}, name: {type: string}}}
 `
 
-func TestDefinition_validatesRequests(t *testing.T) {
+func TestRequestValidator_checksRequestsOfADefinition(t *testing.T) {
 	behind := httptest.NewServer(echo())
 	t.Cleanup(behind.Close)
 	for _, version := range []string{"3.0.3", "3.1.0"} {
@@ -108,7 +108,7 @@ func TestDefinition_validatesRequests(t *testing.T) {
 	}
 }
 
-func TestDefinition_validatesRequestsOfOpenAPI31(t *testing.T) {
+func TestRequestValidator_checksRequestsOfOpenAPI31(t *testing.T) {
 	const file = `
 openapi: 3.1.0
 info: {title: Shop, version: '1'}

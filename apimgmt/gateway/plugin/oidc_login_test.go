@@ -75,7 +75,7 @@ func (s *site) configure(config map[string]any) {
 	}))
 }
 
-// person is somebody at a browser.
+// person is a user with a browser.
 type person struct {
 	site   *site
 	client *http.Client

@@ -113,7 +113,7 @@ func survives(t *testing.T, s Subject) {
 	stage := NewStage(t, Options{Kinds: append(s.Others, kind), Config: s.Config, Plugins: []entity.Plugin{plugin(s, s.Valid[0])}})
 	require.EqualValues(t, 1, compiled.Load())
 	require.NoError(t, stage.Gateway.Update(func(c entity.Config) (entity.Config, error) {
-		c.Consumers = append(c.Consumers, entity.Consumer{Username: "somebody-else"})
+		c.Consumers = append(c.Consumers, entity.Consumer{Username: "another-consumer"})
 		return c, nil
 	}))
 	require.EqualValues(t, 1, compiled.Load(), "the plugin has not changed")

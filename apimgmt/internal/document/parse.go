@@ -85,7 +85,7 @@ func Parse(data []byte, limits Limits) (*Node, Format, error) {
 
 // countMarks is at least how many values a text can have: each but the first
 // follows a mark. It is what bounds the memory of a parser that builds all of its
-// tree before anybody can count.
+// tree before its values can be counted.
 func countMarks(data []byte) int {
 	n := 0
 	for i, c := range data {

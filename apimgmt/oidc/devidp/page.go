@@ -1,12 +1,13 @@
 package devidp
 
 import (
-	"bytes"
 	"crypto/rand"
 	_ "embed"
 	"html/template"
 	"net/http"
 	"net/url"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 //go:embed page.html
@@ -63,26 +64,14 @@ func (h *handler) show(w http.ResponseWriter, status int, on string, what page) 
 	if err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	if err := parsed.Execute(&body, what); err != nil {
-		return err
-	}
 	where, _ := url.Parse(h.issuer)
 	self := where.Scheme + "://" + where.Host
 	policy := "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src 'self' " + self + "; form-action 'self' " + self
 	if on != "" {
 		policy += " " + on
 	}
-	header := w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Security-Policy", policy)
-	header.Set("X-Frame-Options", "DENY")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // fails only if the browser has gone
-	return nil
+	w.Header().Set("X-Frame-Options", "DENY")
+	return httpapi.WritePage(w, status, parsed, "", what, httpapi.PagePolicy{Content: policy, Referrer: "no-referrer"})
 }
 
 func style(w http.ResponseWriter, _ *http.Request) error {

@@ -37,7 +37,7 @@ func FuzzReturns(f *testing.F) {
 	})
 }
 
-// FuzzUnseal looks for refresh tokens and ID tokens that nobody here made.
+// FuzzUnseal looks for refresh tokens and ID tokens that were not issued here.
 func FuzzUnseal(f *testing.F) {
 	r := &ring{secret: make([]byte, 64)}
 	good, err := r.seal(claims{Kind: "Refresh"})

@@ -98,7 +98,7 @@ func (r Realm) testRefusals(t *testing.T) {
 		"no grant":      {"token", public, 400, "invalid_request", "Missing form parameter: grant_type"},
 		"unknown grant": {"token", append(public, "grant_type", "nope"), 400, "unsupported_grant_type", "Unsupported grant_type"},
 		"no user":       {"token", append(public, "grant_type", "password"), 401, "invalid_request", "Missing parameter: username"},
-		"unknown user": {"token", append(public, "grant_type", "password", "username", "nobody", "password", "x"), 400,
+		"unknown user": {"token", append(public, "grant_type", "password", "username", "absent", "password", "x"), 400,
 			"invalid_grant", "Invalid user credentials"},
 		"no refresh": {"token", append(public, "grant_type", "refresh_token"), 400, "invalid_request", "No refresh token"},
 		"bad refresh": {"token", append(public, "grant_type", "refresh_token", "refresh_token", "x"), 400,

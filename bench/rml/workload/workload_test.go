@@ -99,7 +99,7 @@ func TestCases_areReproducible(t *testing.T) {
 	require.Equal(t, sum(), sum())
 }
 
-func TestCases_JSONMessageHas185Bytes(t *testing.T) {
+func TestCases_jsonMessageHas185Bytes(t *testing.T) {
 	for _, c := range workload.Cases(small()) {
 		if c.Name != "message-json" {
 			continue

@@ -61,11 +61,11 @@ type Collector struct {
 }
 
 // Open opens the folder and composes the collector. It starts nothing. The caller closes
-// the collector.
-func Open(config Config) (_ *Collector, err error) {
+// the collector, which outlives ctx.
+func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 	c := &Collector{hosts: config.Hosts, log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
-	if c.store, err = datafolder.Open(c.over, config.Dir, datafolder.FLCollector); err != nil {
+	if c.store, err = datafolder.Open(ctx, config.Dir, datafolder.FLCollector); err != nil {
 		return nil, err
 	}
 	defer func() {

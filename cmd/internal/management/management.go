@@ -198,10 +198,14 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	if token == "" && !server.IsLoopback(m.config.Admin) {
 		token = secrets.AdminToken
 	}
-	m.admin, err = admin.NewHandler(admin.HandlerConfig{
+	api, err := admin.New(admin.Config{
 		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Logger: m.config.Logger,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	m.admin = api.Handler()
+	return nil
 }
 
 // private returns the addresses, besides public ones, that definitions may name. Those of

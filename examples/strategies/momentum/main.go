@@ -54,7 +54,7 @@ func momentum() float64 {
 
 //go:wasmexport fl_setup
 func setup() int32 {
-	momentum() // a parameter that nobody asks for here is an error of the job
+	momentum() // a job with a parameter that setup does not read fails
 	gather()
 	return 0
 }

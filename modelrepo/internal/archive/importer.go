@@ -34,13 +34,11 @@ type MissingError struct {
 // Error names the blob.
 func (e *MissingError) Error() string { return "archive: the layout lacks the blob " + e.Digest }
 
-// Importer reads a layout and stores it in a [Target]. It implements [oci.Visitor] for
-// one layout.
+// Importer reads one layout and stores it in a [Target].
 type Importer struct {
 	// Ignored counts manifests of artifacts of other types.
 	Ignored int
 
-	ctx       context.Context
 	target    Target
 	indexed   bool
 	manifests map[string]bool       // the digests of the manifests in the index; true when it was read
@@ -56,9 +54,9 @@ type arrival struct {
 }
 
 // NewImporter returns an importer of one layout.
-func NewImporter(ctx context.Context, target Target) *Importer {
+func NewImporter(target Target) *Importer {
 	return &Importer{
-		ctx: ctx, target: target,
+		target:    target,
 		manifests: map[string]bool{}, waiting: map[string][]*arrival{}, staged: map[string]bool{},
 	}
 }
@@ -66,8 +64,31 @@ func NewImporter(ctx context.Context, target Target) *Importer {
 // Total returns how many artifacts the layout has.
 func (i *Importer) Total() int { return len(i.manifests) }
 
+// Import stores the layout that read visits. It returns a [*MissingError] if the layout
+// lacks a blob.
+func (i *Importer) Import(ctx context.Context, read func(oci.Visitor) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := read(visitor{ctx, i}); err != nil {
+		return err
+	}
+	return i.missing()
+}
+
+// visitor passes what a layout holds to an importer.
+type visitor struct {
+	ctx context.Context
+	to  *Importer
+}
+
 // Index implements [oci.Visitor].
-func (i *Importer) Index(index oci.Index) error {
+func (v visitor) Index(index oci.Index) error { return v.to.index(v.ctx, index) }
+
+// Blob implements [oci.Visitor].
+func (v visitor) Blob(d oci.Descriptor, content io.Reader) error { return v.to.blob(v.ctx, d, content) }
+
+func (i *Importer) index(ctx context.Context, index oci.Index) error {
 	i.indexed = true
 	for _, d := range index.Manifests {
 		if d.MediaType != oci.MediaTypeManifest || d.ArtifactType != "" && d.ArtifactType != ArtifactType {
@@ -78,7 +99,7 @@ func (i *Importer) Index(index oci.Index) error {
 	}
 	i.unread = len(i.manifests)
 	if len(index.Manifests) == 0 {
-		if err := i.target.Ensure(i.ctx, index.Annotations[annotationNamespace]); err != nil {
+		if err := i.target.Ensure(ctx, index.Annotations[annotationNamespace]); err != nil {
 			return err
 		}
 	}
@@ -86,34 +107,33 @@ func (i *Importer) Index(index oci.Index) error {
 		if !i.staged[digest] {
 			continue
 		}
-		if err := i.stagedManifest(digest); err != nil {
+		if err := i.stagedManifest(ctx, digest); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *Importer) stagedManifest(digest string) error {
-	reader, err := i.target.OpenStaged(i.ctx, digest)
+func (i *Importer) stagedManifest(ctx context.Context, digest string) error {
+	reader, err := i.target.OpenStaged(ctx, digest)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = reader.Close() }() // it was only read
-	return i.manifest(digest, reader)
+	return i.manifest(ctx, digest, reader)
 }
 
-// Blob implements [oci.Visitor].
-func (i *Importer) Blob(d oci.Descriptor, content io.Reader) error {
+func (i *Importer) blob(ctx context.Context, d oci.Descriptor, content io.Reader) error {
 	read, isManifest := i.manifests[d.Digest]
 	switch {
 	case isManifest && !read:
-		return i.manifest(d.Digest, content)
+		return i.manifest(ctx, d.Digest, content)
 	case isManifest || i.staged[d.Digest]:
 		return nil
 	case len(i.waiting[d.Digest]) == 0 && i.indexed && i.unread == 0:
 		return nil // no version needs it
 	}
-	if err := i.target.Stage(i.ctx, d, content); err != nil {
+	if err := i.target.Stage(ctx, d, content); err != nil {
 		return err
 	}
 	i.staged[d.Digest] = true
@@ -121,7 +141,7 @@ func (i *Importer) Blob(d oci.Descriptor, content io.Reader) error {
 	delete(i.waiting, d.Digest)
 	for _, a := range waiting {
 		a.missing--
-		if err := i.complete(a); err != nil {
+		if err := i.complete(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -129,7 +149,7 @@ func (i *Importer) Blob(d oci.Descriptor, content io.Reader) error {
 }
 
 // manifest reads a manifest, and completes its version if no layer is missing.
-func (i *Importer) manifest(digest string, content io.Reader) error {
+func (i *Importer) manifest(ctx context.Context, digest string, content io.Reader) error {
 	data, err := oci.ReadSmall(content, oci.MaxManifest)
 	if err != nil {
 		return fmt.Errorf("manifest %s: %w", digest, err)
@@ -145,7 +165,7 @@ func (i *Importer) manifest(digest string, content io.Reader) error {
 		return nil
 	}
 	a := &arrival{record: unpack(m)}
-	if done, err := i.target.Accept(i.ctx, &a.record); done || err != nil {
+	if done, err := i.target.Accept(ctx, &a.record); done || err != nil {
 		return err
 	}
 	missing := map[string]bool{}
@@ -157,19 +177,19 @@ func (i *Importer) manifest(digest string, content io.Reader) error {
 		}
 	}
 	a.missing = len(missing)
-	return i.complete(a)
+	return i.complete(ctx, a)
 }
 
 // complete makes a version visible if no layer is missing.
-func (i *Importer) complete(a *arrival) error {
+func (i *Importer) complete(ctx context.Context, a *arrival) error {
 	if a.missing > 0 {
 		return nil
 	}
-	return i.target.Complete(i.ctx, a.record)
+	return i.target.Complete(ctx, a.record)
 }
 
-// Close returns a [*MissingError] if the layout lacked a blob.
-func (i *Importer) Close() error {
+// missing returns a [*MissingError] if the layout lacks a blob.
+func (i *Importer) missing() error {
 	for digest, read := range i.manifests {
 		if !read {
 			return &MissingError{Digest: digest}

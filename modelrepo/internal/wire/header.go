@@ -19,6 +19,3 @@ const MaxBody = 1 << 20
 
 // The values of the order parameter of a list.
 const Ascending, Descending = "ascending", "descending"
-
-// Quote returns an entity tag as a header field has it.
-func Quote(etag string) string { return `"` + etag + `"` }

@@ -64,7 +64,7 @@ func TestCollector_kill_resumesTheRound(t *testing.T) {
 			way.lead(c.clients)
 			c.awaitResult("killed")
 			require.Len(t, c.rounds("killed"), 3)
-			// Everybody adds 4: with momentum that makes steps of 4, 6 and 7.
+			// Every client adds 4: with momentum that makes steps of 4, 6 and 7.
 			requireAdded(t, load(t, python, c.weights("adder", "1", "killed"))[0], 4+6+7)
 		})
 	}

@@ -38,9 +38,9 @@ func try(t *testing.T, what, token string) {
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	s, err := admin.Open(t.Context(), admin.StoreConfig{Gateway: g, Documents: storage.Prefixed(store.Documents(), "gateway/")})
 	require.NoError(t, err)
-	handler, err := admin.NewHandler(admin.HandlerConfig{Store: s, Token: token})
+	api, err := admin.New(admin.Config{Store: s, Token: token})
 	require.NoError(t, err)
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(api.Handler())
 	t.Cleanup(server.Close)
 	args := []string{what, server.URL}
 	if token != "" {

@@ -115,7 +115,7 @@ func TestPool_keepsHealthAcrossConfigurations(t *testing.T) {
 	require.True(t, more.Peer("t2:80").Healthy())
 }
 
-func TestNewPool_refusesInvalidTargets(t *testing.T) {
+func TestNew_refusesInvalidTargets(t *testing.T) {
 	for _, target := range []string{"", ":80", "a:0", "a:65536", "a:x", "http://a", "a b:80", "a/b:80", "u@a:80"} {
 		_, err := balance.New(entity.Upstream{}, []entity.Target{{Target: target}}, nil)
 		require.ErrorContains(t, err, fmt.Sprintf("target %q", target))
