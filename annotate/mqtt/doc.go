@@ -23,7 +23,7 @@
 //
 // A subscription is a persistent session under the client identifier of the
 // settings: what is published while it is away waits in the broker, for at
-// most Options.SessionExpiry. A message is acknowledged when Delivery.Ack is
+// most Options.SessionExpiry. A message is acknowledged when annotate.Delivery.Ack is
 // called and never earlier, and acknowledgements go out in the order of
 // arrival (MQTT 5 section 4.6). After a lost connection everything that was
 // not acknowledged comes again; what had arrived and was not yet handed out is
@@ -32,16 +32,16 @@
 // Brokers receive a Receive Maximum (section 3.3.4). Some go beyond it, so
 // the messages that wait to be handed out are limited here too, by
 // Options.QueueMessages and Options.QueueBytes. At the limit the connection is
-// no longer read and the broker feels it through TCP; nothing is dropped. We
-// still send PINGREQ packets, so that the broker knows that we live, and do
-// not hold its silence against it, because it is our doing.
+// no longer read, so TCP holds the broker back; nothing is dropped. PINGREQ
+// packets are still sent, so that the broker does not end the connection. A
+// missing PINGRESP ends it neither, since the driver does not read it then.
 //
 // # Several instances
 //
 // With the setting "shareName" the subscription is a shared one: the broker
 // gives each message to one of the subscribers of that name (section 4.8.2).
 // Where several instances run one channel, each needs a session of its own.
-// ConnectOptions.Instance is therefore appended to the client identifier, with
+// annotate.ConnectOptions.Instance is therefore appended to the client identifier, with
 // a hyphen; where that would be longer than the 23 bytes which every broker
 // has to take, the end is a hash of both instead. Instances need names that
 // stay the same when they are started again, or they do not find their

@@ -1,10 +1,10 @@
 // Command multilink bonds two links in a program of one's own, without rights over
-// the machine: two hosts in memory, an engine on each, a class of traffic that goes
+// the machine: two hosts in memory, a bond on each, a class of traffic that goes
 // over both links at once, and a failover.
 //
 //	go run ./examples/multilink
 //
-// On a real gateway, put multilink/host in the place of MemoryHost, with
+// On a real gateway, put multilink/host in place of memory.Host, with
 // multilink/wg as its underlay: nothing else changes.
 package main
 
@@ -55,7 +55,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, at.engine.Close()) }()
+	defer func() { err = errors.Join(err, at.bond.Close()) }()
 	from, err := join(ctx, network, netip.MustParseAddr("192.0.2.2"), state(gateway, multilink.PeerConfig{
 		Name: "server", PublicKey: serverKey,
 		Links: []multilink.PeerLink{
@@ -66,7 +66,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, from.engine.Close()) }()
+	defer func() { err = errors.Join(err, from.bond.Close()) }()
 
 	const frames = 200
 	arrived := make(chan int, 1)
@@ -74,7 +74,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err := from.connected(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "connected over", from.engine.Status().Peers[0].ActiveLink)
+	fmt.Fprintln(out, "connected over", from.bond.Status().Peers[0].ActiveLink)
 	for i := range frames {
 		if i == frames/2 {
 			if err := network.Cut(memory.Path{Link: "wifi0"}); err != nil {
@@ -88,7 +88,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Fprintf(out, "%d of %d frames arrived, the last of them over %s\n", <-arrived, frames,
-		from.engine.Status().Peers[0].ActiveLink)
+		from.bond.Status().Peers[0].ActiveLink)
 	return nil
 }
 
@@ -115,9 +115,9 @@ func state(private multilink.Key, peer multilink.PeerConfig) multilink.State {
 	}
 }
 
-// instance is an engine and the end of its port that applications use.
+// instance is a bond and the end of its port that applications use.
 type instance struct {
-	engine *multilink.Bond
+	bond *multilink.Bond
 	port   *memory.Port
 }
 
@@ -126,25 +126,25 @@ func join(ctx context.Context, network *memory.Network, address netip.Addr, stat
 	if err != nil {
 		return nil, err
 	}
-	engine, err := multilink.New(multilink.Config{Host: host})
+	bond, err := multilink.New(multilink.Config{Host: host})
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.Apply(ctx, state); err != nil {
-		return nil, errors.Join(err, engine.Close())
+	if err := bond.Apply(ctx, state); err != nil {
+		return nil, errors.Join(err, bond.Close())
 	}
 	port, err := host.Plug("tap0")
 	if err != nil {
-		return nil, errors.Join(err, engine.Close())
+		return nil, errors.Join(err, bond.Close())
 	}
-	return &instance{engine: engine, port: port}, nil
+	return &instance{bond: bond, port: port}, nil
 }
 
 // connected waits until the primary carries frames and the backup is ready.
 func (i *instance) connected(ctx context.Context) error {
 	for {
 		ready := 0
-		for _, link := range i.engine.Status().Links {
+		for _, link := range i.bond.Status().Links {
 			if link.State == status.Up {
 				ready++
 			}

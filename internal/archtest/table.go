@@ -394,13 +394,15 @@ func largeFolders() map[string]string { return map[string]string{} }
 // reason.
 func largeTypes() map[string]string {
 	return map[string]string{
-		"annotate/rml.Mapper":                    "interprets a plan, one method a construct, over one set of stacks",
-		"annotate/rml.loader":                    "one method a node of the mapping language",
-		"annotate/rml/internal/jsondoc.Document": "reader and evaluator over one tape, without allocations",
-		"annotate/rml/internal/xmldoc.Document":  "reader and evaluator over one tape, without allocations",
-		"apimgmt/gateway.Exchange":               "accessors for plugins, one line each",
-		"modelrepo.Store":                        "one method an operation of the repository, short over tree, contents and webhooks",
-		"modelrepo/rest.rest":                    "one method a route",
+		"annotate/rml.Mapper": "the interpreter of a plan: a method for each kind of step and term, over one output, " +
+			"one set of stacks and one budget",
+		"annotate/rml.loader": "a recursive-descent reader: a method for each kind of node of a mapping document",
+		"annotate/rml/internal/jsondoc.Document": "a JSON document and the evaluation of JSONPath on it: a method for " +
+			"each kind of selector, operator and function",
+		"annotate/rml/internal/xmldoc.Document": "an XML document and its reader: a method for each production of the grammar",
+		"apimgmt/gateway.Exchange":              "accessors for plugins, one line each",
+		"modelrepo.Store":                       "one method an operation of the repository, short over tree, contents and webhooks",
+		"modelrepo/rest.rest":                   "one method a route",
 	}
 }
 

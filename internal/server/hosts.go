@@ -13,7 +13,7 @@ const hostsUsage = "further `names` of this server, with commas between, such as
 	"is the origin of pages that may use the interface besides those of this server"
 
 // Hosts declares the flag hosts. The names are there once the flags are parsed;
-// see Options.Hosts of internal/httpapi.
+// see httpapi.Options.Hosts.
 func (f *Flags) Hosts(to *[]string) { f.Var((*hosts)(to), "hosts", hostsUsage) }
 
 // hosts is the value of the flag.

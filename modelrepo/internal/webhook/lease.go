@@ -4,17 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
 
-const (
-	leasePrefix  = "lease/" // and the webhook's identifier
-	longestRetry = time.Hour
-)
+const leasePrefix = "lease/" // and the webhook's identifier
 
 // lease is the right of one process to call a callback, and the time of the next
 // attempt. It is a stored format.
@@ -91,12 +87,8 @@ func (l *heldLease) save(ctx context.Context) error {
 
 // failed records a failure and returns the pause until the next attempt.
 func (l *heldLease) failed(first time.Duration) time.Duration {
-	pause := longestRetry
-	if l.Failures < 30 && first<<l.Failures > 0 {
-		pause = min(pause, first<<l.Failures)
-	}
+	pause := backoff(first, l.Failures)
 	l.Failures++
-	pause -= rand.N(pause/2 + 1)
 	l.Next = time.Now().Add(pause).UTC()
 	return pause
 }

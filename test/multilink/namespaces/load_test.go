@@ -55,7 +55,7 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 }
 
 // listens reports whether somebody on the server's host listens on a port of
-// TCP, without disturbing him.
+// TCP, without disturbing it.
 func (p *pair) listens(port int) bool {
 	var table []byte
 	require.NoError(p.t, p.lab.In(netlab.Server, func() (err error) {
