@@ -38,7 +38,7 @@ func TestBroker_Subscribe_opensWhileTheGroupWaitsForADeadMember(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = sub.Close(context.Background()) })
 	require.ErrorIs(t, sub.Health(), annotate.ErrBrokerUnavailable)
-	require.ErrorContains(t, sub.Health(), "waits for its members")
+	require.ErrorContains(t, sub.Health(), "waits for a member")
 
 	remove(t, cluster, "group", "dead")
 	patient, stop := context.WithTimeout(t.Context(), patience)

@@ -101,9 +101,9 @@ func (s *subscription) open(ctx context.Context) error {
 
 // first waits for the first generation. The cluster begins none while it waits for a crashed
 // member, which may take longer than the caller has. An attempt that is given up leaves
-// another dead member behind, for which the next attempt waits. So if the group has start
-// offsets, and no message can be missed, the subscription opens without a generation, and
-// is unhealthy until there is one.
+// another dead member behind, for which the next attempt waits. So if the start offsets are
+// known, and no message can be missed, the subscription opens without a generation, and is
+// unhealthy until there is one.
 func (s *subscription) first() error {
 	late := time.NewTimer(joinPatience)
 	defer late.Stop()

@@ -33,7 +33,7 @@ type Annotations struct {
 // Add stores a mapping for later use and returns its identifier: 24
 // hexadecimal digits that begin with the time, so that identifiers sort by
 // age. It returns ErrStandalone when there is no storage, and a [*annotate.FieldError]
-// for what is no mapping.
+// for an invalid mapping.
 func (a *Annotations) Add(ctx context.Context, mapping annotate.Mapping) (string, error) {
 	if a.documents == nil {
 		return "", ErrStandalone
@@ -85,7 +85,7 @@ func (a *Annotations) List(ctx context.Context) (map[string]annotate.Mapping, er
 }
 
 // Remove removes a stored mapping, or returns ErrAnnotationNotFound.
-// Channels that were made from it are not concerned: they have their own copy.
+// Channels that were made from it have their own copy.
 func (a *Annotations) Remove(ctx context.Context, id string) error {
 	_, revision, err := a.read(ctx, id)
 	if err != nil {
@@ -122,8 +122,8 @@ func (a *Annotations) read(
 	return mapping, document.Revision, nil
 }
 
-// newAnnotationID has the form of a MongoDB ObjectId: 4 bytes of time, then 8
-// of chance.
+// newAnnotationID returns an identifier in the form of a MongoDB ObjectId: 4 bytes of time,
+// then 8 random bytes.
 func newAnnotationID() string {
 	var id [12]byte
 	_, _ = rand.Read(id[4:]) // never fails, by its documentation

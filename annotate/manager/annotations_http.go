@@ -66,7 +66,7 @@ func (r *rest) removeAnnotation(w http.ResponseWriter, req *http.Request) error 
 	return nil
 }
 
-// annotationError gives errors about an annotation the words that clients know.
+// annotationError maps errors about an annotation to those of the REST contract.
 func annotationError(err error, id string) error {
 	if errors.Is(err, ErrAnnotationNotFound) {
 		return &httpapi.Error{Status: http.StatusNotFound, Detail: "Annotation ID not found: No annotation with ID: " + id, Err: err}

@@ -13,7 +13,7 @@ type ChannelConfig struct {
 	annotate.ChannelConfig
 	// Metadata describes the channel.
 	Metadata Metadata
-	// Stopped says that the channel is not to run.
+	// Stopped says that the channel must not run.
 	Stopped bool
 
 	// spare are the settings of a topic for other kinds of broker than its own,
@@ -58,10 +58,10 @@ type Status struct {
 	Stopped bool
 	// Off are the optional topics that are switched off.
 	Off annotate.OptionalTopics
-	// Error is why the channel does not run although it should, or what it
-	// waits for; empty when all is well.
+	// Error is the reason why the channel does not run although it should, or
+	// what it waits for. It is empty for a healthy channel.
 	Error string
-	// Retrying says that the channel does not run, should, and is started again
+	// Retrying says that the channel should run, does not, and is started again
 	// without a request.
 	Retrying bool
 	// Instance is the service instance that runs the channel, where several
@@ -113,12 +113,12 @@ func (u Update) off(c *annotate.ChannelConfig, off annotate.OptionalTopics) anno
 	return off
 }
 
-// Outcome says what a change has done.
+// Outcome is the effect of a change.
 type Outcome uint8
 
 // The outcomes of [Manager.Patch].
 const (
-	// Unchanged means that everything was as requested already.
+	// Unchanged means that the channel was in the requested state already.
 	Unchanged Outcome = iota
 	// Updated means that switches of optional topics changed.
 	Updated

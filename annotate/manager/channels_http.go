@@ -14,8 +14,8 @@ type channelView struct {
 	Settings *settingsForm `json:"settings,omitempty"`
 }
 
-// statusView is the status with the counts of what deserves a look. They are
-// those of this instance since it has the channel.
+// statusView is the status with counts of failures. The counts are those of this instance
+// since it has the channel.
 type statusView struct {
 	statusForm
 	MessagesWithoutStatements uint64 `json:"messagesWithoutStatements,omitempty"`
@@ -158,7 +158,7 @@ func (r *rest) replaceMapping(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// channelError gives errors about a channel the words that clients know.
+// channelError maps errors about a channel to those of the REST contract.
 func channelError(err error, id string) error {
 	switch {
 	case errors.Is(err, ErrChannelNotFound):

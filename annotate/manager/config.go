@@ -23,9 +23,9 @@ type Config struct {
 	// Secret encrypts stored user names and passwords; 32 bytes. Empty means
 	// that they are stored in clear.
 	Secret string
-	// RestoreStopped makes every stored channel come back stopped. Otherwise a
-	// channel comes back as it was. Where instances share the storage it holds
-	// for the first of them to start, and not for one that joins others.
+	// RestoreStopped restores every stored channel as stopped. Otherwise a
+	// channel is restored in its state. Where instances share the storage it
+	// applies to the first instance that starts, and not to those that join it.
 	RestoreStopped bool
 	// MaxShutdown is how long stopping all channels, or one, may take. Zero
 	// means 20 seconds.
@@ -39,18 +39,18 @@ type Config struct {
 	// to run on one of them. Without it the storage is this Manager's alone,
 	// and it runs all channels.
 	Shared bool
-	// LeaseDuration is after what time without a renewal of its lease the
-	// channels of an instance are taken over by others. An instance that cannot
+	// LeaseDuration is the time without a renewal of its lease after which other
+	// instances take over the channels of an instance. An instance that cannot
 	// reach the storage stops its channels before that, if there are others.
 	// Only with Shared; from a second to an hour, zero means 10 seconds.
 	LeaseDuration time.Duration
-	// PollInterval is how often an instance looks for what others have changed
-	// in the storage. Only with Shared; zero means 2 seconds.
+	// PollInterval is the time between two reads of the storage for changes of
+	// other instances. Only with Shared; zero means 2 seconds.
 	PollInterval time.Duration
 }
 
-// filled returns the configuration with nothing left zero, or an error that
-// names the field that is wrong.
+// filled returns the configuration with its defaults, or an error that names an invalid
+// field.
 func (c Config) filled() (Config, error) {
 	c, err := c.filledSharing()
 	if err != nil {

@@ -11,7 +11,7 @@
 // With Config.Shared several managers share one storage and its channels. Each
 // instance keeps a lease, and each channel that runs has a lease that names the
 // instance. Every instance shows and changes every channel. The channels of an
-// instance that dies are taken over when its lease has run out.
+// instance that crashes are taken over when its lease has expired.
 //
 // # Kinds of broker
 //
@@ -22,6 +22,6 @@
 // # Credentials
 //
 // User names and passwords of brokers are masked wherever settings are shown,
-// printed or logged. They are stored encrypted under Config.Secret, and in clear
-// when there is none.
+// printed or logged. They are stored encrypted with Config.Secret, and in clear without
+// one.
 package manager

@@ -15,25 +15,25 @@ import (
 type entry struct {
 	id      string
 	channel *annotate.Channel // nil for a stored channel that cannot be made
-	turn    chan struct{}     // capacity 1: held by the operation at work
+	turn    chan struct{}     // capacity 1: held by the running operation
 	listed  bool              // visible to others; the Manager's mutex protects it
 	fleet   *fleet.Fleet      // nil when the storage is not shared
 
-	loaded storage.Revision // the document that was found at the start; zero for what came later
+	loaded storage.Revision // of the document at the start; zero for later channels
 
 	mu         sync.Mutex
-	config     record // as stored; its status is what is wanted
+	config     record // as stored; its status is the desired one
 	revision   storage.Revision
 	stamp      uint64 // the look at the storage during which it was written here
 	possession possession
-	fault      string  // why it does not run, when the channel cannot say
-	removed    bool    // it is being dropped, or was
+	fault      string  // why it does not run, if the channel has no error
+	removed    bool    // it is dropped, or about to be
 	used       bool    // it may have a subscription at the broker
-	keeper     *keeper // makes sure that it runs; nil when it is not to
+	keeper     *keeper // makes sure that it runs; nil if it must not
 
-	settling bool             // it is being brought in line with what is stored
-	settled  storage.Revision // the document that it was last in line with
-	restarts uint64           // the restarts that were done
+	settling bool             // a goroutine applies the stored state
+	settled  storage.Revision // of the stored state that was last applied
+	restarts uint64           // number of applied restarts
 }
 
 // keeper is the goroutine that makes sure that a channel runs.
@@ -56,7 +56,7 @@ func (e *entry) isWantedLocked() bool {
 	return !e.config.Stopped && e.channel != nil && !e.removed && !e.config.Removing
 }
 
-// view returns the channel with the status of now.
+// view returns the channel with its current status.
 func (e *entry) view() Channel {
 	standing := e.standing()
 	e.mu.Lock()
@@ -108,14 +108,14 @@ func (e *entry) settings() annotate.ChannelConfig {
 	return e.config.ChannelConfig.ChannelConfig
 }
 
-// stored returns what is stored of the channel, and at what revision.
+// stored returns the stored state of the channel and its revision.
 func (e *entry) stored() (record, storage.Revision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.config.clone(), e.revision
 }
 
-// noteStored records what was written, or read, by this instance.
+// noteStored records the state that this instance has written or read.
 func (e *entry) noteStored(r record, revision storage.Revision) {
 	var stamp uint64
 	if e.fleet != nil {
@@ -126,7 +126,7 @@ func (e *entry) noteStored(r record, revision storage.Revision) {
 	e.config, e.revision, e.stamp = r, revision, stamp
 }
 
-// take waits for the turn to work on the channel.
+// take waits until no other operation works on the channel.
 func (e *entry) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (e *entry) startKeeping(k *keeper) {
 	e.keeper = k
 }
 
-// unkept ends the keeper k, which is none any more unless it was replaced.
+// unkept removes the keeper k, unless it was replaced.
 func (e *entry) unkept(k *keeper) {
 	k.end()
 	e.mu.Lock()
@@ -189,15 +189,15 @@ func (e *entry) isRemoved() bool {
 	return e.removed || e.config.Removing
 }
 
-// isHidden reports whether clients must not see the channel any more.
+// isHidden reports whether the channel is hidden from clients.
 func (e *entry) isHidden() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.config.Removing
 }
 
-// makeable returns why a channel cannot be changed that this instance could not
-// make from what is stored.
+// makeable returns the reason why this instance cannot change the channel: it could not make
+// the channel from its stored state.
 func (e *entry) makeable(verb string) error {
 	if e.channel == nil {
 		return fmt.Errorf("%s channel %q: %s", verb, e.id, e.view().Status.Error)

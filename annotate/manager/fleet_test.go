@@ -474,7 +474,7 @@ func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 		}
 		left, err := s.documents.List(t.Context(), "c", "", 0)
 		require.NoError(t, err)
-		require.Empty(t, left, "neither the channel nor a claim on it")
+		require.Empty(t, left, "neither the channel nor its lease")
 		create(t, a.Manager, config("x"))
 		until(t, pollTime, "one of them runs it", func() bool { return s.runner("x") == "[a]" || s.runner("x") == "[b]" })
 	})

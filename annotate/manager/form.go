@@ -155,7 +155,7 @@ func (f forms) complete(c *ChannelConfig) {
 	}
 }
 
-// metadata returns the form of what describes a channel.
+// metadata returns the form of the metadata of a channel.
 func metadataOf(c ChannelConfig, withRML bool) metadataForm {
 	d := c.Metadata
 	return metadataForm{d.Name, d.Author, d.Description, d.Tags, mappingOf(c.Mapping, withRML)}
@@ -193,7 +193,7 @@ func statusOf(c *annotate.ChannelConfig, s Status) statusForm {
 
 // read reads a channel as clients send it and as it is shown, and the error of
 // its status. It accepts every spelling that clients of the contract use, and
-// ignores members that it does not know.
+// ignores unknown members.
 func (f forms) read(data []byte) (c ChannelConfig, fault string, err error) {
 	return f.readChannel(data, false)
 }
@@ -348,9 +348,8 @@ func readUpdate(o members.Object) Update {
 	return update
 }
 
-// decodeUpdate reads the body of a PATCH. empty says that it has no member that
-// is known. The member "error" is the service's to set: it is known and changes
-// nothing.
+// decodeUpdate reads the body of a PATCH. empty says that it has no known member. The member
+// "error" is known and changes nothing: only the service sets it.
 func decodeUpdate(data []byte) (update Update, empty bool, err error) {
 	o, err := members.Parse(data)
 	if err != nil {

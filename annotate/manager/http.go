@@ -20,7 +20,7 @@ const maxBody = 17 << 20
 
 // HandlerOptions tunes [NewHandler]. The zero value is ready for use.
 type HandlerOptions struct {
-	// Name and Version are what GET /version answers. Empty means "annotator"
+	// Name and Version are the response to GET /version. Empty means "annotator"
 	// and the version of the program's main module.
 	Name, Version string
 	// DatabaseHost and DatabasePort are shown by GET /settings; empty when

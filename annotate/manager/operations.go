@@ -14,9 +14,9 @@ import (
 )
 
 // Create makes a channel, stores it, and starts it unless it is to be stopped.
-// It returns the identifier. A channel that cannot start is there all the same:
-// stopped, and saying why. Errors are an [*annotate.FieldError], ErrChannelExists,
-// ErrNotRunning, the storage's, or match [annotate.ErrMapping].
+// It returns the identifier. A channel that cannot start is created nevertheless: it is
+// stopped, and its status has the reason. Errors are an [*annotate.FieldError],
+// ErrChannelExists, ErrNotRunning, errors of the storage, or match [annotate.ErrMapping].
 func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, error) {
 	ctx, done, err := m.begin(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Manager) reserve(ctx context.Context, e *entry) error {
 	}
 }
 
-// refuseMasks finds secrets that were copied from what the service shows.
+// refuseMasks returns an error for secrets that are copies of the masks in responses.
 func (m *Manager) refuseMasks(c ChannelConfig) error {
 	for _, topic := range c.Topics() {
 		for _, d := range m.config.Drivers {
@@ -122,8 +122,8 @@ func (m *Manager) refuseMasks(c ChannelConfig) error {
 }
 
 // Patch changes what the update names. Where another instance runs the channel
-// the change is stored, for that one to do. The error is ErrChannelNotFound,
-// ErrNotRunning, the storage's, or says why the channel could not be started
+// the change is stored, and that instance applies it. The error is ErrChannelNotFound,
+// ErrNotRunning, an error of the storage, or the reason why the channel could not be started
 // or a topic not be switched on.
 func (m *Manager) Patch(ctx context.Context, id string, update Update) (Outcome, error) {
 	outcome := Unchanged
@@ -156,8 +156,8 @@ func (m *Manager) Patch(ctx context.Context, id string, update Update) (Outcome,
 	return outcome, err
 }
 
-// isHere reports whether an operation is done by this instance. To start a
-// channel that no instance runs, it takes the lease on it.
+// isHere reports whether this instance performs an operation. To start a channel that no
+// instance runs, it takes the channel's lease.
 func (m *Manager) isHere(ctx context.Context, e *entry, start bool) (bool, error) {
 	if m.fleet == nil || e.standing() == mine {
 		return true, nil
@@ -197,9 +197,9 @@ func (m *Manager) Restart(ctx context.Context, id string) error {
 	})
 }
 
-// SetMapping replaces the mapping of a channel. A channel that runs goes on
-// meanwhile: each message is mapped by the old or by the new mapping, none is
-// lost and none is mapped twice. A mapping that cannot serve the channel is an
+// SetMapping replaces the mapping of a channel. A running channel goes on: each message is
+// mapped by the old or the new mapping, none is lost and none is mapped twice. For a mapping
+// that the channel cannot use the error is an
 // [*annotate.FieldError] or an error that matches [annotate.ErrMapping], and
 // nothing changes. Where another instance runs the channel the mapping is
 // stored, for that one to apply.
@@ -234,7 +234,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 			m.channels.drop(e)
 			return e.close()
 		}
-		// From here on it is deleted: some instance will finish the removal.
+		// From here on the channel is deleted: an instance will finish the removal.
 		if err := m.records.mark(ctx, e); err != nil {
 			return err
 		}
@@ -319,7 +319,7 @@ func (m *Manager) operate(ctx context.Context, id string, do func(context.Contex
 	return err
 }
 
-// launch starts a channel on behalf of a client, and then has it kept.
+// launch starts a channel for a client, and starts its keeper.
 func (m *Manager) launch(ctx context.Context, e *entry) error {
 	if err := e.makeable("start"); err != nil {
 		return err
@@ -327,7 +327,7 @@ func (m *Manager) launch(ctx context.Context, e *entry) error {
 	e.stopKeeping()
 	if err := m.runner.start(ctx, e); err != nil {
 		if e.wanted() {
-			m.runner.keep(e) // it did run, so it is tried further
+			m.runner.keep(e) // it ran before, so further attempts are made
 		}
 		return err
 	}
@@ -348,7 +348,7 @@ func (m *Manager) launch(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// halt stops a channel on behalf of a client.
+// halt stops a channel for a client.
 func (m *Manager) halt(ctx context.Context, e *entry) error {
 	if err := m.records.change(ctx, e, func(r *record) { r.Stopped, r.Fault = true, "" }); err != nil {
 		return err
@@ -365,8 +365,8 @@ func (m *Manager) halt(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// switchTopics switches and stores, or neither. Where the channel does not run
-// here the switch is only stored.
+// switchTopics switches topics and stores the switches, or does neither. If the channel does
+// not run here, the switches are only stored.
 func (m *Manager) switchTopics(ctx context.Context, e *entry, before Channel, update Update) error {
 	if err := e.makeable("change"); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// reconciler makes the channels of this instance what is stored about them,
-// where several instances share the storage.
+// reconciler applies the stored state of channels to this instance, where several instances
+// share the storage.
 type reconciler struct {
 	config   *Config
 	channels *registry
@@ -21,7 +21,7 @@ type reconciler struct {
 	fleet    *fleet.Fleet
 }
 
-// run looks at the storage again and again, until ctx ends.
+// run reads the storage periodically until ctx ends.
 func (r *reconciler) run(ctx context.Context) {
 	f := r.fleet
 	for {
@@ -37,12 +37,12 @@ func (r *reconciler) run(ctx context.Context) {
 			}
 		}
 		next := f.NextLook()
-		f.AwaitLook(ctx, next*9/10+rand.N(next/5+1)) // so that instances do not look in step
+		f.AwaitLook(ctx, next*9/10+rand.N(next/5+1)) // so that instances do not read at the same moment
 	}
 }
 
-// look reads what is stored and acts on it. The order of the three readings
-// matters; see fleet.ChannelLease.
+// look reads the storage and applies it. The order of the three reads matters; see
+// fleet.ChannelLease.
 func (r *reconciler) look(ctx context.Context) error {
 	f := r.fleet
 	ctx, cancel := context.WithTimeout(ctx, max(f.Duration(), storageTimeout))
@@ -95,8 +95,8 @@ func (r *reconciler) list(ctx context.Context, prefix string) ([]storage.Documen
 	return documents, nil
 }
 
-// mergeChannels takes over what is stored about channels. What was written
-// here since the look began is newer.
+// mergeChannels updates the entries with the stored channels. What this instance has written
+// since the read began is newer.
 func (r *reconciler) mergeChannels(documents []storage.Document, look uint64) {
 	found := map[string]bool{}
 	for _, document := range documents {
@@ -120,7 +120,7 @@ func (r *reconciler) mergeChannels(documents []storage.Document, look uint64) {
 	}
 }
 
-// merge takes over what is stored about one channel.
+// merge updates an entry with the stored channel.
 func (r *reconciler) merge(e *entry, document storage.Document, look uint64) {
 	e.mu.Lock()
 	known := e.revision == document.Revision || e.stamp >= look || e.removed
@@ -154,8 +154,8 @@ func (r *reconciler) merge(e *entry, document storage.Document, look uint64) {
 	}
 }
 
-// mergeLeases takes over which instance runs what. It returns the leases on
-// channels that are gone.
+// mergeLeases updates the entries with the channel leases. It returns the leases of channels
+// that are gone.
 func (r *reconciler) mergeLeases(
 	documents []storage.Document, sessions map[string]bool, look uint64) (stale []storage.Document,
 ) {
@@ -195,7 +195,7 @@ func (r *reconciler) mergeLeases(
 	return stale
 }
 
-// sweep removes the leases on channels that are gone.
+// sweep removes the leases of channels that are gone.
 func (r *reconciler) sweep(ctx context.Context, stale []storage.Document) error {
 	var errs []error
 	for _, document := range stale {
@@ -254,7 +254,7 @@ func (r *reconciler) distribute(ctx context.Context) error {
 		return nil
 	}
 	own := f.Session()
-	var unclaimed, ours []*entry
+	var unassigned, ours []*entry
 	running := 0
 	var errs []error
 	for _, e := range r.channels.all() {
@@ -282,13 +282,13 @@ func (r *reconciler) distribute(ctx context.Context) error {
 				errs = append(errs, err)
 			}
 		case who == free:
-			unclaimed = append(unclaimed, e)
+			unassigned = append(unassigned, e)
 		}
 	}
 	instances, stable := f.Size()
 	share := (running + instances - 1) / instances
-	rand.Shuffle(len(unclaimed), func(i, j int) { unclaimed[i], unclaimed[j] = unclaimed[j], unclaimed[i] })
-	for _, e := range unclaimed {
+	rand.Shuffle(len(unassigned), func(i, j int) { unassigned[i], unassigned[j] = unassigned[j], unassigned[i] })
+	for _, e := range unassigned {
 		if len(ours) >= share {
 			break
 		}

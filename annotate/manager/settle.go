@@ -7,20 +7,20 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// task is what has to be done about a channel here.
+// task is what this instance has to do about a channel.
 type task struct {
 	gone     bool // it is no longer stored
-	finish   bool // it is deleted for clients, and this instance tidies up
-	run      bool // it is to run here
-	release  bool // this instance has claimed it and is not to run it
+	finish   bool // clients have deleted it, and this instance finishes the removal
+	run      bool // it must run here
+	release  bool // this instance has its lease and must not run it
 	restart  bool
-	changed  bool // what is stored is news
-	kept     bool // it is being kept running
+	changed  bool // the stored state was not applied yet
+	kept     bool // a keeper keeps it running
 	stored   record
 	revision storage.Revision
 }
 
-// task compares what is stored with what is.
+// task compares the stored with the current state.
 func (r *reconciler) task(e *entry) task {
 	own, fresh := e.fleet.Session(), e.fleet.Fresh()
 	restoring := e.fleet.IsRestoring()
@@ -39,13 +39,13 @@ func (r *reconciler) task(e *entry) task {
 	}
 	p.release = owned && !distributed && !p.run && !p.finish
 	if !distributed && !fresh {
-		p.run = p.kept // what goes on goes on, what was stopped in time stays so
+		p.run = p.kept // a running channel goes on, a stopped one stays stopped
 		p.release, p.finish = false, false
 	}
 	return p
 }
 
-// unsettled reports whether something has to be done.
+// unsettled reports whether the channel has a task.
 func (r *reconciler) unsettled(e *entry) bool {
 	p := r.task(e)
 	return p.gone || p.finish || p.release || p.run != p.kept || p.changed || p.restart && p.run
@@ -71,12 +71,12 @@ func (r *reconciler) settleLater(e *entry) {
 		}
 		defer e.give()
 		if err := r.settle(r.runner.ctx, e); err != nil && r.runner.ctx.Err() == nil {
-			r.config.Logger.Warn("channel is not as it should be, will be tried again", "channel", e.id, "error", err)
+			r.config.Logger.Warn("stored state of the channel not applied, will be tried again", "channel", e.id, "error", err)
 		}
 	})
 }
 
-// settle makes a channel what is stored about it. The entry's turn is held.
+// settle applies the stored state to a channel. The caller holds the entry's turn.
 func (r *reconciler) settle(ctx context.Context, e *entry) error {
 	p := r.task(e)
 	switch {
@@ -120,27 +120,26 @@ func (e *entry) noteSettled(p task) {
 	e.settled, e.restarts = p.revision, p.stored.Restarts
 }
 
-// catchUp applies what another instance has stored: the mapping and the
-// switches of topics. All else of a channel never changes.
+// catchUp applies what another instance has stored: the mapping and the switches of topics.
+// Other fields of a channel never change.
 func (r *reconciler) catchUp(ctx context.Context, e *entry, stored record) error {
 	if next := stored.Mapping; !sameMapping(next, e.channel.Config().Mapping) {
 		if err := e.channel.SetMapping(next); err != nil {
-			// It was checked when it was stored, perhaps by another version.
-			// Trying again would not help.
-			r.config.Logger.Error("mapping not replaced, the one before stays", "channel", e.id, "error", err)
+			// Another version may have checked it when it was stored. A further
+			// attempt would fail as well.
+			r.config.Logger.Error("mapping not replaced, the channel keeps the old one", "channel", e.id, "error", err)
 		}
 	}
 	return e.channel.SetTopics(ctx, stored.Off)
 }
 
-// sameMapping reports whether two mappings make the same of a message.
+// sameMapping reports whether two mappings have the same text and formats.
 func sameMapping(a, b annotate.Mapping) bool {
 	return a.RML == b.RML && a.InputFormat == b.InputFormat && a.OutputFormat == b.OutputFormat
 }
 
-// finishRemoval stops a channel for good, removes its subscription from the
-// broker, and then its documents. The entry's turn is held, and the claim is
-// this instance's.
+// finishRemoval stops a channel, removes its subscription from the broker, and then its
+// documents. The caller holds the entry's turn, and this instance has the channel's lease.
 func (r *reconciler) finishRemoval(ctx context.Context, e *entry) error {
 	r.runner.forget(ctx, e)
 	if err := r.records.remove(ctx, e); err != nil {
@@ -154,14 +153,14 @@ func (r *reconciler) finishRemoval(ctx context.Context, e *entry) error {
 	return e.close()
 }
 
-// discard ends a channel that is no longer stored. Who ran it removes its
+// discard ends a channel that is no longer stored. The instance that ran it removes its
 // subscription.
 func (r *reconciler) discard(ctx context.Context, e *entry) {
 	e.setRemoved()
 	if e.standing() == mine {
 		r.runner.forget(ctx, e)
 		if err := releaseLease(ctx, e); err != nil {
-			r.config.Logger.Debug("claim of a removed channel stays for now", "channel", e.id, "error", err)
+			r.config.Logger.Debug("lease of a removed channel not deleted yet", "channel", e.id, "error", err)
 		}
 	}
 	e.stopKeeping()

@@ -118,7 +118,7 @@ func state(private multilink.Key, peer multilink.PeerConfig) multilink.State {
 // instance is a bond and the end of its port that applications use.
 type instance struct {
 	bond *multilink.Bond
-	port   *memory.Port
+	port *memory.Port
 }
 
 func join(ctx context.Context, network *memory.Network, address netip.Addr, state multilink.State) (*instance, error) {

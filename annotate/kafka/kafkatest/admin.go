@@ -14,8 +14,8 @@ import (
 // adminLimit bounds one request to the broker.
 const adminLimit = 2 * time.Minute
 
-// answers asks the broker who the cluster is. It returns nil when the broker
-// counts itself in, which is when it serves its clients.
+// answers requests the brokers of the cluster. It returns nil when the broker is among them,
+// which is when it serves its clients.
 func answers(ctx context.Context, client *kgo.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -85,7 +85,7 @@ func led(ctx context.Context, client *kgo.Client, name string, partitions int) e
 	}
 }
 
-// Right is something that a user may do when [Options.Authorize] is set.
+// Right is a right of a user when [Options.Authorize] is set.
 type Right struct {
 	resource  kmsg.ACLResourceType
 	name      string
@@ -112,7 +112,7 @@ func UseTransaction(id string) Right {
 	return Right{kmsg.ACLResourceTypeTransactionalId, id, kmsg.ACLOperationWrite}
 }
 
-// Allow gives a user rights. They hold when it returns.
+// Allow grants rights to a user. They are in effect when it returns.
 func (k *Kafka) Allow(user string, rights ...Right) {
 	k.tb.Helper()
 	request := kmsg.NewPtrCreateACLsRequest()
@@ -138,7 +138,7 @@ func (k *Kafka) Allow(user string, rights ...Right) {
 	})
 }
 
-// administer does something as a client that may do everything.
+// administer runs a function with a client that has all rights.
 func (k *Kafka) administer(what string, do func(context.Context, *kgo.Client) error) {
 	k.tb.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(k.Address().String()))

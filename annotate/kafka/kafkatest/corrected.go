@@ -11,11 +11,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// corrected listens for connections on which two faults of kfake are made up
-// for. It ends transactions with records that lack the value of Kafka's
-// (EndTransactionMarker), on which clients that look at it go astray. And it
-// leaves a transaction open when a new producer of the same transactional id
-// appears, unless that one knows its predecessor's number (KIP-360).
+// corrected is a listener that corrects two faults of kfake. Its records that end transactions
+// lack the value of Kafka's (EndTransactionMarker), which some clients read. And it leaves a
+// transaction open when a new producer with the same transactional id appears, unless the
+// request has the number of the producer before (KIP-360).
 type corrected struct {
 	net.Listener
 	producers *producers
@@ -44,12 +43,12 @@ func (l corrected) Accept() (net.Conn, error) {
 	return &correctedConn{Conn: conn, producers: l.producers, asked: map[int32]question{}}, nil
 }
 
-// correctedConn follows the requests that are read from it and changes some of
-// them, and some of the answers that are written to it.
+// correctedConn changes some of the requests that are read from it, and some of the answers
+// that are written to it.
 type correctedConn struct {
 	net.Conn
 	producers *producers
-	encrypted atomic.Bool  // nothing can be followed
+	encrypted atomic.Bool  // requests cannot be read
 	requests  bytes.Buffer // read and not yet a whole request
 	ready     bytes.Buffer // whole requests
 	answers   bytes.Buffer // written and not yet a whole answer
@@ -58,7 +57,7 @@ type correctedConn struct {
 	asked map[int32]question // by correlation
 }
 
-// question is a request whose answer matters.
+// question is a request whose answer is changed or read.
 type question struct {
 	key, version  int16
 	transactional string
@@ -90,8 +89,8 @@ func (c *correctedConn) Read(p []byte) (int, error) {
 	return c.ready.Read(p)
 }
 
-// note remembers a request whose answer matters, and tells a new producer's
-// what it does not know.
+// note records a request whose answer is changed or read, and adds the number of the producer
+// before to the request of a new producer.
 func (c *correctedConn) note(request []byte) {
 	if len(request) < 14 {
 		return
@@ -146,7 +145,7 @@ func (c *correctedConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// learn reads the answer to a producer that was made.
+// learn reads the answer to the request of a new producer.
 func (p *producers) learn(q question, answer []byte) {
 	init := kmsg.NewPtrInitProducerIDResponse()
 	init.Version = q.version

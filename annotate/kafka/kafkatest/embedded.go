@@ -18,16 +18,16 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-// Cluster is a cluster of one broker inside the process, of package kfake. It
-// keeps everything in memory, and forgets it at the end.
+// Cluster is a cluster of one broker inside the process, of package kfake. It keeps its data
+// in memory.
 type Cluster struct {
 	mqtttest.Address
 	*kfake.Cluster
 	tb testing.TB
 }
 
-// Embedded starts a cluster inside the process. Consumer groups may have
-// sessions as short as 100 ms, so that tests need not wait for what is lost.
+// Embedded starts a cluster inside the process. Session timeouts of consumer groups may be as
+// short as 100 ms, so that tests need not wait for lost members.
 func Embedded(tb testing.TB, opts ...kfake.Opt) *Cluster {
 	tb.Helper()
 	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.ListenFn(listenCorrected),

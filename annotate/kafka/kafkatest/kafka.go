@@ -25,8 +25,7 @@ const (
 	brokerHeap = "-Xmx512m"
 )
 
-// Options says what a Kafka offers besides its PLAINTEXT listener. The zero
-// value adds nothing.
+// Options are what a Kafka has besides its PLAINTEXT listener. The zero value adds nothing.
 type Options struct {
 	// Users are names with their passwords. There is a SASL_PLAINTEXT listener
 	// for them, and with TLS a SASL_SSL one, where they log in by PLAIN,
@@ -60,10 +59,9 @@ type Kafka struct {
 }
 
 // StartKafka starts Apache Kafka and returns when it answers. It needs Java.
-// The program itself is fetched with Maven once and kept in the user's cache
-// folder, but fetched only when [mqtttest.RequirePeers] demands that peers are
-// demanded. Without Java, or without the program, the test is skipped, or fails
-// when peers are demanded. Nil options are the zero value.
+// The program is downloaded with Maven once, when [mqtttest.RequirePeers] requires peers,
+// and kept in the user's cache folder. Without Java or the program the test is skipped, or
+// fails if peers are required. Nil options are the zero value.
 //
 // The broker ends with the test; what it logged is shown if the test failed.
 func StartKafka(tb testing.TB, options *Options) *Kafka {
@@ -71,7 +69,7 @@ func StartKafka(tb testing.TB, options *Options) *Kafka {
 	jars, err := program()
 	if err != nil {
 		if demanded() {
-			tb.Fatalf("Kafka is demanded by %s=1: %v", mqtttest.RequirePeers, err)
+			tb.Fatalf("Kafka is required by %s=1: %v", mqtttest.RequirePeers, err)
 		}
 		tb.Skipf("there is no Kafka to start: %v", err)
 	}
@@ -118,8 +116,7 @@ func (k *Kafka) prepare() error {
 	return k.format()
 }
 
-// format makes the folder of the data, which knows the passwords of SCRAM from
-// the beginning.
+// format makes the folder of the data, with the passwords of SCRAM.
 func (k *Kafka) format() error {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails

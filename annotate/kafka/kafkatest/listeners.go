@@ -92,8 +92,8 @@ func freePort(taken []listener) (mqtttest.Address, error) {
 	return mqtttest.Address{}, fmt.Errorf("find a free port: %w", failure)
 }
 
-// Address returns where the PLAINTEXT listener is, which needs no log-in and
-// may do everything.
+// Address returns the address of the PLAINTEXT listener, whose clients need no log-in and
+// have all rights.
 func (k *Kafka) Address() mqtttest.Address { return k.listeners[0].at }
 
 // At returns where the listener of a security protocol is: PLAINTEXT, and with
@@ -118,8 +118,8 @@ func (k *Kafka) listener(name string) listener {
 	return listener{}
 }
 
-// Roots returns the certificates by which clients of SSL and SASL_SSL know the
-// broker; nil without TLS.
+// Roots returns the certificates with which clients of SSL and SASL_SSL verify the broker;
+// nil without TLS.
 func (k *Kafka) Roots() *x509.CertPool { return k.roots }
 
 // properties returns the broker's configuration. One broker is all there is, so

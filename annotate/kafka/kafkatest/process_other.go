@@ -4,5 +4,5 @@ package kafkatest
 
 import "os/exec"
 
-// dieWithParent does nothing: there is no such help here.
+// dieWithParent does nothing: the system has no such feature.
 func dieWithParent(*exec.Cmd) {}

@@ -5,5 +5,5 @@ import (
 	"os"
 )
 
-// askToEnd fails: a process cannot be asked here.
+// askToEnd fails: the system has no such signal.
 func askToEnd(*os.Process) error { return errors.ErrUnsupported }

@@ -18,8 +18,8 @@ const version = "3.9.1"
 // fetchLimit bounds the download of 46 MB, and of Maven's own plug-ins.
 const fetchLimit = 8 * time.Minute
 
-// project tells Maven what Kafka consists of. Its logging interface has an
-// implementation with it, without which Kafka would say nothing.
+// project is the Maven project with the dependencies of Kafka, and an implementation of its
+// logging interface, without which Kafka logs nothing.
 const project = `<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -42,7 +42,7 @@ const project = `<?xml version="1.0" encoding="UTF-8"?>
 </project>
 `
 
-// demanded reports whether a missing peer is a failure.
+// demanded reports whether a missing peer fails the test.
 func demanded() bool { return os.Getenv(mqtttest.RequirePeers) == "1" }
 
 // program returns the folder with the jars of Kafka. When peers are demanded it

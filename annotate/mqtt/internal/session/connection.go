@@ -9,11 +9,10 @@ import (
 	"syscall"
 )
 
-// errLost is the cause of a connection that ended without saying why.
+// errLost is the cause of a connection that ended without a reason.
 var errLost = errors.New("the connection was lost")
 
-// RefusedError is returned by a Version's Connect when the broker answered and
-// did not accept the connection.
+// RefusedError is the error of a Version's Connect when the broker refused the connection.
 type RefusedError struct {
 	Reason string
 }
@@ -21,26 +20,24 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return "the broker refused the connection: " + e.Reason }
 
-// traffic is what a subscription and a publisher make of a connection.
+// traffic handles the events of a connection, for a subscription or a publisher.
 type traffic interface {
 	// attach announces a new connection before anything arrives on it.
 	attach(c *Connection)
-	// received takes a message that arrived. It may wait until c.lost.
+	// received handles a message that arrived. It may wait until c.lost.
 	received(c *Connection, m *inbound)
-	// confirmed takes the answer to a message that was sent.
+	// confirmed handles the answer to a message that was sent.
 	confirmed(c *Connection, id uint16, refused error)
 	// ready finishes the set-up when the connection is established.
 	ready(ctx context.Context, c *Connection) error
-	// serve sends what there is to send until the connection is lost or no
-	// longer needed.
+	// serve sends packets until the connection is lost or no longer needed.
 	serve(c *Connection)
 	// unreachable is called when there is no broker to connect to.
 	unreachable()
 }
 
-// Connection is one MQTT connection from its CONNECT to its end. The state
-// that outlives it belongs to the subscription and the publisher. Its methods
-// may be called from any goroutine.
+// Connection is one MQTT connection from its CONNECT packet to its end. The state that
+// outlives it is in the subscription or the publisher. It is safe for concurrent use.
 type Connection struct {
 	// Wire is the network connection, Alive its keep-alive.
 	Wire  *Wire
@@ -53,7 +50,7 @@ type Connection struct {
 	topic      string // of the last message that arrived
 
 	lost       chan struct{}  // closed when the connection is gone
-	full       chan struct{}  // a note, capacity 1: what arrives has to wait for room
+	full       chan struct{}  // capacity 1: a message waits for room in the queue
 	subscribed chan error     // the outcome of the SUBSCRIBE, capacity 1
 	requesting sync.WaitGroup // calls that wait for that; end with the connection
 
@@ -62,24 +59,24 @@ type Connection struct {
 	end    ending
 }
 
-// ending is how a connection came to its end.
+// ending describes the end of a connection.
 type ending struct {
 	cause     error
 	takenOver bool // another connection has the session now
-	blaming   bool // the broker may have ended it because of what we sent
+	blaming   bool // the broker may have closed it because of a message
 }
 
-// Goodbye is what a broker said when it ended a connection.
+// Goodbye describes the DISCONNECT packet of a broker.
 type Goodbye struct {
-	// Reason is why, in words.
+	// Reason is the reason as text.
 	Reason string
 	// TakenOver says that another connection has the session now.
 	TakenOver bool
-	// Blaming says that what we sent may be the reason.
+	// Blaming says that a message may be the reason.
 	Blaming bool
 }
 
-// newConnection wraps a network connection. The version sees to the rest.
+// newConnection wraps a network connection.
 func newConnection(w *Wire, t traffic, v Version) *Connection {
 	return &Connection{
 		Wire:       w,
@@ -98,8 +95,8 @@ func (c *Connection) Terms() Terms { return c.terms }
 // Done returns a channel that is closed when the connection is lost.
 func (c *Connection) Done() <-chan struct{} { return c.lost }
 
-// Accept takes what the broker said in its CONNACK packet. It is called before
-// the next packet is read.
+// Accept sets the terms of the broker's CONNACK packet. It is called before the next packet
+// is read.
 func (c *Connection) Accept(t Terms) {
 	t.MaxPacketSize = min(t.MaxPacketSize, maxPacketSize)
 	c.terms = t
@@ -107,7 +104,7 @@ func (c *Connection) Accept(t Terms) {
 	c.Wire.take = c.take
 }
 
-// Received takes a message that arrived. It waits while there is no room.
+// Received handles a message that arrived. It waits while the queue is full.
 func (c *Connection) Received(topic string, payload []byte, id uint16, qos byte) {
 	if qos > 1 || qos == 1 && id == 0 {
 		c.Breach("a PUBLISH with QoS %d and packet identifier %d", qos, id)
@@ -118,18 +115,17 @@ func (c *Connection) Received(topic string, payload []byte, id uint16, qos byte)
 	c.traffic.received(c, m)
 }
 
-// Confirmed takes the answer to the message that was sent with the packet
-// identifier. refused is nil when the broker has taken it.
+// Confirmed handles the answer to the message with the packet identifier. refused is nil if
+// the broker accepted the message.
 func (c *Connection) Confirmed(id uint16, refused error) { c.traffic.confirmed(c, id, refused) }
 
-// Breach gives up a connection whose broker does not keep to the protocol.
+// Breach closes a connection whose broker violates the protocol.
 func (c *Connection) Breach(format string, args ...any) {
 	c.Wire.Fail(fmt.Errorf("the broker sent "+format, args...))
 	_ = c.Wire.Close() // the reader fails, and the connection is lost
 }
 
-// Lose marks the connection as gone. goodbye is nil when the broker said
-// nothing.
+// Lose marks the connection as lost. goodbye is nil if the broker sent no DISCONNECT packet.
 func (c *Connection) Lose(goodbye *Goodbye) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,15 +161,15 @@ func HungUp(err error) bool {
 	return errors.As(err, &silent)
 }
 
-// silentError is a broker that closed the connection upon our CONNECT.
+// silentError is the error of a connection that the broker closed after the CONNECT packet.
 type silentError struct{ name string }
 
 func (e *silentError) Error() string {
 	return fmt.Sprintf("the broker closed the connection without an answer; it may not speak %s, or expect TLS", e.name)
 }
 
-// Explain prefers the reason for which the connection was lost to an error
-// that only says that it was.
+// Explain returns the reason for which the connection was lost instead of an error that only
+// says that it was lost.
 func (c *Connection) Explain(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,22 +179,20 @@ func (c *Connection) Explain(err error) error {
 	return err
 }
 
-// ended returns how a lost connection came to its end.
+// ended returns the end of a lost connection.
 func (c *Connection) ended() ending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.end
 }
 
-// cut closes the connection without a word and waits until its goroutines are
-// gone.
+// cut closes the connection without a DISCONNECT packet and waits for its goroutines.
 func (c *Connection) cut() {
 	_ = c.Wire.Close()
 	c.leave(false)
 }
 
-// leave says goodbye, closes the connection, and waits until its goroutines
-// are gone.
+// leave sends a DISCONNECT packet, closes the connection, and waits for its goroutines.
 func (c *Connection) leave(forget bool) {
 	c.protocol.Leave(forget)
 	c.requesting.Wait()

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Keepalive sends PINGREQ packets (MQTT 5 section 3.1.2.10) and notices that
-// the broker is gone. While the connection is not read because our own queue
-// is full, or something is still being sent, the broker's silence is our doing
-// and does not count.
+// Keepalive sends PINGREQ packets (MQTT 5 section 3.1.2.10) and detects a broker that does
+// not answer. Silence does not count while the connection is not read because the queue is
+// full, and while a write is in progress.
 type Keepalive struct {
 	wire    *Wire
 	stalled atomic.Int32 // how many messages wait for room
@@ -28,9 +27,8 @@ func newKeepalive(w *Wire) *Keepalive {
 	return &Keepalive{wire: w, changed: make(chan struct{})}
 }
 
-// Run does the work until ctx ends or the broker is gone. keepAlive is in
-// seconds; the broker may have chosen another one than we did, and 0 means
-// that nothing is to be sent.
+// Run sends PINGREQ packets until ctx ends or the broker does not answer. keepAlive is in
+// seconds, as the broker confirmed it; 0 switches it off.
 func (k *Keepalive) Run(ctx context.Context, keepAlive uint16) error {
 	if keepAlive == 0 {
 		return nil
@@ -44,7 +42,7 @@ func (k *Keepalive) Run(ctx context.Context, keepAlive uint16) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-ticker.C:
-			// Looked at before lastRead, which is set before these end.
+			// Read before lastRead, which is set before these end.
 			stalled := k.stalled.Load() > 0 || k.wire.writing.Load() > 0
 			silence := now.Sub(time.Unix(0, k.wire.lastRead.Load()))
 			idle := now.Sub(time.Unix(0, k.wire.lastWrite.Load()))
@@ -73,9 +71,8 @@ func (k *Keepalive) ping() (uint64, error) {
 	return number, k.wire.Send([]byte{pingreq, 0})
 }
 
-// barrier returns when the broker has dealt with everything that was sent
-// before, which it shows by answering a PINGREQ, or when either of the
-// channels is closed.
+// barrier waits until the broker has processed all earlier packets, which the answer to a
+// PINGREQ shows, or until either of the channels is closed.
 func (k *Keepalive) barrier(lost, abort <-chan struct{}) {
 	number, err := k.ping()
 	if err != nil {
@@ -98,7 +95,7 @@ func (k *Keepalive) barrier(lost, abort <-chan struct{}) {
 	}
 }
 
-// Answered takes a PINGRESP packet.
+// Answered records a PINGRESP packet.
 func (k *Keepalive) Answered() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,7 +107,7 @@ func (k *Keepalive) Answered() {
 // stall marks that the connection is not read for now.
 func (k *Keepalive) stall() { k.stalled.Add(1) }
 
-// resume ends what stall began.
+// resume ends a stall.
 func (k *Keepalive) resume() {
 	k.wire.lastRead.Store(time.Now().UnixNano())
 	k.stalled.Add(-1)

@@ -13,8 +13,8 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// link keeps one connection up: it makes the first one, and one goroutine
-// serves the current one and replaces it when it is lost.
+// link maintains a connection. It makes the first one, and one goroutine serves the current
+// one and replaces it when it is lost.
 type link struct {
 	Client
 	traffic traffic
@@ -28,7 +28,7 @@ type link struct {
 	window   uint16        // the Receive Maximum to announce
 
 	done    chan struct{}      // closed when the goroutine has ended
-	aborted context.Context    // ends when everything is given up at once
+	aborted context.Context    // ends when Close does not wait any longer
 	abort   context.CancelFunc //
 	needed  context.Context    // ends when no connection is needed any more
 	finish  context.CancelFunc //
@@ -117,11 +117,11 @@ func (l *link) attempt(ctx context.Context) (*Connection, error) {
 	return c, nil
 }
 
-// leave ends a connection politely. A session that no client can find again,
-// because its name was made up, ends with it.
+// leave ends a connection with a DISCONNECT packet. A session with a generated client
+// identifier ends with it, because no client can resume it.
 func (l *link) leave(c *Connection) { c.leave(l.unnamed && l.durable) }
 
-// hello is what the CONNECT packet says.
+// hello returns the contents of the CONNECT packet.
 func (l *link) hello() Hello {
 	o := l.Config
 	h := Hello{
@@ -155,8 +155,8 @@ func (l *link) run(c *Connection) {
 		l.report(err)
 		l.Config.Log.Warn("MQTT connection lost", "broker", l.address, "client", l.settings.ClientID, "error", err)
 
-		// A connection that did not hold, and a session that another
-		// client has taken, is made again after a pause.
+		// Pause after a short connection, and when another client has taken
+		// the session.
 		if time.Since(since) > l.Config.ReconnectMax {
 			pauses = 0
 		}
@@ -168,13 +168,12 @@ func (l *link) run(c *Connection) {
 		}
 		pauses++
 		l.reconnects.Add(1)
-		l.Config.Log.Info("MQTT connection made again", "broker", l.address, "client", l.settings.ClientID, "session", c.terms.SessionPresent)
+		l.Config.Log.Info("MQTT connection restored", "broker", l.address, "client", l.settings.ClientID, "session", c.terms.SessionPresent)
 	}
 }
 
-// use serves a connection to its end and reports whether another one is
-// needed. When everything is given up, a write that hangs is ended by closing
-// the connection under it.
+// use serves a connection until its end and reports whether another one is needed. When
+// aborted ends it closes the connection, which also ends a blocked write.
 func (l *link) use(c *Connection) bool {
 	stop := context.AfterFunc(l.aborted, func() { _ = c.Wire.Close() })
 	defer stop()
@@ -189,8 +188,7 @@ func (l *link) use(c *Connection) bool {
 	}
 }
 
-// reconnect tries until it has a connection. It returns nil when none is
-// needed any more.
+// reconnect tries until it has a connection. It returns nil when no connection is needed.
 func (l *link) reconnect(pauses int) *Connection {
 	for ; ; pauses++ {
 		timer := time.NewTimer(l.pause(pauses))
@@ -203,7 +201,7 @@ func (l *link) reconnect(pauses int) *Connection {
 		c, err := l.connect(l.needed)
 		if err == nil {
 			if l.durable && !c.terms.SessionPresent {
-				l.Config.Log.Warn("MQTT session was lost at the broker, subscribed anew", "broker", l.address, "client", l.settings.ClientID)
+				l.Config.Log.Warn("MQTT broker lost the session, subscribed again", "broker", l.address, "client", l.settings.ClientID)
 			}
 			return c
 		}
@@ -216,8 +214,8 @@ func (l *link) reconnect(pauses int) *Connection {
 	}
 }
 
-// pause is how long to wait before an attempt: twice as long each time, of
-// which the second half is left to chance.
+// pause returns the time to wait before an attempt. It doubles each time, and half of it is
+// random.
 func (l *link) pause(n int) time.Duration {
 	o := l.Config
 	d := o.ReconnectMax
@@ -230,8 +228,8 @@ func (l *link) pause(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Reconnects returns how often the connection was made again after it was
-// lost. It may be called from any goroutine.
+// Reconnects returns the number of times that the connection was restored. It is safe for
+// concurrent use.
 func (l *link) Reconnects() uint64 { return l.reconnects.Load() }
 
 func (l *link) report(health error) {
@@ -250,8 +248,8 @@ func (l *link) Health() error {
 	return l.health
 }
 
-// close waits for the goroutine, which ends by itself when its connection is
-// no longer needed, and ends it by force when ctx ends first.
+// close waits for the goroutine, which ends when its connection is no longer needed. When ctx
+// ends first, close ends the goroutine by closing the connection.
 func (l *link) close(ctx context.Context) error {
 	l.finish()
 	select {

@@ -6,8 +6,8 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// The packets that are sent for every message, or all the time, are written
-// here, without an object for each. Their first bytes (MQTT 5 section 2.1.2):
+// The packets that are sent for every message are encoded here, without an allocation for
+// each. Their first bytes (MQTT 5 section 2.1.2):
 const (
 	publishQoS1   = 3<<4 | 1<<1
 	publishDup    = 1 << 3

@@ -10,29 +10,29 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// batch is how many bytes of packets are gathered for one write.
+// batch is the size of a write of several packets, in bytes.
 const batch = 64 << 10
 
-// Publisher implements annotate.Publisher. The link's goroutine does all the
-// sending and calls all the confirmations, so that both keep their order.
+// Publisher implements annotate.Publisher. The link's goroutine sends all messages and calls
+// all confirmations, so that both keep their order.
 type Publisher struct {
 	*link
 	topic string
 	slots chan struct{} // one element for each unconfirmed message
-	wake  chan struct{} // something changed for serve to look at
+	wake  chan struct{} // wakes serve
 
 	closing  chan struct{} // closed when Close begins
 	closed   sync.Once
 	closeErr error
 
-	buffer     []byte // serve's own
+	buffer     []byte // used by serve
 	properties bool   // whether PUBLISH packets have them
 
 	mu       sync.Mutex
 	ended    bool
 	current  *Connection
 	messages []*publication // unconfirmed, in order
-	sent     int            // of messages, how many went out on the current connection
+	sent     int            // number of messages sent on the current connection
 	inFlight int            // sent and not answered, on the current connection
 	byID     map[uint16]*publication
 	lastID   uint16
@@ -44,11 +44,11 @@ type publication struct {
 	annotate.Message
 	confirmed func(error)
 	id        uint16
-	tried     bool // it went out before, on this connection or an earlier one
-	answered  bool // confirmed can be called, in its turn
+	tried     bool // it was sent before, on this connection or an earlier one
+	answered  bool // the outcome is known; confirmed is called in order
 	err       error
-	strikes   int       // how often the broker closed the connection upon it
-	struck    time.Time // when it did so first
+	strikes   int       // how often the broker closed the connection after it
+	struck    time.Time // when it first did so
 }
 
 func newPublisher(k Client, topic string, window int) *Publisher {
@@ -60,13 +60,13 @@ func newPublisher(k Client, topic string, window int) *Publisher {
 		byID:    map[uint16]*publication{},
 	}
 	p.link = newLink(k, p)
-	p.link.window = 1 // nothing comes in
+	p.link.window = 1 // a publisher receives no messages
 	p.properties = k.Version.HasProperties()
 	return p
 }
 
-// Publish implements annotate.Publisher. A message without a topic goes to
-// the topic of the connection.
+// Publish implements annotate.Publisher. A message without a topic is published on the topic
+// of the connection.
 func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed func(error)) error {
 	if m.Topic == "" {
 		m.Topic = p.topic
@@ -98,8 +98,7 @@ func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed f
 	return nil
 }
 
-// attach implements traffic: on a new connection everything that is not
-// confirmed has to be sent, again or for the first time.
+// attach implements traffic. On a new connection all unconfirmed messages are sent again.
 func (p *Publisher) attach(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,9 +109,9 @@ func (p *Publisher) attach(c *Connection) {
 // ready implements traffic.
 func (p *Publisher) ready(context.Context, *Connection) error { return nil }
 
-// received implements traffic. Nothing is subscribed to.
+// received implements traffic. A publisher has no subscription.
 func (p *Publisher) received(c *Connection, _ *inbound) {
-	c.Breach("a message that was not subscribed to")
+	c.Breach("a message without a subscription")
 }
 
 // confirmed implements traffic.
@@ -156,7 +155,7 @@ func (p *Publisher) serve(c *Connection) {
 	}
 }
 
-// confirm calls the confirmations whose turn it is.
+// confirm calls the confirmations of the oldest messages, up to one without an outcome.
 func (p *Publisher) confirm() {
 	p.mu.Lock()
 	n := 0
@@ -181,8 +180,8 @@ func (m *publication) settle(err error) {
 	m.confirmed(err)
 }
 
-// send writes one batch of the messages that wait, as far as the broker's
-// Receive Maximum allows, and reports whether there may be more to do.
+// send writes one batch of waiting messages, within the broker's Receive Maximum, and
+// reports whether there may be more to send.
 func (p *Publisher) send(c *Connection) (more bool, err error) {
 	buffer := p.buffer[:0]
 	p.mu.Lock()
@@ -191,7 +190,7 @@ func (p *Publisher) send(c *Connection) (more bool, err error) {
 		p.sent++
 		more = true
 		if m.answered {
-			continue // answered on an earlier connection, while one before it was not
+			continue // answered on an earlier connection
 		}
 		if size := packetSize(&m.Message, p.properties); size > c.terms.MaxPacketSize {
 			m.answered = true
@@ -210,13 +209,13 @@ func (p *Publisher) send(c *Connection) (more bool, err error) {
 	}
 	p.buffer = buffer
 	if cap(buffer) > 16*batch {
-		p.buffer = nil // a large message does not keep its memory for ever
+		p.buffer = nil // release the memory of a large message
 	}
 	return more, err
 }
 
-// freeID returns a packet identifier that is not in use. There always is one:
-// the window is smaller than the number of identifiers, or equal.
+// freeID returns a packet identifier that is not in use. There always is one: the window is
+// not larger than the number of identifiers.
 func (p *Publisher) freeID() uint16 {
 	for {
 		p.lastID++
@@ -248,8 +247,8 @@ func (p *Publisher) Close(ctx context.Context) error {
 	return p.closeErr
 }
 
-// drain waits until every slot of the window is free. It fills them itself,
-// so that a Publish which had already won one is waited for as well.
+// drain waits until every slot of the window is free. It takes all slots, and so waits for a
+// Publish that has a slot already as well.
 func (p *Publisher) drain(ctx context.Context) error {
 	for i := range cap(p.slots) {
 		select {
@@ -261,9 +260,9 @@ func (p *Publisher) drain(ctx context.Context) error {
 	return nil
 }
 
-// giveUp confirms what is left, when the link's goroutine has ended.
+// giveUp confirms the remaining messages with an error, after the link's goroutine has ended.
 func (p *Publisher) giveUp() {
-	p.confirm() // what was answered and had not had its turn
+	p.confirm() // those with an outcome come first
 	p.mu.Lock()
 	left := p.messages
 	p.messages, p.ended = nil, true

@@ -5,11 +5,10 @@ import (
 	"io"
 )
 
-// take deals with a packet of the kinds of which there are many, where it has
-// the usual form: a PUBLISH with QoS 1 and without properties, and a PUBACK
-// that only says that all is well. It costs a small part of what it costs to
-// have the libraries decode them. Everything else is left to them: then it has
-// consumed nothing and reports false.
+// take decodes the most frequent packets in their usual form: a PUBLISH with QoS 1 and
+// without properties, and a PUBACK of success. This costs a small part of what the libraries
+// need. Of every other packet it consumes nothing and reports false, and the libraries
+// decode it.
 //
 // The packet has size bytes, of which the first header ones are in the buffer.
 func (c *Connection) take(first byte, header, size int) (bool, error) {
@@ -22,7 +21,7 @@ func (c *Connection) take(first byte, header, size int) (bool, error) {
 	return false, nil
 }
 
-// takePuback deals with a PUBACK (MQTT 5 section 3.4, MQTT 3.1.1 section 3.4):
+// takePuback decodes a PUBACK (MQTT 5 section 3.4, MQTT 3.1.1 section 3.4):
 // an identifier, and in MQTT 5 a reason code and properties, if need be.
 func (c *Connection) takePuback(size int) (bool, error) {
 	packet, err := c.Wire.reader.Peek(size)
@@ -38,7 +37,7 @@ func (c *Connection) takePuback(size int) (bool, error) {
 	return true, nil
 }
 
-// takePublish deals with a PUBLISH with QoS 1 (MQTT 5 section 3.3, MQTT 3.1.1
+// takePublish decodes a PUBLISH with QoS 1 (MQTT 5 section 3.3, MQTT 3.1.1
 // section 3.3).
 func (c *Connection) takePublish(header, size int) (bool, error) {
 	reader := c.Wire.reader
@@ -64,7 +63,7 @@ func (c *Connection) takePublish(header, size int) (bool, error) {
 	if c.properties && head[body-1] != 0 {
 		return false, nil
 	}
-	if string(head[start:end]) != c.topic { // as a rule one topic follows itself
+	if string(head[start:end]) != c.topic { // most messages have the topic of the one before
 		c.topic = string(head[start:end])
 	}
 	id := binary.BigEndian.Uint16(head[end:])

@@ -1,7 +1,7 @@
-// Package session is what MQTT 5 and MQTT 3.1.1 have in common for us: the
-// subscription and the publisher of annotate's contract, the connection that
-// they keep up, and the network connection below it. The drivers add a
-// Version, which says how connections are made and what packets look like.
+// Package session holds what the drivers of MQTT 5 and MQTT 3.1.1 share: the subscription and
+// the publisher of annotate's contract, the MQTT connection that they maintain, and the
+// network connection below it. Each driver adds a Version, which makes MQTT connections and
+// encodes packets.
 package session
 
 import (
@@ -15,25 +15,25 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// Config is how connections behave. All of it has to be set but TLS, Dial and
-// the expiries. It is not changed once it is in use.
+// Config is the configuration of connections. All fields are required but TLS, Dial and the
+// expiries. It must not change while it is in use.
 type Config struct {
 	// SessionExpiry is how long the broker keeps a subscription's session
 	// while no client is connected, and MemberExpiry the same where several
 	// instances run one channel.
 	SessionExpiry, MemberExpiry time.Duration
-	// KeepAlive is the longest silence on a connection, ConnectTimeout bounds
-	// one attempt, ReconnectMin and ReconnectMax the pauses between attempts.
+	// KeepAlive is the longest silence on a connection. ConnectTimeout bounds
+	// one attempt, ReconnectMin and ReconnectMax the pause between attempts.
 	KeepAlive, ConnectTimeout, ReconnectMin, ReconnectMax time.Duration
-	// QueueMessages and QueueBytes limit what has arrived and was not yet
-	// handed out.
+	// QueueMessages and QueueBytes limit the messages that have arrived and
+	// were not handed out.
 	QueueMessages, QueueBytes int
-	// MaxPacketSize is the largest packet that is taken in, in bytes.
+	// MaxPacketSize is the size of the largest packet that is accepted, in bytes.
 	MaxPacketSize uint32
 	// TLS and Dial are those of the drivers' options.
 	TLS  *tls.Config
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Log receives events about connections that are lost and made again.
+	// Log receives events about lost and restored connections.
 	Log *slog.Logger
 }
 
@@ -42,8 +42,8 @@ type Version interface {
 	// Name is its name in errors, such as "MQTT 5".
 	Name() string
 	// Connect sends CONNECT on the connection's wire and waits for the answer
-	// until ctx ends. It calls c.Accept before anything that follows the
-	// answer is looked at. When it fails nothing of it is left running.
+	// until ctx ends. It calls c.Accept before it reads the packets after the
+	// answer. When it fails it leaves no goroutine behind.
 	Connect(ctx context.Context, c *Connection, hello Hello) (Protocol, error)
 	// HasProperties says whether a PUBLISH packet has properties.
 	HasProperties() bool
@@ -51,18 +51,18 @@ type Version interface {
 	EndsWithGoodbye() bool
 }
 
-// Protocol is a connection in the hands of a version: it reads the packets
-// that arrive and gives them to the Connection.
+// Protocol is a version's side of a connection: it reads packets and passes them to the
+// Connection.
 type Protocol interface {
 	// Subscribe requests a topic filter with QoS 1 and waits for the
-	// confirmation. renewed says that a connection before had one.
+	// confirmation. renewed says that an earlier connection had one.
 	Subscribe(ctx context.Context, filter string, renewed bool) error
-	// Leave says goodbye, with the end of the session if forget is set, closes
-	// the wire, and waits until the protocol's goroutines are gone.
+	// Leave sends a DISCONNECT packet, which ends the session if forget is
+	// set, closes the wire, and waits for the protocol's goroutines.
 	Leave(forget bool)
 }
 
-// Hello is what a CONNECT packet says.
+// Hello is the contents of a CONNECT packet.
 type Hello struct {
 	ClientID       string
 	Clean          bool
@@ -73,18 +73,18 @@ type Hello struct {
 	User, Password string
 }
 
-// ExpirySeconds is the expiry in whole seconds, rounded up.
+// ExpirySeconds returns the expiry in whole seconds, rounded up.
 func (h Hello) ExpirySeconds() uint32 { return uint32(seconds(h.Expiry, math.MaxUint32)) }
 
-// Terms are what the broker said when it accepted a connection.
+// Terms are the limits of the broker, from its CONNACK packet.
 type Terms struct {
 	// SessionPresent says that the broker had a session.
 	SessionPresent bool
-	// ReceiveMaximum is how many messages may be under way to the broker.
+	// ReceiveMaximum is the number of messages that may be in flight to the broker.
 	ReceiveMaximum int
-	// MaxPacketSize is the largest packet that the broker takes, in bytes.
+	// MaxPacketSize is the size of the largest packet that the broker accepts, in bytes.
 	MaxPacketSize int
-	// MaxQoS is the highest quality of service there is.
+	// MaxQoS is the highest quality of service that the broker supports.
 	MaxQoS byte
 }
 
@@ -115,7 +115,7 @@ func (k Client) Connect(ctx context.Context, topic Topic, opts annotate.ConnectO
 	return p, nil
 }
 
-// window is the size that the options ask for, within what MQTT can number.
+// window returns the window of the options, within the number of packet identifiers.
 func window(opts annotate.ConnectOptions) int {
 	if opts.Window <= 0 {
 		return annotate.DefaultWindow
@@ -123,7 +123,7 @@ func window(opts annotate.ConnectOptions) int {
 	return min(opts.Window, math.MaxUint16)
 }
 
-// seconds is d in whole seconds, rounded up, at most limit.
+// seconds returns d in whole seconds, rounded up, at most limit.
 func seconds(d time.Duration, limit uint64) uint64 {
 	return min(uint64((d+time.Second-1)/time.Second), limit)
 }

@@ -18,10 +18,10 @@ type Subscription struct {
 	filter string
 	window int
 
-	arrived chan struct{} // something changed for Receive to look at
-	room    chan struct{} // something changed for received to look at
-	acked   chan struct{} // something changed for serve to look at
-	buffer  []byte        // serve's own
+	arrived chan struct{} // wakes Receive
+	room    chan struct{} // wakes received
+	acked   chan struct{} // wakes serve
+	buffer  []byte        // used by serve
 
 	granted  atomic.Bool // the broker has confirmed the subscription once
 	closed   sync.Once
@@ -33,8 +33,8 @@ type Subscription struct {
 	queue   []*inbound // arrived and not handed out
 	bytes   int        // of the payloads in queue
 	handed  []*inbound // handed out on the current connection and not acknowledged to the broker
-	unacked int        // of handed, how many Ack was not called for
-	resumed int        // how often a connection went on with the session of the one before
+	unacked int        // number of handed without an Ack
+	resumed int        // number of connections that resumed the session
 }
 
 // inbound is a message that arrived.
@@ -59,10 +59,9 @@ func newSubscription(k Client, filter string, window int) *Subscription {
 	return s
 }
 
-// attach implements traffic. A broker that has kept the session sends again what
-// was not acknowledged, so what is still here is dropped, except for messages of
-// QoS 0, which come once or never. A broker that has lost the session sends
-// nothing again: what has arrived is all there is.
+// attach implements traffic. A broker that has kept the session sends unacknowledged messages
+// again, so the queue is dropped, except for messages of QoS 0, which come once at most. A
+// broker that has lost the session sends nothing again, so the queue is kept.
 func (s *Subscription) attach(c *Connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,11 +93,10 @@ func (s *Subscription) keepQoS0() {
 	s.queue = kept
 }
 
-// ready implements traffic. A broker may send all that has waited in the
-// session before it confirms the subscription. When that takes longer than ctx
-// allows, or more room than the queue has, which only Receive can make, the
-// confirmation is left for serve to look at: messages that come show that
-// there is a subscription.
+// ready implements traffic. A broker may send the messages of the session before it confirms
+// the subscription. If that takes longer than ctx allows, or fills the queue, which only
+// Receive empties, ready leaves the confirmation to serve: the messages show that there is a
+// subscription.
 func (s *Subscription) ready(ctx context.Context, c *Connection) error {
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.requesting.Go(func() {
@@ -123,8 +121,8 @@ func (s *Subscription) ready(ctx context.Context, c *Connection) error {
 	}
 }
 
-// receivedFrom reports whether anything of the session has arrived on the
-// connection and waits for Receive, or was handed out.
+// receivedFrom reports whether a message of the session has arrived on the connection and
+// waits for Receive, or was handed out.
 func (s *Subscription) receivedFrom(c *Connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,14 +130,14 @@ func (s *Subscription) receivedFrom(c *Connection) bool {
 	return s.current == c && (len(s.handed) > 0 || slices.ContainsFunc(s.queue, isOfSession))
 }
 
-// confirmed implements traffic. Nothing is published.
+// confirmed implements traffic. A subscription publishes nothing.
 func (s *Subscription) confirmed(*Connection, uint16, error) {}
 
 // unreachable implements traffic.
 func (s *Subscription) unreachable() {}
 
-// received implements traffic. It waits while the queue is full, and the
-// connection is not read meanwhile.
+// received implements traffic. It waits while the queue is full, and the connection is not
+// read for that time.
 func (s *Subscription) received(c *Connection, m *inbound) {
 	if s.enqueue(c, m) {
 		return
@@ -160,12 +158,12 @@ func (s *Subscription) received(c *Connection, m *inbound) {
 	}
 }
 
-// enqueue reports whether the message is dealt with.
+// enqueue appends a message to the queue, and reports false if there is no room.
 func (s *Subscription) enqueue(c *Connection, m *inbound) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != c || s.paused {
-		return true // it comes again on the next connection
+		return true // it is delivered again on the next connection
 	}
 	o := s.Config
 	if len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.message.Payload) > o.QueueBytes) {
@@ -177,8 +175,8 @@ func (s *Subscription) enqueue(c *Connection, m *inbound) bool {
 	return true
 }
 
-// Receive implements annotate.Subscription. While as many messages as the
-// window allows are handed out and not acknowledged it waits.
+// Receive implements annotate.Subscription. It waits while the window is full of messages
+// that are not acknowledged.
 func (s *Subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -229,16 +227,15 @@ func (s *Subscription) next() (annotate.Delivery, bool, error) {
 	}, true, nil
 }
 
-// isResumed reports whether the session went on on another connection since it
-// had done so that many times.
+// isResumed reports whether a further connection has resumed the session since the given
+// count.
 func (s *Subscription) isResumed(before int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.resumed != before
 }
 
-// acknowledge marks a message. Of an earlier connection it means nothing any
-// more.
+// acknowledge marks a message as acknowledged. It ignores messages of earlier connections.
 func (s *Subscription) acknowledge(c *Connection, m *inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,8 +248,8 @@ func (s *Subscription) acknowledge(c *Connection, m *inbound) {
 	notify.Send(s.arrived)
 }
 
-// serve implements traffic: it sends the acknowledgements, and ends a
-// connection on which the subscription was refused in the end.
+// serve implements traffic. It sends the acknowledgements, and closes a connection whose
+// subscription is refused late.
 func (s *Subscription) serve(c *Connection) {
 	for {
 		s.sendAcks(c)
@@ -261,7 +258,7 @@ func (s *Subscription) serve(c *Connection) {
 		case err := <-c.subscribed:
 			if err != nil {
 				c.Wire.Fail(err)
-				_ = c.Wire.Close() // paho's reader notices, and the connection is lost
+				_ = c.Wire.Close() // paho's reader fails, and the connection is lost
 			}
 		case <-c.lost:
 			return
@@ -275,8 +272,8 @@ func (s *Subscription) serve(c *Connection) {
 	}
 }
 
-// sendAcks sends a PUBACK for each message from the oldest on that Ack was
-// called for, in order (MQTT 5 section 4.6).
+// sendAcks sends a PUBACK for each acknowledged message, from the oldest on, in order (MQTT 5
+// section 4.6).
 func (s *Subscription) sendAcks(c *Connection) {
 	buffer := s.buffer[:0]
 	s.mu.Lock()
@@ -294,13 +291,12 @@ func (s *Subscription) sendAcks(c *Connection) {
 		return
 	}
 	if err := c.Wire.Send(buffer); err != nil {
-		_ = c.Wire.Close() // paho's reader notices, and the connection is lost
+		_ = c.Wire.Close() // paho's reader fails, and the connection is lost
 	}
 }
 
-// Pause implements annotate.Subscription. What has arrived and was not handed
-// out stays with the broker; messages of QoS 0, which do not, are still handed
-// out.
+// Pause implements annotate.Subscription. Messages in the queue stay with the broker. Messages
+// of QoS 0 do not, so Receive still returns them.
 func (s *Subscription) Pause(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,7 +317,7 @@ func (s *Subscription) Close(ctx context.Context) error {
 			s.closeErr = fmt.Errorf("close subscription of topic %q: the last acknowledgements may be lost: %w", s.filter, err)
 		}
 		if s.unnamed && !s.Version.EndsWithGoodbye() {
-			_ = s.erase(ctx) // no client can find it again, and it may be gone already
+			_ = s.erase(ctx) // no client can resume it, and it may be gone already
 		}
 		s.mu.Lock()
 		s.current, s.queue, s.handed, s.bytes = nil, nil, nil, 0
@@ -333,9 +329,8 @@ func (s *Subscription) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// Forget implements annotate.Subscription: a connection with a clean start
-// that keeps no session replaces the one there is (MQTT 5 section 3.1.2.4),
-// which the broker confirms.
+// Forget implements annotate.Subscription. A connection with a clean start and without a
+// session expiry replaces the session (MQTT 5 section 3.1.2.4), and the broker confirms it.
 func (s *Subscription) Forget(ctx context.Context) error {
 	closed := s.Close(ctx)
 	if s.unnamed {
@@ -347,7 +342,7 @@ func (s *Subscription) Forget(ctx context.Context) error {
 	return nil
 }
 
-// erase replaces the session by one that ends at once.
+// erase replaces the session with one that ends at once.
 func (s *Subscription) erase(ctx context.Context) error {
 	eraser := newLink(s.Client, forgotten{})
 	defer eraser.abort()

@@ -5,27 +5,25 @@ import (
 	"time"
 )
 
-// minStrikes is how often at least a message has to be alone under way when
-// the broker closes the connection, before it is given up.
+// minStrikes is the minimum number of connections that the broker closes while the same
+// message alone is in flight, before the message fails.
 const minStrikes = 3
 
-// suspicion finds the message for which a broker closes the connection time
-// and again. MQTT 3.1.1 gives a broker no other way to refuse one (section
-// 3.3.5), and some brokers of MQTT 5 take it too. Such a message would come
-// back with each connection for ever and hold up what is behind it.
+// suspicion finds a message for which a broker closes each connection. MQTT 3.1.1 gives a
+// broker no other way to refuse a message (section 3.3.5), and some brokers of MQTT 5 use it
+// too. Such a message would be sent on each connection again and block those after it.
 //
-// When two connections in a row end without a confirmation between, messages
-// are sent one by one, until as many are confirmed as were under way. One that
-// was alone when the connection ended gets a strike, and is given up after
-// minStrikes of them or more, over twice the longest pause between connections:
-// a broker that is in trouble for a moment costs nothing. One that cannot be
-// reached clears the strikes, because then it is not about a message.
+// When two connections in a row end without a confirmation, messages are sent one by one,
+// until as many are confirmed as were in flight. A message that was alone in flight when the
+// connection ended gets a strike. It fails after minStrikes or more, over at least twice the
+// longest pause between connections, so that a short outage of the broker fails no message.
+// A broker that cannot be reached clears the strikes: the message is not the cause.
 type suspicion struct {
-	oldest  *publication // the first one under way when the last connection ended
+	oldest  *publication // the oldest in flight when the last connection ended
 	careful int          // how many messages to send one by one
 }
 
-// allowed is how many messages may be under way. The caller holds p.mu.
+// allowed returns the number of messages that may be in flight. The caller holds p.mu.
 func (p *Publisher) allowed(c *Connection) int {
 	if p.careful > 0 {
 		return 1
@@ -33,7 +31,7 @@ func (p *Publisher) allowed(c *Connection) int {
 	return c.terms.ReceiveMaximum
 }
 
-// suspect learns from the end of a connection.
+// suspect evaluates the end of a connection.
 func (p *Publisher) suspect(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// pieceSize is how many bytes are given to the network at once.
+// pieceSize is the size of one write to the network, in bytes.
 const pieceSize = 64 << 10
 
-// Wire is the network connection under one MQTT connection. It reads through
-// a buffer, refuses packets above a size before memory is set aside for them,
-// limits how long a write may take, and remembers what went wrong first.
+// Wire is the network connection of one MQTT connection. It reads through a buffer, refuses
+// too large packets before memory is allocated for them, limits the time of a write, and
+// keeps the first error.
 //
-// Its mutex, which the packet encoder takes because it finds a sync.Locker,
-// keeps the parts of a packet together.
+// It is a sync.Locker, which the packet encoder locks to keep the parts of a packet together.
 type Wire struct {
 	net.Conn
 	sync.Mutex
@@ -33,9 +32,9 @@ type Wire struct {
 	patience  time.Duration // for one write
 
 	first     atomic.Uint64 // the first packet: type byte and size
-	lastRead  atomic.Int64  // when bytes last came in, in nanoseconds of the Unix epoch
-	lastWrite atomic.Int64  // when bytes last went out
-	writing   atomic.Int32  // how many writes are under way
+	lastRead  atomic.Int64  // when bytes last arrived, in nanoseconds of the Unix epoch
+	lastWrite atomic.Int64  // when bytes were last sent
+	writing   atomic.Int32  // number of writes in progress
 
 	faultOnce sync.Once
 	fault     error
@@ -56,8 +55,8 @@ func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *Wire {
 	return w
 }
 
-// Read implements net.Conn. It never returns bytes of two packets at once, nor
-// those of a packet that take has dealt with.
+// Read implements net.Conn. It never returns bytes of two packets at once, nor bytes of a
+// packet that take has consumed.
 func (w *Wire) Read(p []byte) (int, error) {
 	for w.left == 0 {
 		taken := false
@@ -85,10 +84,10 @@ func (w *Wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// touch remembers that something came in.
+// touch records that bytes arrived.
 func (w *Wire) touch() { w.lastRead.Store(time.Now().UnixNano()) }
 
-// discard skips bytes that were looked at.
+// discard skips bytes that were peeked at.
 func (w *Wire) discard(n int) {
 	_, _ = w.reader.Discard(n) // they are in the buffer
 	w.touch()
@@ -121,8 +120,8 @@ func (w *Wire) AnsweredOldConnack() bool {
 	return w.first.Load() == 0x20<<32|4
 }
 
-// Write implements net.Conn. The patience is for each piece, so that a large
-// message may take its time on a slow network as long as it moves.
+// Write implements net.Conn. The patience applies to each piece, so that a large message may
+// take longer on a slow network.
 func (w *Wire) Write(p []byte) (written int, err error) {
 	begin := time.Now()
 	w.writing.Add(1)
@@ -142,7 +141,7 @@ func (w *Wire) Write(p []byte) (written int, err error) {
 	now := time.Now()
 	w.lastWrite.Store(now.UnixNano())
 	if now.Sub(begin) > time.Second {
-		// The broker could not answer what it had not got as a whole.
+		// The broker cannot answer a packet before it has all of it.
 		w.lastRead.Store(now.UnixNano())
 	}
 	if err != nil {
@@ -159,7 +158,7 @@ func (w *Wire) Send(packets []byte) error {
 	return err
 }
 
-// Fail remembers what went wrong with the connection, if nothing did before.
+// Fail records an error of the connection, unless there is one already.
 func (w *Wire) Fail(err error) {
 	w.faultOnce.Do(func() {
 		w.fault = err
@@ -167,7 +166,7 @@ func (w *Wire) Fail(err error) {
 	})
 }
 
-// failure returns what went wrong first, nil while nothing did.
+// failure returns the first error, or nil.
 func (w *Wire) failure() error {
 	select {
 	case <-w.faulty:
