@@ -28,6 +28,13 @@ func (d Defaults) filled() Defaults {
 // leaves room for a prefix in a storage key.
 const maxChannelID = 480
 
+// Complete returns a copy of a configuration with what it leaves open filled in, as
+// [NewChannel] does it. Completing the copy changes nothing.
+func (e Environment) Complete(c ChannelConfig) ChannelConfig {
+	e.Defaults = e.Defaults.filled()
+	return e.complete(c)
+}
+
 // complete returns a copy of the configuration with every optional value
 // filled in: identifier, connections, sizes. Values that are there stay, so
 // that completing it again changes nothing.

@@ -105,3 +105,17 @@ func (t *tree) unlessAlias(ctx context.Context, op string, at Path, otherwise er
 	}
 	return otherwise
 }
+
+// Exists returns an error unless the path names a namespace, a model or a version: one
+// that matches [ErrNotFound] if it names none. An alias is not a version here.
+func (s *Store) Exists(ctx context.Context, at Path) error {
+	const op = "export"
+	_, err := s.tree.find(ctx, at, max(at.depth(), 1))
+	if errors.Is(err, errAbsent) {
+		return notFound(op, at)
+	}
+	if err != nil {
+		return failed(op, at, err)
+	}
+	return nil
+}

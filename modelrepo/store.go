@@ -123,7 +123,7 @@ func (s *Store) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Error("repair and collection failed, the next round tries again", "error", err, "in",
+			s.config.Logger.Error("repair and collection failed, the next round tries again", "error", err, "again",
 				s.config.Interval)
 		}
 		select {

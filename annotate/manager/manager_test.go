@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -286,7 +288,18 @@ func TestManager_Run_listsChannelsThatCannotBeRestored(t *testing.T) {
 		_, err := documents.Create(t.Context(), key, []byte(data))
 		require.NoError(t, err)
 	}
-	m, _ := runManager(t, managerConfig(b, documents))
+	answer := func(m *manager.Manager) string {
+		recorder := httptest.NewRecorder()
+		request := httptest.NewRequest(http.MethodGet, "/channels/number?settings", nil)
+		manager.NewHandler(m, nil).ServeHTTP(recorder, request)
+		require.Equal(t, http.StatusOK, recorder.Code, recorder.Body)
+		return recorder.Body.String()
+	}
+	m, stop := runManager(t, managerConfig(b, documents))
+	before := answer(m)
+	require.NoError(t, stop())
+	m, _ = runManager(t, managerConfig(b, documents))
+	require.Equal(t, before, answer(m), "nothing is generated for a record that cannot be read")
 	require.Contains(t, status(t, m, "empty").Error, `restore channel "empty": settings: required`)
 	require.Contains(t, status(t, m, "number").Error, "expected a JSON object")
 	require.Contains(t, status(t, m, "other").Error, `expected one of MQTT, KAFKA, got "OTHER"`)

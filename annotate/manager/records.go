@@ -55,15 +55,14 @@ func (r *records) restore(document storage.Document) *entry {
 		err = fmt.Errorf("it is stored with the identifier %q", w.ID)
 	}
 	if err == nil {
+		w.ChannelConfig.ChannelConfig = r.env.Complete(w.ChannelConfig.ChannelConfig)
+		r.forms.complete(&w.ChannelConfig)
 		e.channel, err = annotate.NewChannel(w.ChannelConfig.ChannelConfig, r.env)
 	}
-	if err == nil {
-		w.ChannelConfig.ChannelConfig = e.channel.Config()
-	} else {
+	if err != nil {
 		w.bookkeeping = decodeBookkeeping(document.Data)
 	}
 	w.ID = e.id
-	r.forms.complete(&w.ChannelConfig)
 	e.config, e.restarts, e.fault = w, w.Restarts, w.Fault
 	if err != nil {
 		e.fault = fmt.Sprintf("restore channel %q: %v", e.id, err)

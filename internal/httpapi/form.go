@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -43,21 +44,26 @@ func NewForm(header http.Header, body io.Reader) (*Form, error) {
 	return &Form{multipart.NewReader(bufio.NewReaderSize(whole, formBuffer), parameters["boundary"])}, nil
 }
 
+// longestPadding is how much white space may follow the last boundary (RFC 2046, section
+// 5.1.1) where no line ends.
+const longestPadding = 64
+
 // formBody is a body with [io.ErrUnexpectedEOF] at its end, unless the last line is the
 // last boundary. A multipart reader takes a body that breaks off in the header fields of
 // a part for a complete one.
 type formBody struct {
 	body io.Reader
 	last string // with the line feed in front
-	tail []byte // of what was read, as long as last at most
+	tail []byte // of what was read, as long as last and the padding at most
 }
 
 // Read implements [io.Reader].
 func (b *formBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
-	b.tail = append(b.tail, p[max(0, n-len(b.last)):n]...)
-	b.tail = append(b.tail[:0], b.tail[max(0, len(b.tail)-len(b.last)):]...)
-	if err == io.EOF && string(b.tail) != b.last {
+	kept := len(b.last) + longestPadding
+	b.tail = append(b.tail, p[max(0, n-kept):n]...)
+	b.tail = append(b.tail[:0], b.tail[max(0, len(b.tail)-kept):]...)
+	if err == io.EOF && !bytes.HasSuffix(bytes.TrimRight(b.tail, " \t"), []byte(b.last)) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

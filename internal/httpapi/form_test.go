@@ -101,7 +101,7 @@ func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
 
 func TestForm_Next_acceptsTheEndsOfBodies(t *testing.T) {
 	for _, lines := range []string{"\r\n", "\n"} {
-		for _, end := range []string{"", lines, lines + "epilogue", lines + "epilogue" + lines} {
+		for _, end := range []string{"", " \t ", lines, lines + "epilogue", lines + "epilogue" + lines} {
 			body := strings.ReplaceAll("--b\nContent-Disposition: form-data; name=file\n\ntext\n--b--", "\n", lines) + end
 			header := http.Header{"Content-Type": {"multipart/form-data; boundary=b"}}
 			form, err := httpapi.NewForm(header, iotest.OneByteReader(strings.NewReader(body)))

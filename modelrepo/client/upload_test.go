@@ -230,3 +230,20 @@ func TestClient_UpdateModel_readsTheResultFromTheHeader(t *testing.T) {
 		})
 	}
 }
+
+func TestClient_UpdateModel_reportsAnUpdateThatCannotBeReadBack(t *testing.T) {
+	written := false
+	s, c := changed(t, func(r *http.Request, h http.Header, body *[]byte) {
+		h.Del(wire.Result)
+		written = written || r.Method == http.MethodPatch
+		if written && r.Method == http.MethodGet {
+			*body = []byte("{")
+		}
+	})
+	got, err := c.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{LatestVersion: "2.0"})
+	require.NoError(t, err)
+	require.True(t, got)
+	found, err := s.Model(t.Context(), model, nil)
+	require.NoError(t, err)
+	require.Equal(t, "2.0", found.LatestVersion)
+}

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -17,7 +16,7 @@ import (
 func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
 	if req.Method == http.MethodHead {
-		if err := r.exists(req.Context(), at); err != nil {
+		if err := r.store.Exists(req.Context(), at); err != nil {
 			return err
 		}
 		w.Header().Set("Content-Type", wire.TarMediaType)
@@ -34,25 +33,6 @@ func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
 	}
 	if err != nil {
 		w.Header().Del("Content-Type")
-	}
-	return err
-}
-
-// exists returns an error unless the path names something.
-func (r *rest) exists(ctx context.Context, at modelrepo.Path) (err error) {
-	one := &modelrepo.Listing{PageSize: 1}
-	switch {
-	case at.Version != "":
-		var found modelrepo.Version
-		found, err = r.store.Version(ctx, at)
-		if err == nil && found.Version != at.Version { // an export takes no alias
-			err = &modelrepo.Error{Op: "export", Path: at.String(), Err: modelrepo.ErrNotFound,
-				Text: "Model version '" + at.String() + "' not found."}
-		}
-	case at.Model != "":
-		_, err = r.store.Model(ctx, at, one)
-	default:
-		_, err = r.store.Namespace(ctx, at.Namespace, one)
 	}
 	return err
 }

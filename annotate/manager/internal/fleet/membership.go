@@ -20,6 +20,7 @@ type Membership struct {
 	channels Channels
 	watch    watch
 	joined   bool
+	guards   sync.WaitGroup // of Hold; Resign waits for it
 }
 
 // resignTimeout is how long giving the lease back may take. Without it the
@@ -39,16 +40,15 @@ func (f *Fleet) Enter(ctx context.Context, channels Channels) (*Membership, erro
 // [ErrInstanceTaken] when another process has the name.
 func (s *Membership) Hold(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
-	var guard sync.WaitGroup
-	guard.Go(func() { s.guard(ctx) })
-	defer guard.Wait()
 	defer end()
+	s.guards.Go(func() { s.guard(ctx) })
 	return s.keepLease(ctx)
 }
 
 // Resign gives the lease back, so that others take the channels over at once.
 // The channels are stopped.
 func (s *Membership) Resign() {
+	s.guards.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
 	defer cancel()
 	if err := s.fleet.resign(ctx); err != nil {
