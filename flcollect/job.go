@@ -116,8 +116,8 @@ func (j *job) run() {
 	if j.life.Err() == nil {
 		j.flush()
 	}
+	j.server.health.Set(j.id, nil) // before a new run of the same id can begin
 	j.server.jobs.finish(j)
-	j.server.health.Set(j.id, nil)
 	j.signal()
 }
 

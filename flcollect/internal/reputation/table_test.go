@@ -132,3 +132,7 @@ func TestTable_Load_ignoresARoundThatDoesNotCount(t *testing.T) {
 	require.NoError(t, again.Save(t.Context(), store, "token", 3), "a round without a cost for the client")
 	require.InDelta(t, 0.8, scoreOf(load(5), "c"), 1e-9)
 }
+
+func TestTypicalNorm_isZeroWithoutNorms(t *testing.T) {
+	require.Zero(t, typicalNorm(nil))
+}
