@@ -51,7 +51,7 @@ func PatientWriter(w http.ResponseWriter, patience time.Duration) http.ResponseW
 }
 
 // piece is how many bytes a client has to read before its patience ends.
-const piece = 256 << 10
+const piece = 1 << 20
 
 type patientWriter struct {
 	http.ResponseWriter

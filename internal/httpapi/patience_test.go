@@ -117,7 +117,7 @@ func TestPatientWriter_ReadFrom_copiesPiecesToTheConnection(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, int64(len(data)), n, name)
 		require.True(t, data == answer.Body.String(), name)
-		require.Equal(t, []int64{256 << 10, 256 << 10}, answer.copied[:2], name)
+		require.Equal(t, []int64{1 << 20, 1 << 19}, answer.copied[:2], name)
 	}
 }
 
