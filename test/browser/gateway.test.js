@@ -126,7 +126,7 @@ test("a consumer gets a key that is shown once, and calls with it", async (t) =>
   assert.equal((await fetch(`${gateway}/keyed`, { headers: { apikey: key } })).status, 418);
 
   await page.getByRole("link", { name: /^Delete key/ }).click();
-  await page.getByText("is refused from then on").waitFor();
+  await page.getByText("are refused from then on").waitFor();
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("status").getByText("Deleted key").waitFor();
   assert.equal((await fetch(`${gateway}/keyed`, { headers: { apikey: key } })).status, 401);
