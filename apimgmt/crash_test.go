@@ -82,7 +82,7 @@ func (s stage) state(t *testing.T, p *apimgmt.Publisher) string {
 		require.True(t, slices.ContainsFunc(list, func(r apimgmt.Record) bool {
 			return slices.Contains(route.Tags,
 				"enabler:"+r.Enabler)
-		}), "nobody has published %s", route.Name)
+		}), "no version defines %s", route.Name)
 	}
 	return text
 }
@@ -110,14 +110,14 @@ func operations() map[string]func(context.Context, *apimgmt.Publisher) error {
 			return err
 		},
 		"describe": func(ctx context.Context, p *apimgmt.Publisher) error {
-			_, err := p.Describe(ctx, "a", "other", "somebody", apimgmt.Condition{})
+			_, err := p.Describe(ctx, "a", "other", "editor", apimgmt.Condition{})
 			return err
 		},
 		"delete a version": func(ctx context.Context, p *apimgmt.Publisher) error {
-			return p.DeleteVersion(ctx, "a", "2", "somebody", apimgmt.Condition{})
+			return p.DeleteVersion(ctx, "a", "2", "editor", apimgmt.Condition{})
 		},
 		"delete": func(ctx context.Context, p *apimgmt.Publisher) error {
-			return p.Delete(ctx, "a", "somebody", apimgmt.Condition{})
+			return p.Delete(ctx, "a", "editor", apimgmt.Condition{})
 		},
 	}
 }

@@ -22,7 +22,7 @@ func ExampleNewPublisher() {
 		return
 	}
 	record, err := publisher.Publish(ctx, apimgmt.Upload{
-		Enabler: "Weather", Description: "What the sky is like", By: "somebody",
+		Enabler: "Weather", Description: "What the sky is like", By: "editor",
 		Definition: []byte(`
 openapi: 3.0.3
 info: {title: Weather stations, version: 1.2.0}

@@ -67,7 +67,7 @@ func TestPublisher_Handler_requiresAToken(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, a.status, route.Pattern)
 		require.Contains(t, a.header.Get("WWW-Authenticate"), `error="invalid_token", error_description="bad signature"`)
 		require.NotContains(t, a.body, "forged")
-		a = w.do(method, path, "nobody", "", nil)
+		a = w.do(method, path, "visitor", "", nil)
 		require.Equal(t, http.StatusForbidden, a.status, route.Pattern)
 		require.Contains(t, a.header.Get("WWW-Authenticate"), `error="insufficient_scope"`)
 		a = w.do(method, path, "unreachable", "", nil)

@@ -97,7 +97,7 @@ func TestPublisher_Publish_doesNotRouteADraft(t *testing.T) {
 	a := w.post("a", file("1", "/y"), "&state=draft")
 	require.Equal(t, http.StatusConflict, a.status, "what is published does not become a draft by the way")
 	require.Equal(t, http.StatusOK, w.post("a", file("2", "/x"), "&state=draft").status)
-	require.Equal(t, http.StatusOK, w.post("b", file("1", "/x"), "&state=draft").status, "a draft is in nobody's way")
+	require.Equal(t, http.StatusOK, w.post("b", file("1", "/x"), "&state=draft").status, "a draft conflicts with no version")
 	require.Equal(t, []string{"/x"}, served(t, w.gateway, "a"))
 	require.Empty(t, served(t, w.gateway, "b"))
 	a = w.do(http.MethodPatch, "/OpenAPIDocumentation/b/versions/1", "dev", "application/json", strings.NewReader(`{"state":"published"}`))
@@ -149,7 +149,7 @@ func TestPublisher_SetState_announcesWithAvailablePlugins(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
 		a := w.set("1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z"}`)
 		if config == "" {
-			require.Equal(t, http.StatusBadRequest, a.status, "nobody would be told")
+			require.Equal(t, http.StatusBadRequest, a.status, "no caller would get the notice")
 			require.Contains(t, a.body, "response-transformer")
 			continue
 		}

@@ -48,7 +48,7 @@ func TestPublisher_sendsSecretsToTheGatewayOnly(t *testing.T) {
 	require.Contains(t, secrets(t, w.gateway), forOne)
 	require.Equal(t, http.StatusConflict, note(w.post("b", secured("1", forAll, forOne), "")).status)
 	require.Contains(t, note(w.post("a", secured("1", forAll+"2", forOne), "&dry_run=true")).body,
-		"config.client_secret", "that it changes is told")
+		"config.client_secret", "the change is logged")
 	for _, path := range []string{"", "a", "a/definition", "a/versions", "a/versions/1", "a/versions/1/definition", "?q=squirrel"} {
 		require.Equal(t, http.StatusOK, note(w.get("/OpenAPIDocumentation/"+path)).status)
 	}

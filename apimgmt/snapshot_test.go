@@ -70,7 +70,7 @@ func TestPublisher_cachesTheSnapshotAfterAChange(t *testing.T) {
 		require.Equal(t, look(other), look(p), fmt.Sprint(i))
 	}
 	require.EqualValues(t, 1, docs.listings.Load())
-	_, err = other.Describe(t.Context(), "m", "by somebody else", "", apimgmt.Condition{})
+	_, err = other.Describe(t.Context(), "m", "by another publisher", "", apimgmt.Condition{})
 	require.NoError(t, err)
 	require.Equal(t, look(other), look(p), "what others change is read")
 	require.EqualValues(t, 2, docs.listings.Load())

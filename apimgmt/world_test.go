@@ -69,9 +69,9 @@ func (t tokens) Verify(_ context.Context, token string) (*oidc.Claims, error) {
 
 func demoTokens() tokens {
 	return tokens{
-		"dev":    {Subject: "1", Username: "demodeveloper", Roles: []string{"Developer"}},
-		"caller": {Subject: "2", Username: "demoopencaller", Roles: []string{"Open-Caller"}},
-		"nobody": {Subject: "3", Username: "nobody", Roles: []string{"offline_access"}},
+		"dev":     {Subject: "1", Username: "demodeveloper", Roles: []string{"Developer"}},
+		"caller":  {Subject: "2", Username: "demoopencaller", Roles: []string{"Open-Caller"}},
+		"visitor": {Subject: "3", Username: "visitor", Roles: []string{"offline_access"}},
 	}
 }
 

@@ -461,7 +461,7 @@ func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 		require.Equal(t, manager.Unchanged, patch(t, b.Manager, id, true))
 		pass(pollTime * 2)
 		require.Equal(t, manager.Started, patch(t, b.Manager, id, false))
-		require.Equal(t, "[b]", s.runner("x"), "who is asked to start what nobody runs does it")
+		require.Equal(t, "[b]", s.runner("x"), "the instance that gets the request starts a channel that none runs")
 		pass(pollTime * 2)
 		require.Equal(t, "b", status(t, a.Manager, id).Instance)
 

@@ -153,7 +153,7 @@ func TestManager_Run_takesTheNameOfAKilledInstance(t *testing.T) {
 		pass(time.Second)
 		back := s.start("same")
 		require.Len(t, back.List(), 2, "it answers at once")
-		require.Equal(t, 2, s.starts(), "and runs nothing before it is certain that nobody else does")
+		require.Equal(t, 2, s.starts(), "and runs nothing before it is certain that no other instance does")
 		took := until(t, takeover, "the channels run", func() bool { return s.total() == 2 })
 		t.Logf("came back after %v", took)
 		require.NoError(t, back.end())

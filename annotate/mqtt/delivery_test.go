@@ -171,7 +171,7 @@ func TestBroker_Subscribe_sendsTheSessionOptions(t *testing.T) {
 	require.Equal(t, uint32(mqtt.DefaultMaxPacketSize), *c.Properties.MaximumPacketSize)
 	require.Equal(t, uint16(30), c.KeepAlive)
 	require.Equal(t, "c", c.ClientID)
-	require.Equal(t, "somebody", c.Username)
+	require.Equal(t, "station-7", c.Username)
 	require.Equal(t, "a secret", string(c.Password))
 
 	require.NoError(t, s.Forget(t.Context()))

@@ -75,7 +75,7 @@ func (p *peer) settings(topic string) annotate.Topic {
 		Name: topic, Broker: mqtt.Type,
 		Settings: mqtt.Settings{
 			Protocol: "mqtt", Host: host, Port: number, ClientID: "c",
-			User: "somebody", Password: "a secret",
+			User: "station-7", Password: "a secret",
 		},
 	}
 }

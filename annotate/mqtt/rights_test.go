@@ -38,7 +38,7 @@ func as(user, password string, s annotate.Topic) annotate.Topic {
 func TestBroker_wrongPassword_namesTheSettings(t *testing.T) {
 	address := guarded(t)
 	for _, version := range []string{"", mqtt.Version5, mqtt.Version311} {
-		for user, password := range map[string]string{"reader": "a wrong one", "nobody": "a secret", "": ""} {
+		for user, password := range map[string]string{"reader": "a wrong one", "unknown": "a secret", "": ""} {
 			_, err := mqtt.New(nil).Subscribe(t.Context(), as(user, password, with(version, address.Topic("t", "c"))), annotate.ConnectOptions{})
 			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 			require.ErrorContains(t, err, "not authorized")

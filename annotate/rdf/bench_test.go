@@ -92,7 +92,7 @@ func BenchmarkEncoder(b *testing.B) {
 func BenchmarkAppendLiteral(b *testing.B) {
 	for name, lexical := range map[string]string{
 		"number": "21.5", "time": "2024-05-01T12:00:00Z", "german": "Grenzübergang 12 °C", "quotes": "say \"hello\" " +
-			"to everybody",
+			"to everyone",
 	} {
 		b.Run(name, func(b *testing.B) {
 			in, dst := []byte(lexical), make([]byte, 0, 128)

@@ -137,7 +137,7 @@ func TestConfig_Normalize_namesTheFieldOfAnError(t *testing.T) {
 		"config": {on(func(c *entity.Config) { c.Plugins[0].Config = json.RawMessage(`[]`) }), `config: is no JSON object`, nil},
 		"tag":    {on(func(c *entity.Config) { c.Services[0].Tags = []string{"a,b"} }), `tags[0]: "a,b" has a comma`, nil},
 		"id":     {on(func(c *entity.Config) { c.Consumers[0].ID = "1" }), `id: "1" is no UUID`, nil},
-		"nobody": {on(func(c *entity.Config) { c.Consumers = append(c.Consumers, entity.Consumer{}) }),
+		"without name": {on(func(c *entity.Config) { c.Consumers = append(c.Consumers, entity.Consumer{}) }),
 			`username: a username or a custom_id is needed`, nil},
 		"two names": {on(func(c *entity.Config) { c.Services = append(c.Services, c.Services[0]) }),
 			`name: another service has "things"`, entity.ErrConflict},

@@ -85,7 +85,7 @@ func TestGateway_runsPluginsByPriority(t *testing.T) {
 		marker("also-late", 1)}})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath(),
 		entity.Plugin{Name: "late"}, entity.Plugin{Name: "login"}, entity.Plugin{Name: "also-late"}, entity.Plugin{Name: "early"})))
-	response, body := do(t, http.MethodGet, server.URL, "", "X-User: nobody")
+	response, body := do(t, http.MethodGet, server.URL, "", "X-User: unknown")
 	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 	require.JSONEq(t, `{"message":"Unauthorized"}`, body)
 	require.Equal(t, []string{"early=", "also-late=", "late="}, response.Header["X-Marks"])

@@ -54,8 +54,8 @@ func first() entity.Config {
 			{Name: "key-auth", Route: &entity.Ref{Name: "gone"}},
 			{Name: "cors", Service: &entity.Ref{Name: "secure"}},
 		},
-		Consumers: []entity.Consumer{{Username: "somebody"}},
-		Keys:      []entity.Key{{Key: "squirrel", Consumer: &entity.Ref{Name: "somebody"}}},
+		Consumers: []entity.Consumer{{Username: "caller"}},
+		Keys:      []entity.Key{{Key: "squirrel", Consumer: &entity.Ref{Name: "caller"}}},
 		Upstreams: []entity.Upstream{{Name: "pool"}},
 		Targets:   []entity.Target{{Target: "192.0.2.1:80", Upstream: &entity.Ref{Name: "pool"}}},
 	}
@@ -77,8 +77,8 @@ func second() entity.Config {
 			{Name: "key-auth", Route: &entity.Ref{Name: "made"}},
 			{Name: "cors", Service: &entity.Ref{Name: "fresh"}},
 		},
-		Consumers: []entity.Consumer{{Username: "somebody"}},
-		Keys:      []entity.Key{{Key: "chipmunk", Consumer: &entity.Ref{Name: "somebody"}}},
+		Consumers: []entity.Consumer{{Username: "caller"}},
+		Keys:      []entity.Key{{Key: "chipmunk", Consumer: &entity.Ref{Name: "caller"}}},
 		Upstreams: []entity.Upstream{{Name: "pool"}},
 		Targets:   []entity.Target{{Target: "192.0.2.2:80", Upstream: &entity.Ref{Name: "pool"}}},
 	}

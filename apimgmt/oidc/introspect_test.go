@@ -81,7 +81,7 @@ func TestVerifier_introspect_distinguishesAnswers(t *testing.T) {
 	}
 	_, err := v.Introspect(t.Context(), "x")
 	var refusal *oidc.Refusal
-	require.ErrorAs(t, err, &refusal, "our own credentials are wrong, which is nobody's token's fault")
+	require.ErrorAs(t, err, &refusal, "the gateway's own credentials are wrong, and no token is at fault")
 	require.Equal(t, "invalid_client", refusal.Code)
 	require.Equal(t, 401, refusal.Status)
 	require.Less(t, len(err.Error()), 500)
@@ -148,7 +148,7 @@ func TestVerifier_introspect_retriesADeadIssuerAfterAPause(t *testing.T) {
 			require.ErrorIs(t, err, oidc.ErrUnreachable)
 		}
 		require.EqualValues(t, 5, asked.Load())
-		require.Zero(t, time.Since(before), "nobody waited")
+		require.Zero(t, time.Since(before), "no caller waited")
 		for range 600 { // a minute and more
 			_, err := v.Introspect(t.Context(), "token")
 			require.ErrorIs(t, err, oidc.ErrUnreachable)

@@ -171,7 +171,7 @@ func TestVerifier_usesKnownKeysWhileTheIssuerIsDown(t *testing.T) {
 			before := time.Now()
 			_, err := v.Verify(t.Context(), i.token(t, k, n))
 			require.NoError(t, err, "after %s", time.Since(begun))
-			require.Zero(t, time.Since(before), "nobody waits for an issuer that is down")
+			require.Zero(t, time.Since(before), "no caller waits for an issuer that is down")
 			synctest.Wait()
 		}
 		time.Sleep(11 * time.Minute) // keys were good for 10 minutes, and for an hour after that

@@ -84,7 +84,7 @@ func TestPortal_openCallerReadsOnly(t *testing.T) {
 func TestPortal_refusesUsersWithoutARole(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
-	home := p.signIn("nobody", "/login")
+	home := p.signIn("visitor", "/login")
 	require.Contains(t, home.body, "Your account has no role yet")
 	require.Equal(t, http.StatusForbidden, p.get("/apis/weather").status)
 	require.Equal(t, http.StatusForbidden, p.part("/token").status)

@@ -53,7 +53,7 @@ func newWorldOf(t *testing.T, good time.Duration, change ...func(*portal.Config)
 	w.address = server.URL
 
 	realm := devidp.Demo(w.address, gatewayURL)
-	realm.Users = append(realm.Users, devidp.User{Name: "nobody"})
+	realm.Users = append(realm.Users, devidp.User{Name: "visitor"})
 	for i := range realm.Users {
 		realm.Users[i].Password = w.password
 	}

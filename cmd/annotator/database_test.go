@@ -121,12 +121,12 @@ func TestRun_waitsForADatabase(t *testing.T) {
 
 func TestRun_stopsWhileItWaitsForADatabase(t *testing.T) {
 	away := mongotest.UnusedAddress(t)
-	a := start(t, t.TempDir(), "-db-uri", "mongodb://somebody:hidden@"+away, "-db-timeout", "50ms")
+	a := start(t, t.TempDir(), "-db-uri", "mongodb://dbuser:hidden@"+away, "-db-timeout", "50ms")
 	require.False(t, a.isReady(t))
 	_, body := a.get(t, "/settings")
 	require.Contains(t, body, `"mongoHost":"127.0.0.1"`)
 	require.NotContains(t, body, "hidden")
-	require.NotContains(t, body, "somebody")
+	require.NotContains(t, body, "dbuser")
 	require.NoError(t, a.stop())
 	require.NotContains(t, a.log.String(), "hidden")
 }
@@ -141,7 +141,7 @@ func TestRun_ignoresADatabaseInStandaloneMode(t *testing.T) {
 }
 
 func TestRun_refusesAWrongConnectionStringWithoutShowingIt(t *testing.T) {
-	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-db-uri", "mongodb://somebody:hid%ZZden@127.0.0.1"}, io.Discard, io.Discard)
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-db-uri", "mongodb://dbuser:hid%ZZden@127.0.0.1"}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-db-uri (DB_URI)")
 	require.NotContains(t, err.Error(), "den@")
 }

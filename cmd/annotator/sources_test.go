@@ -102,7 +102,7 @@ func TestReadSettings_choosesMongoDBForAnyDatabaseSetting(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, s.database.used())
 	for variable, value := range map[string]string{
-		"DB_HOST": "db.example", "DB_PORT": "27018", "DB_DATABASE": "other", "DB_USER": "somebody",
+		"DB_HOST": "db.example", "DB_PORT": "27018", "DB_DATABASE": "other", "DB_USER": "dbuser",
 		"DB_URI": "mongodb://a,b/?replicaSet=rs0",
 	} {
 		t.Run(variable, func(t *testing.T) {
@@ -121,14 +121,14 @@ func TestReadSettings_choosesMongoDBForAnyDatabaseSetting(t *testing.T) {
 }
 
 func TestDatabase_connectsAsItsSettingsSay(t *testing.T) {
-	t.Setenv("DB_USER", "somebody")
+	t.Setenv("DB_USER", "dbuser")
 	t.Setenv("DB_PASSWORD", "p@ss:w/rd%")
 	s, _, err := readSettings([]string{"-db-host", "::1"})
 	require.NoError(t, err)
 	config := s.database.config()
 	require.Equal(t, "mongodb://[::1]:27017", config.URI)
 	require.Equal(t, "annotator", config.Database)
-	require.Equal(t, "somebody", config.User)
+	require.Equal(t, "dbuser", config.User)
 	require.Equal(t, "p@ss:w/rd%", config.Password)
 	require.Equal(t, "admin", config.AuthSource)
 	s, _, err = readSettings([]string{"-db-uri", "mongodb://a,b/?replicaSet=rs0", "-db-auth-source", "users"})

@@ -26,7 +26,7 @@ func TestRun_enforcesSecurityRequirementsWhenSet(t *testing.T) {
 				"security": [{"idm": ["profile", "email"]}],
 				"paths": {
 					"/profile": {"get": {"responses": {"200": {"description": "ok"}}}},
-					"/other": {"get": {"security": [{"idm": ["profile", "scope-of-nobody"]}], "responses": {"200": {"description": "ok"}}}},
+					"/other": {"get": {"security": [{"idm": ["profile", "scope-of-no-client"]}], "responses": {"200": {"description": "ok"}}}},
 					"/open": {"get": {"security": [], "responses": {"200": {"description": "ok"}}}}}}`
 			token := p.token(t, "demodeveloper", "password for tests")
 			status, body := p.publish(t, token, "weather", file)

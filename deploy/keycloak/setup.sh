@@ -9,7 +9,7 @@
 #
 #	KEYCLOAK_URL             base address, http://127.0.0.1:8080/auth by default
 #	KEYCLOAK_ADMIN           name of an administrator, admin by default
-#	KEYCLOAK_ADMIN_PASSWORD  his password, required
+#	KEYCLOAK_ADMIN_PASSWORD  the password of that administrator, required
 #	REALM                    name of the realm, OpenAPI by default
 #	PORTAL_URL               base address of portal and publisher, http://127.0.0.1:8999 by default
 #	GATEWAY_URL              base address of the gateway, http://127.0.0.1:8100 by default

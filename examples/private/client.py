@@ -78,7 +78,7 @@ def main():
 
     form = Unbatched if chosen.unbatched else Packed
     client = Sealed(Clipped(Regression(chosen.party)), keys.load(chosen.secret), form)
-    more = {} if flwr.__version__ == "1.3.0" else {"insecure": True}  # which the old one is without being told
+    more = {} if flwr.__version__ == "1.3.0" else {"insecure": True}  # which the old one is by default
     start_client(server_address=chosen.server, client=client, **more)
 
 

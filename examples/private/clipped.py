@@ -40,6 +40,6 @@ class Clipped(NumPyClient):
         return sent, examples, {**metrics, "dpfedavg_norm_bit": norm <= limit}
 
     def noise(self, shape, deviation):
-        """Gaussian noise from the system's generator, which nobody can foresee."""
+        """Gaussian noise from the system's generator, which no client can predict."""
         numbers = [self.random.gauss(0.0, deviation) for _ in range(int(np.prod(shape)))]
         return np.array(numbers).reshape(shape)

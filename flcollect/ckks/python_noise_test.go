@@ -35,7 +35,7 @@ func TestAggregation_Blur_addsNoiseThatTenSEALDecrypts(t *testing.T) {
 				set.Layers = []layer{{"unbatched", []int{2, 2}}, {"packed", []int{2500}}, {"vector", []int{100}}}
 			}
 			folder := t.TempDir()
-			peer(t, program, "encrypt", folder, everybody(set))
+			peer(t, program, "encrypt", folder, wholePopulation(set))
 			random := rand.New(rand.NewChaCha8([32]byte{5}))
 			aggregateWith(t, folder, set, nil, func(a strategy.Aggregation) {
 				require.NoError(t, a.(*ckks.Aggregation).Blur(t.Context(), deviation, random.NormFloat64))

@@ -116,7 +116,7 @@ func keep(t *testing.T, folder string, p population) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "case"), text, 0o600))
 }
 
-func everybody(p population) population {
+func wholePopulation(p population) population {
 	for k := range p.Weights {
 		p.Clients = append(p.Clients, k)
 	}
@@ -144,7 +144,7 @@ func TestAggregation_returnsAMeanThatTenSEALDecrypts(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			set.Layers, set.Weights = layers, weights[10]
-			peer(t, program, "encrypt", folder, everybody(set))
+			peer(t, program, "encrypt", folder, wholePopulation(set))
 			for count, weights := range weights {
 				t.Run(fmt.Sprint(count, " clients"), func(t *testing.T) {
 					set.Weights = weights
@@ -158,7 +158,7 @@ func TestAggregation_returnsAMeanThatTenSEALDecrypts(t *testing.T) {
 
 func TestAggregation_isDecryptedForEveryNumberOfClients(t *testing.T) {
 	program := peertest.Python(t, newest, numpy)
-	all := everybody(population{
+	all := wholePopulation(population{
 		Degree: 8192, Sizes: []int{60, 40, 40}, Scale: 40, Galois: true, Layers: []layer{{"packed", []int{1000}}},
 		Weights: []int64{1, 2, 3, 50, 70, 11, 13, 1200, 17, 64},
 	})

@@ -163,5 +163,5 @@ func TestServer_reportsASuperNodeOfAHostThatAskedForSomethingElse(t *testing.T) 
 	server, err = flower.NewServer(flower.ServerConfig{Handle: goodbye, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	require.NoError(t, err)
 	server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, long, nil))
-	require.Zero(t, log.count(strings.Repeat("x", 300)), "what a stranger sends does not fill the log")
+	require.Zero(t, log.count(strings.Repeat("x", 300)), "what an unknown client sends does not fill the log")
 }

@@ -74,7 +74,7 @@ class Chart {
     this.rest();
   }
 
-  // rest has the legend tell the last round while nobody points at another.
+  // rest has the legend tell the last round while the pointer is at no other.
   rest() {
     if (this.plot && this.plot.cursor.idx == null) this.plot.setLegend({ idx: this.plot.data[0].length - 1 }, false);
   }

@@ -5,19 +5,20 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
 
 // idioms are words and phrases that the project's language does without: they personify,
 // compress, or mean something else elsewhere. See docs/glossary.md and CONTRIBUTING.md.
-var idioms = regexp.MustCompile(`(?i)\b(?:he|his|him|himself|somebody|someone|nobody|anybody|everybody|whoever|whomever` +
+var idioms = regexp.MustCompile(`(?i)\b(?:h(?:e|is|im|imself)|(?:some|no|any|every)body|someone|who(?:m)?ever` +
 	`|(?:is|are|was|were|be|been|being|gets?) told(?: of)?|tells? (?:him|them|it) (?:of|that)|what (?:is|was) told` +
 	`|last wish(?:es)?|hungry|hungrier|hungriest|bury|buries|buried|cast of|strangers?|believes?|believed)\b`)
 
 // names are words that declared names do without, in any part of a name.
 func idiomaticNames() []string {
-	return []string{"told", "bury", "buried", "hungry", "hungriest", "nobody", "somebody", "wish", "believe",
+	return []string{"told", "bury", "buried", "hungry", "hungriest", "wish", "believe",
 		"believed", "stranger", "newcomer"}
 }
 
@@ -58,17 +59,19 @@ func checkWords(t *tree) []finding {
 // spoken reports the idioms of a text that begins at a position.
 func spoken(t *tree, pos token.Pos, text string) []finding {
 	var found []finding
-	for _, at := range idioms.FindAllStringIndex(text, -1) {
-		word := text[at[0]:at[1]]
-		if word == "HE" || word == "HIM" { // homomorphic encryption
-			continue
-		}
-		if at[0] > 0 && text[at[0]-1] == '/' && strings.HasPrefix(text[at[1]:], "/") { // part of a path, such as "/he/"
-			continue
-		}
-		found = append(found, finding{t.at(pos + token.Pos(at[0])), fmt.Sprintf("the words %q", word)})
+	for _, at := range idiomsOf(text) {
+		found = append(found, finding{t.at(pos + token.Pos(at[0])), fmt.Sprintf("the words %q", text[at[0]:at[1]])})
 	}
 	return found
+}
+
+// idiomsOf returns where a text has idioms.
+func idiomsOf(text string) [][]int {
+	return slices.DeleteFunc(idioms.FindAllStringIndex(text, -1), func(at []int) bool {
+		word := text[at[0]:at[1]]
+		inPath := at[0] > 0 && text[at[0]-1] == '/' && strings.HasPrefix(text[at[1]:], "/") // such as "/he/"
+		return inPath || word == "HE" || word == "HIM"                                      // homomorphic encryption
+	})
 }
 
 // camelWords returns the words of a name, in lower case.

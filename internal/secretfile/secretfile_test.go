@@ -13,7 +13,7 @@ import (
 
 func TestWrite_createsAFileForItsOwnerOnly(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "secret")
-	require.NoError(t, os.WriteFile(name, []byte("an older one that everybody reads"), 0o644))
+	require.NoError(t, os.WriteFile(name, []byte("an older one that every user can read"), 0o644))
 	require.NoError(t, secretfile.Write(name, []byte("new\n")))
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -268,11 +268,11 @@ func verify(t *testing.T, dir string, round int, histories map[string]history) {
 	docs, err := store.Documents().List(t.Context(), "", "", 0)
 	require.NoError(t, err)
 	for _, doc := range docs {
-		require.Contains(t, histories, doc.Key, "round %d: a document that nobody announced", round)
+		require.Contains(t, histories, doc.Key, "round %d: a document that no operation announced", round)
 	}
 	for info, err := range store.Blobs().List(t.Context(), "") {
 		require.NoError(t, err)
-		require.Contains(t, histories, info.Key, "round %d: a blob that nobody announced", round)
+		require.Contains(t, histories, info.Key, "round %d: a blob that no operation announced", round)
 	}
 	require.Len(t, contentFiles(t, dir), blobs, "round %d: litter after Open", round)
 }

@@ -175,7 +175,7 @@ func TestOpen_removesFilesWithoutARecord(t *testing.T) {
 	foreign := filepath.Join(dir, "blobs", "00", "README")
 	require.NoError(t, os.MkdirAll(filepath.Dir(litter), 0o700))
 	require.NoError(t, os.WriteFile(litter, []byte("half of a bl"), 0o600))
-	require.NoError(t, os.WriteFile(foreign, []byte("put here by somebody"), 0o600))
+	require.NoError(t, os.WriteFile(foreign, []byte("put here by a user"), 0o600))
 
 	store = open(t, dir)
 	require.ElementsMatch(t, append(kept, foreign), contentFiles(t, dir))

@@ -48,23 +48,23 @@ func TestNew_namesTheFieldOfAWrongConfiguration(t *testing.T) {
 func TestOpen_hidesCredentialsInErrors(t *testing.T) {
 	at := mongotest.UnusedAddress(t)
 	for _, uri := range []string{
-		"mongodb://somebody:hidden@" + at,
-		"mongodb://somebody:hid@den@" + at,
-		"mongodb://somebody:hid%ZZden@" + at,
-		"mongodb://somebody:hid/den@" + at,
-		"mongodb://somebody:hidden@" + at + "/?bogus=%ZZ",
-		"mongodb://somebody:hidden@:port",
-		"mongodb://somebody:hidden@" + at + "/?authMechanism=bogus",
+		"mongodb://dbuser:hidden@" + at,
+		"mongodb://dbuser:hid@den@" + at,
+		"mongodb://dbuser:hid%ZZden@" + at,
+		"mongodb://dbuser:hid/den@" + at,
+		"mongodb://dbuser:hidden@" + at + "/?bogus=%ZZ",
+		"mongodb://dbuser:hidden@:port",
+		"mongodb://dbuser:hidden@" + at + "/?authMechanism=bogus",
 		"mongodb://" + at + "/?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:hidden",
 		"mongodb://" + at + "/?tlsCertificateKeyFile=/nowhere&tlsCertificateKeyFilePassword=hidden",
 	} {
 		for _, config := range []mongo.Config{
 			{URI: uri, Database: "d", SelectTimeout: 50 * time.Millisecond},
-			{URI: uri, Database: "d", SelectTimeout: 50 * time.Millisecond, User: "somebody", Password: "hidden"},
+			{URI: uri, Database: "d", SelectTimeout: 50 * time.Millisecond, User: "dbuser", Password: "hidden"},
 		} {
 			_, err := mongo.Open(t.Context(), config)
 			require.Error(t, err)
-			for _, part := range []string{"hidden", "hid@den", "hid%ZZden", "hid/den", "somebody"} {
+			for _, part := range []string{"hidden", "hid@den", "hid%ZZden", "hid/den", "dbuser"} {
 				require.NotContains(t, err.Error(), part, "of %s", uri)
 			}
 		}
@@ -73,7 +73,7 @@ func TestOpen_hidesCredentialsInErrors(t *testing.T) {
 
 func TestOpen_distinguishesARefusedLoginFromAnOutage(t *testing.T) {
 	server := mongotest.StartProcess(t) // which has no users
-	_, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "d", User: "somebody", Password: "hidden"})
+	_, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "d", User: "dbuser", Password: "hidden"})
 	require.ErrorContains(t, err, "open mongo store at "+server.Address())
 	require.NotErrorIs(t, err, storage.ErrUnavailable)
 	require.NotContains(t, err.Error(), "hidden")

@@ -149,7 +149,7 @@ func TestOpen_namesTheFault(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	for want, change := range map[string]func(c *s3.Config){
 		"refuses the credentials: SignatureDoesNotMatch": func(c *s3.Config) { c.SecretKey = "wrong-and-hidden" },
-		"refuses the credentials: InvalidAccessKeyId":    func(c *s3.Config) { c.AccessKey = "nobody" },
+		"refuses the credentials: InvalidAccessKeyId":    func(c *s3.Config) { c.AccessKey = "unknown" },
 		`the bucket "missing" does not exist at ` + server.Address(): func(c *s3.Config) {
 			c.Bucket, c.CreateBucket = "missing", false
 		},

@@ -199,7 +199,7 @@ test("the interface can be tried at /docs/", async (t) => {
   const operation = page.locator(".opblock", { has: page.locator('[data-path="/job/status/{id}"]') });
   await operation.locator(".opblock-summary-control").click();
   await operation.getByRole("button", { name: "Try it out" }).click();
-  await operation.getByPlaceholder("id").fill("nobody");
+  await operation.getByPlaceholder("id").fill("absent");
   await operation.getByRole("button", { name: "Execute" }).click();
   const answer = operation.locator(".live-responses-table .highlight-code").first();
   await answer.waitFor();
@@ -207,7 +207,7 @@ test("the interface can be tried at /docs/", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
-test("the pages say when nobody answers any more", async (t) => {
+test("the pages say when the server does not answer any more", async (t) => {
   await configure("last");
   const { page } = await open(t, "/live/last", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();

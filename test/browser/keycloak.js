@@ -110,7 +110,7 @@ test("a developer signs in at Keycloak, publishes, tries, and is signed out ther
   await page.getByRole("link", { name: "Sign in" }).click();
   await page.waitForURL(`${issuer}/**`);
   await page.getByRole("textbox", { name: "Password" }).waitFor();
-  assert.equal(await page.getByLabel("Username").isVisible(), true, "Keycloak knows nobody any more");
+  assert.equal(await page.getByLabel("Username").isVisible(), true, "Keycloak has ended the login session");
   await page.goto(`${portal}/`);
   assert.equal(await page.getByRole("link", { name: "Sign in" }).isVisible(), true);
   // The browser itself says so of the request without a token.
@@ -141,7 +141,7 @@ test("an open caller sees the library on a phone, and cannot publish", async (t)
   assert.deepEqual(complaints.filter((text) => !text.includes("status of 403")), []);
 });
 
-test("whoever is signed in at Keycloak types the password once", async (t) => {
+test("a user who is signed in at Keycloak types the password once", async (t) => {
   const { page } = await open(t, desktop);
   await signIn(page, "demouser");
   await page.getByText("Signed in as demouser").waitFor();

@@ -26,7 +26,7 @@ after(async () => {
   await client.close();
 });
 
-// visit opens the page as somebody who knows the token.
+// visit opens the page as an operator with the token.
 async function visit(t, stage, options) {
   const { page, complaints } = await stage.open(t, "/", options);
   await page.getByLabel("Token").fill(token);

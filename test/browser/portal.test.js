@@ -57,7 +57,7 @@ async function open(t, path, options) {
 
 const overflows = (page) => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 
-// definition is a file with an operation for everybody and one that is secured.
+// definition is a file with a public operation and one that is secured.
 function definition(version, prefix, title = "Weather") {
   const realm = `${stage.address}/auth/realms/OpenAPI`;
   const answer = { 200: { description: "The forecast.", content: { "application/json": { schema: { type: "object" } } } } };

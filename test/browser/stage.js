@@ -46,7 +46,7 @@ export class Stage {
     await this.#launch();
   }
 
-  // join starts the browser alone, for a server that somebody else has started and ends.
+  // join starts the browser alone, for a server that its caller starts and ends.
   async join(address) {
     this.address = address;
     await this.#launch();
@@ -67,7 +67,7 @@ export class Stage {
     if (this.#scratch) rmSync(this.#scratch, { recursive: true, force: true });
   }
 
-  // open opens a page that must not complain, and must ask nobody but the server
+  // open opens a page that must not complain, and must send requests to no host but the server
   // and what may be asked besides.
   async open(t, path, options, ...besides) {
     const context = await this.browser.newContext(options);

@@ -148,7 +148,7 @@ func inspect(t *testing.T, client *modelclient.Client, at modelrepo.Path, all *c
 	found := map[string]int{}
 	for format, file := range version.Formats {
 		number := slices.Index(all.sha256, file.SHA256)
-		require.GreaterOrEqual(t, number, 0, "%v has content that nobody uploaded: %+v", at, file)
+		require.GreaterOrEqual(t, number, 0, "%v has content that no client uploaded: %+v", at, file)
 		require.Equal(t, all.md5[number], file.MD5)
 		require.EqualValues(t, len(all.data[number]), file.Size)
 		data, err := read(t.Context(), client, at, format)

@@ -54,7 +54,7 @@ func TestMosquitto_Start_keepsTheAddressAfterAKill(t *testing.T) {
 
 	broker.Kill()
 	_, err := net.Dial("tcp", address)
-	require.Error(t, err, "nobody listens after a kill")
+	require.Error(t, err, "no broker listens after a kill")
 
 	broker.Start()
 	require.Equal(t, address, broker.String())

@@ -161,8 +161,8 @@ func TestAPI_createsReadsUpdatesAndDeletesEveryEntity(t *testing.T) {
 	require.Equal(t, "ann", c.do("GET", "/key-auths/secret-of-ann/consumer", nil, 200)["username"])
 	require.Equal(t, "new", c.do("PUT", "/services/new", object{"host": "h"}, 200)["name"], "PUT by name creates one of that name")
 	require.Equal(t, c.do("GET", "/services/new", nil, 200)["id"], c.do("PUT", "/services/new", object{"host": "i"}, 200)["id"])
-	c.do("GET", "/services/nobody/routes", nil, 404)
-	c.do("POST", "/services/nobody/routes", object{"paths": []string{"/z"}}, 404)
+	c.do("GET", "/services/absent/routes", nil, 404)
+	c.do("POST", "/services/absent/routes", object{"paths": []string{"/z"}}, 404)
 	require.Len(t, c.do("POST", "/consumers/ann/key-auth", nil, 201)["key"], 26, "a key that is not given is made")
 }
 
@@ -386,6 +386,6 @@ func TestAPI_targets_showAndSetHealth(t *testing.T) {
 	require.Equal(t, "UNHEALTHY", state())
 	c.do("PUT", "/upstreams/pool/targets/10.0.0.1:80/healthy", nil, 204)
 	require.Equal(t, "HEALTHY", state())
-	c.do("GET", "/upstreams/nobody/health", nil, 404)
+	c.do("GET", "/upstreams/absent/health", nil, 404)
 	c.do("POST", "/upstreams/pool/targets/10.0.0.9:80/healthy", nil, 404)
 }

@@ -187,7 +187,7 @@ func TestPages_createChangeAndDeleteEntities(t *testing.T) {
 	require.Equal(t, "other.example", service["host"])
 	require.Equal(t, false, service["enabled"])
 	a = b.submit("/admin/services/"+id, url.Values{"name": {"lamps"}, "host": {"late.example"}, "seen": {"older"}})
-	require.Equal(t, 409, a.status, "somebody else has changed it meanwhile")
+	require.Equal(t, 409, a.status, "another administrator has changed it meanwhile")
 
 	a = b.submit("/admin/routes/new?service="+id,
 		url.Values{"name": {"r"}, "service": {id}, "paths": {"/lamps\n\n/lights"}, "strip_path": {"true"}})

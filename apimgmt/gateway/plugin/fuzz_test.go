@@ -98,7 +98,7 @@ func FuzzSealed(f *testing.F) {
 	f.Add(good, uint(40), "__")
 	f.Fuzz(func(t *testing.T, text string, at uint, change string) {
 		var s session
-		require.False(t, text != good && seal.open("session a", text, &s), "nobody else can make one")
+		require.False(t, text != good && seal.open("session a", text, &s), "no other party can make one")
 		require.True(t, seal.open("session a", good, &s))
 		require.False(t, seal.open("session b", good, &s), "it is sealed for one place")
 		at %= uint(len(good))

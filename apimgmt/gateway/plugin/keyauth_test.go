@@ -102,7 +102,7 @@ func TestKeyAuth_identifiesAnonymousCallers(t *testing.T) {
 		require.Empty(t, header.Get("X-Credential-Identifier"))
 	}
 	require.Equal(t, "ada", seen(t, s.Do(http.MethodGet, "/", "", "apikey: key-of-ada")).Get("X-Consumer-Username"))
-	s = keyStage(t, `{"anonymous":"nobody"}`, echo())
+	s = keyStage(t, `{"anonymous":"absent"}`, echo())
 	require.Equal(t, http.StatusInternalServerError, s.Do(http.MethodGet, "/", "").Status)
 }
 

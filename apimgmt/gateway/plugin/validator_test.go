@@ -23,7 +23,7 @@ func ExampleRequestValidator() {
 }
 
 const operation = `{
-	"operationId": "order", "security": [{"nobody": []}],
+	"operationId": "order", "security": [{"undeclared": []}],
 	"parameters": [
 		{"name": "shop-id", "in": "path", "required": true, "schema": {"type": "integer", "minimum": 1}},
 		{"name": "limit", "in": "query", "required": true, "schema": {"type": "integer", "maximum": 100}},

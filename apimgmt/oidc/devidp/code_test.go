@@ -153,7 +153,7 @@ func TestProvider_logout_endsTheNamedSessionOnly(t *testing.T) {
 	elsewhere := &surf{p, map[string]string{}}
 	other := fieldsOf(t, exchange(p, "public-frontend", elsewhere.code(t, "public-frontend", "demodeveloper"), verifier, portal+"/cb"))
 	asked := browser.do(t, http.MethodGet, "protocol/openid-connect/logout?id_token_hint="+other["id_token"].(string), nil)
-	require.Contains(t, asked.Body.String(), "You are signed in as demouser", "the hint is somebody else's")
+	require.Contains(t, asked.Body.String(), "You are signed in as demouser", "the hint names another user")
 	require.Equal(t, http.StatusOK, browser.do(t, http.MethodGet,
 		"protocol/openid-connect/logout?id_token_hint="+first["id_token"].(string), nil).Code)
 	refresh := func(tokens map[string]any) int {

@@ -12,16 +12,16 @@ func TestGuard_delaysAnAddressThatGuessesForManyUsers(t *testing.T) {
 	g, now := newGuard(-1), time.Now()
 	for n := range sourceFailures {
 		require.False(t, g.locked("demouser", "10.0.0.3", now), n)
-		g.begin(fmt.Sprint("nobody", n), "10.0.0.3", now)
+		g.begin(fmt.Sprint("unknown", n), "10.0.0.3", now)
 	}
 	require.True(t, g.locked("demouser", "10.0.0.3", now))
 	require.False(t, g.locked("demouser", "10.0.0.4", now))
 	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(firstLock)))
 	for range 30 {
-		g.begin("nobody", "10.0.0.3", now)
+		g.begin("unknown", "10.0.0.3", now)
 	}
 	require.True(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock-time.Second)))
-	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock)), "nobody waits for longer")
+	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock)), "no user waits for longer")
 }
 
 func TestGuard_succeed_resetsTheUserOnly(t *testing.T) {

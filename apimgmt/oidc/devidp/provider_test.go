@@ -198,7 +198,7 @@ func TestProvider_token_endsTheSessionOfAReusedRefreshToken(t *testing.T) {
 	again := refresh(stolen)
 	require.Equal(t, 400, again.Code)
 	require.Equal(t, "Maximum allowed refresh token reuse exceeded", fieldsOf(t, again)["error_description"])
-	require.Equal(t, 400, refresh(next["refresh_token"]).Code, "nobody knows who has it")
+	require.Equal(t, 400, refresh(next["refresh_token"]).Code, "its holder is unknown")
 	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token",
 		next["access_token"].(string))
 	require.Equal(t, map[string]any{"active": false}, fieldsOf(t, active))

@@ -143,7 +143,7 @@ func TestCollector_selectsAStrategyInAFileByItsName(t *testing.T) {
 			require.Equal(t, "strategy", field.Field)
 			require.Contains(t, field.Reason, why)
 		}
-		_, err = from.Strategy(t.Context(), "nobody", nil)
+		_, err = from.Strategy(t.Context(), "absent", nil)
 		require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 	}
 }

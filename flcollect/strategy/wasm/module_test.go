@@ -117,7 +117,7 @@ func TestStrategy_carriesTheStateOfMomentumInC(t *testing.T) {
 	one := newStrategy(t, module, strategy.Conf{"momentum": "0.5", "fraction_fit": 0.25})
 	require.Equal(t, 3, one.Policy().Fit.MinClients, "the module's default")
 	require.Equal(t, 0.25, one.Policy().Fit.Fraction, "the job's setting")
-	require.Equal(t, 2, one.Policy().MinAvailable, "everybody's default")
+	require.Equal(t, 2, one.Policy().MinAvailable, "the default of every strategy")
 	require.Nil(t, one.State())
 
 	update := func(v float64) strategy.Update {

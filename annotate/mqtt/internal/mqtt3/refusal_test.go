@@ -26,7 +26,7 @@ func TestBroker_refusedConnection_namesCauseAndSetting(t *testing.T) {
 		p := &peer{connack: func(int) byte { return code }}
 		p.start(t)
 		settings := p.Topic("in", "c")
-		mqtttest.Change(&settings, func(m *mqtt.Settings) { m.User, m.Password = "somebody", "a secret" })
+		mqtttest.Change(&settings, func(m *mqtt.Settings) { m.User, m.Password = "station-7", "a secret" })
 		_, err := newOld(nil).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		require.ErrorContains(t, err, `subscribe to topic "in": MQTT broker `+p.String())

@@ -87,7 +87,7 @@ func (c *caller) call(client *http.Client, i int) error {
 	case 3:
 		path, want = base+"/secured", http.StatusUnauthorized
 	case 4:
-		path, want = base+"/nobody", http.StatusNotFound
+		path, want = base+"/absent", http.StatusNotFound
 	}
 	status, body, err := send(client, method, c.manager.gateway+path, token, "text/plain", strings.NewReader(sent))
 	if err != nil {

@@ -153,7 +153,7 @@ flcollector() {
 	call POST $api/transformation '{"id": "scale", "description": "to unit variance", "parameter_types": {"x": "array"}, "needs": {"GPU": false}}'
 	curl -fsS -X PUT -F "file=@$source/examples/weather/csv.ttl" $api/transformation/scale
 	curl -fsS -X PUT --data-binary "@$source/flcollect/ckks/testdata/tenseal/public" $api/job/he/public/waiting
-	call POST $api/job/config/waiting "$(jq '.strategy = "gentle"' <<<"$job")" # nobody trains it
+	call POST $api/job/config/waiting "$(jq '.strategy = "gentle"' <<<"$job")" # no client trains it
 	record flcollector $api /jobs /job/status/1 /job/rounds/1 /job/rounds/1/1/report /job/audit/1 /job/result/1 /job/he/public/waiting \
 		/model /model/uploaded/1 '/model/meta?model_name=uploaded&model_version=1' /models/available /training-results \
 		/training-results/weights/tumours/1.0/1 '/training-results/weights/tumours/1.0/1?format=npz' /strategy /transformation \

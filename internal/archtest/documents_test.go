@@ -1,9 +1,11 @@
 package archtest
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +36,32 @@ func TestRules_documentsNameFilesThatExist(t *testing.T) {
 		}
 	}
 	require.Greater(t, named, 200)
+}
+
+// The rule "words" reads Go. Documents, pages and the definitions of REST interfaces are
+// held to the same words.
+func TestRules_documentsUseTheWordsOfTheProject(t *testing.T) {
+	read := 0
+	err := filepath.WalkDir(moduleRoot, func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == "testdata" || name == "node_modules" || name == ".git"):
+			return filepath.SkipDir
+		case entry.IsDir() || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".html" && name != "openapi.json":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		read++
+		for number, line := range strings.Split(string(text), "\n") {
+			require.Empty(t, idiomsOf(line), "%s:%d", path, number+1)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, read, 50)
 }
