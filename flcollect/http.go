@@ -28,6 +28,12 @@ type HandlerOptions struct {
 	// https://app.example.org, is the origin of pages that may send requests besides
 	// those of the server. Nil means none.
 	Hosts []string
+	// Authorize returns nil if the caller that sends a request has the role "reader",
+	// "operator" or "admin", and otherwise an error, which refuses the request with
+	// status 403 or that of its method HTTPStatus() int. The OpenAPI document says with
+	// x-role which operation requires which role; public ones are not asked about. Nil lets
+	// every caller do everything.
+	Authorize func(r *http.Request, role string) error
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -37,10 +43,11 @@ type HandlerOptions struct {
 // training collector (specification section 4), further endpoints for programs, and
 // live pages for people at /. There are also the OpenAPI document
 // at /openapi.json, an interactive page about it at /docs/, and /healthz, /readyz
-// and /metrics. It has no authentication of its own, and pages of other origins
-// cannot have a browser start or stop jobs; see also [HandlerOptions.Hosts]. The read and
-// write timeouts of the HTTP server do not end streams of events and downloads: the
-// handler extends them while bytes move. opts may be nil.
+// and /metrics. It lets every caller do everything unless [HandlerOptions.Authorize] is
+// given, and pages of other origins cannot have a browser start or stop jobs; see also
+// [HandlerOptions.Hosts]. The read and write timeouts of the HTTP server do not end
+// streams of events and downloads: the handler extends them while bytes move. opts may be
+// nil.
 func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
 	return newREST(server, opts).handler()
 }
@@ -100,9 +107,14 @@ func newREST(jobs jobs, opts *HandlerOptions) *rest {
 
 func (r *rest) handler() http.Handler {
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
+		Authorize: r.options.Authorize, Logger: r.options.Logger,
 	})
 }
+
+// reportRole is the role for reports of rounds and the audit log. They have the identities
+// and addresses of all clients, each of which may hold a token of a reader.
+const reportRole = httpapi.Operator
 
 func (r *rest) routes() []httpapi.Route {
 	return []httpapi.Route{
@@ -113,8 +125,8 @@ func (r *rest) routes() []httpapi.Route {
 
 		{Pattern: "GET /jobs", Func: r.list},
 		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
-		{Pattern: "GET /job/rounds/{id}/{round}/report", Func: r.report},
-		{Pattern: "GET /job/audit/{id}", Func: r.audit},
+		{Pattern: "GET /job/rounds/{id}/{round}/report", Func: r.report, Role: reportRole},
+		{Pattern: "GET /job/audit/{id}", Func: r.audit, Role: reportRole},
 		{Pattern: "GET /job/events/{id}", Func: r.events},
 		{Pattern: "GET /job/result/{id}", Func: r.result},
 
@@ -127,7 +139,8 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /page/{name}", Func: r.pages.assets.Serve, Role: httpapi.Public, Undocumented: true},
 		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Role: httpapi.Public, Undocumented: true},
 
-		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}), Undocumented: true},
+		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}),
+			Role: httpapi.Reader, Undocumented: true}, // as training is, which needs no other right
 
 		{Pattern: "GET /version", Func: r.version},
 		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Role: httpapi.Public},
@@ -137,6 +150,11 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /readyz", Func: httpapi.Ready(r.jobs.Ready), Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: metrics(r.jobs.Totals)},
 	}
+}
+
+// authorized reports whether the caller of a request has a role.
+func (r *rest) authorized(req *http.Request, role httpapi.Role) bool {
+	return r.options.Authorize == nil || r.options.Authorize(req, string(role)) == nil
 }
 
 func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {

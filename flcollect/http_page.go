@@ -34,6 +34,7 @@ func newPages() *pages {
 	p := &pages{assets: httpapi.Assets{
 		"look.css":          {Files: look.Files},
 		"icon.svg":          {Files: look.Files},
+		"refused.js":        {Files: look.Files},
 		"uPlot.iife.min.js": {Files: uplot.Files},
 		"uPlot.min.css":     {Files: uplot.Files},
 		"uPlot.LICENSE.txt": {Files: uplot.Files, Path: "LICENSE"},
@@ -106,18 +107,22 @@ func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	slices.Reverse(rounds)
-	report, rest, err := r.lastReport(req, id, status.finished)
-	if err != nil {
-		return err
+	var report *RoundReport
+	rest, reports := 0, r.authorized(req, reportRole)
+	if reports {
+		if report, rest, err = r.lastReport(req, id, status.finished); err != nil {
+			return err
+		}
 	}
 	view := struct {
 		Title, Root string
 		Job         statusView
 		Rounds      []Round      // newest first
 		Quarantined []Quarantine // newest first
+		Reports     bool         // whether reports are shown to the caller
 		Report      *RoundReport // nil if there is none
 		Rest        int          // clients that are shown of it, where it has more
-	}{Report: report, Rest: rest, Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined)}
+	}{Reports: reports, Report: report, Rest: rest, Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined)}
 	slices.Reverse(view.Quarantined)
 	if strings.HasSuffix(req.URL.Path, "/") {
 		view.Root = "../../"

@@ -4,12 +4,13 @@
 import { Charts } from "./charts.js";
 import { Report, updates } from "./report.js";
 import { bytes, epsilon, number, seconds, stamp } from "./format.js";
+import { isRefused, showRefused } from "./refused.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
 const shown = 10; // rows of the table
 const look = 5000; // milliseconds between two looks at a job that does not run
 
-const { root, job, round } = document.body.dataset;
+const { root, job, round, reports } = document.body.dataset;
 const live = document.querySelector("#live");
 const rows = document.querySelector("#rounds tbody");
 const prototype = document.querySelector("#round").content.querySelector("tr");
@@ -123,7 +124,7 @@ function draw() {
     const losses = rounds.filter((round) => round.loss !== undefined);
     field("loss", number(losses.at(-1)?.loss));
     charts.show(rounds);
-    report.want(rounds.at(-1)?.round ?? 0);
+    if (reports === "shown") report.want(rounds.at(-1)?.round ?? 0); // otherwise the server would refuse them
   });
 }
 
@@ -148,16 +149,32 @@ function follow(from) {
     says("", "ended");
     setTimeout(watch, look);
   });
-  source.onerror = () => {
+  source.onerror = async () => {
     says("failed", "no answer, trying again");
-    if (source.readyState === EventSource.CLOSED) setTimeout(watch, look); // the browser gave up
+    if (source.readyState !== EventSource.CLOSED) return;
+    setTimeout(watch, look); // the browser gave up
+    try { // the event does not say why
+      const answer = await ask();
+      if (isRefused(answer.status)) showRefused(live, answer.status);
+    } catch {
+      // the page says already that there is no answer
+    }
   };
+}
+
+function ask() {
+  return fetch(`${root}job/status/${encodeURIComponent(job)}`, { cache: "no-store", signal: AbortSignal.timeout(look) });
 }
 
 // watch waits until there is something to follow.
 async function watch() {
   try {
-    const answer = await fetch(`${root}job/status/${encodeURIComponent(job)}`, { cache: "no-store", signal: AbortSignal.timeout(look) });
+    const answer = await ask();
+    if (isRefused(answer.status)) {
+      showRefused(live, answer.status);
+      setTimeout(watch, look);
+      return;
+    }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const status = await answer.json();
     const over = ["INTERRUPTED", "FINISHED"].includes(status.status);

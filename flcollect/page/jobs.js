@@ -1,6 +1,8 @@
 // Keeps the list of jobs up to date: every two seconds it asks for the jobs of
 // the page and writes what has changed into the rows that the server has made.
 
+import { isRefused, showRefused } from "./refused.js";
+
 const period = 2000; // milliseconds between two questions
 
 const { root, after } = document.body.dataset;
@@ -50,6 +52,11 @@ async function update() {
   try {
     const question = `${root}jobs?limit=100&after=${encodeURIComponent(after)}`;
     const answer = await fetch(question, { cache: "no-store", signal: AbortSignal.timeout(5000) });
+    if (isRefused(answer.status)) {
+      showRefused(live, answer.status);
+      setTimeout(update, period);
+      return;
+    }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     showAll((await answer.json()).jobs);
     write(document.querySelector('[data-field="fault"]'), "");

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -103,6 +104,24 @@ func TestFiles_haveTheColoursOfAllPages(t *testing.T) {
 		require.NotRegexp(t, `#[0-9a-f]{3,8}\b[^{]*;`, string(own), path)
 		for _, p := range used.FindAllStringSubmatch(string(own), -1) {
 			require.True(t, known[p[1]], "%s uses %s, which the look has not", path, p[1])
+		}
+	}
+}
+
+// Assets of a page load each other below the address of the page's assets.
+func TestFiles_haveTheModuleOfPagesThatAreRefused(t *testing.T) {
+	module, err := fs.ReadFile(look.Files, "refused.js")
+	require.NoError(t, err)
+	require.Contains(t, string(module), "/.enablers/sign-in?to=")
+	for _, dir := range []string{"flcollect/page", "cmd/internal/console/assets"} {
+		scripts, err := filepath.Glob("../../" + dir + "/*.js")
+		require.NoError(t, err)
+		for _, script := range scripts {
+			text, err := os.ReadFile(script)
+			require.NoError(t, err)
+			if strings.Contains(string(text), "setTimeout(update") || strings.Contains(string(text), "setTimeout(watch") {
+				require.Contains(t, string(text), `from "./refused.js"`, "%s asks again and again", script)
+			}
 		}
 	}
 }

@@ -42,10 +42,10 @@ type HandlerOptions struct {
 
 // NewHandler returns the REST interface of a repository, with its OpenAPI document at
 // /openapi.json, an interactive page at /docs/, and /healthz, /readyz and /metrics. It
-// has no authentication of its own; see [HandlerOptions].Authorize. Pages of other origins cannot make a browser change
-// anything; see also [HandlerOptions].Hosts. The read and write timeouts of a server do
-// not end long uploads and downloads: the handler extends them while bytes move. opts
-// may be nil.
+// lets every caller do everything unless [HandlerOptions.Authorize] is given. Pages of
+// other origins cannot make a browser change anything; see also [HandlerOptions.Hosts].
+// The read and write timeouts of a server do not end long uploads and downloads: the
+// handler extends them while bytes move. opts may be nil.
 func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	options := &httpapi.Options{

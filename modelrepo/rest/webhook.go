@@ -13,15 +13,16 @@ import (
 )
 
 // webhookRoutes returns the routes about webhooks, under the paths of this interface
-// and of version 1.
+// and of version 1. They are for admins: a webhook has the repository send data to the
+// address of its creator, and an address of a callback is often a secret in itself.
 func (r *rest) webhookRoutes() []httpapi.Route {
 	var all []httpapi.Route
 	for _, base := range []string{"/h", "/v1/webhook"} {
 		all = append(all,
-			httpapi.Route{Pattern: "POST " + base, Func: r.createWebhook},
-			httpapi.Route{Pattern: "GET " + base, Func: r.listWebhooks},
-			httpapi.Route{Pattern: "GET " + base + "/{id}", Func: r.getWebhook},
-			httpapi.Route{Pattern: "DELETE " + base + "/{id}", Func: r.deleteWebhook},
+			httpapi.Route{Pattern: "POST " + base, Func: r.createWebhook, Role: httpapi.Admin},
+			httpapi.Route{Pattern: "GET " + base, Func: r.listWebhooks, Role: httpapi.Admin},
+			httpapi.Route{Pattern: "GET " + base + "/{id}", Func: r.getWebhook, Role: httpapi.Admin},
+			httpapi.Route{Pattern: "DELETE " + base + "/{id}", Func: r.deleteWebhook, Role: httpapi.Admin},
 		)
 	}
 	return all

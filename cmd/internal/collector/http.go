@@ -22,9 +22,13 @@ func beside() []string {
 // Handler returns the interfaces, see the package documentation.
 func (c *Collector) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{Version: version.String(), Hosts: c.hosts, Logger: c.log}))
+	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{
+		Version: version.String(), Hosts: c.hosts, Authorize: c.authorize, Logger: c.log,
+	}))
 	if c.repository != nil {
-		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{Version: version.String(), Hosts: c.hosts, Logger: c.log})
+		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
+			Version: version.String(), Hosts: c.hosts, Authorize: c.authorize, Logger: c.log,
+		})
 		for _, path := range beside() {
 			mux.Handle(path, inside)
 			mux.Handle(path+"/", inside)

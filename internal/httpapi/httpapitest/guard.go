@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -145,7 +144,7 @@ func operations(t *testing.T, at string) []string {
 	require.NoError(t, json.Unmarshal([]byte(body), &document))
 	var changes []string
 	for path, item := range document.Paths {
-		path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "some")
+		path = parameter.ReplaceAllString(path, "some")
 		for _, method := range []string{"post", "put", "patch", "delete"} {
 			if _, ok := item[method]; ok {
 				changes = append(changes, strings.ToUpper(method)+" "+path)
@@ -158,6 +157,13 @@ func operations(t *testing.T, at string) []string {
 
 // send sends a request and returns the status and the text of the answer.
 func send(t *testing.T, at, request string, header map[string]string) (status int, body string) {
+	t.Helper()
+	answer, body := exchange(t, at, request, header)
+	return answer.StatusCode, body
+}
+
+// exchange sends a request and returns the answer and its text.
+func exchange(t *testing.T, at, request string, header map[string]string) (*http.Response, string) {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	where, err := url.Parse(at + path)
@@ -175,5 +181,5 @@ func send(t *testing.T, at, request string, header map[string]string) (status in
 	defer func() { _ = answer.Body.Close() }() // it was only read
 	data, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
-	return answer.StatusCode, string(data)
+	return answer, string(data)
 }

@@ -1,6 +1,8 @@
 // Keeps the page up to date: once a second it asks for the state and writes
 // what has changed into the elements that the server has made.
 
+import { isRefused, showRefused } from "./refused.js";
+
 const period = 1000; // milliseconds between two questions
 const history = 60; // seconds of a channel's curve
 const smooth = 5; // seconds that a rate is taken over
@@ -47,21 +49,25 @@ function factOf(item, name) {
   return value;
 }
 
-// lose says of everything on the page that its state is not known: the process that
-// runs it does not answer.
-function lose() {
+// lose says of everything on the page that its state is not known, and why.
+function lose(why) {
   document.documentElement.classList.add("lost");
-  document.title = `not reachable – ${title}`;
-  live.dataset.state = "failed";
-  write(live, `not reachable, trying again; last answer ${answered ? `at ${answered.toLocaleTimeString("en-GB")}` : "as of the last reload"}`);
+  document.title = `${why} – ${title}`;
   for (const item of document.querySelectorAll("#services > li")) {
     item.dataset.state = "lost";
-    fill(item, { fault: "not reachable" });
+    fill(item, { fault: why });
   }
   for (const row of rows.children) {
     row.dataset.state = "lost";
-    fill(row, { state: "not reachable", rate: "–" });
+    fill(row, { state: why, rate: "–" });
   }
+}
+
+// miss says that the process that runs everything does not answer.
+function miss() {
+  lose("not reachable");
+  live.dataset.state = "failed";
+  write(live, `not reachable, trying again; last answer ${answered ? `at ${answered.toLocaleTimeString("en-GB")}` : "as of the last reload"}`);
 }
 
 // find is the opposite of lose.
@@ -134,13 +140,19 @@ function showChannels(channels, at) {
 async function update() {
   try {
     const answer = await fetch("/console/state", { cache: "no-store", signal: AbortSignal.timeout(5000) });
+    if (isRefused(answer.status)) {
+      lose("not shown");
+      showRefused(live, answer.status);
+      setTimeout(update, period);
+      return;
+    }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const state = await answer.json();
     showServices(state.services);
     showChannels(state.channels, state.at);
     find(Date.now());
   } catch {
-    lose();
+    miss();
   }
   setTimeout(update, period);
 }

@@ -37,12 +37,14 @@ type Jobs interface {
 	Changed(id string) <-chan struct{}
 }
 
-// Config is the configuration of the demonstration. Everything is required.
+// Config is the configuration of the demonstration. Everything but Token is required.
 type Config struct {
 	Jobs Jobs
 	// Target is where the collector listens for clients in the clear, as
 	// HOST:PORT.
 	Target string
+	// Token is the token with which the clients train. Empty means none.
+	Token string
 	// Site is the URL of the collector's pages, Repository that of the FL
 	// repository.
 	Site, Repository string
@@ -72,7 +74,7 @@ func Run(ctx context.Context, config Config) error {
 	group, training := errgroup.WithContext(clients)
 	left := make(chan error, len(parties))
 	for _, p := range parties {
-		client, err := newClient(p, job, config.Target)
+		client, err := newClient(p, job, config)
 		if err != nil {
 			return err
 		}
@@ -134,16 +136,17 @@ func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
 
 // newClient returns a client for the job: by its name, which is the host that
 // the client calls, whatever address that has.
-func newClient(party tumours.Party, job, target string) (*flower.Client, error) {
-	_, port, err := net.SplitHostPort(target)
+func newClient(party tumours.Party, job string, config Config) (*flower.Client, error) {
+	_, port, err := net.SplitHostPort(config.Target)
 	if err != nil {
 		return nil, fmt.Errorf("connect clients of the demonstration: %w", err)
 	}
 	return flower.NewClient(flower.ClientConfig{
 		Target:  net.JoinHostPort(job, port),
+		Token:   config.Token,
 		Trainer: tumours.NewTrainer(party),
 		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", target)
+			return new(net.Dialer).DialContext(ctx, "tcp", config.Target)
 		},
 	})
 }

@@ -1,0 +1,111 @@
+package collector
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+)
+
+// tokens are tokens by their roles.
+var tokens = map[string]string{
+	"reader": "token-of-the-reader", "operator": "token-of-the-operator", "admin": "token-of-the-admin",
+}
+
+// openSecured opens a collector behind a door that knows the tokens.
+func openSecured(t *testing.T) *Collector {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tokens")
+	text := ""
+	for role, token := range tokens {
+		text += "the-" + role + " " + role + " " + token + "\n"
+	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	known, err := access.OpenTokens(t.Context(), file, nil)
+	require.NoError(t, err)
+	door, err := access.New(access.Config{Name: "flcollector", Tokens: []*access.TokenFile{known}})
+	require.NoError(t, err)
+	c, err := Open(t.Context(), Config{
+		Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Authorize: door.Authorizer(), AuthorizeClient: Clients(door),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+func TestCollector_Handler_requiresTheRoleOfEveryRoute(t *testing.T) {
+	httpapitest.Access{
+		Handler: openSecured(t).Handler(), Tokens: tokens,
+		Documents: map[string]string{"/openapi.json": "", "/repository/openapi.json": "/repository"},
+		Undocumented: map[string]string{
+			"GET /": "reader", "GET /live/some": "reader", "GET /page/jobs.js": "public", "POST /v1/fleet/register-node": "reader",
+			"POST /model": "operator", "GET /model": "reader", "DELETE /model/a/b": "operator", "GET /models/available": "reader",
+			"POST /training-results": "operator", "GET /training-results": "reader", "PUT /strategy/some": "operator",
+			"GET /strategy/some": "reader", "POST /collector": "operator", "DELETE /transformation/some": "operator",
+			"GET /repository/": "public",
+		},
+	}.Check(t)
+}
+
+// trainer is a client that is never asked to do anything.
+type trainer struct{ flower.Trainer }
+
+func TestClients_letsClientsInByTheirTokens(t *testing.T) {
+	c := openSecured(t)
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	clients, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, part := range c.Parts(web, clients, nil) {
+		group.Go(func() { _ = part.Run(ctx) }) // the context ends it
+	}
+	defer group.Wait()
+	defer cancel()
+	join := func(token string) error {
+		client, err := flower.NewClient(flower.ClientConfig{Target: clients.Addr().String(), Token: token, Trainer: trainer{}})
+		require.NoError(t, err)
+		return client.Run(ctx)
+	}
+	require.ErrorContains(t, join(""), "Unauthenticated")
+	require.ErrorContains(t, join(""), "authorization: Bearer TOKEN")
+	require.ErrorContains(t, join("token-of-no-client"), "Unauthenticated")
+	group.Go(func() { _ = join(tokens["reader"]) })
+	require.Eventually(t, func() bool { return c.Jobs.Totals().Clients == 1 }, 10*time.Second, time.Millisecond)
+
+	var slowed error
+	for range 30 {
+		slowed = join("token-of-no-client")
+	}
+	require.ErrorContains(t, slowed, "ResourceExhausted")
+	require.ErrorContains(t, slowed, "too many failed attempts")
+}
+
+func TestClients_isNothingForAnOpenDoor(t *testing.T) {
+	door, err := access.New(access.Config{Name: "flcollector", Open: true})
+	require.NoError(t, err)
+	require.Nil(t, Clients(door))
+}
+
+func TestRefusal_HTTPStatus_followsTheError(t *testing.T) {
+	for err, want := range map[error]int{
+		access.ErrAnonymous: http.StatusUnauthorized, access.ErrInvalid: http.StatusUnauthorized,
+		&access.SlowedError{After: time.Second}: http.StatusTooManyRequests,
+		&access.RoleError{Wanted: "reader"}:     http.StatusForbidden,
+		access.ErrUnavailable:                   http.StatusServiceUnavailable, context.Canceled: http.StatusServiceUnavailable,
+	} {
+		require.Equal(t, want, (&refusal{err}).HTTPStatus(), err)
+	}
+}

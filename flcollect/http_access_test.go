@@ -1,0 +1,37 @@
+package flcollect_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+)
+
+func TestNewHandler_requiresTheRoleOfEveryRoute(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
+	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, 1e6)
+	httpapitest.Access{
+		Handler: flcollect.NewHandler(w.Server, &flcollect.HandlerOptions{Authorize: httpapitest.Authorize}),
+		Undocumented: map[string]string{
+			"GET /": "reader", "GET /live/some": "reader", "GET /page/jobs.js": "public", "GET /favicon.ico": "public",
+			"GET /job/stop/": "operator", "POST /v1/fleet/register-node": "reader",
+		},
+	}.Check(t)
+}
+
+// A reader's page neither has the report, which names all clients, nor requests it.
+func TestNewHandler_showsReportsToOperatorsAlone(t *testing.T) {
+	h := flcollect.HandlerOf(reported(3), &flcollect.HandlerOptions{Authorize: httpapitest.Authorize})
+	page := ask(h, http.MethodGet, "/live/a", "", "Authorization", "Bearer operator").Body.String()
+	require.Contains(t, page, "name:00001")
+	require.Contains(t, page, `data-reports="shown"`)
+	require.Contains(t, page, "/job/audit/a")
+	page = ask(h, http.MethodGet, "/live/a", "", "Authorization", "Bearer reader").Body.String()
+	require.Contains(t, page, "Last rounds")
+	require.NotContains(t, page, "name:00001")
+	require.Contains(t, page, `data-reports="hidden"`)
+	require.NotContains(t, page, "/job/audit/a")
+}
