@@ -23,8 +23,9 @@ var tokens = map[string]string{
 	"reader": "token-of-the-reader", "operator": "token-of-the-operator", "admin": "token-of-the-admin",
 }
 
-// openSecured opens a collector behind a door that knows the tokens.
-func openSecured(t *testing.T) *Collector {
+// runSecured runs a collector behind a door that knows the tokens, and returns the
+// addresses of its web interface and for its clients.
+func runSecured(t *testing.T) (c *Collector, web, clients string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens")
 	text := ""
@@ -36,17 +37,33 @@ func openSecured(t *testing.T) *Collector {
 	require.NoError(t, err)
 	door, err := access.New(access.Config{Name: "flcollector", Tokens: []*access.TokenFile{known}})
 	require.NoError(t, err)
-	c, err := Open(t.Context(), Config{
+	c, err = Open(t.Context(), Config{
 		Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Authorize: door.Authorizer(), AuthorizeClient: Clients(door),
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	return c
+	listeners := [2]net.Listener{}
+	for i := range listeners {
+		listeners[i], err = net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, part := range c.Parts(listeners[0], listeners[1], nil) {
+		group.Go(func() { _ = part.Run(ctx) }) // the context ends it
+	}
+	t.Cleanup(func() {
+		cancel()
+		group.Wait()
+		require.NoError(t, c.Close())
+	})
+	require.Eventually(t, func() bool { return c.Jobs.Ready() == nil }, 30*time.Second, time.Millisecond)
+	return c, "http://" + listeners[0].Addr().String(), listeners[1].Addr().String()
 }
 
 func TestCollector_Handler_requiresTheRoleOfEveryRoute(t *testing.T) {
+	_, web, _ := runSecured(t)
 	httpapitest.Access{
-		Handler: openSecured(t).Handler(), Tokens: tokens,
+		At: web, Tokens: tokens,
 		Documents: map[string]string{"/openapi.json": "", "/repository/openapi.json": "/repository"},
 		Undocumented: map[string]string{
 			"GET /": "reader", "GET /live/some": "reader", "GET /page/jobs.js": "public", "POST /v1/fleet/register-node": "reader",
@@ -62,20 +79,13 @@ func TestCollector_Handler_requiresTheRoleOfEveryRoute(t *testing.T) {
 type trainer struct{ flower.Trainer }
 
 func TestClients_letsClientsInByTheirTokens(t *testing.T) {
-	c := openSecured(t)
-	web, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	clients, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	c, _, clients := runSecured(t)
+	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	for _, part := range c.Parts(web, clients, nil) {
-		group.Go(func() { _ = part.Run(ctx) }) // the context ends it
-	}
 	defer group.Wait()
 	defer cancel()
 	join := func(token string) error {
-		client, err := flower.NewClient(flower.ClientConfig{Target: clients.Addr().String(), Token: token, Trainer: trainer{}})
+		client, err := flower.NewClient(flower.ClientConfig{Target: clients, Token: token, Trainer: trainer{}})
 		require.NoError(t, err)
 		return client.Run(ctx)
 	}

@@ -3,6 +3,7 @@
 package httpapitest
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -168,7 +170,9 @@ func exchange(t *testing.T, at, request string, header map[string]string) (*http
 	method, path, _ := strings.Cut(request, " ")
 	where, err := url.Parse(at + path)
 	require.NoError(t, err)
-	r := (&http.Request{Method: method, URL: where, Header: http.Header{}}).WithContext(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r := (&http.Request{Method: method, URL: where, Header: http.Header{}}).WithContext(ctx)
 	for name, value := range header {
 		if name == "Host" {
 			r.Host = value
