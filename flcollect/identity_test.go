@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"math/big"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,6 +89,53 @@ func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
 		require.Equal(t, "key:"+hex.EncodeToString(sum[:]), report.Clients[0].Client)
 		require.Equal(t, "hospital", report.Clients[0].Session)
 	}
+}
+
+// Clients that share a token are not one client, unless the program says so.
+func TestServer_Handle_namesClientsByTheirTokens(t *testing.T) {
+	identities := func(identify func(*flower.Session) string) (all []string) {
+		options := flcollect.Config{
+			Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Initial: zeros, Dir: t.TempDir(), Identify: identify,
+		}
+		server, err := flcollect.NewServer(options)
+		require.NoError(t, err)
+		flowers, err := flower.NewServer(flower.ServerConfig{
+			Handle: server.Handle,
+			Authorize: func(_ context.Context, caller flower.Caller) (string, error) {
+				return strings.TrimPrefix(caller.Token, "token-of-"), nil
+			},
+		})
+		require.NoError(t, err)
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		w := serve(t, options, server, flowers, listener)
+		var group sync.WaitGroup
+		defer group.Wait()
+		for range 2 {
+			client, err := flower.NewClient(flower.ClientConfig{
+				Target: w.address, Trainer: trainer{step: 1, examples: 1}, Token: "token-of-ward-3",
+			})
+			require.NoError(t, err)
+			group.Go(func() { _ = client.Run(t.Context()) }) // ends with the job
+		}
+		require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(1, 2), 2, 2)))
+		w.untilState(t, "job", flcollect.Finished)
+		report, err := w.Report(t.Context(), "job", 1, 0, 0)
+		require.NoError(t, err)
+		for _, c := range report.Clients {
+			require.Regexp(t, `^ward-3@ipv4:127\.0\.0\.1:\d+$`, c.Session)
+			all = append(all, c.Client)
+		}
+		return all
+	}
+	all := identities(nil)
+	require.Len(t, all, 2)
+	require.NotEqual(t, all[0], all[1])
+	for _, identity := range all {
+		require.Regexp(t, `^session:ward-3@ipv4:`, identity)
+	}
+	byToken := func(s *flower.Session) string { return s.Peer().Name }
+	require.Equal(t, []string{"name:ward-3", "name:ward-3"}, identities(byToken))
 }
 
 func TestConfig_Identify_recognisesAClientThatReconnects(t *testing.T) {
