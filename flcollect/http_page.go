@@ -122,7 +122,10 @@ func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
 		Reports     bool         // whether reports are shown to the caller
 		Report      *RoundReport // nil if there is none
 		Rest        int          // clients that are shown of it, where it has more
-	}{Reports: reports, Report: report, Rest: rest, Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined)}
+	}{
+		Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined),
+		Reports: reports, Report: report, Rest: rest,
+	}
 	slices.Reverse(view.Quarantined)
 	if strings.HasSuffix(req.URL.Path, "/") {
 		view.Root = "../../"

@@ -207,6 +207,44 @@ test("the interface can be tried at /docs/", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
+// refused waits until a page says that the server refuses what its script asks for.
+async function refused(page, status, back) {
+  const link = page.locator("#live a");
+  await page.locator("#live", { hasText: status === 401 ? "You are not signed in." : "Your role does not allow this." }).waitFor();
+  assert.equal(await link.getAttribute("href"), `/.enablers/sign-in?to=${encodeURIComponent(back)}`);
+  assert.equal(await page.locator("#live").getAttribute("data-state"), "failed");
+}
+
+test("pages that are refused say so and lead to the sign-in page", async (t) => {
+  await configure("refused");
+  for (const [status, paths] of [[401, ["/?after=a", "/live/refused"]], [403, ["/"]]]) {
+    for (const path of paths) {
+      const { page } = await open(t, path, desktop);
+      await page.locator("#live", { hasText: "live" }).waitFor();
+      await page.route(/\/jobs?[/?]/, (route) => route.fulfill({ status, body: "{}" }));
+      if (path.startsWith("/live/")) await stop(); // which ends the stream of events, and the page asks anew
+      await refused(page, status, path);
+      await page.locator("#live a").focus();
+      await page.waitForResponse((answer) => answer.status() === status);
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), await page.locator("#live a").textContent());
+      await picture(page, `collector-refused-${status}`);
+      await page.unroute(/\/jobs?[/?]/);
+      await page.locator("#live", { hasText: path.startsWith("/live/") ? "ended" : "live" }).waitFor();
+      if (path.startsWith("/live/")) await configure("refused");
+    }
+  }
+  await stop();
+});
+
+test("a job whose stream of events is refused says so", async (t) => {
+  await configure("refused");
+  const { page } = await stage.open(t, "/", desktop);
+  await page.route(/\/job\/(events|status)\//, (route) => route.fulfill({ status: 403, body: "{}" }));
+  await page.goto(`${stage.address}/live/refused`);
+  await refused(page, 403, "/live/refused");
+  await stop();
+});
+
 test("the pages say when the server does not answer any more", async (t) => {
   await configure("last");
   const { page } = await open(t, "/live/last", desktop);
