@@ -93,7 +93,8 @@ func TestDoor_Authorize_comparesRoles(t *testing.T) {
 	require.Equal(t, `Bearer realm="things", error="invalid_token"`, answer.Header().Get("WWW-Authenticate"))
 	require.NotContains(t, answer.Body.String(), "not-a-token")
 	answer = send(h, "POST", "/things", "", bearer(readToken)...)
-	require.Equal(t, `Bearer realm="things", error="insufficient_scope", scope="operator"`, answer.Header().Get("WWW-Authenticate"))
+	require.Equal(t, `Bearer realm="things", error="insufficient_scope", scope="operator"`,
+		answer.Header().Get("WWW-Authenticate"))
 	require.Contains(t, answer.Body.String(), `the role operator is required, and "dashboard" has the role reader`)
 	for _, other := range []string{"Basic " + adminToken, adminToken, "Bearer", "Bearer  ", "bearer" + adminToken} {
 		require.Equal(t, 401, send(h, "GET", "/things", "", "Authorization", other).Code, other)
@@ -130,12 +131,16 @@ func TestDoor_Admit_readsRolesFromCertificates(t *testing.T) {
 	for _, one := range []struct {
 		units []string
 		role  httpapi.Role
-	}{{nil, httpapi.Reader}, {[]string{"Plant 3"}, httpapi.Reader}, {[]string{"Plant 3", "operator"}, httpapi.Operator}, {[]string{"admin"}, httpapi.Admin}} {
+	}{
+		{nil, httpapi.Reader}, {[]string{"Plant 3"}, httpapi.Reader},
+		{[]string{"Plant 3", "operator"}, httpapi.Operator}, {[]string{"admin"}, httpapi.Admin},
+	} {
 		identity, err := door.Identify(t.Context(), access.Credentials{TLS: state(one.units...)})
 		require.NoError(t, err)
 		require.Equal(t, access.Identity{Name: "press-7", Role: one.role}, identity)
 	}
-	_, err := door.Admit(t.Context(), access.Credentials{TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}}, httpapi.Reader)
+	unverified := &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
+	_, err := door.Admit(t.Context(), access.Credentials{TLS: unverified}, httpapi.Reader)
 	require.ErrorIs(t, err, access.ErrAnonymous, "a certificate that is not verified says nothing")
 	_, err = closed(t, access.Config{}).Admit(t.Context(), access.Credentials{TLS: state("admin")}, httpapi.Reader)
 	require.ErrorIs(t, err, access.ErrAnonymous, "certificates are not accepted here")
@@ -268,7 +273,8 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 	answer := send(h, "GET", "/things?all=1", "", page...)
 	require.Equal(t, 303, answer.Code)
 	require.Equal(t, "/.enablers/sign-in?to=%2Fthings%3Fall%3D1", answer.Header().Get("Location"))
-	require.Equal(t, 401, send(h, "GET", "/things", "", "Accept", "text/html", "Sec-Fetch-Mode", "cors").Code, "a script gets no form")
+	script := []string{"Accept", "text/html", "Sec-Fetch-Mode", "cors"}
+	require.Equal(t, 401, send(h, "GET", "/things", "", script...).Code, "a script gets no form")
 	require.Equal(t, 401, send(h, "POST", "/things", "", page...).Code)
 
 	answer = send(h, "GET", answer.Header().Get("Location"), "", page...)
@@ -297,11 +303,14 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 	require.Equal(t, 200, send(h, "POST", "/things", "", signedIn...).Code)
 	require.Equal(t, 403, send(h, "GET", "/secrets", "", signedIn...).Code)
 	require.Contains(t, send(h, "GET", "/.enablers/sign-in", "", signedIn...).Body.String(), "deployer")
-	require.Equal(t, 401, send(h, "POST", "/things", "", append(signedIn, bearer("a wrong token")...)...).Code, "a token counts before a cookie")
+	both := append(signedIn, bearer("a wrong token")...)
+	require.Equal(t, 401, send(h, "POST", "/things", "", both...).Code, "a token counts before a cookie")
 
 	require.Equal(t, 303, send(h, "POST", "/.enablers/sign-out", "", signedIn...).Code)
 	require.Equal(t, 401, send(h, "POST", "/things", "", signedIn...).Code)
-	for _, elsewhere := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "", "evil", "/.enablers/sign-in?to=/"} {
+	for _, elsewhere := range []string{
+		"//evil.example", "https://evil.example", `/\evil.example`, "", "evil", "/.enablers/sign-in?to=/",
+	} {
 		require.Equal(t, "/", form(adminToken, elsewhere).Header().Get("Location"), elsewhere)
 	}
 	require.Equal(t, 403, send(h, "POST", "/.enablers/sign-in", "token="+adminToken, "Origin", "https://evil.example").Code)
@@ -315,7 +324,8 @@ func TestDoor_Handler_endsSessionsWithTheirToken(t *testing.T) {
 		require.NoError(t, err)
 		h := served(closed(t, access.Config{Tokens: []*access.TokenFile{file}}), nil)
 		sign := func(token string) []string {
-			answer := send(h, "POST", "/.enablers/sign-in", "token="+token, "Content-Type", "application/x-www-form-urlencoded")
+			answer := send(h, "POST", "/.enablers/sign-in", "token="+token,
+				"Content-Type", "application/x-www-form-urlencoded")
 			require.Equal(t, 303, answer.Code)
 			return []string{"Cookie", answer.Result().Cookies()[0].Name + "=" + answer.Result().Cookies()[0].Value}
 		}

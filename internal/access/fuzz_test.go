@@ -31,7 +31,9 @@ func FuzzParseTokens(f *testing.F) {
 }
 
 func FuzzOwnPath(f *testing.F) {
-	for _, to := range []string{"/", "/things?a=b", "//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example"} {
+	for _, to := range []string{
+		"/", "/things?a=b", "//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example",
+	} {
 		f.Add(to)
 	}
 	f.Fuzz(func(t *testing.T, to string) {
