@@ -230,7 +230,8 @@ func bearer(header string) string {
 // opensPage reports whether a browser opens a page with the request, rather than a program
 // or a script that would not understand a form.
 func opensPage(r *http.Request) bool {
-	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") || r.Header.Get("Authorization") != "" {
+	if r.Method != http.MethodGet || r.Header.Get("Authorization") != "" ||
+		!strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return false
 	}
 	mode := r.Header.Get("Sec-Fetch-Mode")

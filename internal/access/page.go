@@ -146,8 +146,8 @@ func (p *pages) sendBackup(w http.ResponseWriter, r *http.Request) error {
 		return &httpapi.Error{Status: http.StatusNotImplemented, Detail: "This server keeps nothing in a data folder. " +
 			"Back its database up with the tools of the database."}
 	case p.door.config.Open:
-		return &httpapi.Error{Status: http.StatusForbidden, Detail: "A backup has secrets, and this server does not identify its callers. " +
-			"Start it with -access token; or run enablers backup on its machine, as the owner of the data folder."}
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "A backup has secrets, and this server does not " +
+			"identify its callers. Start it with -access token; or run enablers backup on its machine, as the owner of the data folder."}
 	}
 	p.backup.ServeHTTP(w, r)
 	return nil

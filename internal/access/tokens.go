@@ -128,6 +128,11 @@ func readTokens(name string) (map[digest]Identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseTokens(name, text)
+}
+
+// parseTokens reads the lines of a file of that name.
+func parseTokens(name string, text []byte) (map[digest]Identity, error) {
 	known, names := map[digest]Identity{}, map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for number := 1; lines.Scan(); number++ {
