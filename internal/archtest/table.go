@@ -197,8 +197,8 @@ func importTable() []room {
 		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
-			"flcollect/...", "cmd/internal/datafolder", "internal/access", "internal/httpapi", "internal/server",
-			"internal/version", "storage", "storage/disk",
+			"flcollect/...", "cmd/internal/datafolder", "internal/server", "internal/version", "storage",
+			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
 			"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage",

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -37,13 +38,13 @@ type Jobs interface {
 	Changed(id string) <-chan struct{}
 }
 
-// Config is the configuration of the demonstration. Everything but Token is required.
+// Config is the configuration of the demonstration. Everything is required.
 type Config struct {
 	Jobs Jobs
-	// Target is where the collector listens for clients in the clear, as
-	// HOST:PORT.
+	// Target is where the collector listens for clients, as HOST:PORT.
 	Target string
-	// Token is the token with which the clients train. Empty means none.
+	// TLS and Token are as in flower.ClientConfig.
+	TLS   *tls.Config
 	Token string
 	// Site is the URL of the collector's pages, Repository that of the FL
 	// repository.
@@ -143,8 +144,9 @@ func newClient(party tumours.Party, job string, config Config) (*flower.Client, 
 	}
 	return flower.NewClient(flower.ClientConfig{
 		Target:  net.JoinHostPort(job, port),
-		Token:   config.Token,
 		Trainer: tumours.NewTrainer(party),
+		TLS:     config.TLS,
+		Token:   config.Token,
 		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", config.Target)
 		},
