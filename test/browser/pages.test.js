@@ -184,6 +184,22 @@ test("the console shows what is not reachable, and finds it again", async (t) =>
   assert.equal(await page.locator('[data-service="Annotator"] [data-field="fault"]').textContent(), "");
 });
 
+test("the console says that it is refused, and finds everything again", async (t) => {
+  const { page } = await open(t, "/", desktop);
+  await live(page);
+  await page.route("**/console/state", (route) => route.fulfill({ status: 401, body: "This needs a token." }));
+  await page.locator("#live", { hasText: "You are not signed in." }).waitFor();
+  assert.equal(await page.locator("#live a").getAttribute("href"), "/.enablers/sign-in?to=%2F");
+  assert.deepEqual(await states(page), ["lost"]);
+  assert.match(await page.title(), /^not shown/);
+  assert.deepEqual(await faint(page), []);
+  await picture(page, "console-refused");
+  await page.unroute("**/console/state");
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  assert.deepEqual(await states(page), ["running"]);
+  assert.equal(await page.locator("#live a").count(), 0);
+});
+
 test("the console is not green when the server is gone", async (t) => {
   const { page } = await open(t, "/", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();
