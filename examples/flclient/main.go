@@ -2,6 +2,8 @@
 // collector elsewhere until it sends them away.
 //
 //	go run ./examples/flclient 127.0.0.1:8088
+//
+// FLOWER_TOKEN in the environment is the token for a collector that requires one.
 package main
 
 import (
@@ -40,6 +42,7 @@ func train(ctx context.Context, target string, out io.Writer) error {
 	for _, p := range parties {
 		client, err := flower.NewClient(flower.ClientConfig{
 			Target:  target,
+			Token:   os.Getenv("FLOWER_TOKEN"),
 			Trainer: tumours.NewTrainer(p), // or any flower.Trainer of yours
 		})
 		if err != nil {
