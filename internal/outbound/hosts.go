@@ -80,20 +80,25 @@ func (h *Hosts) add(entry string) error {
 	return nil
 }
 
-// checkName returns an error for what is no DNS name, and for what some resolvers take
-// for an address, such as 127.1 and 0x7f.1.
+// checkName returns an error for what is no DNS name.
 func checkName(name string) error {
 	wrong := func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
 	}
-	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
 	case name == "" || strings.ContainsFunc(name, wrong) || strings.HasPrefix(name, ".") || strings.Contains(name, ".."):
 		return errors.New("expected HOST, HOST:PORT, *.DOMAIN or a range of addresses")
-	case last == "" || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
+	case isNumber(name):
 		return errors.New("neither a name nor an address")
 	}
 	return nil
+}
+
+// isNumber reports whether some resolvers take a name for an address, such as 127.1,
+// 2130706433 and 0x7f.1.
+func isNumber(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
 }
 
 // Check returns an error that wraps ErrRefused for a host that cannot be on the list. It
@@ -105,7 +110,7 @@ func (h *Hosts) Check(host string, port int) error {
 	}
 	address, err := netip.ParseAddr(bare(host))
 	switch {
-	case err != nil && slices.ContainsFunc(h.ranges, func(r hostRange) bool { return r.port == 0 || r.port == port }):
+	case err != nil && !isNumber(canonical(host)) && slices.ContainsFunc(h.ranges, func(r hostRange) bool { return r.port == 0 || r.port == port }):
 		return nil
 	case err != nil || !h.hasAddress(address, port):
 		return refusedHost(net.JoinHostPort(bare(host), strconv.Itoa(port)))

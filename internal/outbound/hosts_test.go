@@ -53,7 +53,7 @@ func TestHosts_Check_decidesWithoutResolving(t *testing.T) {
 			[]string{"10.1.2.4:1", "[fd00::1]:9093", "[64:ff9b::a01:203]:1"}},
 		"a range": {[]string{"10.1.0.0/16", "::ffff:10.3.0.0/112"},
 			[]string{"10.1.0.0:1", "10.1.255.255:1", "10.3.0.1:1", "a.name.that.may.have.such.an.address:1"},
-			[]string{"10.2.0.0:1", "127.0.0.1:1"}},
+			[]string{"10.2.0.0:1", "127.0.0.1:1", "10.1:1", "0x0a.1:1", "167837697:1", ":1"}},
 		"a port alone lets no name in": {[]string{"10.1.2.3:1883"},
 			[]string{"10.1.2.3:1883", "name.example.org:1883"}, []string{"name.example.org:1884"}},
 	} {
