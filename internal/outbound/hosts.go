@@ -110,7 +110,7 @@ func (h *Hosts) Check(host string, port int) error {
 	}
 	address, err := netip.ParseAddr(bare(host))
 	switch {
-	case err != nil && !isNumber(canonical(host)) && slices.ContainsFunc(h.ranges, func(r hostRange) bool { return r.port == 0 || r.port == port }):
+	case err != nil && !isNumber(canonical(host)) && h.hasRange(port):
 		return nil
 	case err != nil || !h.hasAddress(address, port):
 		return refusedHost(net.JoinHostPort(bare(host), strconv.Itoa(port)))
@@ -190,6 +190,11 @@ func (h *Hosts) hasName(host string, port int) bool {
 		}
 		return host == n.name
 	})
+}
+
+// hasRange reports whether the list has any address at a port.
+func (h *Hosts) hasRange(port int) bool {
+	return slices.ContainsFunc(h.ranges, func(r hostRange) bool { return r.port == 0 || r.port == port })
 }
 
 // hasAddress reports whether the list has an address.

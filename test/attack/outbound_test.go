@@ -219,7 +219,8 @@ func TestOutbound_webhooks_followNoRedirect(t *testing.T) {
 func TestOutbound_upstreams_areNothingInside(t *testing.T) {
 	target, proxy := newInside(t, []byte(webAnswer)), newInside(t, []byte(webAnswer))
 	through := fmt.Sprintf("http://127.0.0.1:%d", proxy.port)
-	apis := startCaller(t, "apimanager", 4, []string{"HTTP_PROXY=" + through, "http_proxy=" + through, "APIMANAGER_DEMO_PASSWORD=password for tests"},
+	environment := []string{"HTTP_PROXY=" + through, "http_proxy=" + through, "APIMANAGER_DEMO_PASSWORD=password for tests"}
+	apis := startCaller(t, "apimanager", 4, environment,
 		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-private-upstreams=false")
 	portal, front, admin, idp := apis.lines[0], apis.lines[1], apis.lines[2], apis.lines[3]
 	status, body := exchange(t, "POST", idp+"/realms/OpenAPI/protocol/openid-connect/token",
