@@ -3,6 +3,8 @@ package outbound_test
 import (
 	"fmt"
 	"net"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,4 +101,35 @@ func TestHosts_Over_connectsOverTheNetwork(t *testing.T) {
 		_, err = outside.Over(nil)(t.Context(), "tcp4", address)
 		require.EqualError(t, err, "outbound: address refused: "+address+" is not on the list of hosts")
 	}
+}
+
+func FuzzParseHosts(f *testing.F) {
+	for _, entry := range []string{"mqtt.example.org:1883", "*.example.org", "10.1.0.0/16", "[::1]:1", "::ffff:10.0.0.0/104", "0x7f.1", "a:b:c"} {
+		f.Add(entry, "10.0.0.1")
+	}
+	f.Fuzz(func(t *testing.T, entry, host string) {
+		hosts, err := outbound.ParseHosts([]string{entry})
+		if err != nil {
+			return
+		}
+		address, err := netip.ParseAddr(host)
+		if err != nil || hosts.Check(host, 1883) != nil {
+			return
+		}
+		// An address is allowed by addresses alone, never by a name.
+		text := entry
+		if end, err := netip.ParseAddrPort(entry); err == nil {
+			require.EqualValues(t, 1883, end.Port())
+			text = end.Addr().String()
+		}
+		text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			text = prefix.Addr().String()
+			require.NotEqual(t, prefix.Addr().Unmap().Is4(), address.Unmap().Is6(), "%s allows %s", entry, host)
+			return
+		}
+		listed, err := netip.ParseAddr(text)
+		require.NoError(t, err, "%s allows %s", entry, host)
+		require.Equal(t, listed.WithZone("").Unmap(), address.WithZone("").Unmap())
+	})
 }
