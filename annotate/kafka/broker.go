@@ -35,6 +35,9 @@ type Options struct {
 	// TLS is used with the protocols SSL and SASL_SSL. Nil means the system's
 	// roots; the server's name is filled in when it is missing.
 	TLS *tls.Config
+	// Hosts are the brokers that topic settings and clusters may name. [Driver] refuses
+	// settings with any other, and no connection is made to one. Nil means all.
+	Hosts *annotate.BrokerHosts
 	// Dial makes the network connections. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// ConnectTimeout bounds one attempt to reach a broker, authentication

@@ -55,7 +55,9 @@
 // not handed out. In addition the client holds about three fetches of 16 MiB for each broker,
 // with 1 MiB a partition, or one message where that is larger. A connection refuses responses
 // of less than 4 bytes or more than 100 MiB, and a first one of more than 1 MiB, before it
-// allocates memory for them; the error shows the response. A publisher holds its window.
+// allocates memory for them; the error shows the response. A batch has at most 256 MiB when
+// it is decompressed, unless the program sets the library's MaxDecompressedBatchSize; a larger
+// one is an error of the subscription, which does not get past it. A publisher holds its window.
 // Batches are as large as the topic's max.message.bytes, which the client requests when it
 // connects. Without the right to request it, Kafka's default applies.
 package kafka

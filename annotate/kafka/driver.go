@@ -24,15 +24,22 @@ func Driver(broker annotate.Broker, defaults *Defaults) annotate.Driver {
 		d = *defaults
 	}
 	d.Host, d.Port = cmp.Or(d.Host, "127.0.0.1"), cmp.Or(d.Port, 9093)
+	settings := settingsDriver{defaults: d}
+	if b, ok := broker.(*Broker); ok && b != nil {
+		settings.hosts = b.opts.Hosts
+	}
 	return annotate.Driver{
 		Type: Type, Title: "Kafka", Member: "kafkaSettings",
-		Broker: broker, Settings: settingsDriver{d}, Window: ChannelWindow,
+		Broker: broker, Settings: settings, Window: ChannelWindow,
 		Distributed: true, ExactlyOnce: true,
 	}
 }
 
 // settingsDriver is the annotate.SettingsDriver of Kafka.
-type settingsDriver struct{ defaults Defaults }
+type settingsDriver struct {
+	defaults Defaults
+	hosts    *annotate.BrokerHosts
+}
 
 // Read implements annotate.SettingsDriver.
 func (settingsDriver) Read(object []byte) (annotate.Settings, error) {
@@ -76,7 +83,7 @@ func (d settingsDriver) Default(annotate.TopicRole) annotate.Settings {
 }
 
 // Check implements annotate.SettingsDriver.
-func (settingsDriver) Check(topic annotate.Topic, _ annotate.TopicRole) error {
+func (d settingsDriver) Check(topic annotate.Topic, _ annotate.TopicRole) error {
 	if checkTopicName(topic.Name) != nil {
 		return &annotate.FieldError{Field: "topic", Reason: fmt.Sprintf(
 			"expected a Kafka topic name, 1 to 249 letters, digits, '.', '_' and '-', got %.60q", topic.Name)}
@@ -85,7 +92,10 @@ func (settingsDriver) Check(topic annotate.Topic, _ annotate.TopicRole) error {
 	if !ok {
 		return &annotate.FieldError{Field: "kafkaSettings", Reason: fmt.Sprintf("expected kafka.Settings, got %T", topic.Settings)}
 	}
-	return s.checkUser()
+	if err := s.checkUser(); err != nil {
+		return err
+	}
+	return annotate.Below("kafkaSettings", d.hosts.Check(s.Host, s.Port))
 }
 
 // checkUser returns an *annotate.FieldError when user, protocol and mechanism

@@ -162,19 +162,23 @@ func (e *endpoint) check(ctx context.Context) (facts, error) {
 		if len(partitions) == 0 {
 			return facts{}, sarama.ErrUnknownTopicOrPartition
 		}
-		return e.factsFrom(client), nil
+		return e.factsFrom(client)
 	})
 }
 
 // factsFrom requests the facts. For a user without the right to them it returns the
 // defaults of clusters.
-func (e *endpoint) factsFrom(client sarama.Client) facts {
+func (e *endpoint) factsFrom(client sarama.Client) (facts, error) {
 	f := facts{maxBatch: standardBatch}
 	broker := client.LeastLoadedBroker()
 	if broker == nil {
-		return f
+		return f, nil
 	}
-	if versions, err := broker.ApiVersions(&sarama.ApiVersionsRequest{Version: 0}); err == nil {
+	versions, err := broker.ApiVersions(&sarama.ApiVersionsRequest{Version: 0})
+	if errors.Is(err, annotate.ErrBrokerNotListed) {
+		return f, err
+	}
+	if err == nil {
 		const txnOffsetCommit, withMember = 28, 3
 		for _, key := range versions.ApiKeys {
 			f.fences = f.fences || key.ApiKey == txnOffsetCommit && key.MaxVersion >= withMember
@@ -185,7 +189,7 @@ func (e *endpoint) factsFrom(client sarama.Client) facts {
 		Resources: []*sarama.ConfigResource{{Type: sarama.TopicResource, Name: e.topic, ConfigNames: []string{"max.message.bytes"}}},
 	})
 	if err != nil {
-		return f
+		return f, nil
 	}
 	for _, resource := range described.Resources {
 		for _, entry := range resource.Configs {
@@ -194,7 +198,7 @@ func (e *endpoint) factsFrom(client sarama.Client) facts {
 			}
 		}
 	}
-	return f
+	return f, nil
 }
 
 // within runs work, and calls abort when ctx or the limit ends, which makes work fail soon.

@@ -24,10 +24,7 @@ type network struct {
 // newNetwork makes the network of a client of the endpoint.
 func (e *endpoint) newNetwork() *network {
 	o := &e.broker.opts
-	n := &network{dial: o.Dial, tls: e.tlsConfig(), timeout: o.ConnectTimeout, conns: map[*connection]struct{}{}}
-	if n.dial == nil {
-		n.dial = (&net.Dialer{}).DialContext
-	}
+	n := &network{dial: o.Hosts.Over(o.Dial), tls: e.tlsConfig(), timeout: o.ConnectTimeout, conns: map[*connection]struct{}{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }

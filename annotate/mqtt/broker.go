@@ -60,6 +60,9 @@ type Options struct {
 	// TLS is used with the protocols tls, ssl and mqtts. Nil means the
 	// system's roots; the server's name is filled in when it is missing.
 	TLS *tls.Config
+	// Hosts are the brokers that topic settings may name. [Driver] refuses settings
+	// with any other, and no connection is made to one. Nil means all.
+	Hosts *annotate.BrokerHosts
 	// Dial makes the network connection. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger receives events about connections that are lost and made again. Nil is silent.
@@ -70,8 +73,9 @@ type Options struct {
 // with MQTT 5 or, through package mqtt3, MQTT 3.1.1. It holds no connection
 // itself, needs no Close, and is safe for concurrent use.
 type Broker struct {
-	five session.Client
-	old  *mqtt3.Broker
+	five  session.Client
+	old   *mqtt3.Broker
+	hosts *annotate.BrokerHosts
 }
 
 var _ annotate.Broker = (*Broker)(nil)
@@ -96,12 +100,13 @@ func New(opts *Options) *Broker {
 		QueueMessages:  positive(o.QueueMessages, DefaultQueueMessages),
 		QueueBytes:     positive(o.QueueBytes, DefaultQueueBytes),
 		MaxPacketSize:  positive(o.MaxPacketSize, DefaultMaxPacketSize),
-		TLS:            o.TLS, Dial: o.Dial, Log: log,
+		TLS:            o.TLS, Dial: o.Hosts.Over(o.Dial), Log: log,
 	}
 	config.ReconnectMax = max(config.ReconnectMax, config.ReconnectMin)
 	return &Broker{
-		five: session.Client{Config: &config, Version: version5{}},
-		old:  mqtt3.New(config),
+		five:  session.Client{Config: &config, Version: version5{}},
+		old:   mqtt3.New(config),
+		hosts: o.Hosts,
 	}
 }
 

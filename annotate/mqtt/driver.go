@@ -10,20 +10,28 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/members"
+	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
 )
 
 // Driver is MQTT as a kind of broker of an annotate.Environment. The broker
 // makes the connections: one made by [New], or a stand-in for it that reads
 // [Settings]. defaults may be nil.
 func Driver(broker annotate.Broker, defaults *Defaults) annotate.Driver {
+	settings := settingsDriver{defaults: defaults.filled()}
+	if b, ok := broker.(*Broker); ok && b != nil {
+		settings.hosts = b.hosts
+	}
 	return annotate.Driver{
 		Type: Type, Title: "MQTT", Member: "mqttSettings",
-		Broker: broker, Settings: settingsDriver{defaults.filled()}, Distributed: true,
+		Broker: broker, Settings: settings, Distributed: true,
 	}
 }
 
 // settingsDriver is the annotate.SettingsDriver of MQTT.
-type settingsDriver struct{ defaults Defaults }
+type settingsDriver struct {
+	defaults Defaults
+	hosts    *annotate.BrokerHosts
+}
 
 // Read implements annotate.SettingsDriver.
 func (settingsDriver) Read(object []byte) (annotate.Settings, error) {
@@ -91,7 +99,7 @@ type clientIDPrefixes struct {
 }
 
 // Check implements annotate.SettingsDriver.
-func (settingsDriver) Check(topic annotate.Topic, role annotate.TopicRole) error {
+func (d settingsDriver) Check(topic annotate.Topic, role annotate.TopicRole) error {
 	isInput := role == annotate.InputTopic
 	var reason string
 	switch {
@@ -114,7 +122,7 @@ func (settingsDriver) Check(topic annotate.Topic, role annotate.TopicRole) error
 	if reason := shareNameReason(s.ShareName, topic.Name, isInput); reason != "" {
 		return &annotate.FieldError{Field: "mqttSettings.shareName", Reason: reason}
 	}
-	return nil
+	return annotate.Below("mqttSettings", d.hosts.Check(s.Host, session.Settings(s).UsedPort()))
 }
 
 // shareNameReason returns what is wrong with a share name, by MQTT 5 section

@@ -55,6 +55,10 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	brokers, err := s.allowedBrokers(flags)
+	if err != nil {
+		return err
+	}
 	stored, err := openPersistence(ctx, s, flags.Variable("encryption-auth-secret"), log)
 	if err != nil {
 		return err
@@ -63,8 +67,8 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	m, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
 			Drivers: []annotate.Driver{
-				mqtt.Driver(mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log}), &s.mqtt),
-				kafka.Driver(kafka.New(&kafka.Options{TLS: brokerTLS, Logger: log}), &s.kafka),
+				mqtt.Driver(mqtt.New(&mqtt.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.mqtt),
+				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.kafka),
 			},
 			Defaults: s.defaults,
 			Instance: s.instanceAt(listener.Addr()),
@@ -80,6 +84,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	server.WarnIfExposed(log, listener, "annotator")
+	s.brokerHosts.WarnIfOpen(log, listener)
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
 	rest := server.HTTP(listener, manager.NewHandler(m, &manager.HandlerOptions{

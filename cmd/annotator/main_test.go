@@ -180,3 +180,29 @@ func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "annotator", run) }
+
+func TestRun_refusesChannelsWithBrokersOffTheList(t *testing.T) {
+	port := strconv.Itoa(mqtttest.Embedded(t).Port)
+	dir := t.TempDir()
+	open := start(t, dir, "-mqtt-port", port)
+	open.create(t, "before")
+	require.NoError(t, open.stop())
+
+	a := start(t, dir, "-mqtt-port", port, "-broker-hosts", "mqtt.example.org")
+	a.create(t, "weather") // with the broker of -mqtt-port
+	require.True(t, a.isRunning(t, "weather"))
+	require.NoError(t, a.stop())
+
+	t.Setenv("ANNOTATOR_BROKER_HOSTS", "mqtt.example.org")
+	b := start(t, dir)
+	status, body := b.get(t, "/channels/before?status=true")
+	require.Equal(t, http.StatusOK, status, "a stored channel stays")
+	require.Contains(t, body, "is not a broker that channels may use")
+	require.Contains(t, body, "-broker-hosts (ANNOTATOR_BROKER_HOSTS)")
+	require.NoError(t, b.stop())
+
+	t.Setenv("ANNOTATOR_BROKER_HOSTS", "")
+	c := start(t, dir)
+	require.Eventually(t, func() bool { return c.isRunning(t, "before") && c.isRunning(t, "weather") }, patience, 10*time.Millisecond,
+		"it runs again as soon as its broker is allowed")
+}

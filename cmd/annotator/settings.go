@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -35,6 +36,7 @@ type settings struct {
 	secret           string
 	database         database
 	brokerCA         string
+	brokerHosts      *brokerhosts.Flag
 	instance         string // empty until the listener is known, unless given
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
@@ -79,6 +81,7 @@ func (s *settings) declare() *server.Flags {
 	f.IntVar(&s.mqtt.Port, "mqtt-port", 1883, "`port` for topics without mqttSettings")
 	f.StringVar(&s.brokerCA, "broker-ca", "",
 		"a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
+	s.brokerHosts = brokerhosts.Declare(f)
 	f.StringVar(&s.kafka.Host, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings")
 	f.IntVar(&s.kafka.Port, "kafka-port", 9093, "`port` for topics without kafkaSettings")
 	for _, id := range []struct {
@@ -124,6 +127,19 @@ func (s *settings) check(f *server.Flags) error {
 			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.mqtt.Protocol))
 	}
 	return errors.Join(append(errs, s.database.check(f))...)
+}
+
+// allowedBrokers returns the brokers that channels may use. The default brokers are among
+// them if a setting names them.
+func (s *settings) allowedBrokers(f *server.Flags) (*annotate.BrokerHosts, error) {
+	var also []brokerhosts.Address
+	if f.Given("mqtt-host") || f.Given("mqtt-port") {
+		also = append(also, brokerhosts.Address{Host: s.mqtt.Host, Port: s.mqtt.Port})
+	}
+	if f.Given("kafka-host") || f.Given("kafka-port") {
+		also = append(also, brokerhosts.Address{Host: s.kafka.Host, Port: s.kafka.Port})
+	}
+	return s.brokerHosts.Hosts(also...)
 }
 
 // address is where the REST interface listens.

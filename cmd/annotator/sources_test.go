@@ -21,6 +21,9 @@ func values(name string) [3]string {
 	if three, ok := special[name]; ok {
 		return three
 	}
+	if name == "broker-hosts" {
+		return [3]string{"file.example", "environment.example:1883", "*.flag.example,10.0.0.0/8"}
+	}
 	if name == "hosts" {
 		return [3]string{"file.example", "environment.example", "https://flag.example,flag.example"}
 	}

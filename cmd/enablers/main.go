@@ -27,6 +27,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo"
@@ -90,12 +91,16 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	mqttAt := b.settings()
-	transport := mqtt.New(&mqtt.Options{Logger: log})
+	brokers, err := s.brokers.Hosts(brokerhosts.Address{Host: mqttAt.Host, Port: mqttAt.Port})
+	if err != nil {
+		return err
+	}
+	transport := mqtt.New(&mqtt.Options{Hosts: brokers, Logger: log})
 	annotator, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
 			Drivers: []annotate.Driver{
 				mqtt.Driver(transport, &mqtt.Defaults{Host: mqttAt.Host, Port: mqttAt.Port}),
-				kafka.Driver(kafka.New(&kafka.Options{Logger: log}), nil),
+				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, Logger: log}), nil),
 			},
 			Logger: log,
 		},
@@ -106,6 +111,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	server.WarnIfExposed(log, at.web, "console and annotator")
+	s.brokers.WarnIfOpen(log, at.web)
 	server.WarnIfExposed(log, at.models, "model repository")
 	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -17,6 +18,7 @@ things out; for production run the servers by themselves.`
 // settings are the values of flags, environment and file.
 type settings struct {
 	listen     string
+	brokers    *brokerhosts.Flag
 	models     string
 	collector  string
 	clients    string
@@ -52,6 +54,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which requires no authentication")
+	s.brokers = brokerhosts.Declare(f)
 	f.StringVar(&s.data, "data", "./data",
 		"`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
 	f.StringVar(&s.secret, "encryption-auth-secret", "",

@@ -75,6 +75,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	c, err := collector.Open(ctx, collector.Config{
 		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
+		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext, TLS: tls,
 		Hosts: s.hosts, Logger: log,

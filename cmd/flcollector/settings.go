@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/httpclient"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -25,6 +26,7 @@ type settings struct {
 	port, federatedPort      int
 	data, models             string
 	repository, orchestrator string
+	tokens                   tokens
 	cert, key, clientCA      string
 	maxMessage, uploads      int64
 	maxContext               int64
@@ -36,6 +38,9 @@ type settings struct {
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
+// tokens are for the FL repository and the orchestrator.
+type tokens struct{ repository, orchestrator string }
+
 func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
 	f := s.declare()
@@ -63,6 +68,10 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
 	f.StringVar(&s.orchestrator, "orchestrator-address", "",
 		"`URL` of the FL orchestrator that receives the progress of trainings; empty means none")
+	f.StringVar(&s.tokens.repository, "repository-token", "",
+		"the `token` for -repository-address, where it requires one; better given by the environment, since others can see flags")
+	f.StringVar(&s.tokens.orchestrator, "orchestrator-token", "",
+		"the `token` for -orchestrator-address, where it requires one; better given by the environment, since others can see flags")
 	f.StringVar(&s.models, "models", "",
 		"a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there "+
 			"comes from the repository, or else from a client")
@@ -122,6 +131,17 @@ func (s *settings) check(f *server.Flags) error {
 	between("federated-port", int64(s.federatedPort), 0, 65535)
 	address("repository-address", s.repository)
 	address("orchestrator-address", s.orchestrator)
+	token := func(name, value, of, address string) {
+		at, err := url.Parse(address)
+		switch {
+		case value != "" && address == "":
+			wrong(name, "is set, but -%s (%s) is not", of, f.Variable(of))
+		case err == nil && httpclient.CheckToken(value, at) != nil:
+			wrong(name, "%w", httpclient.CheckToken(value, at))
+		}
+	}
+	token("repository-token", s.tokens.repository, "repository-address", s.repository)
+	token("orchestrator-token", s.tokens.orchestrator, "orchestrator-address", s.orchestrator)
 	if s.models != "" {
 		if _, err := os.ReadDir(s.models); err != nil {
 			wrong("models", "%w", err)

@@ -123,3 +123,30 @@ func TestRun_helpNamesEveryFlag(t *testing.T) {
 		require.Contains(t, out.String(), name)
 	}
 }
+
+func TestReadSettings_refusesTokensThatNoServiceGets(t *testing.T) {
+	const (
+		repository   = "-repository-token (FLCOLLECTOR_REPOSITORY_TOKEN): "
+		orchestrator = "-orchestrator-token (FLCOLLECTOR_ORCHESTRATOR_TOKEN): "
+	)
+	for want, args := range map[string][]string{
+		repository + "is set, but -repository-address (REPOSITORY_ADDRESS) is not": {
+			"-repository-token=s3cret",
+		},
+		orchestrator + "is set, but -orchestrator-address (ORCHESTRATOR_ADDRESS) is not": {
+			"-orchestrator-token=s3cret",
+		},
+		repository + "expected printable ASCII": {
+			"-repository-token=s3 cret", "-repository-address=http://h",
+		},
+		orchestrator + "the base URL has a user": {
+			"-orchestrator-token=s3cret", "-orchestrator-address=http://u:p@h",
+		},
+	} {
+		_, _, err := readSettings(args)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "s3")
+	}
+	_, _, err := readSettings([]string{"-repository-token", "s3cret", "-repository-address", "http://h"})
+	require.NoError(t, err)
+}

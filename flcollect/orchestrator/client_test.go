@@ -52,7 +52,7 @@ func TestClient_sendsRoundsAndEarlyEnds(t *testing.T) {
 
 func TestClient_RoundDone_saysWhetherToTryAgain(t *testing.T) {
 	for status, refused := range map[int]bool{
-		400: true, 401: true, 404: true, 405: true, 422: true,
+		401: false, 403: false, 400: true, 404: true, 405: true, 422: true,
 		302: false, 408: false, 425: false, 429: false, 500: false, 502: false, 503: false,
 	} {
 		var requests atomic.Int32
@@ -131,4 +131,30 @@ func TestNewClient_namesInvalidFields(t *testing.T) {
 		require.ErrorContains(t, err, field)
 		require.NotContains(t, err.Error(), "secret")
 	}
+}
+
+func TestClient_RoundDone_sendsTheTokenToTheOrchestratorAlone(t *testing.T) {
+	reached := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer other.Close()
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		if len(got) == 2 {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}
+	}))
+	defer server.Close()
+	client, err := orchestrator.NewClient(orchestrator.Config{BaseURL: server.URL, Token: "s3cret"})
+	require.NoError(t, err)
+	require.NoError(t, client.RoundDone(t.Context(), round))
+	err = client.EarlyEnd(t.Context(), end)
+	require.ErrorContains(t, err, "redirected to another server")
+	require.NotContains(t, err.Error(), "s3cret")
+	require.Equal(t, []string{"Bearer s3cret", "Bearer s3cret"}, got)
+	require.False(t, reached)
+
+	_, err = orchestrator.NewClient(orchestrator.Config{BaseURL: server.URL, Token: "s3 cret"})
+	require.ErrorContains(t, err, "Config.Token: ")
+	require.NotContains(t, err.Error(), "cret")
 }

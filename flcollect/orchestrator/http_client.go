@@ -20,6 +20,9 @@ type Config struct {
 	// BaseURL is the address of the orchestrator, such as
 	// "http://fl-orchestrator-app:5000". Required.
 	BaseURL string
+	// Token is sent with each request, as "Authorization: Bearer TOKEN", and to no
+	// other server that a redirect names. Empty means none.
+	Token string
 	// HTTP makes the requests. Nil means a zero [http.Client].
 	HTTP *http.Client
 	// Timeout bounds a request with its answer. Zero means 30 seconds.
@@ -30,6 +33,7 @@ type Config struct {
 // [NewClient].
 type Client struct {
 	base    *url.URL
+	token   string
 	http    *http.Client
 	timeout time.Duration
 }
@@ -45,7 +49,12 @@ func NewClient(config Config) (*Client, error) {
 	case config.Timeout < 0:
 		return nil, fmt.Errorf("orchestrator: Config.Timeout is %v, and has to be positive", config.Timeout)
 	}
-	return &Client{base: base, http: httpclient.New(config.HTTP), timeout: cmp.Or(config.Timeout, 30*time.Second)}, nil
+	if err := httpclient.CheckToken(config.Token, base); err != nil {
+		return nil, fmt.Errorf("orchestrator: Config.Token: %w", err)
+	}
+	return &Client{
+		base: base, token: config.Token, http: httpclient.New(config.HTTP), timeout: cmp.Or(config.Timeout, 30*time.Second),
+	}, nil
 }
 
 // RoundDone reports the end of a round: POST /FL_traininground.
@@ -59,7 +68,7 @@ func (c *Client) EarlyEnd(ctx context.Context, end flcollect.EarlyEnd) error {
 }
 
 // send posts a report. The error of an answer that will not change matches
-// flcollect.ErrRefused.
+// flcollect.ErrRefused; 401 and 403 change with another token.
 func (c *Client) send(ctx context.Context, path string, report any) error {
 	data, err := json.Marshal(report)
 	if err != nil { // a number that JSON lacks
@@ -79,6 +88,7 @@ func (c *Client) post(ctx context.Context, path string, data []byte) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	httpclient.Authorize(request, c.token)
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return err
@@ -93,7 +103,7 @@ func (c *Client) post(ctx context.Context, path string, data []byte) error {
 		text = []byte(err.Error())
 	}
 	err = fmt.Errorf("it answered %s: %q", answer.Status, text)
-	if httpclient.Refused(answer.StatusCode) {
+	if httpclient.Refused(answer.StatusCode) && !httpclient.Denied(answer.StatusCode) {
 		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
 	}
 	return err

@@ -110,8 +110,8 @@ func TestClient_Store_survivesABrokenConnectionAtEveryStep(t *testing.T) {
 func TestClient_Store_saysWhetherToTryAgain(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		for status, refused := range map[int]bool{
-			400: true, 401: true, 403: true, 404: true, 405: true, 409: method == http.MethodPut, 413: true, 422: true,
-			302: false, 408: false, 425: false, 429: false, 500: false, 503: false,
+			400: true, 404: true, 405: true, 409: method == http.MethodPut, 413: true, 422: true,
+			401: false, 403: false, 302: false, 408: false, 425: false, 429: false, 500: false, 503: false,
 		} {
 			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
@@ -359,4 +359,40 @@ func TestClient_followsBasePathAndRedirects(t *testing.T) {
 		result.TrainingID = fmt.Sprint("a/", i)
 		require.NoError(t, client(t, repository.ClientConfig{BaseURL: url + base}).Store(t.Context(), result))
 	}
+}
+
+func TestClient_sendsTheTokenToTheRepositoryAlone(t *testing.T) {
+	reached := false
+	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	handler := repository.NewHandler(memory(t), nil)
+	away := false
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer s3cret":
+			w.WriteHeader(http.StatusUnauthorized)
+		case away:
+			http.Redirect(w, r, other+r.URL.Path, http.StatusTemporaryRedirect)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	result := repositorytest.Result()
+	c := client(t, repository.ClientConfig{BaseURL: url, Token: "s3cret"})
+	require.NoError(t, c.Store(t.Context(), result))
+	err := client(t, repository.ClientConfig{BaseURL: url}).Store(t.Context(), result)
+	require.ErrorContains(t, err, "401")
+	require.NotErrorIs(t, err, flcollect.ErrRefused, "the result waits for a token")
+
+	away = true
+	err = c.Store(t.Context(), result)
+	require.ErrorContains(t, err, "redirected to another server")
+	require.ErrorIs(t, err, repository.ErrUnavailable, "a result waits until the address is right")
+	_, err = c.Model(t.Context(), "m", "1")
+	require.ErrorContains(t, err, "redirected to another server")
+	require.NotContains(t, err.Error(), "s3cret")
+	require.False(t, reached)
+
+	_, err = repository.NewClient(repository.ClientConfig{BaseURL: url, Token: "s3 cret"})
+	require.ErrorContains(t, err, "ClientConfig.Token: ")
+	require.NotContains(t, err.Error(), "cret")
 }

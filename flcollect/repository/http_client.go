@@ -24,6 +24,9 @@ type ClientConfig struct {
 	// BaseURL is where the repository is, such as "http://flrepository:9012".
 	// Required.
 	BaseURL string
+	// Token is sent with each request, as "Authorization: Bearer TOKEN", and to no
+	// other server that a redirect names. Empty means none.
+	Token string
 	// HTTP makes the requests. Nil means a zero [http.Client]. Its Timeout also
 	// cuts long uploads and downloads off; use the next field instead.
 	HTTP *http.Client
@@ -67,6 +70,9 @@ func NewClient(config ClientConfig) (*Client, error) {
 	case config.MaxStrategy < 0:
 		return nil, fmt.Errorf("repository: ClientConfig.MaxStrategy is %d, and has to be positive", config.MaxStrategy)
 	}
+	if err := httpclient.CheckToken(config.Token, base); err != nil {
+		return nil, fmt.Errorf("repository: ClientConfig.Token: %w", err)
+	}
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
 	config.MaxStrategy = min(cmp.Or(config.MaxStrategy, defaultMaxStrategy), largestLimit)
 	config.MaxModel = min(cmp.Or(config.MaxModel, defaultMaxModel), largestLimit)
@@ -75,9 +81,15 @@ func NewClient(config ClientConfig) (*Client, error) {
 
 // Store stores a result: its record, and then the weights as a pickle. It may be
 // called again with the same result; another result of the same training is
-// refused.
+// refused. A repository that asks for another token counts as unavailable, so that the
+// result is kept until the token is right.
 func (c *Client) Store(ctx context.Context, result flcollect.Result) error {
-	if err := deliver(ctx, remote{c}, result); err != nil {
+	err := deliver(ctx, remote{c}, result)
+	var denied *deniedError
+	if errors.As(err, &denied) {
+		err = fmt.Errorf("%w: %s", ErrUnavailable, denied.answer)
+	}
+	if err != nil {
 		return failed("store result of training", result.TrainingID, err)
 	}
 	return nil
@@ -123,10 +135,10 @@ func (c *Client) model(ctx context.Context, name, version string) (strategy.Mode
 // offersNone reports whether an answer says that there is no such thing, or none
 // of its kind: a repository may be one for results alone.
 func offersNone(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden: // an operator has to see it
+	switch {
+	case httpclient.Denied(status): // an operator has to see it
 		return false
-	case http.StatusNotImplemented:
+	case status == http.StatusNotImplemented:
 		return true
 	}
 	return httpclient.Refused(status)

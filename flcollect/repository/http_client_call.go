@@ -80,6 +80,7 @@ func (c *Client) do(ctx context.Context, k call, exchange *exchange) (*http.Resp
 		request.Body = exchange.render(k.body)
 		request.GetBody = func() (io.ReadCloser, error) { return exchange.render(k.body), nil }
 	}
+	httpclient.Authorize(request, c.config.Token)
 	return c.http.Do(request)
 }
 
@@ -187,6 +188,16 @@ func (r *reply) Close() error {
 	return nil
 }
 
+// deniedError is the error of a request without the right token. It matches
+// flcollect.ErrRefused: a training does not begin without its model.
+type deniedError struct{ answer string }
+
+// Error implements error.
+func (e *deniedError) Error() string { return flcollect.ErrRefused.Error() + ": " + e.answer }
+
+// Unwrap returns flcollect.ErrRefused.
+func (*deniedError) Unwrap() error { return flcollect.ErrRefused }
+
 // failure is the error of an answer that is no success.
 func (r *reply) failure() error {
 	data, _ := io.ReadAll(io.LimitReader(r, 4<<10)) // what there is of it
@@ -198,7 +209,10 @@ func (r *reply) failure() error {
 		text = fmt.Sprint(body.Detail)
 	}
 	err := fmt.Errorf("the repository answered %s: %q", r.Status, text)
-	if httpclient.Refused(r.StatusCode) {
+	switch {
+	case httpclient.Denied(r.StatusCode):
+		return &deniedError{err.Error()}
+	case httpclient.Refused(r.StatusCode):
 		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)

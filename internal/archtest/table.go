@@ -22,7 +22,7 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "annotate/rml", "annotate/rdf"},
+		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "annotate/rml", "annotate/rdf"},
 			modules: []string{sync, uuid}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
@@ -63,7 +63,7 @@ func importTable() []room {
 
 		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"},
 			modules: []string{uuid}},
-		{dir: "modelrepo/client", imports: []string{"modelrepo", "modelrepo/internal/...", "storage"}},
+		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
 			modules: []string{prometheus}},
 		{dir: "modelrepo/oci"},
@@ -204,6 +204,7 @@ func importTable() []room {
 			"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},
+		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/server"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},

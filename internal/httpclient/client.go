@@ -1,6 +1,6 @@
 // Package httpclient is what the clients of other services' REST interfaces
-// share: how an address is read, which redirects are followed, and which answers
-// are final.
+// share: how an address is read, how a token is sent, which redirects are followed, and
+// which answers are final.
 package httpclient
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // BaseURL reads the address of a service, http or https. The error is the end of
@@ -23,9 +24,31 @@ func BaseURL(text string) (*url.URL, error) {
 	return base, nil
 }
 
+// CheckToken returns what is wrong with a token for a service at a base URL. It does not
+// repeat the token. An empty one is no token.
+func CheckToken(token string, base *url.URL) error {
+	switch {
+	case token == "":
+		return nil
+	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return errors.New("expected printable ASCII characters without spaces")
+	case base.User != nil:
+		return errors.New("the base URL has a user already; give one of the two")
+	}
+	return nil
+}
+
+// Authorize adds a token to a request (RFC 6750 section 2.1), unless it is empty.
+func Authorize(request *http.Request, token string) {
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+}
+
 // New returns a client that is as another one, nil for a zero [http.Client], but
-// follows no redirect that would make a GET of a POST: its success would be none.
-// The answer is then the redirect.
+// follows no redirect to another origin, which gets neither the body nor the
+// credentials of a request, and none that would make a GET of a POST: its success would be
+// none. The first is an error, with the second the answer is the redirect.
 func New(like *http.Client) *http.Client {
 	client := &http.Client{}
 	if like != nil {
@@ -34,6 +57,9 @@ func New(like *http.Client) *http.Client {
 	next := client.CheckRedirect
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		switch {
+		case !sameOrigin(req.URL, via[0].URL):
+			return fmt.Errorf("redirected to another server, %s://%s, which is not followed; if it is the right one, use its address",
+				req.URL.Scheme, req.URL.Host)
 		case req.Method != via[0].Method:
 			return http.ErrUseLastResponse
 		case next != nil:
@@ -44,6 +70,27 @@ func New(like *http.Client) *http.Client {
 		return nil
 	}
 	return client
+}
+
+// sameOrigin compares origins (RFC 6454 section 5).
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(at *url.URL) string {
+	switch {
+	case at.Port() != "":
+		return at.Port()
+	case at.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// Denied reports whether the service asks for other credentials. An operator can mend that,
+// so what a request carries is not lost for good.
+func Denied(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // Refused reports whether a request with an answer of that status is not worth

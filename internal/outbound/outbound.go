@@ -2,8 +2,10 @@
 // others. Without such a check, a configuration or a document could make the server
 // call the inside of its own network (server-side request forgery).
 //
-// The check is made on the address that is dialled, after names are resolved. A name
-// that resolves to another address the second time therefore gains nothing.
+// [Policy] allows public addresses, [Hosts] a list of hosts. Both check the address that
+// is dialled, after names are resolved. A name that resolves to another address the
+// second time therefore gains nothing. They are of use only where no proxy makes the
+// connection: the transports that have them take none from the environment.
 package outbound
 
 import (
@@ -35,6 +37,9 @@ func (p Policy) Check(address netip.Addr) error {
 	address = inner(address.WithZone(""))
 	if slices.ContainsFunc(p.Allow, func(r netip.Prefix) bool { return r.Contains(address) }) {
 		return nil
+	}
+	if address.Is6() && !unicast.Contains(address) {
+		return fmt.Errorf("%w: %s is not public", ErrRefused, address)
 	}
 	for _, r := range special {
 		if r.Contains(address) {
@@ -70,33 +75,33 @@ func inner(a netip.Addr) netip.Addr {
 	return a
 }
 
-// special has the ranges that are not globally reachable, after the registries of
-// special-purpose addresses (RFC 6890), and multicast.
+// unicast is the only range of IPv6 that IANA has assigned public addresses from
+// (https://www.iana.org/assignments/ipv6-address-space). Loopback, unique local, link-local
+// and multicast addresses lie outside of it, and so does what is not assigned yet.
+var unicast = netip.MustParsePrefix("2000::/3")
+
+// special has the ranges that servers on the Internet do not have, after IANA's registries
+// of special-purpose addresses (RFC 6890, updated by RFC 8190), and multicast. A range stays
+// whole although the registries have a few anycast addresses of protocols in it that are
+// globally reachable.
 var special = [...]netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("10.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("127.0.0.0/8"),
-	netip.MustParsePrefix("169.254.0.0/16"),
-	netip.MustParsePrefix("172.16.0.0/12"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("192.88.99.0/24"),
-	netip.MustParsePrefix("192.168.0.0/16"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("224.0.0.0/3"),
-	netip.MustParsePrefix("::/127"),
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("3fff::/20"),
-	netip.MustParsePrefix("5f00::/16"),
-	netip.MustParsePrefix("fc00::/7"),
-	netip.MustParsePrefix("fe80::/10"),
-	netip.MustParsePrefix("fec0::/10"),
-	netip.MustParsePrefix("ff00::/8"),
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("10.0.0.0/8"),       // private use
+	netip.MustParsePrefix("100.64.0.0/10"),    // shared address space
+	netip.MustParsePrefix("127.0.0.0/8"),      // loopback
+	netip.MustParsePrefix("168.63.129.16/32"), // not of a registry: the platform of every machine in Azure
+	netip.MustParsePrefix("169.254.0.0/16"),   // link-local
+	netip.MustParsePrefix("172.16.0.0/12"),    // private use
+	netip.MustParsePrefix("192.0.0.0/24"),     // IETF protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 relays
+	netip.MustParsePrefix("192.168.0.0/16"),   // private use
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarking
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("224.0.0.0/3"),      // multicast, reserved, broadcast
+
+	netip.MustParsePrefix("2001::/23"),     // IETF protocol assignments, Teredo and ORCHID among them
+	netip.MustParsePrefix("2001:db8::/32"), // documentation
+	netip.MustParsePrefix("3fff::/20"),     // documentation
 }

@@ -5,10 +5,15 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
+
+	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
 // Options changes a [Client]. The zero value is the default.
 type Options struct {
+	// Token is sent with each request, as "Authorization: Bearer TOKEN", and to no
+	// other server that a redirect names. Empty means none.
+	Token string
 	// HTTP makes the requests. Nil means a zero [http.Client]. Its Timeout also
 	// ends long uploads and downloads; use contexts instead.
 	HTTP *http.Client
@@ -18,8 +23,9 @@ type Options struct {
 // [*modelrepo.Error] with the same sentinel. It is made with [New] and is safe for
 // concurrent use.
 type Client struct {
-	base *url.URL
-	http *http.Client
+	base  *url.URL
+	token string
+	http  *http.Client
 	// sendsResult is set once the server has sent a Result field.
 	sendsResult atomic.Bool
 }
@@ -34,9 +40,11 @@ func New(base string, opts *Options) (*Client, error) {
 	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return nil, fmt.Errorf("modelrepo: base URL %q: expected http://HOST or https://HOST", parsed.Redacted())
 	}
-	c := &Client{base: parsed, http: &http.Client{}}
-	if opts != nil && opts.HTTP != nil {
-		c.http = opts.HTTP
+	if opts == nil {
+		opts = &Options{}
 	}
-	return c, nil
+	if err := httpclient.CheckToken(opts.Token, parsed); err != nil {
+		return nil, fmt.Errorf("modelrepo: Options.Token: %w", err)
+	}
+	return &Client{base: parsed, token: opts.Token, http: httpclient.New(opts.HTTP)}, nil
 }

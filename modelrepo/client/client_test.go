@@ -226,3 +226,31 @@ func TestClient_returnsTheStatusOfAForeignAnswer(t *testing.T) {
 	_, err = c.Upload(t.Context(), version, "f", strings.NewReader(strings.Repeat("x", 10<<20)), nil)
 	require.Error(t, err)
 }
+
+func TestClient_sendsTheTokenToTheRepositoryAlone(t *testing.T) {
+	reached := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	t.Cleanup(other.Close)
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, &client.Options{Token: "s3cret"})
+	require.NoError(t, err)
+	err = c.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{})
+	require.ErrorContains(t, err, "redirected to another server")
+	require.NotContains(t, err.Error(), "s3cret")
+	_, err = c.Upload(t.Context(), version, "f", strings.NewReader("content"), nil)
+	require.ErrorContains(t, err, "307") // the body cannot be sent again
+	for _, header := range got {
+		require.Equal(t, "Bearer s3cret", header)
+	}
+	require.GreaterOrEqual(t, len(got), 2)
+	require.False(t, reached)
+
+	_, err = client.New(server.URL, &client.Options{Token: "s3 cret"})
+	require.ErrorContains(t, err, "Options.Token: ")
+	require.NotContains(t, err.Error(), "cret")
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/iotenablers/enablers/internal/httpclient"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
@@ -42,6 +43,7 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	for name, values := range k.header {
 		request.Header[name] = values
 	}
+	httpclient.Authorize(request, c.token)
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return nil, failed(k.op, k.at, err)

@@ -28,6 +28,8 @@ type Config struct {
 	// Repository and Orchestrator are URLs. Empty means the repository of the
 	// collector itself, and no orchestrator.
 	Repository, Orchestrator string
+	// RepositoryToken and OrchestratorToken are sent there. Empty means none.
+	RepositoryToken, OrchestratorToken string
 	// Models is a folder with parameters that jobs begin with, those of a model
 	// in MODEL/VERSION.npz. Empty means none.
 	Models string
@@ -92,7 +94,8 @@ func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {
-		if options.Orchestrator, err = orchestrator.NewClient(orchestrator.Config{BaseURL: config.Orchestrator}); err != nil {
+		asked := orchestrator.Config{BaseURL: config.Orchestrator, Token: config.OrchestratorToken}
+		if options.Orchestrator, err = orchestrator.NewClient(asked); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +115,7 @@ func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 // openRepository returns the repository that results go to.
 func (c *Collector) openRepository(config Config, spill string) (flcollect.Repository, error) {
 	if config.Repository != "" {
-		return newRemote(config.Repository, spill, config.Logger)
+		return newRemote(repository.ClientConfig{BaseURL: config.Repository, Token: config.RepositoryToken, Dir: spill}, config.Logger)
 	}
 	store, err := repository.New(repository.Config{
 		Documents:  storage.Prefixed(c.store.Documents(), "repository/"),

@@ -30,12 +30,16 @@ type remote struct {
 	log      *slog.Logger
 }
 
-func newRemote(address, dir string, log *slog.Logger) (*remote, error) {
-	client, err := repository.NewClient(repository.ClientConfig{BaseURL: address, Dir: dir, Strategies: loadStrategy})
+// newRemote makes a remote of the repository of a configuration, which lacks strategies and
+// timeout.
+func newRemote(config repository.ClientConfig, log *slog.Logger) (*remote, error) {
+	config.Strategies = loadStrategy
+	client, err := repository.NewClient(config)
 	if err != nil {
 		return nil, err
 	}
-	quick, err := repository.NewClient(repository.ClientConfig{BaseURL: address, Dir: dir, Strategies: loadStrategy, Timeout: silence})
+	config.Timeout = silence
+	quick, err := repository.NewClient(config)
 	return &remote{Client: client, quick: quick, patience: patience, log: log}, err
 }
 

@@ -20,7 +20,7 @@ import (
 func reach(t *testing.T, address string) (*remote, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	r, err := newRemote(address, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := newRemote(repository.ClientConfig{BaseURL: address, Dir: t.TempDir()}, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	r.patience = 10 * time.Millisecond
 	return r, &log

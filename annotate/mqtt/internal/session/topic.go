@@ -30,6 +30,18 @@ type Settings struct {
 	Version, ClientID, ShareName, User, Password string
 }
 
+// UsedPort returns the port, or the protocol's usual one where the settings name none.
+func (s Settings) UsedPort() int {
+	if s.Port != 0 {
+		return s.Port
+	}
+	switch strings.ToLower(s.Protocol) {
+	case "tls", "ssl", "mqtts":
+		return 8883
+	}
+	return 1883
+}
+
 // The values of Settings.Version.
 const (
 	Version5   = "5"
@@ -122,12 +134,10 @@ func anonymous() string { return "annotate" + rand.Text()[:maxIdentifier-len("an
 // address is the broker's host and port, with the protocol's usual port when
 // the settings name none. IPv6 hosts may stand in brackets.
 func address(s Settings) (hostPort string, secure bool, err error) {
-	port := s.Port
-	byDefault := 1883
 	switch strings.ToLower(s.Protocol) {
 	case "tcp", "mqtt", "":
 	case "tls", "ssl", "mqtts":
-		secure, byDefault = true, 8883
+		secure = true
 	case "ws", "wss":
 		return "", false, fmt.Errorf("protocol %q: MQTT over WebSocket is not supported, use tcp or tls", s.Protocol)
 	default:
@@ -136,9 +146,7 @@ func address(s Settings) (hostPort string, secure bool, err error) {
 	if s.Host == "" {
 		return "", false, errors.New("the MQTT settings name no host")
 	}
-	if port == 0 {
-		port = byDefault
-	}
+	port := s.UsedPort()
 	if port < 1 || port > 65_535 {
 		return "", false, fmt.Errorf("port %d is not between 1 and 65535", s.Port)
 	}

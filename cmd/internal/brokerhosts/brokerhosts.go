@@ -1,0 +1,83 @@
+// Package brokerhosts is the flag broker-hosts of the commands that run channels: the
+// brokers that channels may use.
+package brokerhosts
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+const (
+	name  = "broker-hosts"
+	usage = "the `brokers` that channels may use, with commas between: HOST, HOST:PORT, *.DOMAIN or a range of addresses " +
+		"such as 10.1.0.0/16, brokers that a Kafka cluster names included; empty means every host and port that this " +
+		"server reaches"
+)
+
+// Flag is the value of the flag. Make one with [Declare].
+type Flag struct {
+	entries  []string
+	variable func(name string) string
+}
+
+// Declare declares the flag.
+func Declare(f *server.Flags) *Flag {
+	b := &Flag{variable: f.Variable}
+	f.Var(b, name, usage)
+	return b
+}
+
+// String implements flag.Value.
+func (b *Flag) String() string {
+	if b == nil {
+		return ""
+	}
+	return strings.Join(b.entries, ",")
+}
+
+// Set implements flag.Value.
+func (b *Flag) Set(text string) error {
+	entries := server.Names(text)
+	if len(entries) > 0 {
+		if _, err := annotate.NewBrokerHosts(entries, ""); err != nil {
+			return err
+		}
+	}
+	b.entries = entries
+	return nil
+}
+
+// Address is a broker.
+type Address struct {
+	Host string
+	Port int
+}
+
+// Hosts returns the list, together with brokers that the operator has named by other
+// settings. It is nil if the flag is not set.
+func (b *Flag) Hosts(also ...Address) (*annotate.BrokerHosts, error) {
+	if len(b.entries) == 0 {
+		return nil, nil
+	}
+	entries := append([]string(nil), b.entries...)
+	for _, a := range also {
+		host := strings.TrimSuffix(strings.TrimPrefix(a.Host, "["), "]")
+		entries = append(entries, net.JoinHostPort(host, strconv.Itoa(a.Port)))
+	}
+	return annotate.NewBrokerHosts(entries, fmt.Sprintf("-%s (%s)", name, b.variable(name)))
+}
+
+// WarnIfOpen logs one line when other machines can reach the listener, through which
+// channels are made, and the flag is not set.
+func (b *Flag) WarnIfOpen(log *slog.Logger, listener net.Listener) {
+	if len(b.entries) == 0 && !server.IsLoopback(listener) {
+		log.Warn("channels may use any broker: clients can have this server connect to every host and port that it reaches",
+			"address", listener.Addr().String(), "set", fmt.Sprintf("-%s (%s)", name, b.variable(name)))
+	}
+}
