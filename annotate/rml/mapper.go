@@ -214,6 +214,9 @@ func (m *Mapper) load(in int, data []byte) error {
 	state := &m.inputs[in]
 	clear(state.selected)
 	state.piece = 0
+	if bounded, ok := state.document.(input.Bounded); ok {
+		bounded.Bound(m.memory())
+	}
 	if err := state.document.Load(data); err != nil {
 		return m.inputError(in, err)
 	}
