@@ -95,7 +95,8 @@ func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 		return nil, err
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
-		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS, Logger: config.Logger,
+		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
+		ConnState: server.ConnState, Logger: config.Logger,
 	})
 	return c, err
 }
