@@ -57,6 +57,17 @@ type rest struct {
 	options HandlerOptions
 }
 
+// ready answers whether channels are served and can be stored.
+func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
+	return httpapi.Ready(func() error {
+		err := r.manager.Err()
+		if documents := r.manager.annotations.documents; err == nil && documents != nil {
+			err = storage.Room(req.Context(), documents)
+		}
+		return err
+	})(w, req)
+}
+
 func newREST(m *Manager, opts *HandlerOptions) *rest {
 	r := &rest{manager: m}
 	if opts != nil {
@@ -98,7 +109,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /swagger/", Func: httpapi.DocsUI("Semantic annotator", "/swagger/", "../openapi.json")},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
 		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: httpapi.Ready(r.manager.Err)},
+		{Pattern: "GET /readyz", Func: r.ready},
 		{Pattern: "GET /metrics", Func: metrics(r.manager)},
 	}
 }
@@ -122,6 +133,8 @@ func classify(err error) *httpapi.Error {
 			Detail: "Service not available: Annotations service is not available in standalone mode!"}
 	case errors.Is(err, storage.ErrInvalidData):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "Too large to be stored: " + err.Error()}
+	case errors.Is(err, storage.ErrFull):
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: "Storage full: free space where the channels are stored, and try again.", Err: err}
 	case errors.Is(err, storage.ErrUnavailable):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Storage not available: " + err.Error(), Err: err}
 	case errors.Is(err, ErrNotRunning):

@@ -14,6 +14,8 @@ import (
 func classify(err error) *httpapi.Error {
 	var refusal *modelrepo.Error
 	switch {
+	case errors.Is(err, storage.ErrFull):
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: "The storage is full. Please try again when there is room.", Err: err}
 	case errors.As(err, &refusal):
 	case errors.Is(err, storage.ErrUnavailable):
 		const text = "The storage cannot be reached. Please try again."
