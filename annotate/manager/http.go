@@ -134,7 +134,8 @@ func classify(err error) *httpapi.Error {
 	case errors.Is(err, storage.ErrInvalidData):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "Too large to be stored: " + err.Error()}
 	case errors.Is(err, storage.ErrFull):
-		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: "Storage full: free space where the channels are stored, and try again.", Err: err}
+		return &httpapi.Error{Status: http.StatusInsufficientStorage,
+			Detail: "Storage full: free space where the channels are stored, and try again.", Err: err}
 	case errors.Is(err, storage.ErrUnavailable):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Storage not available: " + err.Error(), Err: err}
 	case errors.Is(err, ErrNotRunning):

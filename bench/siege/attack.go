@@ -117,9 +117,10 @@ func (g *siege) guess(ctx context.Context, address string, rate int) {
 	if rate == 0 {
 		return
 	}
-	client := &http.Client{Timeout: callTime, Transport: &http.Transport{MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64, DialContext: (&net.Dialer{
-		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)},
-	}).DialContext}}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)}}
+	client := &http.Client{Timeout: callTime, Transport: &http.Transport{
+		MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64, DialContext: dialer.DialContext,
+	}}
 	defer client.CloseIdleConnections()
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()

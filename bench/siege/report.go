@@ -26,7 +26,8 @@ func (r *record) markdown() string {
 		"and %s wrong tokens a second. Legitimate: %d calls a second for %.0f s, half over new connections.\n",
 		rig.Thousands(r.Size.Silent), rig.Thousands(r.Size.Slow), sources, rig.Thousands(r.Size.SignIn), r.Size.Calls, r.Seconds)
 	b.WriteString("- Medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n\n")
-	b.WriteString("| server | p50, ms | besieged | p99, ms | besieged | times | failed of calls | memory, MB | peak | connections | sign-ins, refused |\n" +
+	b.WriteString("| server | p50, ms | besieged | p99, ms | besieged | times | failed of calls | memory, MB | peak | connections | " +
+		"sign-ins, refused |\n" +
 		"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, name := range names {
 		r.row(&b, name)

@@ -60,7 +60,9 @@ func storings() []storing {
 		{
 			name: "annotator", method: http.MethodPost, path: "/annotations", content: "application/json", read: "/annotations",
 			body: func(n int) string {
-				text, _ := json.Marshal(map[string]any{"name": fmt.Sprint("m", n, long), "inputFormat": "JSON", "outputFormat": "TTL", "rml": secretMapping})
+				text, _ := json.Marshal(map[string]any{
+					"name": fmt.Sprint("m", n, long), "inputFormat": "JSON", "outputFormat": "TTL", "rml": secretMapping,
+				})
 				return string(text)
 			},
 		},
