@@ -15,7 +15,7 @@ import (
 const sources = 200
 
 // again is how long an attacker waits before it connects again.
-const again = 100 * time.Millisecond
+const again = time.Second
 
 // siege is an attack that is going on.
 type siege struct {
