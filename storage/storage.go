@@ -30,8 +30,8 @@ var (
 	// call tries again.
 	ErrUnavailable = errors.New("storage: the store cannot be reached")
 	// ErrFull is returned by a write that found no room: the disk is full, or a quota
-	// is used up. Nothing was written, what was acknowledged stays, reads go on, and
-	// the next write tries again. See [Room].
+	// is used up. As with ErrUnavailable it may have succeeded. What was acknowledged stays,
+	// reads go on, and the next write tries again. See [Room].
 	ErrFull = errors.New("storage: no room is left")
 )
 

@@ -25,7 +25,7 @@ type room struct {
 	dir string
 
 	mu    sync.Mutex
-	full  error // of the last write that failed, nil while there is room
+	full  bool // whether the last write that failed found no room, and none was found since
 	tried time.Time
 }
 
@@ -40,7 +40,7 @@ func (r *room) explain(err error) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.full = err
+	r.full = true
 	return err
 }
 
@@ -56,16 +56,14 @@ func (s *Store) Room(ctx context.Context) error {
 	r := s.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.full == nil {
-		return nil
-	}
-	if now := time.Now(); now.Sub(r.tried) >= trialInterval {
+	if now := time.Now(); r.full && now.Sub(r.tried) >= trialInterval {
 		r.tried = now
-		if r.try() == nil {
-			r.full = nil
-		}
+		r.full = r.try() != nil
 	}
-	return r.full
+	if r.full {
+		return storage.ErrFull // without the path, which is for the log
+	}
+	return nil
 }
 
 // try writes a file and removes it.

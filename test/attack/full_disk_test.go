@@ -135,10 +135,17 @@ func TestDisk_fullIsA507AndNotReadyUntilThereIsRoom(t *testing.T) {
 			status, answer = s.ask(t, http.MethodGet, address+"/readyz", "")
 			require.Equal(t, http.StatusServiceUnavailable, status)
 			require.Contains(t, answer, "no room")
+			require.NotContains(t, answer, disk, "it is public")
 			status, _ = s.ask(t, http.MethodGet, address+"/healthz", "")
 			require.Equal(t, http.StatusOK, status)
 			status, answer = s.ask(t, http.MethodGet, address+s.read, "")
 			require.Equal(t, http.StatusOK, status, answer)
+			if s.name == "flcollector" {
+				example, err := json.Marshal((&marked{Process: p}).exampleOf(t, address, "/job/config/{id}", "post"))
+				require.NoError(t, err)
+				status, _ = s.ask(t, http.MethodPost, address+"/job/config/1", string(example))
+				require.Equal(t, http.StatusInsufficientStorage, status)
+			}
 			free()
 			require.Eventually(t, func() bool {
 				status, _ = s.ask(t, http.MethodGet, address+"/readyz", "")
