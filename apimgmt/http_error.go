@@ -55,7 +55,7 @@ func classify(err error) *httpapi.Error {
 	case errors.As(err, &list):
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: list.Error(), Err: err}
 	case errors.Is(err, storage.ErrFull):
-		const text = "The storage is full. Please try again when there is room."
+		const text = "The storage is full. Please try again when there is space."
 		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.As(err, &refusal):
 	case errors.As(err, &body):

@@ -203,7 +203,7 @@ func (s *Server) Ready() error {
 		if err := context.Cause(s.ending); err != nil {
 			return err
 		}
-		return storage.Room(s.ending, s.config.Documents)
+		return storage.Space(s.ending, s.config.Documents)
 	default:
 		return ErrNotRunning
 	}

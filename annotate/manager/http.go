@@ -62,7 +62,7 @@ func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
 	return httpapi.Ready(func() error {
 		err := r.manager.Err()
 		if documents := r.manager.annotations.documents; err == nil && documents != nil {
-			err = storage.Room(req.Context(), documents)
+			err = storage.Space(req.Context(), documents)
 		}
 		return err
 	})(w, req)

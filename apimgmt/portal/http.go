@@ -53,7 +53,7 @@ func classify(err error) *httpapi.Error {
 	var refusal *apimgmt.Error
 	switch {
 	case errors.Is(err, storage.ErrFull):
-		const text = "The storage is full. Please try again when there is room."
+		const text = "The storage is full. Please try again when there is space."
 		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.As(err, &refusal):
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):

@@ -26,7 +26,7 @@ func classify(err error) *httpapi.Error {
 	case errors.Is(err, errCollected):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The upload took too long. Please send it again.", Err: err}
 	case errors.Is(err, storage.ErrFull):
-		const text = "The storage is full. Please try again when there is room."
+		const text = "The storage is full. Please try again when there is space."
 		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.Is(err, storage.ErrUnavailable):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The storage cannot be reached. Please try again.", Err: err}

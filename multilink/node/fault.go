@@ -25,7 +25,7 @@ const (
 	denied                       // a right is missing
 	unsupported                  // this host cannot do that
 	unavailable                  // not at the moment
-	full                         // the storage has no room
+	full                         // the storage has no space
 	internal                     // a fault of this program
 )
 

@@ -12,13 +12,13 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// fullDocuments is a store that may have no room.
+// fullDocuments is a store that may have no space.
 type fullDocuments struct {
 	storage.Documents
 	full atomic.Bool
 }
 
-func (d *fullDocuments) Room(context.Context) error {
+func (d *fullDocuments) Space(context.Context) error {
 	if d.full.Load() {
 		return storage.ErrFull
 	}
@@ -26,14 +26,14 @@ func (d *fullDocuments) Room(context.Context) error {
 }
 
 func (d *fullDocuments) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
-	if err := d.Room(ctx); err != nil {
+	if err := d.Space(ctx); err != nil {
 		return 0, err
 	}
 	return d.Documents.Create(ctx, key, data)
 }
 
 func (d *fullDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
-	if err := d.Room(ctx); err != nil {
+	if err := d.Space(ctx); err != nil {
 		return 0, err
 	}
 	return d.Documents.Update(ctx, key, prev, data)
@@ -48,7 +48,7 @@ func TestNode_Handler_answers507WhileTheStorageIsFull(t *testing.T) {
 	require.Contains(t, answer, "the storage is full")
 	status, answer = i.ask("GET", "/readyz", nil)
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, answer, "no room")
+	require.Contains(t, answer, "no space")
 	docs.full.Store(false)
 	i.do(http.StatusCreated, "POST", "/tunnel/client/add", object{})
 	status, _ = i.ask("GET", "/readyz", nil)

@@ -111,6 +111,6 @@ func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
 		if err := r.node.Health(); err != nil {
 			return err
 		}
-		return storage.Room(req.Context(), r.node.config.Documents)
+		return storage.Space(req.Context(), r.node.config.Documents)
 	})(w, req)
 }

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if dir := os.Getenv(roomFolder); dir != "" {
+	if dir := os.Getenv(spaceFolder); dir != "" {
 		if err := fillDisk(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -71,7 +71,7 @@ func (s *Store) explainAnswer(response minio.ErrorResponse) error {
 	return fmt.Errorf("S3 at %s: %s", s.config.Endpoint, said)
 }
 
-// isFull reports whether a code of MinIO or Ceph says that there is no room.
+// isFull reports whether a code of MinIO or Ceph says that there is no space.
 func isFull(code string) bool {
 	return code == "XMinioStorageFull" || code == "XMinioAdminBucketQuotaExceeded" || code == "QuotaExceeded"
 }

@@ -30,7 +30,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fillUp leaves no room on the file system of a folder. It returns what frees it.
+// fillUp leaves no space on the file system of a folder. It returns what frees it.
 func fillUp(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	name := filepath.Join(dir, "filler")
@@ -113,7 +113,7 @@ func (s storing) write(t *testing.T, address string, n int) (int, string) {
 	return s.ask(t, s.method, address+path, s.body(n))
 }
 
-func TestDisk_fullIsA507AndNotReadyUntilThereIsRoom(t *testing.T) {
+func TestDisk_fullIsA507AndNotReadyUntilThereIsSpace(t *testing.T) {
 	for _, s := range storings() {
 		t.Run(s.name, func(t *testing.T) {
 			disk := smallDisk(t)
@@ -134,7 +134,7 @@ func TestDisk_fullIsA507AndNotReadyUntilThereIsRoom(t *testing.T) {
 			require.Contains(t, answer, "full")
 			status, answer = s.ask(t, http.MethodGet, address+"/readyz", "")
 			require.Equal(t, http.StatusServiceUnavailable, status)
-			require.Contains(t, answer, "no room")
+			require.Contains(t, answer, "no space")
 			require.NotContains(t, answer, disk, "it is public")
 			status, _ = s.ask(t, http.MethodGet, address+"/healthz", "")
 			require.Equal(t, http.StatusOK, status)

@@ -190,6 +190,6 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 		if err := a.store.Ready(); err != nil {
 			return err
 		}
-		return storage.Room(r.Context(), a.store.record.docs)
+		return storage.Space(r.Context(), a.store.record.docs)
 	})(w, r)
 }

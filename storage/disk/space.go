@@ -14,61 +14,61 @@ import (
 )
 
 const (
-	// trialSize is how many bytes are written to find out whether there is room again.
+	// trialSize is how many bytes are written to find out whether there is space again.
 	trialSize = 256 << 10
 	// trialInterval is the shortest time between two trials.
 	trialInterval = time.Second
 )
 
-// room remembers that a write of a store found no room.
-type room struct {
+// space remembers that a write of a store found no space.
+type space struct {
 	dir string
 
 	mu    sync.Mutex
-	full  bool // whether the last write that failed found no room, and none was found since
+	full  bool // whether the last write that failed found no space, and none was found since
 	tried time.Time
 }
 
 // explain returns an error of a write as one of package storage if the disk is full, and
 // remembers it. Other errors are returned as they are.
-func (r *room) explain(err error) error {
+func (s *space) explain(err error) error {
 	if !isFull(err) {
 		return err
 	}
 	if !errors.Is(err, storage.ErrFull) {
 		err = fmt.Errorf("%w: %w", storage.ErrFull, err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.full = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = true
 	return err
 }
 
-// Room implements the optional method that [storage.Room] calls. After a write that found
-// no room it writes 256 KiB to a file, at most once a second, until that succeeds.
-func (s *Store) Room(ctx context.Context) error {
+// Space implements the optional method that [storage.Space] calls. After a write that found
+// no space it writes 256 KiB to a file, at most once a second, until that succeeds.
+func (s *Store) Space(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.closed.Load() {
 		return storage.ErrClosed
 	}
-	r := s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now := time.Now(); r.full && now.Sub(r.tried) >= trialInterval {
-		r.tried = now
-		r.full = r.try() != nil
+	sp := s.space
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	if now := time.Now(); sp.full && now.Sub(sp.tried) >= trialInterval {
+		sp.tried = now
+		sp.full = sp.try() != nil
 	}
-	if r.full {
+	if sp.full {
 		return storage.ErrFull // without the path, which is for the log
 	}
 	return nil
 }
 
 // try writes a file and removes it.
-func (r *room) try() error {
-	file, err := os.CreateTemp(r.dir, unfinishedPrefix) // after a crash, Open removes it
+func (s *space) try() error {
+	file, err := os.CreateTemp(s.dir, unfinishedPrefix) // after a crash, Open removes it
 	if err != nil {
 		return err
 	}
@@ -96,5 +96,5 @@ func isFull(err error) bool {
 // resizePrefix begins the error of a database whose file cannot grow.
 const resizePrefix = "file resize error: "
 
-// Room implements the optional method that [storage.Room] calls.
-func (d *Documents) Room(ctx context.Context) error { return d.store.Room(ctx) }
+// Space implements the optional method that [storage.Space] calls.
+func (d *Documents) Space(ctx context.Context) error { return d.store.Space(ctx) }

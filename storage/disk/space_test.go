@@ -22,11 +22,11 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// roomFolder is the variable that has the test binary fill a folder.
-const roomFolder = "STORAGE_DISK_ROOM_FOLDER"
+// spaceFolder is the variable that has the test binary fill a folder.
+const spaceFolder = "STORAGE_DISK_SPACE_FOLDER"
 
-// setRoom lets no file become larger than that, until it is called again.
-func setRoom(size uint64) error {
+// setSpace lets no file become larger than that, until it is called again.
+func setSpace(size uint64) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
@@ -35,7 +35,7 @@ func setRoom(size uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
 }
 
-// fillDisk runs in the child. It writes until there is no room, and goes on when there is.
+// fillDisk runs in the child. It writes until there is no space, and goes on when there is.
 func fillDisk(dir string) error {
 	ctx := context.Background()
 	signal.Ignore(syscall.SIGXFSZ) // writing fails instead
@@ -44,7 +44,7 @@ func fillDisk(dir string) error {
 		return err
 	}
 	docs, blobs := storage.Prefixed(store.Documents(), "of/"), store.Blobs()
-	if err := errors.Join(storage.Room(ctx, docs), setRoom(128<<10)); err != nil {
+	if err := errors.Join(storage.Space(ctx, docs), setSpace(128<<10)); err != nil {
 		return err
 	}
 	written := 0
@@ -54,8 +54,8 @@ func fillDisk(dir string) error {
 	if !errors.Is(err, storage.ErrFull) {
 		return fmt.Errorf("create document: expected ErrFull, got %w", err)
 	}
-	if err := storage.Room(ctx, docs); !errors.Is(err, storage.ErrFull) {
-		return fmt.Errorf("room of documents: expected ErrFull, got %w", err)
+	if err := storage.Space(ctx, docs); !errors.Is(err, storage.ErrFull) {
+		return fmt.Errorf("space of documents: expected ErrFull, got %w", err)
 	}
 	if err := writeBlob(ctx, blobs, 1<<20); !errors.Is(err, storage.ErrFull) {
 		return fmt.Errorf("write blob: expected ErrFull, got %w", err)
@@ -64,7 +64,7 @@ func fillDisk(dir string) error {
 	if err != nil || len(page) != written-1 {
 		return fmt.Errorf("read %d documents of %d on a full disk: %w", len(page), written-1, err)
 	}
-	if err := setRoom(1 << 40); err != nil {
+	if err := setSpace(1 << 40); err != nil {
 		return err
 	}
 	if _, err := docs.Create(ctx, "again", []byte("1")); err != nil {
@@ -73,9 +73,9 @@ func fillDisk(dir string) error {
 	if err := writeBlob(ctx, blobs, 1<<20); err != nil {
 		return err
 	}
-	for began := time.Now(); storage.Room(ctx, docs) != nil; {
+	for began := time.Now(); storage.Space(ctx, docs) != nil; {
 		if time.Since(began) > time.Minute {
-			return errors.New("there is room, but the store does not notice")
+			return errors.New("there is space, but the store does not notice")
 		}
 		runtime.Gosched()
 	}
@@ -94,10 +94,10 @@ func writeBlob(ctx context.Context, blobs storage.Blobs, size int) error {
 	return err
 }
 
-func TestStore_Room_isGoneUntilThereIsRoomAgain(t *testing.T) {
+func TestStore_Space_isGoneUntilThereIsSomeAgain(t *testing.T) {
 	dir := t.TempDir()
 	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), roomFolder+"="+dir)
+	child.Env = append(os.Environ(), spaceFolder+"="+dir)
 	output, err := child.CombinedOutput()
 	require.NoError(t, err, string(output))
 	store := open(t, dir)
