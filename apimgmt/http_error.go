@@ -54,6 +54,9 @@ func classify(err error) *httpapi.Error {
 	switch {
 	case errors.As(err, &list):
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: list.Error(), Err: err}
+	case errors.Is(err, storage.ErrFull):
+		const text = "The storage is full. Please try again when there is space."
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.As(err, &refusal):
 	case errors.As(err, &body):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The body of the request is too large.", Err: err}

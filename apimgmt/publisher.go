@@ -179,13 +179,16 @@ func (p *Publisher) Totals() Totals {
 	}
 }
 
-// Ready returns nil if storage and gateway answer.
+// Ready returns nil if storage and gateway answer, and the storage has space.
 func (p *Publisher) Ready(ctx context.Context) error {
 	if _, err := p.config.Documents.Get(ctx, headKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("apimgmt: documents: %w", err)
 	}
 	if _, err := p.config.Blobs.Stat(ctx, filePrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("apimgmt: blobs: %w", err)
+	}
+	if err := storage.Space(ctx, p.config.Documents); err != nil {
+		return fmt.Errorf("apimgmt: documents: %w", err)
 	}
 	if _, err := p.config.Gateway.Kinds(ctx); err != nil {
 		return fmt.Errorf("apimgmt: gateway: %w", err)

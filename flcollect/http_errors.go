@@ -32,6 +32,8 @@ func classify(err error) *httpapi.Error {
 		status, detail = http.StatusServiceUnavailable, "The server is starting or stopping. Please try again."
 	case errors.Is(err, errRepository):
 		status, detail = http.StatusServiceUnavailable, "The repository does not answer as it should. Please try again."
+	case errors.Is(err, storage.ErrFull):
+		status, detail = http.StatusInsufficientStorage, "The storage is full. Please try again when there is space."
 	case errors.Is(err, storage.ErrUnavailable):
 		status, detail = http.StatusServiceUnavailable, "The storage cannot be reached. Please try again."
 	default:

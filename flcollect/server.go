@@ -200,7 +200,10 @@ func (s *Server) Ready() error {
 	}
 	select {
 	case <-s.ready:
-		return context.Cause(s.ending)
+		if err := context.Cause(s.ending); err != nil {
+			return err
+		}
+		return storage.Space(s.ending, s.config.Documents)
 	default:
 		return ErrNotRunning
 	}

@@ -157,6 +157,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.config.Blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
+	if err := storage.Space(ctx, s.config.Documents); err != nil {
+		return fmt.Errorf("modelrepo: documents: %w", err)
+	}
 	return nil
 }
 

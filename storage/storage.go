@@ -29,6 +29,10 @@ var (
 	// be reached or does not answer in time. A write may have succeeded. The next
 	// call tries again.
 	ErrUnavailable = errors.New("storage: the store cannot be reached")
+	// ErrFull is returned by a write that found no space: the disk is full, or a quota
+	// is used up. As with ErrUnavailable it may have succeeded. What was acknowledged stays,
+	// reads go on, and the next write tries again. See [Space].
+	ErrFull = errors.New("storage: no space is left")
 )
 
 // DefaultPage is how many documents a List with a limit of 0 returns at most.

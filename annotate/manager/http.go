@@ -63,6 +63,17 @@ type rest struct {
 	options HandlerOptions
 }
 
+// ready answers whether channels are served and can be stored.
+func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
+	return httpapi.Ready(func() error {
+		err := r.manager.Err()
+		if documents := r.manager.annotations.documents; err == nil && documents != nil {
+			err = storage.Space(req.Context(), documents)
+		}
+		return err
+	})(w, req)
+}
+
 func newREST(m *Manager, opts *HandlerOptions) *rest {
 	r := &rest{manager: m}
 	if opts != nil {
@@ -104,7 +115,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /swagger/", Func: httpapi.DocsUI("Semantic annotator", "/swagger/", "../openapi.json"), Role: httpapi.Public},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
-		{Pattern: "GET /readyz", Func: httpapi.Ready(r.manager.Err), Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: metrics(r.manager)},
 	}
 }
@@ -128,6 +139,9 @@ func classify(err error) *httpapi.Error {
 			Detail: "Service not available: Annotations service is not available in standalone mode!"}
 	case errors.Is(err, storage.ErrInvalidData):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "Too large to be stored: " + err.Error()}
+	case errors.Is(err, storage.ErrFull):
+		return &httpapi.Error{Status: http.StatusInsufficientStorage,
+			Detail: "Storage full: free space where the channels are stored, and try again.", Err: err}
 	case errors.Is(err, storage.ErrUnavailable):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Storage not available: " + err.Error(), Err: err}
 	case errors.Is(err, ErrNotRunning):

@@ -25,6 +25,15 @@ const maxGathered = 1 << 30
 // clock. Most messages have fewer.
 const clockEvery = 32
 
+// memory returns how many bytes the nodes of one document may take, 0 for a batch, which
+// has no limit.
+func (m *Mapper) memory() int {
+	if m.limit == 0 {
+		return 0
+	}
+	return m.plan.limits.MaxMemory
+}
+
 // tick counts the evaluation of an expression. It returns an error when the
 // message has taken too long.
 func (m *Mapper) tick() error {

@@ -56,6 +56,7 @@ type Mapper struct {
 type inputState struct {
 	document input.Document
 	single   singler        // the document, if it is one
+	bounded  input.Bounded  // likewise
 	records  [][]input.Node // by iterator; nil until selected
 	selected []bool
 	built    bool // whether the rows of a view are made
@@ -73,9 +74,11 @@ func (p *Plan) NewMapper() *Mapper {
 	for i, in := range p.inputs {
 		document := in.compiler.NewDocument()
 		single, _ := document.(singler)
+		bounded, _ := document.(input.Bounded)
 		m.inputs[i] = inputState{
 			document: document,
 			single:   single,
+			bounded:  bounded,
 			records:  make([][]input.Node, len(in.iterators)),
 			selected: make([]bool, len(in.iterators)),
 		}
@@ -214,6 +217,9 @@ func (m *Mapper) load(in int, data []byte) error {
 	state := &m.inputs[in]
 	clear(state.selected)
 	state.piece = 0
+	if state.bounded != nil {
+		state.bounded.Bound(m.memory())
+	}
 	if err := state.document.Load(data); err != nil {
 		return m.inputError(in, err)
 	}

@@ -70,6 +70,12 @@ type Limits struct {
 	// MaxNodes is the largest number of values, elements and cells in one
 	// document; 64 million by default.
 	MaxNodes int
+	// MaxMemory bounds the memory for the values, elements and cells of one message,
+	// in bytes; by default 8 times MaxBytes, 128 MiB. A value in JSON takes 24
+	// bytes, a cell 12 and an element, attribute or text in XML 36. With the lists of records and the
+	// texts without escapes, a message that is parsed takes at most 16 times its
+	// bytes. MaxMemory does not apply to a batch, and not to what an [Evaluator] keeps.
+	MaxMemory int
 	// MaxRecords is the largest number of records that an iterator may select
 	// from one message; 1,000,000 by default. It does not apply to a batch.
 	MaxRecords int
@@ -95,6 +101,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxBytes, 16<<20)
 	set(&l.MaxDepth, 256)
 	set(&l.MaxNodes, 64<<20)
+	set(&l.MaxMemory, 8*l.MaxBytes)
 	set(&l.MaxRecords, 1_000_000)
 	set(&l.MaxStatements, 1_000_000)
 	set(&l.MaxOutput, 256<<20)

@@ -132,6 +132,9 @@ func (b *viewBuilder) iterable(f *fieldPlan, at place, text []byte, next func() 
 	if f.nested >= 0 {
 		inner.input = f.nested
 		document := b.inputs[f.nested].document
+		if bounded := b.inputs[f.nested].bounded; bounded != nil {
+			bounded.Bound(b.memory())
+		}
 		err := document.Load(text)
 		if err == nil {
 			records, err = document.Records(nil, f.iterator)

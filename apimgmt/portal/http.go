@@ -52,6 +52,9 @@ func (p *Portal) routes() []httpapi.Route {
 func classify(err error) *httpapi.Error {
 	var refusal *apimgmt.Error
 	switch {
+	case errors.Is(err, storage.ErrFull):
+		const text = "The storage is full. Please try again when there is space."
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.As(err, &refusal):
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The storage cannot be reached. Please try again.", Err: err}

@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // serve runs the parts of the program until ctx ends or one of them fails.
 func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Writer, log *slog.Logger) (err error) {
-	listener, err := server.Listen("listen", s.address())
+	listener, err := s.connections.Listen("listen", s.address())
 	if err != nil {
 		return err
 	}

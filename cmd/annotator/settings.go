@@ -28,6 +28,7 @@ level is info, because debug is not recommended in production.`
 // settings are what the flags, the environment and the file say, by section 8
 // of the specification.
 type settings struct {
+	connections      *server.Connections
 	listen, restHost string
 	restPort         int
 	data             string
@@ -97,6 +98,7 @@ func (s *settings) declare() *server.Flags {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
 	f.Hosts(&s.hosts)
+	s.connections = f.Connections()
 	f.Logging("log/annotator.log")
 	return f
 }

@@ -81,7 +81,7 @@ func (s *settings) open() (_ *listeners, err error) {
 		if s.kong != "" && one.to != &l.portal {
 			continue
 		}
-		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
+		if *one.to, err = s.connections.Listen(one.flag, one.address); err != nil {
 			return nil, err
 		}
 	}

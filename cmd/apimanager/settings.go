@@ -17,6 +17,7 @@ define. It needs nothing to be set up. Its identity provider is for development;
 
 // settings are the values of flags, environment and file.
 type settings struct {
+	connections              *server.Connections
 	listen, gateway, admin   string
 	portalURL, gatewayURL    string
 	data                     string
@@ -67,6 +68,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 			"address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
 	f.Hosts(&s.names)
+	s.connections = f.Connections()
 	f.Logging("log/apimanager.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"net"
-
-	"github.com/iotenablers/enablers/internal/server"
-)
+import "net"
 
 // listeners are the open listeners.
 type listeners struct{ web, models, collector, clients, portal, gateway, admin, bonding, attached, mqtt net.Listener }
@@ -26,7 +22,7 @@ func (s *settings) open() (_ *listeners, err error) {
 		{&l.portal, "apimanager", s.portal}, {&l.gateway, "gateway", s.gateway}, {&l.admin, "gateway-admin", s.admin},
 		{&l.bonding, "multilink", s.bonding}, {&l.attached, "multilink-client", s.attached},
 	} {
-		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
+		if *one.to, err = s.connections.Listen(one.flag, one.address); err != nil {
 			return nil, err
 		}
 	}

@@ -17,23 +17,24 @@ things out; for production run the servers by themselves.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
-	listen     string
-	brokers    *brokerhosts.Flag
-	models     string
-	collector  string
-	clients    string
-	portal     string
-	gateway    string
-	admin      string
-	bonding    string
-	attached   string
-	mqtt       string
-	mqttRemote bool
-	data       string
-	secret     string
-	demo       bool
-	demoRate   int
-	hosts      []string
+	connections *server.Connections
+	listen      string
+	brokers     *brokerhosts.Flag
+	models      string
+	collector   string
+	clients     string
+	portal      string
+	gateway     string
+	admin       string
+	bonding     string
+	attached    string
+	mqtt        string
+	mqttRemote  bool
+	data        string
+	secret      string
+	demo        bool
+	demoRate    int
+	hosts       []string
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -63,6 +64,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
 	f.Hosts(&s.hosts)
+	s.connections = f.Connections()
 	f.Logging("log/enablers.log")
 	err := f.Parse(args)
 	if err == nil {

@@ -59,12 +59,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // serve runs the parts of the program until ctx ends or one of them fails.
 func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	web, err := server.Listen("listen", s.address())
+	web, err := s.connections.Listen("listen", s.address())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = web.Close() }() // closed already unless an error came first
-	clients, err := server.Listen("grpc-listen", s.grpcAddress())
+	clients, err := s.connections.Listen("grpc-listen", s.grpcAddress())
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ unless another is named. Its REST interface is documented at /docs.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
+	connections              *server.Connections
 	listen, grpcListen       string
 	host                     string
 	port, federatedPort      int
@@ -98,6 +99,7 @@ func (s *settings) declare() *server.Flags {
 		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.Hosts(&s.hosts)
+	s.connections = f.Connections()
 	f.Logging("log/flcollector.log")
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // serve runs the parts of the program until ctx ends or one of them fails.
 func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	listener, err := server.Listen("listen", s.listen)
+	listener, err := s.connections.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}

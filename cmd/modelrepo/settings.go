@@ -15,16 +15,17 @@ format. It serves its REST interface, documented at /docs/.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
-	listen   string
-	data     string
-	store    string
-	blobs    string
-	grace    time.Duration
-	interval time.Duration
-	limits   modelrepo.Limits
-	anywhere bool // webhooks may call private addresses
-	patience time.Duration
-	door     *door.Settings
+	connections *server.Connections
+	listen      string
+	data        string
+	store       string
+	blobs       string
+	grace       time.Duration
+	interval    time.Duration
+	limits      modelrepo.Limits
+	anywhere    bool // webhooks may call private addresses
+	patience    time.Duration
+	door        *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -59,6 +60,7 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&l.NamespaceBytes, "max-namespace", 0, "the most content of one namespace in `bytes`; 0 means any")
 	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
 	s.door = door.Declare(f)
+	s.connections = f.Connections()
 	f.Logging("log/modelrepo.log")
 	return f
 }

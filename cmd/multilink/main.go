@@ -50,7 +50,7 @@ func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	listener, err := server.Listen("listen", s.listen)
+	listener, err := s.connections.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ on their page.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
+	connections               *server.Connections
 	role                      node.Role
 	listen, data, tap         string
 	addresses                 []netip.Prefix
@@ -81,6 +82,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
 	f.Hosts(&s.hosts)
+	s.connections = f.Connections()
 	f.Logging("log/multilink.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -23,6 +24,7 @@ const (
 	leastWindow      = 64 << 10
 	defaultKeepAlive = 210 * time.Second
 	defaultStall     = time.Minute
+	defaultIdle      = 2 * time.Minute
 	defaultClients   = 20_000
 )
 
@@ -110,6 +112,12 @@ type ServerConfig struct {
 	// KeepAlive is the time without traffic after which the server sends a ping on
 	// a connection. Zero means 210 s, as in Flower.
 	KeepAlive time.Duration
+	// IdleTimeout is how long a connection without a session is kept. A client in a
+	// session may be silent for as long as it likes. Zero means 2 minutes.
+	IdleTimeout time.Duration
+	// ConnState is as in [http.Server], with connections as the listener of
+	// [Server.Serve] returns them. Nil does nothing.
+	ConnState func(conn net.Conn, state http.ConnState)
 	// Stall is how long a client may pause in the middle of an answer. Zero means
 	// one minute.
 	Stall time.Duration
@@ -136,6 +144,7 @@ func (c ServerConfig) withDefaults() (ServerConfig, error) {
 		fill(&window, "Window", defaultWindow, leastWindow, 1<<30),
 		fill(&clients, "MaxClients", defaultClients, 1, 1<<24),
 		fill((*int64)(&c.KeepAlive), "KeepAlive", int64(defaultKeepAlive), int64(time.Second), math.MaxInt64),
+		fill((*int64)(&c.IdleTimeout), "IdleTimeout", int64(defaultIdle), int64(time.Millisecond), math.MaxInt64),
 		fill((*int64)(&c.Stall), "Stall", int64(defaultStall), int64(time.Millisecond), math.MaxInt64),
 	)
 	c.Window, c.MaxClients = int(window), int(clients)

@@ -2,6 +2,7 @@ package flower
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,6 +88,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		Handler:           s,
 		Protocols:         protocols,
 		ReadHeaderTimeout: prefaceTimeout,
+		IdleTimeout:       s.config.IdleTimeout,
+		ConnState:         s.connState,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
@@ -119,6 +122,20 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	s.shutdown(server)
 	return fmt.Errorf("serve flower clients on %s: %w", listener.Addr(), err)
+}
+
+// connState calls the hook of the configuration with the connection of the listener.
+func (s *Server) connState(conn net.Conn, state http.ConnState) {
+	if s.config.ConnState == nil {
+		return
+	}
+	switch c := conn.(type) {
+	case *prefaceConn:
+		conn = c.Conn
+	case *tls.Conn:
+		conn = c.NetConn()
+	}
+	s.config.ConnState(conn, state)
 }
 
 // shutdown ends the sessions and gives the connections one second to send the

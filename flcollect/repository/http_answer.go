@@ -25,6 +25,9 @@ func classify(err error) *httpapi.Error {
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The file is larger than the limit of the repository.", Err: err}
 	case errors.Is(err, errCollected):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The upload took too long. Please send it again.", Err: err}
+	case errors.Is(err, storage.ErrFull):
+		const text = "The storage is full. Please try again when there is space."
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.Is(err, storage.ErrUnavailable):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The storage cannot be reached. Please try again.", Err: err}
 	}

@@ -83,13 +83,16 @@ func New(config Config) (*Store, error) {
 	return &Store{docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger}, nil
 }
 
-// Ready returns nil if the storage answers.
+// Ready returns nil if the storage answers and has space.
 func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.docs.Get(ctx, "model/"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("repository: documents: %w", err)
 	}
 	if _, err := s.blobs.Stat(ctx, filePrefix); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("repository: blobs: %w", err)
+	}
+	if err := storage.Space(ctx, s.docs); err != nil {
+		return fmt.Errorf("repository: documents: %w", err)
 	}
 	return nil
 }

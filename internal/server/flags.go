@@ -29,6 +29,8 @@ type Flags struct {
 	variables map[string]string // of the flags whose variables have other names
 	version   bool
 	log       logging
+
+	connections *Connections // nil without the flag
 }
 
 // ErrVersion is returned by [Flags.Parse] when the flag version is set.
@@ -70,6 +72,9 @@ func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *sl
 	log, file, err := f.log.open(stderr)
 	if err != nil {
 		return err
+	}
+	if f.connections != nil {
+		f.connections.log = log
 	}
 	return errors.Join(serve(log), file.Close())
 }

@@ -11,7 +11,8 @@ import (
 
 // HTTP returns the part that serves the handler on the listener. When it stops
 // it takes no more connections, gives requests 5 seconds to be answered, and
-// then cuts them off. It accepts as [KeepAccepting] does.
+// then cuts them off. It accepts as [KeepAccepting] does. A connection without a request is
+// closed after 2 minutes; a TLS handshake and the header of a request may take 10 seconds.
 func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 	return serve(listener, &http.Server{
 		Handler:      handler,
@@ -36,6 +37,7 @@ func serve(listener net.Listener, s *http.Server, log *slog.Logger) Part {
 		s.ReadHeaderTimeout = 10 * time.Second
 		s.IdleTimeout = 2 * time.Minute
 		s.MaxHeaderBytes = 64 << 10
+		s.ConnState = ConnState
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		listener := KeepAccepting(listener, log)
 		failed := make(chan error, 1)

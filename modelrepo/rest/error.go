@@ -14,6 +14,9 @@ import (
 func classify(err error) *httpapi.Error {
 	var refusal *modelrepo.Error
 	switch {
+	case errors.Is(err, storage.ErrFull):
+		const text = "The storage is full. Please try again when there is space."
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.As(err, &refusal):
 	case errors.Is(err, storage.ErrUnavailable):
 		const text = "The storage cannot be reached. Please try again."

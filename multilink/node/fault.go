@@ -25,6 +25,7 @@ const (
 	denied                       // a right is missing
 	unsupported                  // this host cannot do that
 	unavailable                  // not at the moment
+	full                         // the storage has no space
 	internal                     // a fault of this program
 )
 
@@ -87,6 +88,8 @@ func refusal(err error) *fault {
 		return &fault{kind: unavailable, detail: "the instance is ending", err: err}
 	case errors.Is(err, multilink.ErrLinkDown):
 		return &fault{kind: unavailable, detail: err.Error(), err: err}
+	case errors.Is(err, storage.ErrFull):
+		return &fault{kind: full, detail: "the storage is full: free space where the configuration is stored, and try again", err: err}
 	case errors.Is(err, storage.ErrUnavailable):
 		return &fault{kind: unavailable, detail: "the configuration cannot be stored at the moment", err: err}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/storage"
 )
 
 //go:embed openapi.json
@@ -88,7 +89,7 @@ func (r *rest) table() []httpapi.Route {
 		metrics,
 
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
-		{Pattern: "GET /readyz", Func: httpapi.Ready(r.node.Health), Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
 		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Role: httpapi.Public, Undocumented: true},
 		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Multi-link", "/docs/", "../openapi.json"), Role: httpapi.Public, Undocumented: true},
@@ -102,4 +103,14 @@ func read(r *http.Request, form any) error {
 		return err
 	}
 	return decode(data, form, false)
+}
+
+// ready answers whether the node does what is configured, and can store changes.
+func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
+	return httpapi.Ready(func() error {
+		if err := r.node.Health(); err != nil {
+			return err
+		}
+		return storage.Space(req.Context(), r.node.config.Documents)
+	})(w, req)
 }

@@ -21,6 +21,8 @@ func statusOf(kind faultKind) int {
 		return http.StatusForbidden
 	case unsupported:
 		return http.StatusNotImplemented
+	case full:
+		return http.StatusInsufficientStorage
 	case unavailable:
 		return http.StatusServiceUnavailable
 	}

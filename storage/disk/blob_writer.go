@@ -66,7 +66,7 @@ func (w *blobWriter) Write(p []byte) (int, error) {
 	for w.err == nil && written < len(p) {
 		n, err := w.writeChunk(p[written:min(len(p), written+ioChunk)])
 		written += n
-		w.err = err
+		w.err = w.store.space.explain(err)
 	}
 	if w.err != nil {
 		return written, failed(verb, w.key, w.err)
@@ -122,7 +122,7 @@ func (w *blobWriter) Commit(ctx context.Context) (storage.BlobInfo, error) {
 	}
 	if err := w.finish(ctx); err != nil {
 		w.store.contents.remove(w.id)
-		return storage.BlobInfo{}, failed(verb, w.key, err)
+		return storage.BlobInfo{}, failed(verb, w.key, w.store.space.explain(err))
 	}
 	record := w.record()
 	if err := w.publish(ctx, record); err != nil {

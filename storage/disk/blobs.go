@@ -32,7 +32,7 @@ func (b *Blobs) Create(ctx context.Context, key string) (storage.BlobWriter, err
 	}
 	file, id, err := b.store.contents.create()
 	if err != nil {
-		return nil, failed(verb, key, err)
+		return nil, failed(verb, key, b.store.space.explain(err))
 	}
 	return newBlobWriter(ctx, b.store, key, file, id), nil
 }

@@ -19,6 +19,7 @@ var errBrokenOff = errors.New("storage/disk: the transaction broke off")
 // share the next one. A single writer never waits for others.
 type commitQueue struct {
 	database *bbolt.DB
+	space    *space
 	turn     chan struct{} // holds one token: the caller that has it commits for all
 
 	mu      sync.Mutex
@@ -33,8 +34,8 @@ type change struct {
 	done  chan error // receives the outcome once, without blocking the sender
 }
 
-func newCommitQueue(database *bbolt.DB) *commitQueue {
-	queue := &commitQueue{database: database, turn: make(chan struct{}, 1)}
+func newCommitQueue(database *bbolt.DB, space *space) *commitQueue {
+	queue := &commitQueue{database: database, space: space, turn: make(chan struct{}, 1)}
 	queue.turn <- struct{}{}
 	return queue
 }
@@ -119,7 +120,7 @@ func (q *commitQueue) commit(batch []*change) {
 			written = true
 		case !isRefusal(results[i]):
 			// It may have written a part, so no change of the transaction may stay.
-			all(results[i])
+			all(q.space.explain(results[i]))
 			return
 		}
 	}
@@ -127,7 +128,7 @@ func (q *commitQueue) commit(batch []*change) {
 		if err := tx.Commit(); err != nil {
 			// Refused changes fail too: they were refused because of what others in this
 			// transaction wrote.
-			all(fmt.Errorf("commit: %w", err))
+			all(fmt.Errorf("commit: %w", q.space.explain(err)))
 			return
 		}
 	}

@@ -53,6 +53,7 @@ type Store struct {
 	database *bbolt.DB
 	commits  *commitQueue
 	contents *contentFolder
+	space    *space
 	closed   atomic.Bool
 }
 
@@ -92,9 +93,11 @@ func open(ctx context.Context, dir string, options *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	space := &space{dir: dir}
 	store := &Store{
 		database: database,
-		commits:  newCommitQueue(database),
+		commits:  newCommitQueue(database, space),
+		space:    space,
 		contents: &contentFolder{path: filepath.Join(dir, blobsName)},
 	}
 	if err := store.prepare(dir); err != nil {

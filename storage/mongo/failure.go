@@ -18,6 +18,8 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	switch {
 	case known(err):
 		return err
+	case isFull(err):
+		return fmt.Errorf("%w: MongoDB at %s: %w", storage.ErrFull, s.hosts, err)
 	case errors.Is(err, driver.ErrClientDisconnected):
 		return storage.ErrClosed
 	case ctx.Err() != nil:
@@ -26,6 +28,13 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: MongoDB at %s: %w", storage.ErrUnavailable, s.hosts, err)
 	}
 	return err
+}
+
+// isFull reports whether the server has no disk space left.
+func isFull(err error) bool {
+	const outOfDiskSpace = 14031
+	var answer driver.ServerError
+	return errors.As(err, &answer) && answer.HasErrorCode(outOfDiskSpace)
 }
 
 // known reports whether the error is already one of package storage.

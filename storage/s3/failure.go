@@ -61,11 +61,19 @@ func (s *Store) explainAnswer(response minio.ErrorResponse) error {
 	case minio.NoSuchUpload:
 		return fmt.Errorf("the upload was removed, as happens at the age of Config.UploadAge: %s", said)
 	}
+	if response.StatusCode == http.StatusInsufficientStorage || isFull(response.Code) {
+		return fmt.Errorf("%w: S3 at %s: %s", storage.ErrFull, s.config.Endpoint, said)
+	}
 	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError ||
 		response.Code == "SlowDown" {
 		return fmt.Errorf("%w: S3 at %s: %s", storage.ErrUnavailable, s.config.Endpoint, said)
 	}
 	return fmt.Errorf("S3 at %s: %s", s.config.Endpoint, said)
+}
+
+// isFull reports whether a code of MinIO or Ceph says that there is no space.
+func isFull(code string) bool {
+	return code == "XMinioStorageFull" || code == "XMinioAdminBucketQuotaExceeded" || code == "QuotaExceeded"
 }
 
 // hint returns the advice to the operator.

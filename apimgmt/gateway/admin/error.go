@@ -183,6 +183,8 @@ func classify(err error) *httpapi.Error {
 	switch {
 	case errors.Is(err, ErrBusy):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The configuration is being changed by others; try again"}
+	case errors.Is(err, storage.ErrFull):
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: "The storage is full; try again when there is space", Err: err}
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, gateway.ErrClosed):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The configuration cannot be stored at the moment", Err: err}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/storage"
 )
 
 //go:embed openapi.json
@@ -118,7 +119,7 @@ func (a *API) table() []httpapi.Route {
 		a.hidden("GET /docs", httpapi.RedirectTo("docs/")),
 		a.hidden("GET /docs/", httpapi.DocsUI("Gateway administration", "/docs/", "../openapi.json")),
 		{Pattern: "GET /healthz", Func: httpapi.Live, Undocumented: true},
-		{Pattern: "GET /readyz", Func: httpapi.Ready(a.store.Ready), Undocumented: true},
+		{Pattern: "GET /readyz", Func: a.ready, Undocumented: true},
 	}
 	for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindPlugin, entity.KindUpstream} {
 		c := collection{table: tableFor(kind)}
@@ -181,4 +182,14 @@ func (a *API) endpoints(w http.ResponseWriter, _ *http.Request) error {
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"data": list})
 	return nil
+}
+
+// ready answers whether what is stored is served, and more can be stored.
+func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
+	return httpapi.Ready(func() error {
+		if err := a.store.Ready(); err != nil {
+			return err
+		}
+		return storage.Space(r.Context(), a.store.record.docs)
+	})(w, r)
 }

@@ -107,7 +107,7 @@ func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
 		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
-		Authorize: config.AuthorizeClient, Logger: config.Logger,
+		Authorize: config.AuthorizeClient, ConnState: server.ConnState, Logger: config.Logger,
 	})
 	return c, err
 }

@@ -79,6 +79,9 @@ func (s Store) Create(ctx context.Context, key string, data []byte) (storage.Rev
 // if it has other data.
 func (s Store) Recognise(ctx context.Context, key string, data []byte, refusal error) (storage.Revision, error) {
 	doc, err := s.Documents.Get(ctx, key)
+	if errors.Is(err, storage.ErrNotFound) && errors.Is(refusal, storage.ErrFull) {
+		return 0, refusal
+	}
 	if err != nil {
 		return 0, fmt.Errorf("look for what was written: %w", err)
 	}

@@ -54,6 +54,13 @@ func (d *Document) Load(data []byte) error {
 	return nil
 }
 
+// Bound implements [input.Bounded]. What the engine makes of an input is not accounted for.
+func (d *Document) Bound(bytes int) {
+	if check, ok := d.check.(input.Bounded); ok {
+		check.Bound(bytes)
+	}
+}
+
 func (d *Document) parse(data []byte) (root any, err error) {
 	defer recovered(&err)
 	return d.owner.engine.Parse(data)

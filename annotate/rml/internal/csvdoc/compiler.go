@@ -102,7 +102,7 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 
 // NewDocument returns an empty [*Document].
 func (c *Compiler) NewDocument() input.Document {
-	return &Document{compiler: c}
+	return &Document{compiler: c, maxCells: c.maxCells, maxNames: math.MaxInt}
 }
 
 // Split returns the offset after the last complete row of data, 0 when data

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -20,6 +22,14 @@ const (
 // maxListed is the number of column names that an error lists.
 const maxListed = 20
 
+const (
+	// cellBytes is the memory of a cell, and of the offset of its row.
+	cellBytes = 12
+	// nameBytes is the memory of a column: its cell, its name, a string of its own, and what
+	// references resolve to.
+	nameBytes = 48
+)
+
 // keptCells is the number of cells, and the bytes of scratch, that a document
 // always keeps room for. Larger buffers are freed on the first input that could
 // not fill an eighth of them.
@@ -29,6 +39,8 @@ const keptCells = 1 << 16
 // input, by one goroutine at a time.
 type Document struct {
 	compiler *Compiler
+	maxCells int
+	maxNames int // columns
 	data     []byte
 	scratch  []byte   // the text of cells that held doubled or escaped quotes
 	cells    []cell   // row after row, width cells each
@@ -78,11 +90,21 @@ func (d *Document) LoadRows(data []byte) error {
 	return d.finish(0)
 }
 
+// Bound implements [input.Bounded]. A cell is counted with the offset of a row.
+func (d *Document) Bound(bytes int) {
+	d.maxCells, d.maxNames = d.compiler.maxCells, math.MaxInt
+	if bytes > 0 {
+		d.maxCells = min(d.maxCells, max(1, bytes/cellBytes))
+		d.maxNames = max(1, bytes/nameBytes)
+	}
+}
+
 // Records appends the index of every row.
 func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node, error) {
 	if it, ok := iterator.(*rows); !ok || it.owner != d.compiler {
 		return dst, fmt.Errorf("iterate CSV rows: the iterator %v was compiled for another source", iterator)
 	}
+	dst = slices.Grow(dst, len(d.starts))
 	for i := range d.starts {
 		dst = append(dst, input.Node(i))
 	}
@@ -241,6 +263,9 @@ func (d *Document) readHeader() (int, error) {
 		next, err := d.readRow(i)
 		if err != nil {
 			return 0, err
+		}
+		if len(d.cells) > d.maxNames {
+			return 0, d.fail(start, "the header has more than %d columns", d.maxNames)
 		}
 		if n == 0 {
 			d.nameLine, _ = input.Locate(d.data, start)

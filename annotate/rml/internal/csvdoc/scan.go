@@ -163,10 +163,13 @@ func (d *Document) readRow(i int) (int, error) {
 			if int64(i-start) >= rewritten {
 				return 0, d.fail(start, "the cell is longer than %d bytes", rewritten-1)
 			}
+			if len(d.cells) == cap(d.cells) {
+				d.growCells(i)
+			}
 			d.cells = append(d.cells, d.trimmed(cell{uint32(start), uint32(i - start)}))
 		}
-		if len(d.cells) > d.compiler.maxCells {
-			return 0, d.fail(start, "the input has more than %d cells", d.compiler.maxCells)
+		if len(d.cells) > d.maxCells {
+			return 0, d.fail(start, "the input has more than %d cells", d.maxCells)
 		}
 		if i == len(data) {
 			return i, nil
@@ -186,6 +189,19 @@ func (d *Document) readRow(i int) (int, error) {
 				"quotes in it %s", d.escaped())
 		}
 	}
+}
+
+// growCells makes room for the cells that begin after i: for twice as many as there are,
+// or for all that the rest can hold if that is less.
+func (d *Document) growCells(i int) {
+	room := max(64, len(d.cells))
+	if len(d.cells) >= keptCells {
+		rest := d.data[i:]
+		room = min(room, 1+bytes.Count(rest, []byte{d.compiler.dialect.Delimiter})+bytes.Count(rest, []byte{'\n'}))
+	}
+	larger := make([]cell, len(d.cells), len(d.cells)+room)
+	copy(larger, d.cells)
+	d.cells = larger
 }
 
 // readQuoted appends the quoted cell at i and returns the offset after it.
@@ -235,6 +251,9 @@ func (d *Document) readQuoted(i int) (int, error) {
 	if from > open+1 {
 		d.scratch = append(d.scratch, data[from:i]...)
 		c = cell{uint32(kept), uint32(len(d.scratch)-kept) | rewritten}
+	}
+	if len(d.cells) == cap(d.cells) {
+		d.growCells(i)
 	}
 	d.cells = append(d.cells, d.trimmed(c))
 	i++

@@ -77,6 +77,14 @@ type Document interface {
 	Place(n Node) string
 }
 
+// Bounded is a [Document] that accounts for the memory of its nodes.
+type Bounded interface {
+	// Bound sets how many bytes the nodes of the inputs to come may take, besides
+	// Limits.MaxNodes. It is exceeded by no node, and by the copy of a buffer that
+	// grows: less than half of it. Zero means no bound.
+	Bound(bytes int)
+}
+
 // Limits bounds what a document accepts. Zero fields mean no limit here; the
 // engine fills in its defaults.
 type Limits struct {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"unsafe"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
@@ -13,6 +15,7 @@ import (
 type Document struct {
 	owner              *Compiler
 	maxDepth, maxNodes int
+	allowed            int // nodes by Limits, of which maxNodes are bound by memory
 
 	data    []byte
 	tape    []node
@@ -59,6 +62,14 @@ func (d *Document) Load(data []byte) error {
 		return d.refuse(bad)
 	}
 	return nil
+}
+
+// Bound implements [input.Bounded].
+func (d *Document) Bound(bytes int) {
+	d.maxNodes = d.allowed
+	if bytes > 0 {
+		d.maxNodes = min(d.allowed, max(1, bytes/int(unsafe.Sizeof(node{}))))
+	}
 }
 
 // reset drops the loaded text and frees buffers that are too large.
@@ -212,6 +223,7 @@ func (d *Document) Items(dst []input.Node, n input.Node) ([]input.Node, bool, er
 	if !d.has(n) || d.tape[n].kind != input.Array {
 		return dst, false, nil
 	}
+	dst = slices.Grow(dst, d.size(n))
 	for c, end := n+1, input.Node(d.tape[n].next); c < end; c = input.Node(d.tape[c].next) {
 		dst = append(dst, c)
 	}

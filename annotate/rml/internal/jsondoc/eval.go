@@ -137,6 +137,9 @@ func (d *Document) nodes(q *query, root, current input.Node) {
 		high := len(d.list)
 		for at := low; at < high && d.steps >= 0; at++ {
 			n := d.list[at]
+			if len(d.list) > d.maxNodes {
+				d.steps = -1 // the list would take more memory than nodes may
+			}
 			if !s.descendant {
 				d.children(s, n, root)
 				continue

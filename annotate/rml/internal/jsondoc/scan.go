@@ -53,7 +53,7 @@ value:
 		return tape, &fault{i, "unexpected end of input, expected a value"}
 	}
 	if len(tape) == cap(tape) {
-		larger := grow(tape, i, len(data), d.maxNodes)
+		larger := grow(tape, data, i, d.maxNodes)
 		if larger == nil {
 			return tape, &fault{i, d.tooManyNodes()}
 		}

@@ -39,25 +39,57 @@ const (
 	// to load; larger ones are freed after idleLoads loads that used less than a
 	// quarter of them.
 	keptNodes = 1 << 15
-	keptBytes = 1 << 18
-	idleLoads = 64
+	// countedNodes is the size of a tape from which on it grows to the exact size.
+	countedNodes = 1 << 16
+	keptBytes    = 1 << 18
+	idleLoads    = 64
 )
 
 // grow returns a larger copy of a full tape, or nil when the limit is reached.
 // After a good part of the text it estimates the final size, so that a large
-// text does not need a tape of twice its size.
-func grow(tape []node, read, size, limit int) []node {
+// text does not need a tape of twice its size. Where the estimate was wrong for a
+// large tape, it counts.
+func grow(tape []node, data []byte, read, limit int) []node {
 	if len(tape) >= limit {
 		return nil
 	}
 	want := max(64, 2*len(tape))
 	if read > 1<<12 {
-		foretold := int(float64(len(tape)) * float64(size) / float64(read) * 1.02)
+		foretold := int(float64(len(tape)) * float64(len(data)) / float64(read) * 1.02)
 		want = max(len(tape)+len(tape)/4, min(2*want, foretold)) + 64
+	}
+	if len(tape) >= countedNodes {
+		want = len(tape) + countValues(data[read:])
 	}
 	larger := make([]node, len(tape), min(want, limit))
 	copy(larger, tape)
 	return larger
+}
+
+// countValues returns how many values the rest of a text has at most, which are as many
+// as it has if the text is valid and no container is empty.
+func countValues(data []byte) int {
+	count := 1
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case ',':
+			count++
+		case '[', '{':
+			if i+1 < len(data) && data[i+1] != data[i]+2 { // not closed at once
+				count++
+			}
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if i = plain(data, i); i < len(data) && data[i] == '"' {
+					break
+				}
+				if i < len(data) && data[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return count
 }
 
 // idle decides when a buffer that has become too large is freed.

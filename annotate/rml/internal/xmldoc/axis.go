@@ -47,6 +47,10 @@ type location struct {
 
 func (*location) kind() kind { return nodeSet }
 
+// maxRepeats is how often a node may be in a list, on average, before repeated nodes are
+// removed from it.
+const maxRepeats = 2
+
 // evaluate applies the steps and keeps the set in document order.
 func (l *location) evaluate(d *Document, f focus) value {
 	set := []int32{f.at}
@@ -59,7 +63,10 @@ func (l *location) evaluate(d *Document, f focus) value {
 		var next, found []int32
 		for _, at := range set {
 			found = l.steps[i].apply(d, found[:0], at)
-			next = append(next, found...)
+			if next = append(next, found...); len(next) > maxRepeats*len(d.nodes) {
+				slices.Sort(next)
+				next = slices.Compact(next)
+			}
 		}
 		slices.Sort(next)
 		set = slices.Compact(next)

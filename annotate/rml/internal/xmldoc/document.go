@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/antchfx/xpath"
 
@@ -16,13 +17,15 @@ import (
 type Document struct {
 	compiler *Compiler
 	maxNodes int
+	allowed  int // nodes by Limits, of which maxNodes are bound by memory
 	maxDepth int
 	data     []byte
 	nodes    []node
 	top      int32            // the document element, 0 before it was read
 	scratch  []byte           // texts that differ from what is written
-	joins    []byte           // the string-values of elements with several texts
-	joined   map[int32][]byte // where those are
+	joins    []byte           // the last string-values of elements with several texts
+	joined   map[int32][]byte // where all of those are
+	kept     int              // their bytes, at most those of the input
 
 	lexicon     lexicon
 	spaces      []string         // namespaces by index: the compiler's, then those of the document
@@ -58,12 +61,20 @@ func (d *Document) Load(data []byte) error {
 	return err
 }
 
+// Bound implements [input.Bounded].
+func (d *Document) Bound(bytes int) {
+	d.maxNodes = d.allowed
+	if bytes > 0 {
+		d.maxNodes = min(d.allowed, max(1, bytes/int(unsafe.Sizeof(node{}))))
+	}
+}
+
 // reset empties the document, and frees buffers that are far too large for an
 // input of a size.
 func (d *Document) reset(size int) {
 	d.data, d.top = nil, 0
 	d.nodes, d.scratch, d.joins = d.nodes[:0], d.scratch[:0], d.joins[:0]
-	d.bindings, d.previous = d.bindings[:0], d.previous[:0]
+	d.bindings, d.previous, d.kept = d.bindings[:0], d.previous[:0], 0
 	if len(d.joined) > 0 {
 		clear(d.joined)
 	}

@@ -100,18 +100,30 @@ func (d *Document) value(at int32) []byte {
 	if only != nil {
 		return d.text(only.start, only.length)
 	}
-	from := len(d.joins)
-	for i := first; i < n.end; i++ {
-		if t := &d.nodes[i]; t.kind == textNode {
-			d.joins = append(d.joins, d.text(t.start, t.length)...)
-		}
+	if d.kept += size; d.kept > len(d.data) {
+		return d.appendTexts(make([]byte, 0, size), first, n.end) // not kept: elements within elements repeat their texts
 	}
+	if cap(d.joins)-len(d.joins) < size { // not copied: the values before stay where they are
+		d.joins = make([]byte, 0, max(size, min(2*cap(d.joins), len(d.data))))
+	}
+	from := len(d.joins)
+	d.joins = d.appendTexts(d.joins, first, n.end)
 	value := d.joins[from:len(d.joins):len(d.joins)]
 	if d.joined == nil {
 		d.joined = map[int32][]byte{}
 	}
 	d.joined[at] = value
 	return value
+}
+
+// appendTexts appends the texts among the nodes from first to before end.
+func (d *Document) appendTexts(dst []byte, first, end int32) []byte {
+	for i := first; i < end; i++ {
+		if t := &d.nodes[i]; t.kind == textNode {
+			dst = append(dst, d.text(t.start, t.length)...)
+		}
+	}
+	return dst
 }
 
 // empty is the text of values that have none, which is not nil.

@@ -3,7 +3,6 @@ package xmldoc
 import (
 	"bytes"
 	"math"
-	"slices"
 )
 
 // parse reads the whole input into nodes.
@@ -83,12 +82,25 @@ func (d *Document) add(kind uint8, parent int32, at int, start, length uint32) (
 		return nil, d.fail(at, "the input has more than %d nodes", d.maxNodes)
 	}
 	if i == cap(d.nodes) {
-		d.nodes = slices.Grow(d.nodes, 1)
+		d.growNodes(at)
 	}
 	d.nodes = d.nodes[:i+1]
 	n := &d.nodes[i]
 	*n = node{parent: parent, end: int32(i) + 1, kind: kind, start: start, length: length}
 	return n, nil
+}
+
+// growNodes makes room for the nodes that begin from an offset on: for twice as many as
+// there are, or for all that the rest can hold if that is less.
+func (d *Document) growNodes(at int) {
+	room := max(64, len(d.nodes))
+	if len(d.nodes) >= keptNodes {
+		rest := d.data[at:]
+		room = min(room, 1+2*bytes.Count(rest, []byte{'<'})+bytes.Count(rest, []byte{'='}))
+	}
+	larger := make([]node, len(d.nodes), len(d.nodes)+room)
+	copy(larger, d.nodes)
+	d.nodes = larger
 }
 
 // close ends an element and returns its parent.

@@ -1,0 +1,293 @@
+package server
+
+import (
+	"container/list"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// most is the largest default of the flag max-connections.
+const most = 10_000
+
+const connectionsUsage = "the largest `number` of connections to this server at a time; a client address may have half of " +
+	"them. For one more, the connection is closed that has been silent longest. 0 means 10000, or less where the limit " +
+	"of open files (ulimit -n) is below 20064: half of what it leaves besides 64"
+
+// Connections bounds the connections to the listeners of a process, so that clients that
+// connect and say nothing keep no others out. When a connection exceeds the bound, another
+// one is closed for it: the oldest of those whose first request is not complete, or else the
+// one that has waited longest for a next request. A connection with a request under way is
+// never closed; if all have one, the new connection is refused. The
+// same holds for the connections of one client address, of which there may be half as many.
+// Addresses of IPv6 count by their first 64 bits.
+//
+// The HTTP servers of this package say how far a connection is. Others call
+// [ConnState]. At most one warning in 10 seconds has the counts.
+//
+// Nil bounds nothing.
+type Connections struct {
+	max int
+	log *slog.Logger
+
+	mu      sync.Mutex
+	clients map[netip.Addr]*connectionQueue
+	all     connectionQueue // of all clients
+
+	closed, refused int // since the last warning
+	logged          time.Time
+}
+
+// connectionQueue is the connections of some clients that may be closed.
+type connectionQueue struct {
+	count  int                    // of connections, those with a request included
+	silent [waiting + 1]list.List // by stage, the one that is silent longest first
+}
+
+// stage is how far a connection is.
+type stage int
+
+const (
+	connected stage = iota // no request is complete
+	waiting                // for a next request
+	requesting
+)
+
+// Connections declares the flag max-connections and returns the bound, which is for the
+// listeners of the command. [Flags.Serve] gives it its logger.
+func (f *Flags) Connections() *Connections {
+	f.connections = &Connections{log: slog.New(slog.DiscardHandler), clients: map[netip.Addr]*connectionQueue{}}
+	f.Var((*connectionLimit)(f.connections), "max-connections", connectionsUsage)
+	return f.connections
+}
+
+// connectionLimit is the value of the flag.
+type connectionLimit Connections
+
+// String implements flag.Value.
+func (l *connectionLimit) String() string { return fmt.Sprint(l.max) }
+
+// Set implements flag.Value.
+func (l *connectionLimit) Set(text string) error {
+	n := 0
+	if _, err := fmt.Sscanf(text+"\n", "%d\n", &n); err != nil || n < 0 || n == 1 {
+		return fmt.Errorf("expected 0 or a number from 2 on, got %q", text)
+	}
+	l.max = n
+	return nil
+}
+
+// Max returns the bound.
+func (c *Connections) Max() int {
+	if c.max > 0 {
+		return c.max
+	}
+	const reserve, least = 64, 16 // of files that are no connections; with connections to services, each takes two
+	return max(least, min(most, (openFiles()-reserve)/2))
+}
+
+// Listen is the function [Listen] for a listener within the bound.
+func (c *Connections) Listen(flagName, address string) (net.Listener, error) {
+	listener, err := Listen(flagName, address)
+	if c == nil || err != nil {
+		return listener, err
+	}
+	return &boundedListener{Listener: listener, bound: c}, nil
+}
+
+// boundedListener accepts connections within a bound.
+type boundedListener struct {
+	net.Listener
+	bound *Connections
+}
+
+// Accept implements net.Listener.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if conn := l.bound.admit(accepted); conn != nil {
+			return conn, nil
+		}
+		_ = accepted.Close() // nothing was said
+	}
+}
+
+// boundedConn is a connection within a bound.
+type boundedConn struct {
+	net.Conn
+	bound  *Connections
+	client netip.Addr
+
+	// Under the lock of the bound.
+	stage  stage
+	gone   bool
+	places [2]*list.Element // in the queue of all and in that of the client; nil while requesting
+}
+
+// ConnState is the hook of an [http.Server] for listeners of [Connections.Listen]. It
+// ignores other connections.
+func ConnState(conn net.Conn, state http.ConnState) {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	c, ok := conn.(*boundedConn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateActive, http.StateHijacked:
+		c.enter(requesting)
+	case http.StateIdle:
+		c.enter(waiting)
+	}
+}
+
+// enter moves the connection to a stage.
+func (c *boundedConn) enter(next stage) {
+	c.bound.mu.Lock()
+	defer c.bound.mu.Unlock()
+	if !c.gone && c.stage != next {
+		c.leaveQueuesLocked()
+		c.stage = next
+		c.joinQueuesLocked()
+	}
+}
+
+// Close implements net.Conn.
+func (c *boundedConn) Close() error {
+	c.bound.mu.Lock()
+	c.bound.removeLocked(c)
+	c.bound.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// admit returns a connection within the bound, or nil if there is no room for it.
+func (b *Connections) admit(accepted net.Conn) net.Conn {
+	c := &boundedConn{Conn: accepted, bound: b, client: clientOf(accepted.RemoteAddr())}
+	victim, ok := b.enter(c)
+	if victim != nil {
+		_ = victim.Conn.Close() // its server gets the error
+	}
+	if !ok {
+		return nil
+	}
+	return c
+}
+
+// enter counts the connection. It returns the one that has to be closed, if any, and
+// whether there is room.
+func (b *Connections) enter(c *boundedConn) (victim *boundedConn, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bound := b.Max()
+	of := b.clients[c.client]
+	if of == nil {
+		of = &connectionQueue{}
+		b.clients[c.client] = of
+	}
+	full := b.all.count >= bound
+	own := of.count >= max(1, bound/2)
+	if full || own {
+		from := &b.all
+		if own {
+			from = of
+		}
+		if victim = from.longestSilent(); victim == nil {
+			b.warnLocked(&b.refused)
+			if of.count == 0 {
+				delete(b.clients, c.client)
+			}
+			return nil, false
+		}
+		b.removeLocked(victim)
+		b.warnLocked(&b.closed)
+		b.clients[c.client] = of // the victim may have been its last
+	}
+	b.all.count++
+	of.count++
+	c.joinQueuesLocked()
+	return victim, true
+}
+
+// removeLocked forgets a connection, once.
+func (b *Connections) removeLocked(c *boundedConn) {
+	if c.gone {
+		return
+	}
+	c.leaveQueuesLocked()
+	c.gone = true
+	b.all.count--
+	of := b.clients[c.client]
+	if of.count--; of.count == 0 {
+		delete(b.clients, c.client)
+	}
+}
+
+// joinQueuesLocked puts the connection behind all that are silent for longer.
+func (c *boundedConn) joinQueuesLocked() {
+	if c.stage == requesting {
+		return
+	}
+	for i, queue := range c.queues() {
+		c.places[i] = queue.silent[c.stage].PushBack(c)
+	}
+}
+
+func (c *boundedConn) leaveQueuesLocked() {
+	if c.stage == requesting {
+		return
+	}
+	for i, queue := range c.queues() {
+		queue.silent[c.stage].Remove(c.places[i])
+	}
+}
+
+func (c *boundedConn) queues() [2]*connectionQueue {
+	return [2]*connectionQueue{&c.bound.all, c.bound.clients[c.client]}
+}
+
+// longestSilent returns the connection to close, nil if all have a request.
+func (q *connectionQueue) longestSilent() *boundedConn {
+	for i := range q.silent {
+		if first := q.silent[i].Front(); first != nil {
+			return first.Value.(*boundedConn)
+		}
+	}
+	return nil
+}
+
+// warnLocked counts, and logs the counts if the last line is old enough.
+func (b *Connections) warnLocked(count *int) {
+	*count++
+	now := time.Now()
+	if !b.logged.IsZero() && now.Sub(b.logged) < acceptInterval {
+		return
+	}
+	b.log.Warn("too many connections; the bound is that of -max-connections, and half of it for each client address",
+		"open", b.all.count, "bound", b.Max(), "closed_silent", b.closed, "refused", b.refused)
+	b.logged, b.closed, b.refused = now, 0, 0
+}
+
+// clientOf returns the address that a client counts by. All clients without one count
+// as one.
+func clientOf(address net.Addr) netip.Addr {
+	at, ok := address.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	client := at.AddrPort().Addr().Unmap().WithZone("")
+	if client.Is6() {
+		const network = 64
+		if prefix, err := client.Prefix(network); err == nil {
+			return prefix.Addr()
+		}
+	}
+	return client
+}

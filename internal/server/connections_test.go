@@ -1,0 +1,184 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// bounded serves a handler with a bound of connections until the test ends. It returns
+// the address and the log, which is complete when the test ends.
+func bounded(t *testing.T, bound string, handler http.HandlerFunc) (address string, lines *guardedBuffer) {
+	t.Helper()
+	f := server.NewFlags("test", "TEST", "a test")
+	connections := f.Connections()
+	f.Logging("log")
+	require.NoError(t, f.Parse([]string{"-max-connections", bound}))
+	lines = &guardedBuffer{}
+	listening := make(chan string, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- f.Serve(nil, io.Discard, lines, func(log *slog.Logger) error {
+			listener, err := connections.Listen("listen", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			listening <- listener.Addr().String()
+			return server.Run(ctx, server.HTTP(listener, handler, log))
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	return <-listening, lines
+}
+
+// guardedBuffer is a buffer for several goroutines.
+type guardedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *guardedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *guardedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// dial connects from an address of this machine.
+func dial(t *testing.T, from, address string) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// get sends a request over a connection and returns the body of the answer.
+func get(t *testing.T, conn net.Conn) string {
+	t.Helper()
+	_, err := fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return string(body)
+}
+
+// requireClosed waits until the server closes the connection.
+func requireClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	n, err := conn.Read(make([]byte, 1))
+	require.Zero(t, n)
+	require.Error(t, err)
+}
+
+func answerOK(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
+
+func TestConnections_closesTheOldestWithoutARequest(t *testing.T) {
+	address, lines := bounded(t, "4", answerOK)
+	used := dial(t, "127.0.0.2", address)
+	require.Equal(t, "ok", get(t, used))
+	old := dial(t, "127.0.0.3", address)
+	_, err := io.WriteString(old, "GET / HT") // a request that is not complete
+	require.NoError(t, err)
+	young, third := dial(t, "127.0.0.4", address), dial(t, "127.0.0.5", address)
+	require.Equal(t, "ok", get(t, dial(t, "127.0.0.6", address)))
+	requireClosed(t, old)
+	require.Equal(t, "ok", get(t, young))
+	require.Equal(t, "ok", get(t, third))
+	require.Equal(t, "ok", get(t, used))
+	require.Contains(t, lines.String(), "too many connections")
+	require.Contains(t, lines.String(), "closed_silent=1 refused=0")
+}
+
+func TestConnections_closesTheLongestWaitingWhenAllHaveHadARequest(t *testing.T) {
+	address, _ := bounded(t, "2", answerOK)
+	first, second := dial(t, "127.0.0.2", address), dial(t, "127.0.0.3", address)
+	require.Equal(t, "ok", get(t, first))
+	require.Equal(t, "ok", get(t, second))
+	require.Equal(t, "ok", get(t, first))
+	require.Equal(t, "ok", get(t, dial(t, "127.0.0.4", address)))
+	requireClosed(t, second)
+	require.Equal(t, "ok", get(t, first))
+}
+
+func TestConnections_closesNoneWithARequestUnderWay(t *testing.T) {
+	begun, proceed := make(chan struct{}), make(chan struct{})
+	address, lines := bounded(t, "2", func(w http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		<-proceed
+		answerOK(w, r)
+	})
+	answers := make(chan string, 2)
+	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
+		conn := dial(t, from, address)
+		go func() { answers <- get(t, conn) }()
+		<-begun
+	}
+	requireClosed(t, dial(t, "127.0.0.4", address))
+	close(proceed)
+	require.Equal(t, "ok", <-answers)
+	require.Equal(t, "ok", <-answers)
+	require.Contains(t, lines.String(), "closed_silent=0 refused=1")
+}
+
+func TestConnections_givesAClientAddressHalf(t *testing.T) {
+	address, _ := bounded(t, "8", answerOK)
+	other := dial(t, "127.0.0.3", address) // silent for longer than all of the first client
+	first := dial(t, "127.0.0.2", address)
+	for range 3 {
+		dial(t, "127.0.0.2", address)
+	}
+	require.Equal(t, "ok", get(t, dial(t, "127.0.0.2", address)))
+	requireClosed(t, first)
+	require.Equal(t, "ok", get(t, other))
+}
+
+func TestConnections_Max(t *testing.T) {
+	f := server.NewFlags("test", "TEST", "a test")
+	connections := f.Connections()
+	require.LessOrEqual(t, connections.Max(), 10_000)
+	require.GreaterOrEqual(t, connections.Max(), 16)
+	for _, wrong := range []string{"-1", "1", "many", "4x"} {
+		require.ErrorContains(t, f.Parse([]string{"-max-connections", wrong}), "max-connections")
+	}
+	require.NoError(t, f.Parse([]string{"-max-connections", "7"}))
+	require.Equal(t, 7, connections.Max())
+}
+
+func TestConnections_Listen_withoutABound(t *testing.T) {
+	var none *server.Connections
+	listener, err := none.Listen("listen", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+}
+
+func TestConnState_ignoresOtherConnections(t *testing.T) {
+	one, other := net.Pipe()
+	server.ConnState(one, http.StateActive)
+	require.NoError(t, one.Close())
+	require.NoError(t, other.Close())
+}
