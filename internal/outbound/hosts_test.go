@@ -104,7 +104,9 @@ func TestHosts_Over_connectsOverTheNetwork(t *testing.T) {
 }
 
 func FuzzParseHosts(f *testing.F) {
-	for _, entry := range []string{"mqtt.example.org:1883", "*.example.org", "10.1.0.0/16", "[::1]:1", "::ffff:10.0.0.0/104", "0x7f.1", "a:b:c"} {
+	for _, entry := range []string{
+		"mqtt.example.org:1883", "*.example.org", "10.1.0.0/16", "[::1]:1", "::ffff:10.0.0.0/104", "0x7f.1", "a:b:c",
+	} {
 		f.Add(entry, "10.0.0.1")
 	}
 	f.Fuzz(func(t *testing.T, entry, host string) {
