@@ -61,5 +61,5 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	rest := server.HTTP(listener,
 		rest.NewHandler(repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, stores.servers.part(repository.Run, log), rest)
+	return server.Run(ctx, append(stores.backups(log), stores.servers.part(repository.Run, log), rest)...)
 }
