@@ -42,20 +42,28 @@ func (s *Source) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q",
 		s.config.Owner+"-"+stream.begun.Format("20060102T150405Z")+".tar"))
 	w.Header().Set("Cache-Control", "no-store")
-	if err := s.send(r.Context(), stream, w); err != nil {
+	if begun, err := s.send(r.Context(), stream, w); err != nil {
 		s.log.Warn("a backup failed; the receiver has no manifest and must not use it", "error", err)
-		panic(http.ErrAbortHandler)
+		if begun {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Del("Content-Disposition")
+		http.Error(w, "backup: "+err.Error(), http.StatusInternalServerError)
+		return
 	}
 	s.log.Info("backup sent", "files", len(stream.files), "bytes", stream.bytes, "took", time.Since(began).Round(time.Millisecond))
 }
 
-func (s *Source) send(ctx context.Context, stream *Stream, w http.ResponseWriter) error {
+// send sends the archive. It reports whether the answer has begun.
+func (s *Source) send(ctx context.Context, stream *Stream, w http.ResponseWriter) (begun bool, err error) {
 	const piece = 256 << 10
-	buffer := bufio.NewWriterSize(&patient{w, http.NewResponseController(w)}, piece)
-	if err := stream.Write(ctx, buffer); err != nil {
-		return err
+	to := &patient{to: w, control: http.NewResponseController(w)}
+	buffer := bufio.NewWriterSize(to, piece)
+	err = stream.Write(ctx, buffer)
+	if err == nil {
+		err = buffer.Flush()
 	}
-	return buffer.Flush()
+	return to.begun, err
 }
 
 func (s *Source) refuse(w http.ResponseWriter, err error) {
@@ -78,6 +86,7 @@ var errBusy = errors.New("another backup of this server is running; try again wh
 type patient struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
+	begun   bool
 }
 
 func (p *patient) Write(data []byte) (int, error) {
@@ -85,5 +94,6 @@ func (p *patient) Write(data []byte) (int, error) {
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
+	p.begun = true
 	return p.to.Write(data)
 }

@@ -26,7 +26,7 @@ func (a *archive) read(_ context.Context, each func(name string, content io.Read
 			break
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("the archive ends early: %w", errNoManifest)
+			return nil, fmt.Errorf("the archive ends early; the log of the server may say why: %w", errNoManifest)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read archive: %w", err)
@@ -42,7 +42,7 @@ func (a *archive) read(_ context.Context, each func(name string, content io.Read
 			err = each(header.Name, reader)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("the archive ends within %.80q: %w", header.Name, errNoManifest)
+			return nil, fmt.Errorf("the archive ends within %.80q; the log of the server may say why: %w", header.Name, errNoManifest)
 		}
 		if err != nil {
 			return nil, err
