@@ -207,6 +207,13 @@ func importTable() []room {
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
+		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
+		{dir: "cmd/internal/backup/transfer", imports: []string{
+			"cmd/internal/backup", "cmd/internal/datafolder", "storage", "storage/disk", "storage/s3",
+		}},
+		{dir: "cmd/internal/backup/backuptest", imports: []string{
+			"cmd/internal/backup", "cmd/internal/backup/transfer", "storage/disk",
+		}, modules: []string{testify}},
 		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
@@ -334,7 +341,8 @@ func separations() []separation {
 		{dir: "storage", bans: []string{"."}},
 		{dir: "annotate/mqtt", bans: []string{mochi, sarama, bbolt, mongo, testify}},
 		{dir: "storage/disk", bans: []string{testify, "net/http"}},
-		{dir: "cmd/...", bans: []string{testify}},
+		{dir: "cmd/...", except: []string{"cmd/internal/backup/backuptest"}, bans: []string{testify}},
+		{dir: "cmd/internal/backup", bans: []string{minio}},
 	}
 }
 

@@ -15,7 +15,8 @@ func TestBackup_toABucketAndBack(t *testing.T) {
 	above := t.TempDir()
 	dir := newData(t, filepath.Join(above, "data"))
 	where := func(prefix string) string {
-		return "s3://" + s3test.AccessKey + ":" + s3test.SecretKey + "@" + minio.Address() + "/backups/" + prefix + "?insecure=true&create-bucket=true"
+		return "s3://" + s3test.AccessKey + ":" + s3test.SecretKey + "@" + minio.Address() + "/backups/" + prefix +
+			"?insecure=true&create-bucket=true"
 	}
 	blobs := func(prefix string) *s3.Store {
 		config, err := s3.ParseURL(where(prefix))

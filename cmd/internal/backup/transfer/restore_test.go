@@ -17,7 +17,6 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // newBackup returns a backup of newData.
@@ -238,30 +237,4 @@ func TestRestore_refusesAStoreWithoutTheFileOfABlob(t *testing.T) {
 		m["files"] = kept
 	})
 	refused(t, from, `open blob "file/`)
-}
-
-func TestHandler_answersWithoutAnArchive(t *testing.T) {
-	dir := t.TempDir()
-	store := openData(t, dir)
-	handler := backup.Of(dir, datafolder.Annotator, store, nil).Handler()
-	ask := func(h http.Handler, method string) (int, string) {
-		recorder := httptest.NewRecorder()
-		h.ServeHTTP(recorder, httptest.NewRequest(method, "/", nil))
-		return recorder.Code, recorder.Body.String()
-	}
-	status, _ := ask(handler, http.MethodPost)
-	require.Equal(t, http.StatusMethodNotAllowed, status)
-	snapshot, err := store.Snapshot(t.Context())
-	require.NoError(t, err)
-	status, text := ask(handler, http.MethodGet)
-	require.Equal(t, http.StatusConflict, status)
-	require.Contains(t, text, "another backup of this server is running")
-	require.NoError(t, snapshot.Close())
-	require.NoError(t, store.Close())
-	status, _ = ask(handler, http.MethodGet)
-	require.Equal(t, http.StatusInternalServerError, status)
-	var none *disk.Store
-	status, text = ask(backup.Of(dir, datafolder.Annotator, none, nil).Handler(), http.MethodGet)
-	require.Equal(t, http.StatusNotImplemented, status)
-	require.Contains(t, text, "mongodump")
 }
