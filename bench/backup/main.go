@@ -97,6 +97,7 @@ func (s settings) measure(ctx context.Context, folder string) error {
 	fmt.Println("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	var slower []float64
 	for round := range s.rounds {
+		rig.AwaitCalm(ctx, time.Minute)
 		begun := l.begin(ctx)
 		quiet, err := l.during(func() error { return pause(ctx, s.quiet) })
 		if err != nil {
