@@ -124,13 +124,13 @@ func (l *load) begin(ctx context.Context) (end func() error) {
 	}
 }
 
-// write writes one model: of twenty writes sixteen change metadata, three replace content
-// and one deletes it.
+// write writes one model: of nineteen writes fifteen change metadata, three replace
+// content and one deletes it, at any time and over the time of each model.
 func (l *load) write(number, turn int) error {
 	m, path := l.models[number], at(number)
 	ctx := context.Background() // what has begun is ended
-	switch kind := (turn / workers / 7) % 20; {
-	case kind < 16:
+	switch kind := (turn/workers + turn%workers) % 19; {
+	case kind < 15:
 		n := m.last.metadata + 1
 		_, err := l.client.UpdateModel(ctx, modelrepo.Path{Namespace: path.Namespace, Model: path.Model},
 			modelrepo.ModelUpdate{Metadata: modelrepo.Metadata{"n": {strconv.FormatInt(n, 10)}}})
@@ -138,7 +138,7 @@ func (l *load) write(number, turn int) error {
 			return err
 		}
 		m.acknowledge(func() { m.last.metadata = n })
-	case kind < 19 || !m.exists:
+	case kind < 18 || !m.exists:
 		n := m.last.content + 1
 		content := fmt.Sprintf("%d %s", n, strings.Repeat("x", int(n*997)%filler))
 		if _, err := l.client.Upload(ctx, path, format, strings.NewReader(content), &modelrepo.UploadOptions{Overwrite: true}); err != nil {
