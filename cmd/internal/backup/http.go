@@ -63,6 +63,7 @@ func (s *Source) send(ctx context.Context, stream *Stream, w http.ResponseWriter
 	if err == nil {
 		err = buffer.Flush()
 	}
+	_ = to.control.SetWriteDeadline(time.Time{}) // not for the next request of the connection
 	return to.begun, err
 }
 
