@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 )
@@ -88,6 +89,7 @@ type folderTarget struct {
 	stage  string
 	root   *os.Root
 	made   map[string]bool // folders below stage
+	batch  []*os.File      // written, and not synced yet
 	keep   bool            // the manifest
 	check  func(stage string) error
 }
@@ -153,13 +155,33 @@ func (f *folderTarget) write(_ context.Context, name string, content io.Reader) 
 	if err != nil {
 		return err
 	}
-	if _, err = io.Copy(file, content); err == nil {
-		err = file.Sync()
+	f.batch = append(f.batch, file)
+	if _, err = io.Copy(file, content); err == nil && len(f.batch) == batchFiles {
+		err = f.sync()
 	}
-	return errors.Join(err, file.Close())
+	return err
+}
+
+// batchFiles is how many files are synced at one time, which a file system does with
+// fewer writes than one after the other. A server on the same disk notices the difference.
+const batchFiles = 32
+
+// sync makes the written files durable.
+func (f *folderTarget) sync() error {
+	errs := make([]error, len(f.batch))
+	var all sync.WaitGroup
+	for i, file := range f.batch {
+		all.Go(func() { errs[i] = errors.Join(file.Sync(), file.Close()) })
+	}
+	all.Wait()
+	f.batch = nil
+	return errors.Join(errs...)
 }
 
 func (f *folderTarget) finish(ctx context.Context, manifest []byte) error {
+	if err := f.sync(); err != nil {
+		return err
+	}
 	if f.check != nil {
 		if err := f.check(f.stage); err != nil {
 			return err
@@ -172,7 +194,7 @@ func (f *folderTarget) finish(ctx context.Context, manifest []byte) error {
 		if err := f.write(ctx, backup.ManifestName, bytes.NewReader(manifest)); err != nil {
 			return err
 		}
-		if err := syncFolder(f.stage); err != nil {
+		if err := errors.Join(f.sync(), syncFolder(f.stage)); err != nil {
 			return err
 		}
 	}
@@ -213,6 +235,9 @@ func (f *folderTarget) place() error {
 }
 
 func (f *folderTarget) abort() error {
+	for _, file := range f.batch {
+		_ = file.Close() // it is removed
+	}
 	_ = f.root.Close() // closed already when finish has failed
 	return os.RemoveAll(f.stage)
 }
