@@ -40,8 +40,8 @@ func TestIsKnown_acceptsTheFilesOfTheOwnerOnly(t *testing.T) {
 
 func FuzzParseManifest(f *testing.F) {
 	digest := strings.Repeat("0", 64)
-	f.Add([]byte(`{"format":1,"owner":"annotator","version":"v","time":"2026-01-01T00:00:00Z","files":[{"name":"store.db","size":1,"sha256":"` +
-		digest + `"}]}`))
+	f.Add([]byte(`{"format":1,"owner":"annotator","version":"v","time":"2026-01-01T00:00:00Z",` +
+		`"files":[{"name":"store.db","size":1,"sha256":"` + digest + `"}]}`))
 	f.Add([]byte(`{"format":2}`))
 	f.Add([]byte(`{"format":1,"owner":"enablers","time":"2026-01-01T00:00:00Z","files":[{"name":"../x"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
