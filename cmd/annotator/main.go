@@ -32,6 +32,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -91,5 +93,5 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
 	}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, stored.part(m, log), rest)
+	return server.Run(ctx, backup.Of(s.data, datafolder.Annotator, stored.folder, log).Part(), stored.part(m, log), rest)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
 	"github.com/iotenablers/enablers/storage/mongo"
 )
 
@@ -22,6 +23,7 @@ import (
 type persistence struct {
 	documents storage.Documents // nil in standalone mode
 	store     *mongo.Store      // nil without a database
+	folder    *disk.Store       // nil without a folder
 	secret    string            // encrypts user names and passwords; empty means no encryption
 	close     func() error
 	away      atomic.Bool // whether the database was missed at the start
@@ -52,7 +54,7 @@ func openPersistence(ctx context.Context, s *settings, secretSetting string, log
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	return &persistence{documents: folder.Documents(), secret: folder.Secret, close: folder.Close}, nil
+	return &persistence{documents: folder.Documents(), folder: folder.Store, secret: folder.Secret, close: folder.Close}, nil
 }
 
 // address returns the host and port of the database, for the REST interface.

@@ -26,8 +26,11 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
 
 	"github.com/iotenablers/enablers/apimgmt/kong"
+	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -60,7 +63,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	m.Warn()
-	return server.Run(ctx, m.Parts(func() { s.announce(stdout, at, m) })...)
+	parts := m.Parts(func() { s.announce(stdout, at, m) })
+	return server.Run(ctx, slices.Insert(parts, 0, backup.Of(s.data, datafolder.APIManager, m.Store(), log).Part())...)
 }
 
 // listeners are the open listeners. With -kong there is that of the portal only.

@@ -7,6 +7,11 @@
 //	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-apimanager HOST:PORT]
 //	         [-gateway HOST:PORT] [-gateway-admin HOST:PORT] [-multilink HOST:PORT]
 //	         [-multilink-client HOST:PORT] [-data DIR] [-demo] ...
+//	enablers backup -data DIR TARGET
+//	enablers restore -data DIR SOURCE
+//
+// The second form backs up the data folder of any server of this project, also beside
+// the running server; the third restores it.
 //
 // With -demo it replays weather observations through three channels, one a
 // format, and shows the counts until it is interrupted. With -h it lists every
@@ -27,6 +32,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
@@ -34,12 +41,16 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo/rest"
+	"github.com/iotenablers/enablers/storage/disk"
 )
 
 func main() { server.Main("enablers", run) }
 
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && transfer.Commands()[args[0]] != nil {
+		return transfer.Commands()[args[0]](ctx, args[1:], stdout, stderr)
+	}
 	s, flags, err := readSettings(args)
 	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
 }
@@ -145,7 +156,10 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			})
 		}})
 	}
-	return server.Run(ctx, parts...)
+	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
+		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store(), "apimanager": managed.Store(),
+	}})
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
 }
 
 // isTerminal reports whether w is a terminal that understands control sequences.

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -13,7 +14,9 @@ const about = `enablers runs every building block in one process: the annotator,
 repository, the training collector with an FL repository, API management, an MQTT
 broker, multi-link with links in memory, and a console page that shows them. It
 needs nothing to be set up and no rights over the machine, and is made for trying
-things out; for production run the servers by themselves.`
+things out; for production run the servers by themselves.
+
+` + transfer.About
 
 // settings are the values of flags, environment and file.
 type settings struct {

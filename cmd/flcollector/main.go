@@ -32,9 +32,12 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -98,7 +101,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
-	return server.Run(ctx, parts...)
+	return server.Run(ctx, slices.Insert(parts, 0, backup.Of(s.data, datafolder.FLCollector, c.Store(), log).Part())...)
 }
 
 // announce prints the addresses.

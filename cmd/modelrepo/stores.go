@@ -6,11 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // Forms of -store and -blobs, for help texts and errors.
@@ -25,7 +31,8 @@ type stores struct {
 	blobs     storage.Blobs
 	closers   []func() error
 	servers   servers
-	dir       string // the folder of documents; empty if they are elsewhere
+	dir       string                 // the folder of documents; empty if they are elsewhere
+	folders   map[string]*disk.Store // those of them that are folders
 
 	patience time.Duration // for a server that does not answer
 	log      *slog.Logger
@@ -44,7 +51,7 @@ func (s *stores) Close() error {
 
 // openStores opens what -store and -blobs name. It does not wait for servers.
 func openStores(ctx context.Context, s settings, log *slog.Logger) (*stores, error) {
-	all := &stores{patience: s.patience, log: log}
+	all := &stores{folders: map[string]*disk.Store{}, patience: s.patience, log: log}
 	where, name := cmp.Or(s.store, "disk:"+s.data), "store"
 	if s.store == "" {
 		name = "data"
@@ -69,6 +76,27 @@ func openStores(ctx context.Context, s settings, log *slog.Logger) (*stores, err
 	return all, nil
 }
 
+// backups returns the parts that serve backups of the folders.
+func (s *stores) backups() []server.Part {
+	var parts []server.Part
+	for _, dir := range slices.Sorted(maps.Keys(s.folders)) {
+		parts = append(parts, s.source(dir).Part())
+	}
+	return parts
+}
+
+// backup answers with a backup of the folder of documents. It is nil if they are elsewhere.
+func (s *stores) backup() http.Handler {
+	if s.dir == "" {
+		return nil
+	}
+	return s.source(s.dir).Handler()
+}
+
+func (s *stores) source(dir string) *backup.Source {
+	return backup.Of(dir, datafolder.ModelRepo, s.folders[dir], s.log)
+}
+
 // open opens one store by its scheme. Its documents are nil if it keeps blobs
 // alone. No error shows a URL, for it may hold credentials.
 func (s *stores) open(ctx context.Context, where string) (storage.Documents, storage.Blobs, error) {
@@ -91,6 +119,7 @@ func (s *stores) open(ctx context.Context, where string) (storage.Documents, sto
 			return nil, nil, err
 		}
 		s.closers = append(s.closers, store.Close)
+		s.folders[rest] = store
 		return store.Documents(), store.Blobs(), nil
 	case "mongodb", "mongodb+srv":
 		return s.openMongo(where)

@@ -26,6 +26,7 @@ import (
 	"net"
 	"path/filepath"
 
+	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/bonding"
 	"github.com/iotenablers/enablers/internal/server"
@@ -109,5 +110,6 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.L
 	}
 	http := server.HTTP(listener, n.Handler(), log)
 	http.Announce = func() { announce(fresh) }
-	return server.Run(ctx, server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, http)
+	return server.Run(ctx, backup.Of(s.data, datafolder.MultiLink, store, log).Part(),
+		server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, http)
 }

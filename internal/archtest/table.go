@@ -212,6 +212,13 @@ func importTable() []room {
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
 		}},
+		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
+		{dir: "cmd/internal/backup/transfer", imports: []string{
+			"cmd/internal/backup", "cmd/internal/datafolder", "storage", "storage/disk", "storage/s3",
+		}},
+		{dir: "cmd/internal/backup/backuptest", imports: []string{
+			"cmd/internal/backup", "cmd/internal/backup/transfer", "storage/disk",
+		}, modules: []string{testify}},
 		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
@@ -339,7 +346,8 @@ func separations() []separation {
 		{dir: "storage", bans: []string{"."}},
 		{dir: "annotate/mqtt", bans: []string{mochi, sarama, bbolt, mongo, testify}},
 		{dir: "storage/disk", bans: []string{testify, "net/http"}},
-		{dir: "cmd/...", bans: []string{testify}},
+		{dir: "cmd/...", except: []string{"cmd/internal/backup/backuptest"}, bans: []string{testify}},
+		{dir: "cmd/internal/backup", bans: []string{minio}},
 	}
 }
 

@@ -171,7 +171,7 @@ func (w *blobWriter) publish(ctx context.Context, record blobRecord) error {
 	})
 	switch {
 	case err == nil && old != contentID{}:
-		w.store.contents.remove(old)
+		w.store.discard(w.key, old)
 	case err != nil && !begun:
 		w.store.contents.remove(w.id)
 	}

@@ -93,7 +93,7 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 		return failed(verb, key, err)
 	}
 	if oldErr == nil {
-		b.store.contents.remove(old.content)
+		b.store.discard(key, old.content)
 	}
 	return nil
 }

@@ -41,7 +41,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if dir := os.Getenv(fullFolder); dir != "" {
-		if err := openOnFullDisk(dir); err != nil {
+		run := openOnFullDisk
+		if os.Getenv(fullSnapshot) != "" {
+			run = snapshotOnFullDisk
+		}
+		if err := run(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

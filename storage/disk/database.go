@@ -14,7 +14,8 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// unfinishedPrefix begins the names under which databases are made.
+// unfinishedPrefix begins the names under which databases are made, and those of
+// the copies in snapshots.
 const unfinishedPrefix = databaseName + ".new-"
 
 // remedy is the advice to an operator whose database cannot be used.
@@ -117,8 +118,9 @@ func makeDatabase(dir string) (name string, err error) {
 	return file.Name(), errors.Join(createBuckets(database), database.Close()) // each commit is synced
 }
 
-// removeUnfinished removes the databases of interrupted first starts. A process
-// that is creating one then finds this database in its place.
+// removeUnfinished removes the databases of interrupted first starts, and the copies
+// of interrupted snapshots. A process that is creating a database then finds this one
+// in its place.
 func removeUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {

@@ -7,8 +7,8 @@
 //	DIR/blobs/7f/7f03…    the bytes of one blob, under a random identifier
 //	DIR/format.json       the owner of the folder, with [Options].Owner
 //
-// Nothing in the folder is named after a key. Back the folder up while no
-// store has it open; store.db and blobs belong together.
+// Nothing in the folder is named after a key. store.db and blobs belong together:
+// copy the folder while no store has it open, or copy a [Snapshot] of an open one.
 //
 // # Durability
 //
@@ -37,6 +37,16 @@
 //
 // A folder is open in one [Store] at a time. A second one, in this or another
 // process, is refused with [ErrLocked] after [Options].LockTimeout.
+//
+// # Snapshots
+//
+// [Store.Snapshot] is for backups of a store in use. It copies store.db within the
+// folder, and keeps the files of blobs that are replaced or deleted until it is closed.
+// bbolt has writers that enlarge the database wait for open read transactions, so none
+// stays open for the reader of a snapshot, which may be slow. store.db grows by what is
+// written while it is being copied. A snapshot takes the size of store.db and of the
+// blobs that are replaced or deleted meanwhile on the disk, 16 bytes of memory for each
+// of these blobs, and a file descriptor. There is one at a time.
 //
 // # Cost
 //

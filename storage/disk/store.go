@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,10 @@ type Store struct {
 	contents *contentFolder
 	space    *space
 	closed   atomic.Bool
+	pins     pins
+
+	snapshotMu sync.Mutex
+	snapshot   *Snapshot // nil unless one is open
 }
 
 // Open opens the folder, and creates it and its parents if they are missing. It
@@ -217,12 +222,20 @@ func (s *Store) Documents() *Documents { return &Documents{store: s} }
 // Blobs returns the blobs of the store. They are closed with it.
 func (s *Store) Blobs() *Blobs { return &Blobs{store: s} }
 
-// Close waits for the calls that are running and unlocks the folder. Later
-// calls return [storage.ErrClosed], also those of open blob writers; open blob
-// readers continue. A second Close returns nil.
+// discard removes the file of a blob that was replaced or deleted, unless a
+// snapshot refers to it.
+func (s *Store) discard(key string, id contentID) {
+	if !s.pins.keep(key, id) {
+		s.contents.remove(id)
+	}
+}
+
+// Close waits for the calls that are running, closes an open snapshot and unlocks
+// the folder. Later calls return [storage.ErrClosed], also those of open blob
+// writers; open blob readers continue. A second Close returns nil.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	if err := s.database.Close(); err != nil {
+	if err := errors.Join(s.closeSnapshot(), s.database.Close()); err != nil {
 		return fmt.Errorf("close disk store: %w", err)
 	}
 	return nil

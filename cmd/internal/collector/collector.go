@@ -145,6 +145,9 @@ func (c *Collector) Results(ctx context.Context) (int, error) {
 	return c.repository.Results(ctx)
 }
 
+// Store returns the store of the folder, for backups.
+func (c *Collector) Store() *disk.Store { return c.store }
+
 // Close closes the folder. The parts have ended by then.
 func (c *Collector) Close() error {
 	c.end()

@@ -232,6 +232,9 @@ func (m *Management) PortalURL() string { return m.config.PortalURL }
 // GatewayURL returns the address of the gateway.
 func (m *Management) GatewayURL() string { return m.config.GatewayURL }
 
+// Store returns the store of the folder, for backups.
+func (m *Management) Store() *disk.Store { return m.store }
+
 // Close closes the folder and the clients. The parts have ended before.
 func (m *Management) Close() error {
 	var errs []error

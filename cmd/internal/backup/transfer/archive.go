@@ -1,0 +1,68 @@
+package transfer
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/iotenablers/enablers/cmd/internal/backup"
+)
+
+// archive is a backup as a tar archive: one that a server sends, or a file.
+type archive struct {
+	content io.Reader
+	close   func() error
+}
+
+func (a *archive) Close() error { return a.close() }
+
+func (a *archive) read(_ context.Context, each func(name string, content io.Reader) error) (manifest []byte, err error) {
+	reader := tar.NewReader(a.content)
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("the archive ends early; the log of the server may say why: %w", errNoManifest)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read archive: %w", err)
+		}
+		switch {
+		case manifest != nil:
+			return nil, fmt.Errorf("file %.80q comes after %s, which is the last one", header.Name, backup.ManifestName)
+		case header.Typeflag != tar.TypeReg:
+			return nil, fmt.Errorf("%.80q is not a file but of type %q", header.Name, header.Typeflag)
+		case header.Name == backup.ManifestName:
+			manifest, err = readManifest(reader)
+		default:
+			err = each(header.Name, reader)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("the archive ends within %.80q; the log of the server may say why: %w", header.Name, errNoManifest)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if manifest == nil {
+		return nil, errNoManifest
+	}
+	// What follows the end of the archive: the end of the answer, or its error.
+	if _, err := io.Copy(io.Discard, a.content); err != nil {
+		return nil, fmt.Errorf("read archive: %w", err)
+	}
+	return manifest, nil
+}
+
+// readManifest reads a manifest up to its limit.
+func readManifest(content io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(content, backup.MaxManifest+1))
+	if err == nil && len(data) > backup.MaxManifest {
+		err = fmt.Errorf("%s has more than %d bytes", backup.ManifestName, backup.MaxManifest)
+	}
+	return data, err
+}
