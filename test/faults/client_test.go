@@ -40,25 +40,26 @@ func newClient(port int) *client {
 	}}
 }
 
+// tokens has the token for each folder, which outlasts the process that gave it.
+var tokens sync.Map
+
 // signing returns a client that adds a bearer token to requests, which get returns. It asks
 // for another one when the server refuses it.
-func (c *client) signing(get func() (string, error)) *client {
+func (c *client) signing(data string, get func() (string, error)) *client {
 	var mu sync.Mutex
-	token := ""
 	signed := *c
 	signed.sign = func(r *http.Request) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.Response != nil {
-			token = ""
-		}
-		if token == "" {
+		token, known := tokens.Load(data)
+		if !known || r.Response != nil {
 			var err error
 			if token, err = get(); err != nil {
 				return err
 			}
+			tokens.Store(data, token)
 		}
-		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Authorization", "Bearer "+token.(string))
 		return nil
 	}
 	return &signed

@@ -73,13 +73,13 @@ func TestServersGoOnAfterDescriptorsRanOut(t *testing.T) {
 						require.ErrorIs(t, err, errNot)
 					}
 				case <-time.After(20 * time.Millisecond): // it waits for a descriptor to connect with
-					limitDescriptors(t, s, 1<<16)
+					limitDescriptors(t, s, 0)
 					if err := <-quick; err != nil {
 						require.ErrorIs(t, err, errNot)
 					}
 				}
 			}
-			limitDescriptors(t, s, 1<<16)
+			limitDescriptors(t, s, 0)
 			for _, conn := range idle {
 				require.NoError(t, conn.Close())
 			}
@@ -101,9 +101,14 @@ func openFiles(t *testing.T, s *server) int {
 	return len(entries)
 }
 
-// limitDescriptors sets the limit of a server that runs.
+// limitDescriptors sets the limit of a server that runs. Zero is its largest.
 func limitDescriptors(t *testing.T, s *server, most int) {
 	t.Helper()
-	limit := unix.Rlimit{Cur: uint64(most), Max: 1 << 16}
+	var limit unix.Rlimit
+	require.NoError(t, unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, nil, &limit))
+	limit.Cur = limit.Max
+	if most > 0 {
+		limit.Cur = uint64(most)
+	}
 	require.NoError(t, unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, &limit, nil))
 }

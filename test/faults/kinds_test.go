@@ -250,7 +250,7 @@ func trainings(c *client) []kind {
 // published is what API management stores: what the publisher has, and the configuration of
 // the gateway.
 func published(portal, admin *client, data string) []kind {
-	publisher := portal.signing(func() (string, error) { return signIn(portal, data) })
+	publisher := portal.signing(data, func() (string, error) { return signIn(portal, data) })
 	document := func(n int) []byte {
 		return fmt.Appendf(nil, `{"openapi": "3.0.3", "info": {"title": "API %d", "version": "1.0"}, "servers": [{"url": "http://127.0.0.1:9"}],
 			"paths": {"/thing-%[1]d": {"get": {"responses": {"200": {"description": "%s"}}}}}}`, n, strings.Repeat("ok ", 1000))
@@ -318,7 +318,7 @@ func signIn(portal *client, data string) (string, error) {
 
 // attached is what a server of multi-link stores.
 func attached(c *client, data string) []kind {
-	signed := c.signing(func() (string, error) {
+	signed := c.signing(data, func() (string, error) {
 		token, err := os.ReadFile(filepath.Join(data, "token"))
 		return strings.TrimSpace(string(token)), err
 	})
