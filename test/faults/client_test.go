@@ -121,7 +121,7 @@ func (c *client) write(method, path, contentType string, body []byte, others ...
 		return fmt.Errorf("%w: %w", errNot, err)
 	case status < 300:
 		return nil
-	case status >= 500:
+	case status >= 500, status == http.StatusUnauthorized: // the clock may have been set after the token was given
 		return fmt.Errorf("%w: %s %s: %d %.500s", errNot, method, path, status, answer)
 	}
 	for _, other := range others {

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/iotenablers/enablers/internal/peertest"
-	"github.com/iotenablers/enablers/test/interop"
 )
 
 // The environment of the tests.
@@ -96,10 +95,8 @@ func runInside() (status int, err error) {
 	if err := os.Mkdir(filepath.Join(folder, "data"), 0o700); err != nil {
 		return 0, err
 	}
-	for _, b := range blocks() {
-		if _, err := interop.BuildIn(folder, b.command); err != nil {
-			return 0, err
-		}
+	if err := buildCommands(folder); err != nil {
+		return 0, err
 	}
 	if err := buildStepped(folder); err != nil {
 		return 0, err

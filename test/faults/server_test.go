@@ -30,12 +30,16 @@ type launch struct {
 	program     string // another one than the block's
 	descriptors int    // the limit of open files
 	environment []string
+	port        int // that of an earlier process; otherwise a new one
 }
 
 // launched starts a server over a folder and waits for nothing.
 func (b block) launched(t *testing.T, data string, how launch) *server {
 	t.Helper()
-	port := newPort()
+	port := how.port
+	if port == 0 {
+		port = newPort()
+	}
 	program := filepath.Join(os.Getenv(programs), b.command)
 	if how.program != "" {
 		program = how.program
