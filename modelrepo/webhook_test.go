@@ -289,7 +289,8 @@ func TestStore_Run_deliversAfterTheClockWasSetBack(t *testing.T) {
 	s := hooked(t, docs, nil)
 	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
 	for key, document := range map[string]string{
-		"lease/" + created.ID: `{"owner": "of a process that was killed", "until": "2100-01-01T00:00:00Z", "failures": 3, "next": "2100-01-01T00:00:00Z"}`,
+		"lease/" + created.ID: `{"owner": "of a process that was killed", "until": "2100-01-01T00:00:00Z",
+			"failures": 3, "next": "2100-01-01T00:00:00Z"}`,
 		"intent/1": `{"id": "1", "action": "namespace_delete", "at": {"Namespace": "gone"}, "time": "2100-01-01T00:00:00Z", "hooks": ["` +
 			created.ID + `"]}`,
 	} {

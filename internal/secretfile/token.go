@@ -18,7 +18,8 @@ func Token(name string) (token string, fresh bool, err error) {
 	if err == nil {
 		token, err = decodeToken(string(data))
 		if err != nil {
-			return "", false, fmt.Errorf("load token from %q: %w: restore the file from a backup, or remove it to have a new token generated", name, err)
+			return "", false, fmt.Errorf("load token from %q: %w: restore the file from a backup, "+
+				"or remove it to have a new token generated", name, err)
 		}
 		return token, false, nil
 	}
@@ -45,7 +46,8 @@ func decodeToken(content string) (string, error) {
 	case token == "":
 		return "", errors.New("it is empty")
 	case len(content) < generatedLength && strings.Trim(content, generatedAlphabet) == "":
-		return "", fmt.Errorf("it was truncated to the first %d characters of a generated token (a chosen one ends with a line feed)", len(content))
+		return "", fmt.Errorf("it was truncated to the first %d characters of a generated token "+
+			"(a chosen one ends with a line feed)", len(content))
 	}
 	return token, nil
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // leastDescriptors is how many the runtime of Go takes before the program begins.
@@ -104,11 +105,12 @@ func openFiles(t *testing.T, s *server) int {
 // limitDescriptors sets the limit of a server that runs. Zero is its largest.
 func limitDescriptors(t *testing.T, s *server, most int) {
 	t.Helper()
-	var limit unix.Rlimit
-	require.NoError(t, unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, nil, &limit))
-	limit.Cur = limit.Max
-	if most > 0 {
-		limit.Cur = uint64(most)
+	soft := strconv.Itoa(most)
+	if most == 0 {
+		limits, err := exec.Command("prlimit", "--pid", strconv.Itoa(s.Pid()), "--nofile", "--output", "HARD", "--noheadings").Output()
+		require.NoError(t, err)
+		soft = strings.TrimSpace(string(limits))
 	}
-	require.NoError(t, unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, &limit, nil))
+	output, err := exec.Command("prlimit", "--pid", strconv.Itoa(s.Pid()), "--nofile="+soft+":").CombinedOutput()
+	require.NoError(t, err, string(output))
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 const page = 4096
@@ -27,8 +27,8 @@ func newDisk(t *testing.T, pages int) *disk {
 	above := dataFolder(t)
 	require.NoError(t, os.MkdirAll(above, 0o700))
 	d := &disk{t, above}
-	require.NoError(t, unix.Mount("faults", above, "tmpfs", 0, size(pages)))
-	t.Cleanup(func() { _ = unix.Unmount(above, unix.MNT_DETACH) })
+	require.NoError(t, syscall.Mount("faults", above, "tmpfs", 0, size(pages)))
+	t.Cleanup(func() { _ = syscall.Unmount(above, syscall.MNT_DETACH) })
 	return d
 }
 
@@ -40,7 +40,7 @@ func (d *disk) data() string { return filepath.Join(d.path, "data") }
 // resize changes the size.
 func (d *disk) resize(pages int) {
 	d.t.Helper()
-	require.NoError(d.t, unix.Mount("faults", d.path, "tmpfs", unix.MS_REMOUNT, size(pages)))
+	require.NoError(d.t, syscall.Mount("faults", d.path, "tmpfs", syscall.MS_REMOUNT, size(pages)))
 }
 
 // leave makes the disk have so many free pages.
@@ -52,8 +52,8 @@ func (d *disk) leave(pages int) {
 // used returns how many pages are in use.
 func (d *disk) used() int {
 	d.t.Helper()
-	var stat unix.Statfs_t
-	require.NoError(d.t, unix.Statfs(d.path, &stat))
+	var stat syscall.Statfs_t
+	require.NoError(d.t, syscall.Statfs(d.path, &stat))
 	return int(stat.Blocks-stat.Bfree) * int(stat.Bsize) / page
 }
 

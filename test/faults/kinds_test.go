@@ -263,7 +263,8 @@ func published(portal, admin *client, data string) []kind {
 					"upload_file", document(n))
 			},
 			check: func(n int) error {
-				if err := publisher.holds(fmt.Sprintf("/OpenAPIDocumentation/api-%d/definition", n), fmt.Sprintf(`/thing-%d"`, n), "ok ok \""); err != nil {
+				path := fmt.Sprintf("/OpenAPIDocumentation/api-%d/definition", n)
+				if err := publisher.holds(path, fmt.Sprintf(`/thing-%d"`, n), "ok ok \""); err != nil {
 					return err
 				}
 				return publisher.holds(fmt.Sprintf("/OpenAPIDocumentation/api-%d", n), `"published"`, fmt.Sprintf(`"API %d"`, n))

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
@@ -62,7 +60,7 @@ func inside() error {
 		}
 		return nil
 	}
-	if err := unix.Mount("faults", dataRoot(), "tmpfs", 0, "size=4g,mode=0700"); err != nil {
+	if err := syscall.Mount("faults", dataRoot(), "tmpfs", 0, "size=4g,mode=0700"); err != nil {
 		return fmt.Errorf("mount a file system for the data folders: %w", err)
 	}
 	return prepareNetwork()

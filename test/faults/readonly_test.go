@@ -3,10 +3,10 @@
 package faults
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // TestServersRefuseAReadOnlyFolder starts servers on a file system that is read-only: over a
@@ -20,7 +20,7 @@ func TestServersRefuseAReadOnlyFolder(t *testing.T) {
 				written.fill(t, s.kinds, 2)
 				s.end(t)
 			}
-			require.NoError(t, unix.Mount("faults", d.path, "tmpfs", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+			require.NoError(t, syscall.Mount("faults", d.path, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 			_, line, listens := b.try(t, d.data(), launch{})
 			require.False(t, listens)
 			require.Contains(t, line, "read-only file system")
