@@ -176,6 +176,3 @@ func (c *client) holds(path string, parts ...string) error {
 	}
 	return nil
 }
-
-// close ends the connections, which a killed server has cut.
-func (c *client) close() { c.http.CloseIdleConnections() }

@@ -103,5 +103,5 @@ func TestServersGoOnWhenTheClockIsSet(t *testing.T) {
 	}
 	s.Kill()
 	s.calm(t)
-	t.Logf("%d acknowledged writes", written.total())
+	t.Logf("%d acknowledged writes", written.total)
 }

@@ -145,7 +145,7 @@ func TestServersLoseNothingOnAFullDisk(t *testing.T) {
 		s = b.start(t, d.data())
 		require.NoError(t, written.verify(s.kinds, true))
 		s.end(t)
-		t.Logf("the disk was full %d times, %d starts worked on the full disk; %d acknowledged writes", fulls, restarts, written.total())
+		t.Logf("the disk was full %d times, %d starts worked on the full disk; %d acknowledged writes", fulls, restarts, written.total)
 		require.NotZero(t, fulls)
 	})
 }

@@ -38,6 +38,7 @@ var errEnough = errors.New("there are enough")
 type ledger struct {
 	mu    sync.Mutex
 	books map[string]*book
+	total int // of acknowledged writes
 }
 
 // book is the part of one kind.
@@ -76,26 +77,16 @@ func (l *ledger) write(k kind) error {
 	err := k.put(n)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%s %d: %w", k.name, n, err)
-	case k.slots > 0:
+	}
+	l.total++
+	if k.slots > 0 {
 		b.slot[n%k.slots], b.pending[n%k.slots] = n, nil
-	default:
+	} else {
 		b.acknowledged = append(b.acknowledged, n)
 	}
 	return nil
-}
-
-// total returns how many writes were acknowledged.
-func (l *ledger) total() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	total := 0
-	for _, b := range l.books {
-		total += len(b.acknowledged) + len(b.slot)
-	}
-	return total
 }
 
 // verify checks what the ledger has: all of it, or the newest records of each kind and some
