@@ -63,7 +63,11 @@ func buildCommands(folder string) error {
 
 // buildStepped builds the command whose clock the tests set.
 func buildStepped(folder string) error {
-	library := filepath.Join(runtime.GOROOT(), "src", "time")
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	library := filepath.Join(strings.TrimSpace(string(root)), "src", "time")
 	source, err := os.ReadFile(filepath.Join(library, "time.go"))
 	if err != nil {
 		return err
