@@ -284,6 +284,23 @@ func TestStore_Run_deliversEventsThatACrashLeft(t *testing.T) {
 	require.Len(t, to.received(), 1)
 }
 
+func TestStore_Run_deliversAfterTheClockWasSetBack(t *testing.T) {
+	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
+	s := hooked(t, docs, nil)
+	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
+	for key, document := range map[string]string{
+		"lease/" + created.ID: `{"owner": "of a process that was killed", "until": "2100-01-01T00:00:00Z",
+			"failures": 3, "next": "2100-01-01T00:00:00Z"}`,
+		"intent/1": `{"id": "1", "action": "namespace_delete", "at": {"Namespace": "gone"}, "time": "2100-01-01T00:00:00Z", "hooks": ["` +
+			created.ID + `"]}`,
+	} {
+		_, err := docs.Create(t.Context(), key, []byte(document))
+		require.NoError(t, err)
+	}
+	run(t, s)
+	require.Contains(t, to.await(t, 1)[0].body, `"gone"`)
+}
+
 func TestStore_Run_boundsTheQueueOfAFailingCallback(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	to.answer(http.StatusServiceUnavailable)

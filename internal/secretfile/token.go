@@ -11,13 +11,15 @@ import (
 
 // Token reads the token in a file. Where there is no such file it generates a token and a
 // file with it, and fresh is true. Only the owner can read the file. After a crash the
-// file is complete or does not exist.
+// file is complete or does not exist. A file that has the beginning of a generated token is
+// refused, since it was truncated. Any other text is a token that an operator has chosen.
 func Token(name string) (token string, fresh bool, err error) {
 	data, err := os.ReadFile(name)
 	if err == nil {
-		token = strings.TrimSpace(string(data))
-		if token == "" {
-			return "", false, fmt.Errorf("load token from %q: it is empty; remove the file, and a new token is generated", name)
+		token, err = decodeToken(string(data))
+		if err != nil {
+			return "", false, fmt.Errorf("load token from %q: %w: restore the file from a backup, "+
+				"or remove it to have a new token generated", name, err)
 		}
 		return token, false, nil
 	}
@@ -29,4 +31,23 @@ func Token(name string) (token string, fresh bool, err error) {
 		return "", false, fmt.Errorf("store a new token in %q: %w", name, err)
 	}
 	return token, true, nil
+}
+
+const (
+	generatedLength   = 26 // of rand.Text
+	generatedAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+)
+
+// decodeToken returns the token in the content of a file. A generated token ends with a line
+// feed, which a truncated one has lost.
+func decodeToken(content string) (string, error) {
+	token := strings.TrimSpace(content)
+	switch {
+	case token == "":
+		return "", errors.New("it is empty")
+	case len(content) < generatedLength && strings.Trim(content, generatedAlphabet) == "":
+		return "", fmt.Errorf("it was truncated to the first %d characters of a generated token "+
+			"(a chosen one ends with a line feed)", len(content))
+	}
+	return token, nil
 }

@@ -94,14 +94,3 @@ func cause(err error) error {
 	}
 	return err
 }
-
-// advice returns what an operator can do.
-func advice(err error) string {
-	switch {
-	case errors.Is(err, syscall.EMFILE):
-		return "; raise the limit of open files of this process (ulimit -n)"
-	case errors.Is(err, syscall.ENFILE):
-		return "; raise the limit of open files of this machine (sysctl fs.file-max)"
-	}
-	return ""
-}

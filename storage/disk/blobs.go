@@ -167,7 +167,7 @@ func checkSize(file *os.File, size int64) error {
 		return err
 	}
 	if info.Size() != size {
-		return fmt.Errorf("%w: the file has %d bytes, not %d", errDamaged, info.Size(), size)
+		return fmt.Errorf("%w: the file %s has %d bytes, not %d: restore it from a backup", errDamaged, file.Name(), info.Size(), size)
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func TestBlobs_Open_reportsADamagedFile(t *testing.T) {
 	require.NoError(t, os.Truncate(file, 3))
 	_, err := store.Blobs().Open(t.Context(), "blob")
 	require.ErrorContains(t, err, `open blob "blob"`)
-	require.ErrorContains(t, err, "the file has 3 bytes, not 7")
+	require.ErrorContains(t, err, "has 3 bytes, not 7: restore it from a backup")
 
 	require.NoError(t, os.Remove(file))
 	_, err = store.Blobs().Open(t.Context(), "blob")

@@ -107,17 +107,27 @@ func (p *Process) Stop() {
 // at once.
 func (p *Process) AwaitLine(prefix string) string {
 	p.t.Helper()
+	rest, found := p.FindLine(prefix)
+	if !found {
+		p.t.Fatalf("%s ended before it wrote %q:\n%s", p.command, prefix, p.Output())
+	}
+	return rest
+}
+
+// FindLine is AwaitLine for a process that may end first. It returns false then.
+func (p *Process) FindLine(prefix string) (rest string, found bool) {
+	p.t.Helper()
 	timeout := time.After(startLimit)
 	for over := false; ; {
 		changed := p.output.next()
 		for line := range strings.Lines(p.Output()) {
 			rest, found := strings.CutPrefix(line, prefix)
 			if found && strings.HasSuffix(line, "\n") {
-				return strings.TrimRight(rest, "\r\n")
+				return strings.TrimRight(rest, "\r\n"), true
 			}
 		}
 		if over {
-			p.t.Fatalf("%s ended before it wrote %q:\n%s", p.command, prefix, p.Output())
+			return "", false
 		}
 		select {
 		case <-changed:
@@ -128,6 +138,9 @@ func (p *Process) AwaitLine(prefix string) string {
 		}
 	}
 }
+
+// Pid returns the identifier of the process.
+func (p *Process) Pid() int { return p.command.Process.Pid }
 
 // output keeps the end of what is written to it.
 type output struct {

@@ -139,7 +139,7 @@ func (h *Hooks) settleIntents(ctx context.Context) error {
 		if err := json.Unmarshal(doc.Data, &e); err != nil {
 			return err
 		}
-		if time.Since(e.Time) < h.settle {
+		if time.Since(e.Time).Abs() < h.settle { // one of the future was recorded before the clock was set back
 			continue
 		}
 		body, happened, err := h.tree.Happened(ctx, e)

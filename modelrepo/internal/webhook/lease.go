@@ -32,6 +32,14 @@ type heldLease struct {
 // span returns how long a lease holds: longer than several calls may take.
 func (h *Hooks) span() time.Duration { return 3*h.config.Timeout + 10*time.Second }
 
+// ahead reports whether a stored time is ahead, by no more than was ever stored: one that is
+// further ahead was stored before the clock was set back, and would block for as long. The
+// clocks of processes may differ by up to a minute.
+func ahead(stored, now time.Time, most time.Duration) bool {
+	const skew = time.Minute
+	return stored.After(now) && stored.Sub(now) <= most+skew
+}
+
 // acquireLease acquires the lease of a webhook, unless another process holds it or the
 // next attempt is not due.
 func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool, error) {
@@ -47,7 +55,7 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 		}
 	}
 	now := time.Now()
-	if held.Next.After(now) || held.Owner != "" && held.Owner != h.work.me && held.Until.After(now) {
+	if ahead(held.Next, now, longestRetry) || held.Owner != "" && held.Owner != h.work.me && ahead(held.Until, now, h.span()) {
 		return nil, false, nil
 	}
 	held.revision = doc.Revision

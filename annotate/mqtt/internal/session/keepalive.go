@@ -44,8 +44,7 @@ func (k *Keepalive) Run(ctx context.Context, keepAlive uint16) error {
 		case now := <-ticker.C:
 			// Read before lastRead, which is set before these end.
 			stalled := k.stalled.Load() > 0 || k.wire.writing.Load() > 0
-			silence := now.Sub(time.Unix(0, k.wire.lastRead.Load()))
-			idle := now.Sub(time.Unix(0, k.wire.lastWrite.Load()))
+			silence, idle := k.wire.silence(), k.wire.idle()
 			if !stalled && silence > period*3/2 {
 				err := fmt.Errorf("the broker has been silent for %s", silence.Round(time.Millisecond))
 				k.wire.Fail(err)
@@ -109,6 +108,6 @@ func (k *Keepalive) stall() { k.stalled.Add(1) }
 
 // resume ends a stall.
 func (k *Keepalive) resume() {
-	k.wire.lastRead.Store(time.Now().UnixNano())
+	k.wire.touch()
 	k.stalled.Add(-1)
 }

@@ -32,8 +32,9 @@ type Wire struct {
 	patience  time.Duration // for one write
 
 	first     atomic.Uint64 // the first packet: type byte and size
-	lastRead  atomic.Int64  // when bytes last arrived, in nanoseconds of the Unix epoch
-	lastWrite atomic.Int64  // when bytes were last sent
+	start     time.Time     // of the connection; its monotonic clock measures what follows
+	lastRead  atomic.Int64  // when bytes last arrived, in nanoseconds since the start
+	lastWrite atomic.Int64  // when bytes were last sent, likewise
 	writing   atomic.Int32  // number of writes in progress
 
 	faultOnce sync.Once
@@ -42,18 +43,23 @@ type Wire struct {
 }
 
 func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *Wire {
-	w := &Wire{
+	return &Wire{
 		Conn:      conn,
 		reader:    bufio.NewReaderSize(conn, 64<<10),
 		maxPacket: int(min(maxPacket, math.MaxInt32)),
 		patience:  patience,
+		start:     time.Now(),
 		faulty:    make(chan struct{}),
 	}
-	now := time.Now().UnixNano()
-	w.lastRead.Store(now)
-	w.lastWrite.Store(now)
-	return w
 }
+
+// since returns the time since the start. Setting the clock of the machine does not change it.
+func (w *Wire) since() time.Duration { return time.Since(w.start) }
+
+// silence returns for how long no byte has arrived, and idle for how long none was sent.
+func (w *Wire) silence() time.Duration { return w.since() - time.Duration(w.lastRead.Load()) }
+
+func (w *Wire) idle() time.Duration { return w.since() - time.Duration(w.lastWrite.Load()) }
 
 // Read implements net.Conn. It never returns bytes of two packets at once, nor bytes of a
 // packet that take has consumed.
@@ -85,7 +91,7 @@ func (w *Wire) Read(p []byte) (int, error) {
 }
 
 // touch records that bytes arrived.
-func (w *Wire) touch() { w.lastRead.Store(time.Now().UnixNano()) }
+func (w *Wire) touch() { w.lastRead.Store(int64(w.since())) }
 
 // discard skips bytes that were peeked at.
 func (w *Wire) discard(n int) {
@@ -138,11 +144,10 @@ func (w *Wire) Write(p []byte) (written int, err error) {
 			break
 		}
 	}
-	now := time.Now()
-	w.lastWrite.Store(now.UnixNano())
-	if now.Sub(begin) > time.Second {
+	w.lastWrite.Store(int64(w.since()))
+	if time.Since(begin) > time.Second {
 		// The broker cannot answer a packet before it has all of it.
-		w.lastRead.Store(now.UnixNano())
+		w.touch()
 	}
 	if err != nil {
 		w.Fail(err)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -24,6 +25,19 @@ func (r recording) Close() error               { r.from.Reset(nil); return nil }
 
 func wireOver(data []byte, limit uint32) *Wire {
 	return newWire(recording{from: bytes.NewReader(data)}, limit, time.Second)
+}
+
+func TestWire_silence_isTheTimeSinceTheLastByte(t *testing.T) {
+	require.Contains(t, wireOver(nil, math.MaxInt32).start.String(), " m=", "it has to outlast that the clock is set")
+	synctest.Test(t, func(t *testing.T) {
+		w := wireOver(nil, math.MaxInt32)
+		time.Sleep(time.Hour)
+		require.Equal(t, time.Hour, w.silence())
+		require.Equal(t, time.Hour, w.idle())
+		w.touch()
+		require.Zero(t, w.silence())
+		require.Equal(t, time.Hour, w.idle())
+	})
 }
 
 // FuzzWire feeds the packet reader whatever a broker may send: it must end
