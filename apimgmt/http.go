@@ -97,11 +97,11 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "POST " + library, Func: write(r.publish), Undocumented: true},
 		{Pattern: "GET " + library, Func: read(r.list), Undocumented: true},
 
-		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
-		{Pattern: "GET /docs/", Func: httpapi.DocsUI("API publisher", "/docs/", "../openapi.json")},
-		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
-		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: r.ready},
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Role: httpapi.Public},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("API publisher", "/docs/", "../openapi.json"), Role: httpapi.Public},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: metrics(r.publisher)},
 	}
 }

@@ -108,7 +108,7 @@ func (r *rest) routes() []httpapi.Route {
 	return []httpapi.Route{
 		{Pattern: "POST /job/config/{id}", Func: r.configure},
 		{Pattern: "GET /job/status/{id}", Func: r.status},
-		{Pattern: "GET /job/stop", Func: r.stop, Origins: httpapi.OwnPages},
+		{Pattern: "GET /job/stop", Func: r.stop, Role: httpapi.Operator, Origins: httpapi.OwnPages},
 		{Pattern: "POST /job/stop", Func: r.stop},
 
 		{Pattern: "GET /jobs", Func: r.list},
@@ -124,17 +124,17 @@ func (r *rest) routes() []httpapi.Route {
 
 		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
 		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
-		{Pattern: "GET /page/{name}", Func: r.pages.assets.Serve, Undocumented: true},
-		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
+		{Pattern: "GET /page/{name}", Func: r.pages.assets.Serve, Role: httpapi.Public, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Role: httpapi.Public, Undocumented: true},
 
 		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}), Undocumented: true},
 
 		{Pattern: "GET /version", Func: r.version},
-		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
-		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Training collector", "/docs/", "../openapi.json")},
-		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
-		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: httpapi.Ready(r.jobs.Ready)},
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Role: httpapi.Public},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Training collector", "/docs/", "../openapi.json"), Role: httpapi.Public},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: httpapi.Ready(r.jobs.Ready), Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: metrics(r.jobs.Totals)},
 	}
 }

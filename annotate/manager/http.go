@@ -106,10 +106,10 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /settings", Func: r.settings},
 
 		{Pattern: "GET /swagger", Func: redirectToDocs},
-		{Pattern: "GET /swagger/", Func: httpapi.DocsUI("Semantic annotator", "/swagger/", "../openapi.json")},
-		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
-		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: r.ready},
+		{Pattern: "GET /swagger/", Func: httpapi.DocsUI("Semantic annotator", "/swagger/", "../openapi.json"), Role: httpapi.Public},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: metrics(r.manager)},
 	}
 }

@@ -22,7 +22,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
@@ -57,9 +59,18 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	server.WarnIfExposed(log, listener, "modelrepo")
-	rest := server.HTTP(listener,
-		rest.NewHandler(repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log)
-	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, stores.servers.part(repository.Run, log), rest)
+	access, err := s.door.Open(ctx, door.Config{Name: "modelrepo", Dir: stores.dir, Listeners: []net.Listener{listener}, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, access.Close()) }()
+	handler := access.Handler(rest.NewHandler(repository, &rest.HandlerOptions{
+		Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log,
+	}), nil)
+	web := server.HTTP(access.Listener(listener), handler, log)
+	web.Announce = func() {
+		fmt.Fprintf(stdout, "listening on %s\n", access.URL(listener))
+		access.Announce(stdout, listener)
+	}
+	return server.Run(ctx, stores.servers.part(repository.Run, log), web)
 }

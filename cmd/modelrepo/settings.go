@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/modelrepo"
 )
@@ -24,7 +25,7 @@ type settings struct {
 	limits      modelrepo.Limits
 	anywhere    bool // webhooks may call private addresses
 	patience    time.Duration
-	hosts       []string
+	door        *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -58,7 +59,7 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&l.ContentBytes, "max-content", 0, "the largest content in `bytes`; 0 means any size")
 	f.Int64Var(&l.NamespaceBytes, "max-namespace", 0, "the most content of one namespace in `bytes`; 0 means any")
 	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
-	f.Hosts(&s.hosts)
+	s.door = door.Declare(f)
 	s.connections = f.Connections()
 	f.Logging("log/modelrepo.log")
 	return f
@@ -86,5 +87,5 @@ func (s *settings) check(f *server.Flags) error {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected 0 or more, got %d", n.name, f.Variable(n.name), n.value))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.door.Check())...)
 }

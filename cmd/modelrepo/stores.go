@@ -25,6 +25,7 @@ type stores struct {
 	blobs     storage.Blobs
 	closers   []func() error
 	servers   servers
+	dir       string // the folder of documents; empty if they are elsewhere
 
 	patience time.Duration // for a server that does not answer
 	log      *slog.Logger
@@ -56,6 +57,9 @@ func openStores(ctx context.Context, s settings, log *slog.Logger) (*stores, err
 		return nil, fmt.Errorf("-%s: %w", name, err)
 	}
 	all.documents, all.blobs = documents, blobs
+	if dir, onDisk := strings.CutPrefix(where, "disk:"); onDisk {
+		all.dir = dir
+	}
 	if s.blobs != "" && s.blobs != where {
 		_, all.blobs, err = all.open(ctx, s.blobs)
 		if err != nil {

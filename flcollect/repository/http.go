@@ -99,11 +99,11 @@ func (r *rest) routes() []httpapi.Route {
 
 		{Pattern: "GET /{$}", Func: httpapi.RedirectTo("docs/"), Undocumented: true},
 		{Pattern: "GET /version", Func: r.version},
-		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
-		{Pattern: "GET /docs/", Func: httpapi.DocsUI("FL repository", "/docs/", "../openapi.json")},
-		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
-		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: r.ready},
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Role: httpapi.Public},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("FL repository", "/docs/", "../openapi.json"), Role: httpapi.Public},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
 	}
 }
 

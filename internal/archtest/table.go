@@ -190,6 +190,7 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
+		{dir: "internal/access", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
@@ -207,6 +208,9 @@ func importTable() []room {
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
+		{dir: "cmd/internal/door", imports: []string{
+			"apimgmt/oidc", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
+		}},
 		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
@@ -344,7 +348,7 @@ func separations() []separation {
 // everywhere.
 func httpHomes() []string {
 	return []string{
-		"internal/httpapi/...", "internal/httpclient", "internal/server",
+		"internal/access", "internal/httpapi/...", "internal/httpclient", "internal/server",
 		"storage/s3/...",
 		"annotate/manager",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",

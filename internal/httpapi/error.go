@@ -13,6 +13,9 @@ type Error struct {
 	// Detail is the text for the client. Empty means the standard text of the
 	// status.
 	Detail string
+	// Header has further header fields of the answer, for an error of
+	// [Options.Authorize].
+	Header http.Header
 	// Err is the cause, for the log. It is never shown to the client.
 	Err error
 }

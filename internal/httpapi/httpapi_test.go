@@ -159,7 +159,8 @@ func TestReadBody_acceptsAnyTypeWithoutARequiredOne(t *testing.T) {
 }
 
 func TestCheckRoutes_findsDifferencesInBothDirections(t *testing.T) {
-	document := []byte(`{"paths": {"/a": {"get": {}, "parameters": []}, "/b/{id}": {"post": {}}, "/page": {"get": {}}}}`)
+	document := []byte(`{"security": [{"bearer": []}], "paths": {"/a": {"get": {"x-role": "reader"}, "parameters": []},
+		"/b/{id}": {"post": {"x-role": "operator"}}, "/page": {"get": {"x-role": "reader"}}}}`)
 	a := httpapi.Route{Pattern: "GET /a"}
 	b := httpapi.Route{Pattern: "POST /b/{id}"}
 	page := httpapi.Route{Pattern: "GET /page"}
@@ -172,6 +173,23 @@ func TestCheckRoutes_findsDifferencesInBothDirections(t *testing.T) {
 "POST /b/{id}" is documented and not served
 "POST /b/{name}" is served and not documented`)
 	require.Error(t, httpapi.CheckRoutes(nil, []byte("no")))
+}
+
+func TestCheckRoutes_comparesRoles(t *testing.T) {
+	document := []byte(`{"paths": {
+		"/open": {"get": {"x-role": "public", "security": [{"bearer": []}]}},
+		"/read": {"get": {"x-role": "reader"}},
+		"/change": {"post": {"x-role": "reader", "security": [{"bearer": []}]}},
+		"/fine": {"get": {"x-role": "admin", "security": [{"bearer": []}]}}
+	}}`)
+	err := httpapi.CheckRoutes([]httpapi.Route{
+		{Pattern: "GET /open", Role: httpapi.Public}, {Pattern: "GET /read"}, {Pattern: "POST /change"},
+		{Pattern: "GET /fine", Role: httpapi.Admin},
+	}, document)
+	require.EqualError(t, err, `routes and OpenAPI document differ:
+"GET /open" is public, and has a security scheme; it needs an empty list
+"GET /read" requires the role "reader", and has no security scheme
+"POST /change" requires the role "operator", and x-role says "reader"`)
 }
 
 func TestDocsUI_isCompleteAndLoadsNothingElse(t *testing.T) {

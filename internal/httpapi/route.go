@@ -21,6 +21,9 @@ type Route struct {
 	// Undocumented says that the route is not part of the API proper, and so
 	// not in its OpenAPI document: a page for people, or its assets.
 	Undocumented bool
+	// Role is what a caller has to be, if [Options.Authorize] is given. Empty means
+	// Reader for the methods GET, HEAD and OPTIONS, and Operator for all others.
+	Role Role
 	// Origins says which web pages may have a browser send requests. The zero
 	// value lets pages of other origins send GET, HEAD and OPTIONS.
 	Origins Origins
@@ -49,6 +52,12 @@ type Options struct {
 	// https://app.example.org, is an origin: its pages may send all requests, as
 	// those of the server may. Nil means none. See [ParseHost].
 	Hosts []string
+	// Authorize returns nil if the caller that sends a request has the role "reader",
+	// "operator" or "admin", and otherwise an error that refuses the request: an
+	// [*Error] with its status and header fields, an error with a method HTTPStatus() int
+	// with that status, any other one with status 403. It is called after the checks of
+	// Host and Origin, and never for public routes. Nil lets every caller use every route.
+	Authorize func(r *http.Request, role string) error
 	// Logger receives every request at debug level and every error of our own
 	// making at error level; a 503 without a cause is a limit, and no error. Nil is
 	// silent.
@@ -164,6 +173,10 @@ func (s *server) adapt(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e := s.guard.checkOrigin(r, route.Origins); e != nil {
 			s.WriteError(w, r, e)
+			return
+		}
+		if e := s.authorize(r, route); e != nil {
+			s.refuse(w, r, e)
 			return
 		}
 		err := route.Func(w, r)

@@ -29,6 +29,12 @@ type HandlerOptions struct {
 	// as https://app.example.org, is the origin of pages that may send requests
 	// besides those of the server. Nil means none.
 	Hosts []string
+	// Authorize returns nil if the caller that sends a request has the role "reader",
+	// "operator" or "admin", and otherwise an error, which refuses the request with
+	// status 403 or that of its method HTTPStatus() int. The OpenAPI document says with
+	// x-role which operation requires which role; public ones are not asked about. Nil lets
+	// every caller do everything.
+	Authorize func(r *http.Request, role string) error
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -36,14 +42,15 @@ type HandlerOptions struct {
 
 // NewHandler returns the REST interface of a repository, with its OpenAPI document at
 // /openapi.json, an interactive page at /docs/, and /healthz, /readyz and /metrics. It
-// has no authentication of its own. Pages of other origins cannot make a browser change
+// has no authentication of its own; see [HandlerOptions].Authorize. Pages of other origins cannot make a browser change
 // anything; see also [HandlerOptions].Hosts. The read and write timeouts of a server do
 // not end long uploads and downloads: the handler extends them while bytes move. opts
 // may be nil.
 func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	options := &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
+		Authorize: r.options.Authorize, Logger: r.options.Logger,
 	}
 	// Two muxes, because a path such as /c/a/b/content matches two patterns. The
 	// first segment decides: no segment of the service is the name of a namespace.
@@ -130,13 +137,13 @@ func (r *rest) service() []httpapi.Route {
 		{Pattern: "GET /x/{namespace}/{model}/{version}", Func: r.exportArchive},
 		{Pattern: "POST /x/{namespace}", Func: r.importArchive},
 
-		{Pattern: "GET /page.css", Func: pageStyle, Undocumented: true},
+		{Pattern: "GET /page.css", Func: pageStyle, Role: httpapi.Public, Undocumented: true},
 		{Pattern: "GET /v", Func: r.version},
-		{Pattern: "GET /docs", Func: redirectToDocs},
-		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Model repository", "/docs/", "../openapi.json")},
-		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
-		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: r.ready},
+		{Pattern: "GET /docs", Func: redirectToDocs, Role: httpapi.Public},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Model repository", "/docs/", "../openapi.json"), Role: httpapi.Public},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: r.metrics()},
 	}...)
 }

@@ -88,11 +88,11 @@ func (r *rest) table() []httpapi.Route {
 		mine("GET /events", r.events),
 		metrics,
 
-		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: r.ready},
-		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
-		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Undocumented: true},
-		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Multi-link", "/docs/", "../openapi.json"), Undocumented: true},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Role: httpapi.Public, Undocumented: true},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Multi-link", "/docs/", "../openapi.json"), Role: httpapi.Public, Undocumented: true},
 	}
 }
 

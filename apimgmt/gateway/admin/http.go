@@ -88,12 +88,12 @@ func (a *API) Handler() http.Handler {
 
 // open is a route behind the guard.
 func (a *API) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Role: httpapi.Admin, Origins: httpapi.OwnPages}
 }
 
 // hidden is a route behind the guard that is not part of the API.
 func (a *API) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Role: httpapi.Admin, Undocumented: true, Origins: httpapi.OwnPages}
 }
 
 // table lists the routes.

@@ -1,0 +1,183 @@
+package door
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/secretfile"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// TokenFile is the name of the file with the generated token.
+const TokenFile = "access-token"
+
+// Config configures [Settings.Open]. Name and Logger are required.
+type Config struct {
+	// Name is the name of the command.
+	Name string
+	// Dir is the data folder. Empty means that there is none: a generated token then
+	// lasts as long as the process.
+	Dir string
+	// Listeners are those of the door. If other machines can reach one of them, the door
+	// is not open unless a setting says so.
+	Listeners []net.Listener
+	// Tokens are further tokens that are accepted; if there are any, the door is never
+	// open by default.
+	Tokens []*access.TokenFile
+	// CertificateRole is that of access.Config.
+	CertificateRole httpapi.Role
+	// Logger logs what is decided.
+	Logger *slog.Logger
+}
+
+// Door is the access of a server. Make one with [Settings.Open].
+type Door struct {
+	*access.Door
+	// Fresh is the token that this Open has generated, empty if it has not.
+	Fresh string
+	// File is the file of the generated token, empty if there is none.
+	File string
+
+	tls      *tls.Config
+	verifier io.Closer
+}
+
+// Open reads the files that the settings name, and decides who is let in. The caller
+// closes the door after the listeners.
+func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error) {
+	d := &Door{}
+	if d.tls, err = s.tls.Config(config.Logger); err != nil {
+		return nil, err
+	}
+	ways, exposed := s.ways, slices.ContainsFunc(config.Listeners, func(l net.Listener) bool { return !server.IsLoopback(l) })
+	if len(ways) == 0 {
+		switch {
+		case len(config.Tokens) > 0:
+		case exposed:
+			ways = []string{wayToken}
+		default:
+			ways = []string{wayNone}
+		}
+	}
+	c := access.Config{Name: config.Name, Tokens: config.Tokens, CertificateRole: config.CertificateRole,
+		Hosts: s.hosts, Logger: config.Logger}
+	for _, way := range ways {
+		switch way {
+		case wayNone:
+			c.Open = true
+		case wayToken:
+			file, err := d.openTokens(ctx, s.tokens, config)
+			if err != nil {
+				return nil, err
+			}
+			c.Tokens = append(slices.Clone(c.Tokens), file)
+		case wayOIDC:
+			from, err := newIssuer(s.issuer, s.audience, s.roleClaim, config.Logger)
+			if err != nil {
+				return nil, err
+			}
+			c.Verifier, d.verifier = from, from.verifier
+		case wayMTLS:
+			c.Certificates = true
+		}
+	}
+	if d.Door, err = access.New(c); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	switch {
+	case c.Open && exposed:
+		config.Logger.Warn("ACCESS IS OPEN: every client that reaches the server can do everything", "access", wayNone)
+	case d.tls == nil && exposed:
+		config.Logger.Warn("tokens cross the network in the clear; -tls-cert and -tls-key prevent that")
+	}
+	return d, nil
+}
+
+// openTokens opens the tokens of the file, or the generated one.
+func (d *Door) openTokens(ctx context.Context, file string, config Config) (*access.TokenFile, error) {
+	if file != "" {
+		tokens, err := access.OpenTokens(ctx, file, config.Logger)
+		if err != nil {
+			return nil, fmt.Errorf("-access-tokens: %w", err)
+		}
+		return tokens, nil
+	}
+	generated := access.Identity{Name: "generated", Role: httpapi.Admin}
+	if config.Dir == "" {
+		d.Fresh = rand.Text()
+		return access.NewToken(generated, d.Fresh), nil
+	}
+	d.File = filepath.Join(config.Dir, TokenFile)
+	text, fresh, err := secretfile.Token(d.File)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) < access.ShortestToken {
+		return nil, fmt.Errorf("load token from %q: it has %d characters, and can be guessed: use %d or more, "+
+			"or remove the file, and a new token is generated", d.File, len(text), access.ShortestToken)
+	}
+	if fresh {
+		d.Fresh = text
+	}
+	return access.NewToken(generated, text), nil
+}
+
+// Listener returns the listener with TLS on top if there is a certificate.
+func (d *Door) Listener(listener net.Listener) net.Listener {
+	if d.tls == nil {
+		return listener
+	}
+	return tls.NewListener(listener, d.tls)
+}
+
+// TLS returns the configuration of the certificate, nil without one.
+func (d *Door) TLS() *tls.Config { return d.tls }
+
+// URL returns the address of a listener with its scheme.
+func (d *Door) URL(listener net.Listener) string {
+	if d.tls != nil {
+		return "https://" + listener.Addr().String()
+	}
+	return "http://" + listener.Addr().String()
+}
+
+// Handler returns the handler with the door's own addresses.
+func (d *Door) Handler(next http.Handler, backup http.Handler) http.Handler {
+	options := &access.HandlerOptions{Backup: backup}
+	if d.File != "" {
+		options.Hint = "The one in the file " + TokenFile + " of the data folder, or one that you were given."
+	}
+	return d.Door.Handler(next, options)
+}
+
+// Announce prints a token that was generated now, and where to sign in with it.
+func (d *Door) Announce(stdout io.Writer, at net.Listener) {
+	if d.Fresh == "" {
+		return
+	}
+	where := "stored in " + d.File
+	if d.File == "" {
+		where = "valid until the server ends"
+	}
+	fmt.Fprintf(stdout, "new access token, %s: %s\nsign in at %s%ssign-in, or send it as Authorization: Bearer TOKEN\n",
+		where, d.Fresh, server.Reachable(d.URL(at)), access.Prefix)
+}
+
+// Close ends what the door has started.
+func (d *Door) Close() error {
+	if d.verifier == nil {
+		return nil
+	}
+	return d.verifier.Close()
+}

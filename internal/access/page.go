@@ -1,0 +1,171 @@
+package access
+
+import (
+	"embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/look"
+)
+
+// Prefix begins the paths that [Door.Handler] serves itself.
+const Prefix = "/.enablers/"
+
+const signInPath = Prefix + "sign-in"
+
+//go:embed page
+var pageFiles embed.FS
+
+//go:embed openapi.json
+var openapi []byte
+
+// HandlerOptions changes [Door.Handler].
+type HandlerOptions struct {
+	// Hint says on the sign-in page where the token is to be found, as a sentence. Empty
+	// means a general one.
+	Hint string
+	// Backup answers GET /.enablers/backup, which requires the role admin, also of an
+	// open door: the answer has secrets. Nil means that there is no such address.
+	Backup http.Handler
+}
+
+// Handler returns a handler that serves the paths below [Prefix], and passes all others on
+// to next. There are the pages to sign in and out, the counts of the door in the text
+// format of Prometheus, the backup, and the OpenAPI document of them. Next is not
+// protected by it: give the handler that next is [Door.Authorizer]. opts may be nil.
+func (d *Door) Handler(next http.Handler, opts *HandlerOptions) http.Handler {
+	p := &pages{door: d, hint: "The one that the server printed at its first start, or one that you were given."}
+	if opts != nil {
+		p.backup = opts.Backup
+		if opts.Hint != "" {
+			p.hint = opts.Hint
+		}
+	}
+	head := template.Must(template.New("sign-in.html").Parse(look.Head("page/")))
+	p.template = template.Must(head.ParseFS(pageFiles, "page/sign-in.html"))
+	own := httpapi.NewHandler(p.routes(), &httpapi.Options{
+		Hosts: d.config.Hosts, Logger: d.config.Logger, Authorize: d.Authorizer(),
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, Prefix) {
+			own.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// pages are the door's own addresses.
+type pages struct {
+	door     *Door
+	hint     string
+	backup   http.Handler
+	template *template.Template
+}
+
+func (p *pages) routes() []httpapi.Route {
+	assets := httpapi.Assets{
+		"look.css": {Files: look.Files}, "icon.svg": {Files: look.Files},
+		"page.css": {Files: pageFiles, Path: "page/page.css"},
+	}
+	routes := []httpapi.Route{
+		{Pattern: "GET " + signInPath, Func: p.showSignIn, Role: httpapi.Public},
+		{Pattern: "POST " + signInPath, Func: p.signIn, Role: httpapi.Public},
+		{Pattern: "POST " + Prefix + "sign-out", Func: p.signOut, Role: httpapi.Public},
+		{Pattern: "GET " + Prefix + "page/{name}", Func: assets.Serve, Role: httpapi.Public, Undocumented: true},
+		{Pattern: "GET " + Prefix + "metrics", Func: p.door.metrics},
+		{Pattern: "GET " + Prefix + "openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
+		{Pattern: "GET " + Prefix + "backup", Func: p.sendBackup, Role: httpapi.Admin, Origins: httpapi.OwnPages},
+	}
+	return routes
+}
+
+// view is what the sign-in page shows.
+type view struct {
+	Title, Server, Hint, Fault string
+	To                         string
+	Open                       bool
+	Caller                     Identity
+}
+
+func (p *pages) show(w http.ResponseWriter, status int, v view) error {
+	v.Title, v.Server, v.Hint, v.Open = "Sign in", p.door.config.Name, p.hint, p.door.config.Open
+	return httpapi.WritePage(w, status, p.template, "", v, httpapi.FormPage())
+}
+
+func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
+	caller, _ := p.door.signedIn(r)
+	return p.show(w, http.StatusOK, view{To: ownPath(r.URL.Query().Get("to")), Caller: caller})
+}
+
+// signIn takes the token of a form, once, and starts a session of the browser.
+func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
+	const largest = 64 << 10 // bytes of the form
+	r.Body = http.MaxBytesReader(w, r.Body, largest)
+	if err := r.ParseForm(); err != nil {
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	to, token := ownPath(r.PostForm.Get("to")), strings.TrimSpace(r.PostForm.Get("token"))
+	if p.door.config.Open {
+		return seeOther(w, to)
+	}
+	identity, err := p.door.Identify(r.Context(), Credentials{Address: r.RemoteAddr, Token: token})
+	if err = p.door.judge(identity, err, r.RemoteAddr, httpapi.Reader); err != nil {
+		if errors.Is(err, ErrAnonymous) {
+			err = ErrInvalid // an empty field
+		}
+		e := p.door.refusal(err)
+		if after := e.Header.Get("Retry-After"); after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		status := e.Status
+		if status == http.StatusUnauthorized {
+			status = http.StatusForbidden // a 401 would have the browser open its own dialogue
+		}
+		return p.show(w, status, view{To: to, Fault: e.Text()})
+	}
+	p.door.config.Logger.Info("signed in", "name", identity.Name, "role", identity.Role, "address", r.RemoteAddr)
+	p.door.setCookie(w, r, p.door.sessions.begin(token), int(sessionTime.Seconds()))
+	return seeOther(w, to)
+}
+
+func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
+	if cookie, err := r.Cookie(p.door.cookieName()); err == nil {
+		p.door.sessions.end(cookie.Value)
+	}
+	p.door.setCookie(w, r, "", -1)
+	return seeOther(w, signInPath)
+}
+
+func (p *pages) sendBackup(w http.ResponseWriter, r *http.Request) error {
+	switch {
+	case p.backup == nil:
+		return &httpapi.Error{Status: http.StatusNotImplemented, Detail: "This server keeps nothing in a data folder. " +
+			"Back its database up with the tools of the database."}
+	case p.door.config.Open:
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "A backup has secrets, and this server does not " +
+			"identify its callers. Start it with -access token; or run enablers backup on its machine, as the owner of the data folder."}
+	}
+	p.backup.ServeHTTP(w, r)
+	return nil
+}
+
+func seeOther(w http.ResponseWriter, to string) error {
+	w.Header().Set("Location", to)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// ownPath returns the path on this server to which a person is sent after signing in, and
+// "/" for what leads elsewhere: browsers read "//" and "/\" as the begin of a host.
+func ownPath(to string) string {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") ||
+		strings.HasPrefix(to, signInPath) {
+		return "/"
+	}
+	return to
+}

@@ -1,0 +1,99 @@
+package access
+
+import (
+	"crypto/rand"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// sessionTime is how long a browser stays signed in.
+	sessionTime = 12 * time.Hour
+	// mostSessions bounds the sessions. Of too many, the oldest ends.
+	mostSessions = 1000
+)
+
+// sessions are the login sessions of browsers. They end with the process.
+type sessions struct {
+	clock func() time.Time
+
+	mu    sync.Mutex
+	known map[digest]session // by the digest of their secret
+}
+
+// session is a browser that has signed in. It is worth what its token is: one that has
+// expired or was removed ends the session.
+type session struct {
+	token string
+	ends  time.Time
+}
+
+func newSessions(clock func() time.Time) *sessions {
+	return &sessions{clock: clock, known: map[digest]session{}}
+}
+
+// begin starts a session and returns its secret.
+func (s *sessions) begin(token string) string {
+	secret := rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var oldest digest
+	var first time.Time
+	for sum, one := range s.known {
+		if !s.clock().Before(one.ends) {
+			delete(s.known, sum)
+		} else if first.IsZero() || one.ends.Before(first) {
+			oldest, first = sum, one.ends
+		}
+	}
+	if len(s.known) >= mostSessions {
+		delete(s.known, oldest)
+	}
+	s.known[digestOf(secret)] = session{token, s.clock().Add(sessionTime)}
+	return secret
+}
+
+// find returns the token of a session.
+func (s *sessions) find(secret string) (token string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.known[digestOf(secret)]
+	return one.token, ok && s.clock().Before(one.ends)
+}
+
+func (s *sessions) end(secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, digestOf(secret))
+}
+
+func (s *sessions) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known)
+}
+
+// signedIn returns the identity of the person whose browser sends a request.
+func (d *Door) signedIn(r *http.Request) (Identity, bool) {
+	cookie, err := r.Cookie(d.cookieName())
+	if err != nil {
+		return Identity{}, false
+	}
+	token, ok := d.sessions.find(cookie.Value)
+	if !ok {
+		return Identity{}, false
+	}
+	identity, err := d.lookUp(r.Context(), token, digestOf(token))
+	return identity, err == nil
+}
+
+// cookieName differs between servers, because browsers send cookies to every port of a
+// host.
+func (d *Door) cookieName() string { return d.config.Name + "-session" }
+
+// setCookie has the browser keep a secret for a time in seconds; a negative one removes it.
+func (d *Door) setCookie(w http.ResponseWriter, r *http.Request, secret string, age int) {
+	http.SetCookie(w, &http.Cookie{Name: d.cookieName(), Value: secret, Path: "/", MaxAge: age,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+}

@@ -1,0 +1,173 @@
+package access
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+const (
+	// ShortestToken is the least length of a token in characters. A shorter one can be
+	// guessed.
+	ShortestToken = 16
+	// mostTokens is how many tokens a file may have.
+	mostTokens = 10_000
+	// tokensAge is the time after which a file is looked at again.
+	tokensAge = time.Second
+)
+
+// digest is the SHA-256 of a credential. Credentials themselves are not kept. A lookup by
+// digest takes a time that says nothing about other credentials.
+type digest [sha256.Size]byte
+
+func digestOf(credential string) digest { return sha256.Sum256([]byte(credential)) }
+
+// TokenFile has the tokens of a file. It is made with [OpenTokens] or [NewToken], and is
+// safe for concurrent use. The file is read again when it has changed; while the new
+// content is not valid, the last valid one holds.
+type TokenFile struct {
+	name string // empty for tokens that are in no file
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	known   map[digest]Identity
+	checked time.Time
+	version fileVersion
+}
+
+// fileVersion changes when a file does.
+type fileVersion struct {
+	changed time.Time
+	size    int64
+}
+
+// OpenTokens reads a file of tokens. Each line is a name, a role and a token of at
+// least [ShortestToken] characters, with white space between; empty lines and those that
+// begin with # are left out. No name and no token may be there twice. The logger, which
+// may be nil, receives what is wrong with later contents. Neither it nor an error shows a
+// token.
+func OpenTokens(ctx context.Context, name string, log *slog.Logger) (*TokenFile, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	f := &TokenFile{name: name, log: log}
+	version, err := f.stat()
+	if err != nil {
+		return nil, fmt.Errorf("open tokens: %w", err)
+	}
+	if f.known, err = readTokens(name); err != nil {
+		return nil, fmt.Errorf("open tokens: %w", err)
+	}
+	f.version, f.checked = version, time.Now()
+	return f, nil
+}
+
+// NewToken returns one token that is in no file.
+func NewToken(identity Identity, token string) *TokenFile {
+	return &TokenFile{known: map[digest]Identity{digestOf(token): identity}}
+}
+
+// find returns the identity of a token.
+func (f *TokenFile) find(token digest) (Identity, bool) {
+	if f == nil {
+		return Identity{}, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refreshLocked()
+	identity, ok := f.known[token]
+	return identity, ok
+}
+
+func (f *TokenFile) refreshLocked() {
+	if f.name == "" || time.Since(f.checked) < tokensAge {
+		return
+	}
+	f.checked = time.Now()
+	version, err := f.stat()
+	if err == nil && version == f.version {
+		return
+	}
+	var known map[digest]Identity
+	if err == nil {
+		known, err = readTokens(f.name)
+	}
+	if err != nil {
+		if version != f.version {
+			f.log.Error("the tokens have changed and cannot be read; the ones before hold", "error", err)
+		}
+		f.version = version
+		return
+	}
+	f.version, f.known = version, known
+	f.log.Info("tokens read again", "file", f.name, "tokens", len(known))
+}
+
+func (f *TokenFile) stat() (fileVersion, error) {
+	info, err := os.Stat(f.name)
+	if err != nil {
+		return fileVersion{}, err
+	}
+	return fileVersion{info.ModTime(), info.Size()}, nil
+}
+
+func readTokens(name string) (map[digest]Identity, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseTokens(name, text)
+}
+
+// parseTokens reads the lines of a file of that name.
+func parseTokens(name string, text []byte) (map[digest]Identity, error) {
+	known, names := map[digest]Identity{}, map[string]bool{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for number := 1; lines.Scan(); number++ {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		wrong := func(format string, arguments ...any) error {
+			return fmt.Errorf("%s:%d: %s", name, number, fmt.Sprintf(format, arguments...))
+		}
+		switch {
+		case len(fields) != 3:
+			return nil, wrong("expected NAME ROLE TOKEN, got %d words", len(fields))
+		case !httpapi.IsRole(fields[1]):
+			return nil, wrong("the second word is no role: expected reader, operator or admin")
+		case len(fields[2]) < ShortestToken:
+			return nil, wrong("the token of %.100q has %d characters, and can be guessed: use %d or more",
+				fields[0], len(fields[2]), ShortestToken)
+		case names[fields[0]]:
+			return nil, wrong("the name %.100q is there twice", fields[0])
+		case len(known) == mostTokens:
+			return nil, wrong("more than %d tokens", mostTokens)
+		}
+		sum := digestOf(fields[2])
+		if other, ok := known[sum]; ok {
+			return nil, wrong("the token of %.100q is that of %.100q too", fields[0], other.Name)
+		}
+		names[fields[0]] = true
+		known[sum] = Identity{Name: fields[0], Role: httpapi.Role(fields[1])}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("%s: it has no token, so every caller would be refused: expected lines NAME ROLE TOKEN", name)
+	}
+	return known, nil
+}

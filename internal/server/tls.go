@@ -1,0 +1,125 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// certificateAge is the time after which the files of a certificate are looked at again.
+const certificateAge = time.Second
+
+// TLS has the flags of the certificate that all listeners of a server present. The zero
+// value means no TLS.
+type TLS struct {
+	// Certificate, Key and ClientCA are names of files in PEM. ClientCA has the
+	// authorities of client certificates; a client may do without one.
+	Certificate, Key, ClientCA string
+}
+
+// TLS declares the flags tls-cert, tls-key and tls-client-ca.
+func (f *Flags) TLS(to *TLS) {
+	f.StringVar(&to.Certificate, "tls-cert", "", "PEM `file` of the certificate of every listener, with its chain. "+
+		"The files of a renewed certificate are read again")
+	f.StringVar(&to.Key, "tls-key", "", "PEM `file` of the key of -tls-cert")
+	f.StringVar(&to.ClientCA, "tls-client-ca", "", "PEM `file` of the authorities of client certificates; see -access")
+}
+
+// Check returns an error if the files cannot be used together.
+func (t TLS) Check() error {
+	switch {
+	case (t.Certificate == "") != (t.Key == ""):
+		return errors.New("-tls-cert, -tls-key: one needs the other")
+	case t.ClientCA != "" && t.Certificate == "":
+		return errors.New("-tls-client-ca: needs -tls-cert and -tls-key, since certificates of clients come with TLS")
+	}
+	return nil
+}
+
+// Config returns the configuration for a listener, nil without a certificate. The files
+// are read now, and again when they have changed; while the new ones cannot be used, the
+// ones before hold and the logger receives the reason.
+func (t TLS) Config(log *slog.Logger) (*tls.Config, error) {
+	if err := t.Check(); err != nil || t.Certificate == "" {
+		return nil, err
+	}
+	files := &certificates{TLS: t, log: log}
+	first, err := files.load()
+	if err != nil {
+		return nil, err
+	}
+	files.loaded, files.version, files.checked = first, files.stat(), time.Now()
+	config := first.Clone()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil }
+	return config, nil
+}
+
+// certificates are the files of a TLS, as they were read last.
+type certificates struct {
+	TLS
+	log *slog.Logger
+
+	mu      sync.Mutex
+	loaded  *tls.Config
+	version [3]time.Time
+	checked time.Time
+}
+
+// current returns the configuration of the files as they are now.
+func (c *certificates) current() *tls.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.checked) < certificateAge {
+		return c.loaded
+	}
+	c.checked = time.Now()
+	version := c.stat()
+	if version == c.version {
+		return c.loaded
+	}
+	c.version = version
+	fresh, err := c.load()
+	if err != nil {
+		c.log.Error("the certificate was changed and cannot be used; going on with the one before", "error", err)
+		return c.loaded
+	}
+	c.loaded = fresh
+	c.log.Info("certificate read again", "file", c.Certificate)
+	return fresh
+}
+
+// stat returns when each file was changed last, the zero time where there is none.
+func (c *certificates) stat() (version [3]time.Time) {
+	for i, name := range []string{c.Certificate, c.Key, c.ClientCA} {
+		if info, err := os.Stat(name); name != "" && err == nil {
+			version[i] = info.ModTime()
+		}
+	}
+	return version
+}
+
+func (c *certificates) load() (*tls.Config, error) {
+	certificate, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"}}
+	if c.ClientCA == "" {
+		return config, nil
+	}
+	text, err := os.ReadFile(c.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-client-ca: %w", err)
+	}
+	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
+	if !config.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("-tls-client-ca: %q holds no certificate in PEM", c.ClientCA)
+	}
+	return config, nil
+}
