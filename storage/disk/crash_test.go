@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if dir := os.Getenv(spaceFolder); dir != "" {
-		if err := fillDisk(dir); err != nil {
+		if err := writeUntilFull(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -35,8 +35,8 @@ func setSpace(size uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
 }
 
-// fillDisk runs in the child. It writes until there is no space, and goes on when there is.
-func fillDisk(dir string) error {
+// writeUntilFull runs in the child. It writes until there is no space, and goes on when there is.
+func writeUntilFull(dir string) error {
 	ctx := context.Background()
 	signal.Ignore(syscall.SIGXFSZ) // writing fails instead
 	store, err := disk.Open(ctx, dir, nil)
