@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -36,11 +37,12 @@ type head struct {
 	Unconfirmed []string `json:"doubtful,omitempty"`
 
 	revision storage.Revision
+	unknown  keep.Members
 }
 
 // pendingChange is a change that is prepared and not yet committed or rolled back.
 type pendingChange struct {
-	ID     string    `json:"id"`
+	ID     string    `json:"id" keep:"key"`
 	Op     string    `json:"op"`
 	Holder string    `json:"holder"`
 	At     time.Time `json:"at"`
@@ -50,6 +52,11 @@ type pendingChange struct {
 	// Routing is whether the change is applied to the gateway.
 	Routing bool `json:"routing"`
 }
+
+var (
+	headType   = keep.TypeOf[head]()
+	recordType = keep.TypeOf[record]()
+)
 
 // unconfirmed returns the head with a key among the unconfirmed ones, or without it.
 func (h head) unconfirmed(key string, unconfirmed bool) head {
@@ -87,8 +94,11 @@ func (c *catalogue) loadHead(ctx context.Context) (head, error) {
 			return head{}, fmt.Errorf("read the catalogue: %w", err)
 		}
 		var h head
-		if err := json.Unmarshal(doc.Data, &h); err != nil {
+		if h.unknown, err = headType.Unmarshal(doc.Data, &h); err != nil {
 			return head{}, fmt.Errorf("read the catalogue: %w", err)
+		}
+		if h.Pending != nil {
+			h.Pending.Desired.unknown = h.unknown.At(pendingPath()...)
 		}
 		if h.Format != headFormat {
 			return head{}, fmt.Errorf("read the catalogue: its format is %d, not %d", h.Format, headFormat)
@@ -98,9 +108,15 @@ func (c *catalogue) loadHead(ctx context.Context) (head, error) {
 	}
 }
 
+// pendingPath is where the head has the record of the pending change.
+func pendingPath() []string { return []string{"intent", "after"} }
+
 // saveHead replaces the head if it is still the one that was loaded.
 func (c *catalogue) saveHead(ctx context.Context, h head) (head, error) {
-	data, err := json.Marshal(h)
+	if h.Pending != nil {
+		h.unknown = h.unknown.Put(h.Pending.Desired.unknown, pendingPath()...)
+	}
+	data, unknown, err := h.unknown.MarshalKept(h)
 	if err != nil {
 		return h, err
 	}
@@ -108,7 +124,7 @@ func (c *catalogue) saveHead(ctx context.Context, h head) (head, error) {
 	if err != nil {
 		return h, fmt.Errorf("write the catalogue: %w", err)
 	}
-	h.revision = revision
+	h.revision, h.unknown = revision, unknown
 	return h, nil
 }
 
@@ -136,7 +152,8 @@ func (c *catalogue) record(ctx context.Context, key string) (record, error) {
 
 func decodeRecord(doc storage.Document) (record, error) {
 	var r record
-	if err := json.Unmarshal(doc.Data, &r); err != nil {
+	var err error
+	if r.unknown, err = recordType.Unmarshal(doc.Data, &r); err != nil {
 		return record{}, fmt.Errorf("read record %q: %w", doc.Key, err)
 	}
 	return r, nil
@@ -145,7 +162,7 @@ func decodeRecord(doc storage.Document) (record, error) {
 // writeRecord writes a record, unless a later change has written it.
 func (c *catalogue) writeRecord(ctx context.Context, key string, desired record) error {
 	key = recordPrefix + key
-	data, err := json.Marshal(desired)
+	data, err := desired.unknown.Marshal(desired)
 	if err != nil {
 		return err
 	}

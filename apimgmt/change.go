@@ -2,7 +2,6 @@ package apimgmt
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -103,10 +102,11 @@ var errOvertaken = errors.New("another change was committed first")
 func (c *changes) execute(ctx context.Context, op string, h head, prepared *change) (head, error) {
 	h.Serial++
 	prepared.desired.Serial = h.Serial
-	data, err := json.Marshal(prepared.desired)
+	data, kept, err := prepared.desired.unknown.MarshalKept(prepared.desired)
 	if err != nil {
 		return head{}, err
 	}
+	prepared.desired.unknown = kept
 	if len(data) > maxRecord {
 		return head{}, &Error{Op: op, Key: prepared.key, Kind: ErrTooLarge,
 			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that are not needed", maxRecord)}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/internal/keep"
 )
 
 // record is an enabler as it is stored, under the key "enabler/<key>". Its fields
@@ -21,11 +22,13 @@ type record struct {
 	Created     time.Time  `json:"created"`
 	Updated     time.Time  `json:"updated"`
 	Versions    []edition  `json:"versions"`
+
+	unknown keep.Members
 }
 
 // edition is a version of an API as it is stored.
 type edition struct {
-	Version string `json:"version"`
+	Version string `json:"version" keep:"key"`
 	State   State  `json:"state"`
 	// Upload is the id of its blobs.
 	Upload  string    `json:"upload"`

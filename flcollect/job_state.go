@@ -1,7 +1,6 @@
 package flcollect
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,7 +25,8 @@ func (j *job) save(change func(*record)) error {
 	next := j.record()
 	before := next.State
 	change(&next)
-	data, err := json.Marshal(next)
+	data, unknown, err := next.unknown.MarshalKept(next)
+	next.unknown = unknown
 	if err != nil {
 		return fmt.Errorf("store job %q: %w", j.id, err)
 	}

@@ -1,7 +1,6 @@
 package flcollect
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/internal/keep"
 )
 
 // Keys of documents. A run has a token, so that ids may be any text and a new run finds
@@ -40,7 +40,7 @@ const (
 
 // outcome is the progress of a run.
 type outcome struct {
-	Token      string             `json:"token"`
+	Token      string             `json:"token" keep:"key"`
 	Config     jobconfig.Stored   `json:"config"`
 	Round      int                `json:"round"`
 	Checkpoint *checkpoint.Ref    `json:"checkpoint,omitempty"`
@@ -94,6 +94,8 @@ type record struct {
 	Before []outcome `json:"before,omitempty"`
 	// Discard are the tokens of earlier runs whose rounds are to be deleted.
 	Discard []string `json:"discard,omitempty"`
+
+	unknown keep.Members
 }
 
 // trained reports whether there are no more rounds to conduct.
@@ -164,10 +166,13 @@ func (r *record) quarantine(refused []Quarantine) {
 	r.Quarantined = all[max(0, len(all)-MaxQuarantined):]
 }
 
+var recordType = keep.TypeOf[record]()
+
 // readRecord reads the document of a job.
 func readRecord(id string, data []byte) (record, error) {
 	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
+	var err error
+	if r.unknown, err = recordType.Unmarshal(data, &r); err != nil {
 		return r, fmt.Errorf("read job %q: %w", id, err)
 	}
 	return r, nil

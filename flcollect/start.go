@@ -2,7 +2,6 @@ package flcollect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,7 +143,7 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 			return err
 		}
 	}
-	data, err := json.Marshal(r)
+	data, err := r.unknown.Marshal(r)
 	if err != nil {
 		return err
 	}
@@ -165,8 +164,10 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 	return nil
 }
 
-// succeed makes the record that of the run after another.
+// succeed makes the record that of the run after another. Members of the job that this
+// version does not have stay; those of its configuration go with it.
 func (r *record) succeed(last record) error {
+	r.unknown = last.unknown.Top()
 	r.Run = last.Run + 1
 	r.Audit = last.Audit
 	r.Before = last.Before

@@ -160,7 +160,7 @@ func (c *collector) references(ctx context.Context, contents map[string]storedDi
 		if err != nil {
 			return err
 		}
-		n, err := decode[node](doc)
+		n, err := peek[node](doc)
 		if err != nil {
 			return err
 		}

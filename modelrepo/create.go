@@ -114,7 +114,7 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 		if err != nil {
 			return 0, false, err
 		}
-		found, err := decode[node](doc)
+		found, err := peek[node](doc)
 		switch {
 		case err != nil:
 			return 0, false, err

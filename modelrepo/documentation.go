@@ -24,7 +24,7 @@ const (
 
 // pageSet names the pages of a version. It is a stored format.
 type pageSet struct {
-	ID        string    `json:"id"`
+	ID        string    `json:"id" keep:"key"`
 	Plugin    string    `json:"plugin"`
 	Generated time.Time `json:"generated"`
 }

@@ -174,7 +174,7 @@ func (i *index) read(ctx context.Context, t *tree, parent node) error {
 			names = append(names, name)
 			continue
 		}
-		child, err := decode[node](doc)
+		child, err := peek[node](doc)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -38,6 +39,8 @@ type node struct {
 	Documentation *pageSet `json:"documentation,omitempty"`
 	// Published names the resumable uploads that were published last.
 	Published []string `json:"published,omitempty"`
+
+	unknown keep.Members
 }
 
 // recentChanges is how many changes the names that another process has indexed may lack
@@ -47,7 +50,7 @@ const recentChanges = 32
 // mark is an operation on the node that is in progress.
 type mark struct {
 	Kind  markKind  `json:"kind"`
-	By    string    `json:"by"` // the operation
+	By    string    `json:"by" keep:"key"` // the operation
 	Since time.Time `json:"since"`
 }
 
@@ -76,7 +79,7 @@ type entry struct {
 // ticket is an upload in progress. It protects the blob of the upload from collection.
 // Without its ticket an upload cannot finish.
 type ticket struct {
-	ID   string `json:"id"`
+	ID   string `json:"id" keep:"key"`
 	Blob string `json:"blob"` // the key that the bytes go to
 	// SHA256 is the digest of bytes that another blob has already.
 	SHA256  string    `json:"sha256,omitempty"`
@@ -89,6 +92,8 @@ type digest struct {
 	Size int64  `json:"size"`
 	// Unreferenced is when collection first found that nothing refers to it.
 	Unreferenced time.Time `json:"unreferenced,omitzero"`
+
+	unknown keep.Members
 }
 
 // visible reports whether readers see the node.
@@ -123,8 +128,29 @@ func (n *node) ticketAt(id string) int {
 	return slices.IndexFunc(n.Uploads, func(t ticket) bool { return t.ID == id })
 }
 
+var (
+	nodeType   = keep.TypeOf[node]()
+	digestType = keep.TypeOf[digest]()
+)
+
 // decode reads a stored document.
 func decode[T node | digest](doc storage.Document) (T, error) {
+	var value T
+	var err error
+	switch value := any(&value).(type) {
+	case *node:
+		value.unknown, err = nodeType.Unmarshal(doc.Data, value)
+	case *digest:
+		value.unknown, err = digestType.Unmarshal(doc.Data, value)
+	}
+	if err != nil {
+		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
+	}
+	return value, nil
+}
+
+// peek is decode for a document that is not written again.
+func peek[T node | digest](doc storage.Document) (T, error) {
 	var value T
 	if err := json.Unmarshal(doc.Data, &value); err != nil {
 		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
@@ -132,9 +158,16 @@ func decode[T node | digest](doc storage.Document) (T, error) {
 	return value, nil
 }
 
-// encode returns the stored document. Structs of strings, numbers and times always have
-// a JSON form.
+// encode returns the stored document, with the members of it that this version does not
+// have. Structs of strings, numbers and times always have a JSON form.
 func encode[T node | digest](value T) []byte {
-	data, _ := json.Marshal(value)
+	var unknown keep.Members
+	switch value := any(value).(type) {
+	case node:
+		unknown = value.unknown
+	case digest:
+		unknown = value.unknown
+	}
+	data, _ := unknown.Marshal(value)
 	return data
 }

@@ -62,7 +62,7 @@ func (t *tree) childless(ctx context.Context, at Path) error {
 		if err != nil {
 			return err
 		}
-		child, err := decode[node](doc)
+		child, err := peek[node](doc)
 		if err != nil {
 			return err
 		}

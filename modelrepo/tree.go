@@ -115,7 +115,7 @@ func (t *tree) eachChild(ctx context.Context, at Path, do func(Path, node) error
 		if err != nil {
 			return err
 		}
-		n, err := decode[node](doc)
+		n, err := peek[node](doc)
 		if err != nil {
 			return err
 		}

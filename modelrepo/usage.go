@@ -126,7 +126,7 @@ func (t *tree) contentBytes(ctx context.Context, namespace string) (int64, error
 		if err != nil {
 			return 0, err
 		}
-		n, err := decode[node](doc)
+		n, err := peek[node](doc)
 		if err != nil {
 			return 0, err
 		}

@@ -66,7 +66,7 @@ type mappingMembers struct {
 // mappingForm is a mapping as it is shown and stored.
 type mappingForm struct {
 	mappingMembers
-	Hash string `json:"rmlHash"`
+	Hash string `json:"rmlHash" keep:"key"`
 }
 
 // statusForm is the status of a channel. A switch is nil where the topic is not

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/keep"
 )
 
 // Prefixes of the keys of stored documents. Package fleet has others.
@@ -24,6 +25,7 @@ type record struct {
 	bookkeeping
 
 	foreignCredentials map[string]string // of kinds of broker that have no driver, as stored
+	unknown            keep.Members      // of the document
 }
 
 // bookkeeping is the part of a record that clients never see.
@@ -83,7 +85,7 @@ func (f forms) encode(r record, s sealer) ([]byte, error) {
 		}
 	}
 	status := Status{Stopped: r.Stopped, Off: r.Off, Error: r.Fault}
-	return json.Marshal(recordForm{
+	return r.unknown.Marshal(recordForm{
 		channelForm: channelForm{f.settings(r.ChannelConfig), metadataOf(r.ChannelConfig, true),
 			statusOf(&r.ChannelConfig.ChannelConfig, status)},
 		Credentials: credentials,
@@ -124,6 +126,7 @@ func (f forms) decode(data []byte, s sealer) (record, error) {
 		return r, err
 	}
 	r.bookkeeping, r.foreignCredentials = hidden.bookkeeping, hidden.Credentials
+	r.unknown = f.findUnknown(data)
 	for _, topic := range r.Topics() {
 		for _, d := range f.drivers {
 			at := place(topic.Role, d.Type)
@@ -141,6 +144,31 @@ func (f forms) decode(data []byte, s sealer) (record, error) {
 		}
 	}
 	return r, nil
+}
+
+// findUnknown returns the members of a stored channel that this version does not have:
+// those of the record, and those of the settings of each driver. The settings of kinds of
+// broker that have no driver are kept with the topic.
+func (f forms) findUnknown(data []byte) keep.Members {
+	unknown := keep.Find(data, recordForm{})
+	var stored struct {
+		Settings map[string]json.RawMessage `json:"settings"`
+	}
+	if json.Unmarshal(data, &stored) != nil {
+		return unknown
+	}
+	for name, text := range stored.Settings {
+		var topic map[string]json.RawMessage
+		if !strings.HasSuffix(name, "TopicSettings") || json.Unmarshal(text, &topic) != nil {
+			continue
+		}
+		for _, d := range f.drivers {
+			if its := keep.Find(topic[d.Member], d.Settings.Default(annotate.InputTopic)); !its.IsZero() {
+				unknown = unknown.Put(its, "settings", name, d.Member)
+			}
+		}
+	}
+	return unknown
 }
 
 // decodeBookkeeping reads what every service can read of a record, whatever

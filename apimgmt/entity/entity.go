@@ -6,7 +6,7 @@ import "encoding/json"
 type Meta struct {
 	// ID is a UUID. An entity without one gets it from what names it, so that the
 	// same configuration has the same ids everywhere.
-	ID string `json:"id,omitempty"`
+	ID string `json:"id,omitempty" keep:"key"`
 	// Tags are free labels.
 	Tags []string `json:"tags,omitempty"`
 	// CreatedAt and UpdatedAt are seconds since 1970.

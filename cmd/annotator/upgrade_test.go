@@ -92,3 +92,32 @@ func (a *tap) saw(text string) bool {
 	defer a.mu.Unlock()
 	return bytes.Contains(a.sent.Bytes(), []byte(text))
 }
+
+func TestRun_keepsWhatANewerVersionStored(t *testing.T) {
+	folder := upgrade.Folder(t, "undivided/annotator")
+	places := []string{"channels/stopped"}
+	for _, object := range []string{"settings", "settings/inputTopicSettings", "settings/outputTopicSettings/mqttSettings",
+		"settings/errorTopicSettings/kafkaSettings", "metadata", "metadata/mapping", "status"} {
+		places = append(places, "channels/stopped#"+object)
+	}
+	upgrade.AddNewer(t, folder, places...)
+	before := upgrade.Document(t, folder, "channels/stopped")
+	p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
+	channel := p.URLs[0] + "/channels/stopped"
+	upgrade.Call(t, http.StatusOK, http.MethodPatch, channel, "", `{"errorTopicEnabled": false}`)
+	p.Stop()
+	upgrade.RequireNewer(t, folder, places...)
+	require.NotEqual(t, before, upgrade.Document(t, folder, "channels/stopped"))
+
+	p = upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
+	channel = p.URLs[0] + "/channels/stopped"
+	mapping := upgrade.Call(t, http.StatusOK, http.MethodGet, channel+"/mapping", "", "")
+	upgrade.Call(t, http.StatusOK, http.MethodPut, channel+"/mapping", "", strings.Replace(mapping, "Observation", "Sample", 1))
+	p.Stop()
+	require.Equal(t, len(places)-1, upgrade.CountNewer(upgrade.Document(t, folder, "channels/stopped")),
+		"of a mapping that was replaced nothing stays")
+}
+
+func TestRun_refusesTheFolderOfAnother(t *testing.T) {
+	upgrade.Refuses(t, run, "annotator", "modelrepo", "-listen", "127.0.0.1:0")
+}

@@ -34,13 +34,15 @@ type process struct {
 	bonding, attached                     string // likewise
 }
 
+func listenerFlags() []string {
+	return []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin",
+		"multilink", "multilink-client"}
+}
+
 func start(t *testing.T, args ...string) process {
 	t.Helper()
-	listeners := []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway",
-		"gateway-admin", "multilink",
-		"multilink-client"}
 	all := []string{"-data", t.TempDir()}
-	for _, name := range listeners {
+	for _, name := range listenerFlags() {
 		all = append(all, "-"+name, "127.0.0.1:0")
 	}
 	p := process{Program: servertest.Start(t, run, append(all, args...)...)}

@@ -38,3 +38,36 @@ func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 	}, wait, tick, "a job that was created before is trained now")
 	p.Stop()
 }
+
+func TestRun_keepsWhatANewerVersionStored(t *testing.T) {
+	folder := upgrade.Folder(t, "undivided/flcollector")
+	places := []string{
+		"collector/job/waiting", "collector/job/1",
+		"repository/model/uploaded/1", "repository/strategy/gentle", "repository/transformation/scale",
+	}
+	inside := []string{
+		"collector/job/waiting#config", "collector/job/waiting#config/server_conf", "collector/job/waiting#config/privacy-mechanisms",
+	}
+	upgrade.AddNewer(t, folder, append(places, inside...)...)
+	p := upgrade.Start(t, run, 2, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-log-level", "error",
+		"-data", folder)
+	api := p.URLs[0]
+	upgrade.Call(t, http.StatusNoContent, http.MethodPut, api+"/strategy/meta/gentle", "",
+		`{"strategy_name": "gentle", "strategy_description": "slower", "meta": {"class": "FedAdam", "eta": "0.01"}}`)
+	upgrade.Call(t, http.StatusNoContent, http.MethodPut, api+"/model/meta/uploaded/1", "", `{"library": "numpy", "description": "again"}`)
+	upgrade.Call(t, http.StatusNoContent, http.MethodPut, api+"/transformation/meta/scale", "",
+		`{"id": "scale", "description": "again", "parameter_types": {"x": "array"}, "needs": {"GPU": false}}`)
+	job := upgrade.Call(t, http.StatusOK, http.MethodGet, api+"/job/status/1", "", "")
+	require.Contains(t, job, "FINISHED")
+	upgrade.Call(t, http.StatusOK, http.MethodGet, api+"/job/stop", "", "")
+	require.Contains(t, upgrade.Call(t, http.StatusOK, http.MethodGet, api+"/job/status/waiting", "", ""), "INTERRUPTED")
+	p.Stop()
+	upgrade.RequireNewer(t, folder, append(places, inside...)...)
+	require.Contains(t, upgrade.Document(t, folder, "repository/strategy/gentle"), "0.01")
+	require.Contains(t, upgrade.Document(t, folder, "repository/model/uploaded/1"), "again")
+	require.Contains(t, upgrade.Document(t, folder, "repository/transformation/scale"), "again")
+}
+
+func TestRun_refusesTheFolderOfAnother(t *testing.T) {
+	upgrade.Refuses(t, run, "flcollector", "modelrepo", "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0")
+}

@@ -30,3 +30,7 @@ func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 		}
 	}
 }
+
+func TestRun_refusesTheFolderOfAnother(t *testing.T) {
+	upgrade.Refuses(t, run, "multilink", "modelrepo", "-role", "client", "-listen", "127.0.0.1:0", "-allow", "nothing", "-tap", "made-up")
+}

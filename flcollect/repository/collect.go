@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -55,7 +56,8 @@ func (s *Store) Collect(ctx context.Context) (int, error) {
 // collect removes a file if it is old and its record does not name it.
 func (s *Store) collect(ctx context.Context, doc storage.Document, before time.Time) (bool, error) {
 	var info fileInfo
-	if err := json.Unmarshal(doc.Data, &info); err != nil {
+	var err error
+	if info.unknown, err = keep.Unmarshal(doc.Data, &info); err != nil {
 		return false, failed("read file document", doc.Key, err)
 	}
 	if info.Touched.After(before) {
@@ -83,7 +85,7 @@ func (s *Store) collect(ctx context.Context, doc storage.Document, before time.T
 
 func (s *Store) condemn(ctx context.Context, doc storage.Document, info fileInfo, condemned bool) (storage.Revision, error) {
 	info.Condemned = condemned
-	data, err := json.Marshal(info)
+	data, err := info.unknown.Marshal(info)
 	if err != nil {
 		return 0, failed("condemn file", doc.Key, err)
 	}

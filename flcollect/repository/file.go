@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -39,6 +40,8 @@ type fileInfo struct {
 	// remove the file.
 	Complete  bool `json:"complete"`
 	Condemned bool `json:"condemned,omitempty"`
+
+	unknown keep.Members
 }
 
 // newFileID returns a new identifier that is greater than earlier ones: 24 hexadecimal

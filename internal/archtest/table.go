@@ -27,7 +27,7 @@ func importTable() []room {
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
-			"internal/exposition", "internal/httpapi", "storage",
+			"internal/exposition", "internal/httpapi", "internal/keep", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},
@@ -61,7 +61,7 @@ func importTable() []room {
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
 		}, modules: []string{franz, testify}},
 
-		{dir: "modelrepo", imports: []string{"storage", "modelrepo/internal/...", "modelrepo/oci"},
+		{dir: "modelrepo", imports: []string{"internal/keep", "storage", "modelrepo/internal/...", "modelrepo/oci"},
 			modules: []string{uuid}},
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
@@ -72,22 +72,22 @@ func importTable() []room {
 		{dir: "modelrepo/internal/docpages", imports: []string{"modelrepo/internal/cas", "storage"},
 			modules: []string{bluemonday, goldmark}},
 		{dir: "modelrepo/internal/transfer"},
-		{dir: "modelrepo/internal/tus", imports: []string{"modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
+		{dir: "modelrepo/internal/tus", imports: []string{"internal/keep", "modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
 		{dir: "modelrepo/internal/webhook", imports: []string{
-			"internal/outbound", "internal/notify", "modelrepo/internal/cas", "storage",
+			"internal/keep", "internal/outbound", "internal/notify", "modelrepo/internal/cas", "storage",
 		}, modules: []string{uuid}},
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"},
 			modules: []string{testify}},
 
-		{dir: "flcollect", imports: []string{"internal/notify",
+		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
 			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
-			"storage",
+			"internal/keep", "storage",
 		}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor",
@@ -107,7 +107,7 @@ func importTable() []room {
 			"flcollect/ckks", "flcollect/internal/jobconfig", "flcollect/internal/persist", "storage",
 		}, modules: []string{uuid}},
 		{dir: "flcollect/internal/reputation", imports: []string{
-			"flcollect/internal/excerpt", "flcollect/internal/persist", "storage",
+			"flcollect/internal/excerpt", "flcollect/internal/persist", "internal/keep", "storage",
 		}},
 		{dir: "flcollect/internal/audit", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
@@ -132,7 +132,7 @@ func importTable() []room {
 
 		{dir: "apimgmt", imports: []string{
 			"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "internal/httpclient",
-			"internal/outbound", "storage",
+			"internal/keep", "internal/outbound", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/portal", imports: []string{
 			"apimgmt", "apimgmt/definition", "apimgmt/internal/document", "apimgmt/oidc", "internal/httpapi",
@@ -151,7 +151,7 @@ func importTable() []room {
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/password", "internal/httpapi",
-			"internal/look", "internal/uplot", "storage",
+			"internal/keep", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
 			modules: []string{openapi}},
@@ -162,7 +162,7 @@ func importTable() []room {
 		{dir: "apimgmt/internal/password", modules: []string{crypto}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},
 		{dir: "apimgmt/oidc/devidp", imports: []string{
-			"apimgmt/internal/password", "internal/httpapi", "storage",
+			"apimgmt/internal/password", "internal/httpapi", "internal/keep", "storage",
 		}, modules: []string{jose, uuid}},
 		{dir: "apimgmt/oidc/oidctest", imports: []string{"apimgmt/oidc"}, modules: []string{testify}},
 
@@ -186,7 +186,8 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/exposition", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
+			"internal/exposition", "internal/httpapi", "internal/keep", "internal/look", "internal/secretfile",
+			"internal/uplot", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
@@ -201,7 +202,7 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage",
+			"apimgmt/...", "cmd/internal/datafolder", "internal/keep", "internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/server"}},
@@ -231,6 +232,7 @@ func importTable() []room {
 		}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
+		{dir: "internal/keep"},
 		{dir: "internal/look"},
 		{dir: "internal/notify"},
 		{dir: "internal/outbound"},
@@ -251,7 +253,7 @@ func importTable() []room {
 		{dir: "test/multilink/vm/...", imports: []string{
 			"internal/peertest", "multilink/...", "storage", "test/multilink/vm/...",
 		}, modules: []string{"golang.org/x/sys"}},
-		{dir: "test/upgrade", modules: []string{testify}},
+		{dir: "test/upgrade", imports: []string{"storage", "storage/disk"}, modules: []string{testify}},
 		{dir: "test/...", imports: []string{"..."}},
 	}
 }
@@ -379,7 +381,7 @@ func programs() []string {
 func pureFunctions() []string {
 	const rdf = "github.com/iotenablers/enablers/annotate/rdf."
 	return []string{rdf + "NewIRI", rdf + "NewBlank", rdf + "NewLiteral", rdf + "NewTyped", rdf + "NewLang", rdf + "AppendTerm",
-		text + "/encoding/unicode.UTF16"}
+		text + "/encoding/unicode.UTF16", "github.com/iotenablers/enablers/internal/keep.TypeOf"}
 }
 
 // linkerVariables are the variables that the linker sets, by -X, and no code

@@ -19,7 +19,7 @@ const (
 
 // classForm is a class of traffic, as it is configured by REST and stored.
 type classForm struct {
-	Name     string          `json:"name"`
+	Name     string          `json:"name" keep:"key"`
 	Match    []ruleForm      `json:"match,omitempty"`
 	Policy   settings.Policy `json:"policy,omitempty"`
 	Links    []string        `json:"links,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/settings"
 )
@@ -23,7 +24,8 @@ type client struct {
 	Enabled   bool           `json:"enabled"`
 	Addresses []netip.Prefix `json:"addresses"`
 
-	key multilink.Key // PublicKey, parsed
+	key     multilink.Key // PublicKey, parsed
+	unknown keep.Members
 }
 
 // psk is the preshared key of a client on a link: RFC 5869's key derivation, of the
@@ -56,14 +58,14 @@ type provision struct {
 	Name            string          `json:"name"`
 	PublicKey       string          `json:"public_key"`
 	PrivateKey      string          `json:"private_key,omitempty"`
-	ServerPublicKey string          `json:"server_public_key"`
+	ServerPublicKey string          `json:"server_public_key" keep:"key"`
 	Addresses       []netip.Prefix  `json:"addresses"`
 	Links           []provisionLink `json:"links"`
 	Server          string          `json:"server,omitempty"` // in a request to attach
 }
 
 type provisionLink struct {
-	Name     string `json:"name"`
+	Name     string `json:"name" keep:"key"`
 	Endpoint string `json:"endpoint"`
 	PSK      string `json:"psk,omitempty"`
 }

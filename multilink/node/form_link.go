@@ -13,7 +13,7 @@ import (
 
 // linkForm is a link as it is configured by REST and stored.
 type linkForm struct {
-	Name      string        `json:"name"`
+	Name      string        `json:"name" keep:"key"`
 	Interface string        `json:"interface,omitempty"`
 	Kind      settings.Kind `json:"kind,omitempty"`
 	Priority  *int          `json:"priority,omitempty"`

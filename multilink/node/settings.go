@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/multilink"
 )
 
@@ -26,7 +27,8 @@ type head struct {
 	Classes    []classForm `json:"classes"`
 	Attachment *attachment `json:"attachment,omitempty"`
 
-	key multilink.Key // PrivateKey, parsed
+	key     multilink.Key // PrivateKey, parsed
+	unknown keep.Members
 }
 
 // clone returns settings whose lists may be changed.

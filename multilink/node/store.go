@@ -3,11 +3,11 @@ package node
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -38,7 +38,7 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, err
 		return nil, fmt.Errorf("load configuration: %w", err)
 	}
 	s.revisions[headKey] = doc.Revision
-	if err := json.Unmarshal(doc.Data, &made.head); err != nil {
+	if made.head.unknown, err = keep.Unmarshal(doc.Data, &made.head); err != nil {
 		return nil, fmt.Errorf("load configuration: document %q: %w (its content is not shown)", headKey, ErrData)
 	}
 	if made.head.Version != version {
@@ -60,7 +60,7 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, err
 			return nil, fmt.Errorf("load configuration: %w", err)
 		}
 		c := &client{}
-		if err := json.Unmarshal(doc.Data, c); err != nil || c.Version != version {
+		if c.unknown, err = keep.Unmarshal(doc.Data, c); err != nil || c.Version != version {
 			return nil, fmt.Errorf("load configuration: document %q: %w (its content is not shown)", doc.Key, ErrData)
 		}
 		if c.key, err = multilink.ParseKey(c.PublicKey); err != nil {
@@ -144,14 +144,16 @@ func (s *store) look(ctx context.Context, key string, data []byte, cause error) 
 // errUncertain reports that it is not known what is stored.
 var errUncertain = errors.New("node: it is not known whether the change was stored")
 
-// document is one document of the settings; nil if they have no such client.
-func (s *desired) document(key string) ([]byte, error) {
+// document is one document of the settings; nil if they have no such client. It forgets
+// the unknown members of what the settings no longer have.
+func (s *desired) document(key string) (data []byte, err error) {
 	if key == headKey {
-		return json.Marshal(s.head)
+		data, s.head.unknown, err = s.head.unknown.MarshalKept(s.head)
+		return data, err
 	}
 	for _, c := range s.clients {
 		if clientKey(c.key) == key {
-			return json.Marshal(c)
+			return c.unknown.Marshal(c)
 		}
 	}
 	return nil, nil

@@ -118,13 +118,13 @@ func makeDatabase(dir string) (name string, err error) {
 	return file.Name(), errors.Join(createBuckets(database), database.Close()) // each commit is synced
 }
 
-// removeUnfinished removes the databases of interrupted first starts, and the copies
-// of interrupted snapshots. A process that is creating a database then finds this one
-// in its place.
+// removeUnfinished removes the databases of interrupted first starts, the copies of
+// interrupted snapshots, and marks that were not finished. A process that is creating a
+// database then finds this one in its place.
 func removeUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), unfinishedPrefix) {
+		if name := entry.Name(); strings.HasPrefix(name, unfinishedPrefix) || strings.HasPrefix(name, unfinishedOwner) {
 			_ = os.Remove(filepath.Join(dir, entry.Name())) // the next Open tries again
 		}
 	}

@@ -5,7 +5,7 @@
 //
 //	DIR/store.db          documents, and one record a blob (a bbolt database)
 //	DIR/blobs/7f/7f03…    the bytes of one blob, under a random identifier
-//	DIR/format.json       the owner of the folder, with [Options].Owner
+//	DIR/format.json       the owner of the folder and its format, with [Options].Owner
 //
 // Nothing in the folder is named after a key. store.db and blobs belong together:
 // copy the folder while no store has it open, or copy a [Snapshot] of an open one.

@@ -43,9 +43,20 @@ type Options struct {
 	// owner returns [ErrOwner] before it opens anything. With an empty owner
 	// nothing is written or checked.
 	Owner string
+	// Format is the number of the form in which Owner stores its records: 1 or greater.
+	// Zero means 1. Open writes it beside the owner. From then on Open with a smaller
+	// number returns [ErrOwner] before it opens anything.
+	Format int
 	// Adopt is called, with Owner, for a store without an owner: a new one, or one of a
 	// version that marked none. Its error is that of Open. Nil adopts any store.
 	Adopt func(store *Store) error
+	// Migrate changes the records of an earlier format, from, into those of format
+	// from+1. Open calls it, with Owner, until the records have Format; a folder without
+	// an owner is of format 0. Each step begins after format.json says so. The step that
+	// a crash or an error has interrupted is called again by the next Open, so it has to
+	// accept records that it has changed already. It is not called for a store without
+	// records. Nil means that all formats up to Format are read as they are.
+	Migrate func(ctx context.Context, store *Store, from int) error
 }
 
 // Store is an open folder. It is made with [Open] and is safe for concurrent
@@ -65,7 +76,8 @@ type Store struct {
 // Open opens the folder, and creates it and its parents if they are missing. It
 // locks the folder, or returns [ErrLocked], and removes files that a crash left
 // behind. Nil options are the zero value. The context bounds Open only: its end
-// stops the wait for the lock. The caller closes the store.
+// stops the wait for the lock, and a migration that regards it. The caller closes the
+// store.
 func Open(ctx context.Context, dir string, options *Options) (*Store, error) {
 	if options == nil {
 		options = new(Options)
@@ -88,9 +100,8 @@ func open(ctx context.Context, dir string, options *Options) (*Store, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
-	marked := options.Owner == ""
-	if !marked {
-		if marked, err = checkOwner(dir, options.Owner); err != nil {
+	if options.Owner != "" {
+		if _, err := readOwner(dir, ownerRecord{Owner: options.Owner, Format: max(options.Format, 1)}); err != nil {
 			return nil, err
 		}
 	}
@@ -108,8 +119,8 @@ func open(ctx context.Context, dir string, options *Options) (*Store, error) {
 	if err := store.prepare(dir); err != nil {
 		return nil, errors.Join(err, database.Close())
 	}
-	if !marked {
-		if err := store.mark(dir, options); err != nil {
+	if options.Owner != "" {
+		if err := store.own(ctx, dir, options); err != nil {
 			return nil, errors.Join(err, database.Close())
 		}
 	}
@@ -149,19 +160,6 @@ func (s *Store) prepare(dir string) error {
 		return err
 	}
 	return s.sweep()
-}
-
-// mark marks a locked folder that has no owner.
-func (s *Store) mark(dir string, options *Options) error {
-	if marked, err := checkOwner(dir, options.Owner); marked || err != nil {
-		return err
-	}
-	if options.Adopt != nil {
-		if err := options.Adopt(s); err != nil {
-			return err
-		}
-	}
-	return writeOwner(dir, options.Owner)
 }
 
 // format reports whether the database is new. It returns an error for an

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -44,6 +45,8 @@ type head struct {
 	Pieces  int    `json:"pieces"`
 	Size    int    `json:"size"`
 	SHA256  string `json:"sha256"`
+
+	unknown keep.Members // of the text
 }
 
 func (h head) piece(i int) string { return fmt.Sprintf("%s%s/%05d", textKeys, h.Text, i) }
@@ -78,39 +81,40 @@ func (r *record) load(ctx context.Context) (entity.Config, head, storage.Revisio
 		if err != nil || revision == 0 {
 			return entity.Config{}, head{}, 0, err
 		}
-		config, err := r.text(ctx, h)
+		config, unknown, err := r.text(ctx, h)
 		// Its pieces go when another text takes its place.
 		if errors.Is(err, storage.ErrNotFound) && attempt < 10 {
 			continue
 		}
+		h.unknown = unknown
 		return config, h, revision, err
 	}
 }
 
-func (r *record) text(ctx context.Context, h head) (entity.Config, error) {
+// text reads a text: the configuration, and the members that this version does not have.
+func (r *record) text(ctx context.Context, h head) (config entity.Config, unknown keep.Members, err error) {
 	var text bytes.Buffer
 	for i := range h.Pieces {
 		doc, err := r.docs.Get(ctx, h.piece(i))
 		if err != nil {
-			return entity.Config{}, fmt.Errorf("read stored configuration: %w", err)
+			return entity.Config{}, unknown, fmt.Errorf("read stored configuration: %w", err)
 		}
 		var piece []byte
 		if err := json.Unmarshal(doc.Data, &piece); err != nil {
-			return entity.Config{}, fmt.Errorf("read stored configuration: %q: %w", doc.Key, ErrRecord)
+			return entity.Config{}, unknown, fmt.Errorf("read stored configuration: %q: %w", doc.Key, ErrRecord)
 		}
 		if text.Len()+len(piece) > h.Size {
-			return entity.Config{}, fmt.Errorf("read stored configuration: %q: longer than it should be: %w", doc.Key, ErrRecord)
+			return entity.Config{}, unknown, fmt.Errorf("read stored configuration: %q: longer than it should be: %w", doc.Key, ErrRecord)
 		}
 		text.Write(piece)
 	}
 	if sum := sha256.Sum256(text.Bytes()); hex.EncodeToString(sum[:]) != h.SHA256 {
-		return entity.Config{}, fmt.Errorf("read stored configuration: %q: checksum differs: %w", h.Text, ErrRecord)
+		return entity.Config{}, unknown, fmt.Errorf("read stored configuration: %q: checksum differs: %w", h.Text, ErrRecord)
 	}
-	var config entity.Config
-	if err := json.Unmarshal(text.Bytes(), &config); err != nil {
-		return entity.Config{}, fmt.Errorf("read stored configuration: %q: %w: %w", h.Text, ErrRecord, err)
+	if unknown, err = keep.Unmarshal(text.Bytes(), &config); err != nil {
+		return entity.Config{}, unknown, fmt.Errorf("read stored configuration: %q: %w: %w", h.Text, ErrRecord, err)
 	}
-	return config, nil
+	return config, unknown, nil
 }
 
 // save replaces the configuration that the head old names if it still has the
@@ -122,12 +126,12 @@ func (r *record) save(ctx context.Context, config entity.Config, old head, prev 
 	if err != nil {
 		return head{}, 0, fmt.Errorf("store configuration: %w", err)
 	}
-	text, err := json.Marshal(config)
+	text, unknown, err := old.unknown.MarshalKept(config)
 	if err != nil {
 		return head{}, 0, fmt.Errorf("store configuration: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	h := head{Version: version, Text: id.String(), Size: len(text), SHA256: hex.EncodeToString(sum[:])}
+	h := head{Version: version, Text: id.String(), Size: len(text), SHA256: hex.EncodeToString(sum[:]), unknown: unknown}
 	for ; len(text) > 0; h.Pieces++ {
 		size := min(len(text), r.piece)
 		data, err := json.Marshal(text[:size])

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/apimgmt/internal/password"
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -162,13 +163,16 @@ func (p *Provider) read(ctx context.Context, key string, into any) (found bool, 
 	return true, nil
 }
 
-// write creates or replaces a document that has no other writer.
+// write creates or changes a document that has no other writer.
 func (p *Provider) write(ctx context.Context, key string, value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("write %q: %w", key, err)
-	}
 	old, err := p.config.Documents.Get(ctx, key)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	data, encodeErr := keep.Find(old.Data, value).Marshal(value)
+	if encodeErr != nil {
+		return fmt.Errorf("write %q: %w", key, encodeErr)
+	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		_, err = p.config.Documents.Create(ctx, key, data)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -34,12 +35,13 @@ type session struct {
 	Grants  []grant   `json:"grants"`
 
 	revision storage.Revision
+	unknown  keep.Members
 }
 
 // grant is what one client got in a session. It is a chain of refresh tokens, of
 // which the last one is good.
 type grant struct {
-	ID      string `json:"id"`
+	ID      string `json:"id" keep:"key"`
 	Client  string `json:"client"`
 	Scope   string `json:"scope"`
 	Nonce   string `json:"nonce,omitempty"`
@@ -89,9 +91,12 @@ func openBook(ctx context.Context, docs storage.Documents, c Config) (*book, err
 	return b, nil
 }
 
+var sessionType = keep.TypeOf[session]()
+
 func readSession(document storage.Document) (*session, error) {
 	var s session
-	if err := json.Unmarshal(document.Data, &s); err != nil {
+	var err error
+	if s.unknown, err = sessionType.Unmarshal(document.Data, &s); err != nil {
 		return nil, fmt.Errorf("read %q: %w", document.Key, err)
 	}
 	s.ID, s.revision = strings.TrimPrefix(document.Key, sessionPrefix), document.Revision
@@ -181,7 +186,7 @@ func (b *book) change(ctx context.Context, id string, change func(*session) erro
 		if err := change(s); err != nil {
 			return s, err
 		}
-		data, err := json.Marshal(s)
+		data, err := s.unknown.Marshal(s)
 		if err != nil {
 			return nil, fmt.Errorf("write session: %w", err)
 		}

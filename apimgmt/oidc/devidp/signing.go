@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -35,11 +36,12 @@ type ring struct {
 	keys     []signer // the last one signs
 	secret   []byte   // of HS512
 	revision storage.Revision
+	unknown  keep.Members // of the document
 }
 
 // signer is one key pair.
 type signer struct {
-	Key     jose.JSONWebKey `json:"key"` // private
+	Key     jose.JSONWebKey `json:"key" keep:"key"` // private
 	Created time.Time       `json:"created"`
 	Retired time.Time       `json:"retired,omitzero"` // zero for the one that signs
 }
@@ -63,10 +65,11 @@ func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*
 		return nil, err
 	}
 	var stored ringDocument
-	if err := json.Unmarshal(document.Data, &stored); err != nil || len(stored.Keys) == 0 || len(stored.Secret) < 64 {
+	unknown, err := keep.Unmarshal(document.Data, &stored)
+	if err != nil || len(stored.Keys) == 0 || len(stored.Secret) < 64 {
 		return nil, fmt.Errorf("read %q: broken: %w", signingKey, err)
 	}
-	r.keys, r.secret, r.revision = stored.Keys, stored.Secret, document.Revision
+	r.keys, r.secret, r.revision, r.unknown = stored.Keys, stored.Secret, document.Revision, unknown
 	return r, nil
 }
 
@@ -96,7 +99,7 @@ func (r *ring) add(ctx context.Context, added signer, now time.Time) error {
 	}
 	keys = append(keys, added)
 	keys = keys[max(0, len(keys)-maxKeys):]
-	data, err := json.Marshal(ringDocument{Keys: keys, Secret: r.secret})
+	data, unknown, err := r.unknown.MarshalKept(ringDocument{Keys: keys, Secret: r.secret})
 	if err != nil {
 		return fmt.Errorf("write %q: %w", signingKey, err)
 	}
@@ -109,7 +112,7 @@ func (r *ring) add(ctx context.Context, added signer, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	r.keys, r.revision = keys, revision
+	r.keys, r.revision, r.unknown = keys, revision, unknown
 	return nil
 }
 

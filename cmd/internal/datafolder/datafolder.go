@@ -1,6 +1,7 @@
 // Package datafolder opens the data folders of the commands. A folder belongs to
 // one block, which its file format.json names, so that no other block adds its
-// own records to it.
+// own records to it. The file also has the number of the block's format, so that an
+// earlier version does not change records that it cannot read.
 package datafolder
 
 import (
@@ -29,9 +30,17 @@ const (
 
 // Open opens the folder of a block, and creates it if it is missing. A folder of an
 // earlier version names no owner. The block becomes its owner, unless the folder holds
-// records of another block and none of this one.
+// records of another block and none of this one. Records of an earlier format are
+// changed into those of the present one.
 func Open(ctx context.Context, dir, block string) (*disk.Store, error) {
-	return disk.Open(ctx, dir, &disk.Options{Owner: block, Adopt: func(store *disk.Store) error { return adopt(store, block) }})
+	return formOf(block).open(ctx, dir, block)
+}
+
+func (f form) open(ctx context.Context, dir, block string) (*disk.Store, error) {
+	return disk.Open(ctx, dir, &disk.Options{
+		Owner: block, Format: f.format, Migrate: f.migrate,
+		Adopt: func(store *disk.Store) error { return adopt(store, block) },
+	})
 }
 
 // Claim marks the folder above those of the blocks, or one in which a block keeps
@@ -44,7 +53,7 @@ func Claim(dir, owner string) error {
 				dir, disk.ErrOwner, owner, owner)
 		}
 	}
-	return disk.MarkOwner(dir, owner)
+	return disk.MarkOwner(dir, owner, formOf(owner).format)
 }
 
 // isAboveBlocks reports whether a folder below has the store of a block.

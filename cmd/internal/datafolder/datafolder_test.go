@@ -1,6 +1,8 @@
 package datafolder_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -121,4 +123,43 @@ func TestClaim_acceptsAnOldFolderThatABlockShares(t *testing.T) {
 	require.NoError(t, datafolder.Claim(dir, datafolder.Enablers))
 	_, err = datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
+}
+
+func TestOpen_refusesANewerFormat(t *testing.T) {
+	for _, block := range append(blocks(), datafolder.Enablers) {
+		dir := t.TempDir()
+		text := `{"owner": "` + block + `", "format": 99}`
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "format.json"), []byte(text), 0o600))
+		_, err := datafolder.Open(t.Context(), dir, block)
+		require.ErrorIs(t, err, disk.ErrOwner)
+		require.ErrorContains(t, err, "a newer version of "+block+" wrote format 99, and this one reads up to 1; run that version")
+		require.ErrorIs(t, datafolder.Claim(dir, block), disk.ErrOwner)
+		require.NoFileExists(t, filepath.Join(dir, "store.db"))
+	}
+}
+
+func TestOpen_migratesAnOldFolder(t *testing.T) {
+	dir := oldFolder(t)
+	full, calls := errors.New("full"), 0
+	step := func(ctx context.Context, store *disk.Store) error {
+		if calls++; calls == 1 {
+			return full
+		}
+		_, err := store.Documents().Create(ctx, "channels/made", []byte(`{}`))
+		return err
+	}
+	_, err := datafolder.OpenIn(t.Context(), dir, datafolder.Annotator, 2, step)
+	require.ErrorIs(t, err, full)
+	_, err = datafolder.Open(t.Context(), dir, datafolder.Annotator)
+	require.ErrorIs(t, err, disk.ErrOwner, "the records are not all of format 1")
+	for range 2 {
+		store, err := datafolder.OpenIn(t.Context(), dir, datafolder.Annotator, 2, step)
+		require.NoError(t, err)
+		_, err = store.Documents().Get(t.Context(), "channels/made")
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+	}
+	require.Equal(t, 2, calls)
+	_, err = datafolder.Open(t.Context(), dir, datafolder.Annotator)
+	require.ErrorContains(t, err, "a newer version of annotator wrote format 2, and this one reads up to 1")
 }

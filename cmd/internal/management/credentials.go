@@ -1,6 +1,7 @@
 package management
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
@@ -40,13 +42,14 @@ type demands struct {
 func readCredentials(dir string, given Credentials, needed demands) (inUse, fresh Credentials, err error) {
 	name := filepath.Join(dir, CredentialsFile)
 	var kept Credentials
+	var unknown keep.Members
 	data, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return inUse, fresh, err
 	default:
-		if err := json.Unmarshal(data, &kept); err != nil {
+		if unknown, err = keep.Unmarshal(data, &kept); err != nil {
 			return inUse, fresh, fmt.Errorf("read %q: it is not a JSON object of secrets (its content is not shown); "+
 				"restore it, or move it away to have new secrets generated", name)
 		}
@@ -76,8 +79,13 @@ func readCredentials(dir string, given Credentials, needed demands) (inUse, fres
 	if kept == found {
 		return inUse, fresh, nil
 	}
-	if data, err = json.MarshalIndent(kept, "", "  "); err != nil {
+	if data, err = unknown.Marshal(kept); err != nil {
 		return inUse, fresh, err
 	}
-	return inUse, fresh, secretfile.Write(name, append(data, '\n'))
+	var text bytes.Buffer
+	if err := json.Indent(&text, data, "", "  "); err != nil {
+		return inUse, fresh, err
+	}
+	text.WriteByte('\n')
+	return inUse, fresh, secretfile.Write(name, text.Bytes())
 }

@@ -37,6 +37,9 @@ func NewStored(c Config) (Stored, []byte, error) {
 	return again, data, err
 }
 
+// StoredForm returns a value whose fields are the members of the JSON, for package keep.
+func (Stored) StoredForm() any { return wireConfig{} }
+
 // Copy returns the configuration in memory of its own.
 func (s Stored) Copy() Config {
 	c := s.Config

@@ -2,13 +2,13 @@ package reputation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"strconv"
 
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -27,6 +27,7 @@ type document struct {
 // Load replaces the reputations by the stored ones after the last round that counts.
 func (t *Table) Load(ctx context.Context, store persist.Store, token string, round int) error {
 	clients, slot, last, dirty := map[string]Reputation{}, 0, -1, false
+	var unknown keep.Members
 	for at := range 2 {
 		doc, err := store.Documents.Get(ctx, key(token, at))
 		if errors.Is(err, storage.ErrNotFound) {
@@ -36,7 +37,8 @@ func (t *Table) Load(ctx context.Context, store persist.Store, token string, rou
 			return err
 		}
 		var stored document
-		if err := json.Unmarshal(doc.Data, &stored); err != nil {
+		its, err := keep.Unmarshal(doc.Data, &stored)
+		if err != nil {
 			return fmt.Errorf("read %q: %w: %w", doc.Key, persist.ErrDamaged, err)
 		}
 		if stored.Round > round {
@@ -44,7 +46,7 @@ func (t *Table) Load(ctx context.Context, store persist.Store, token string, rou
 			continue
 		}
 		if stored.Round > last {
-			slot, clients, last = at, stored.Clients, stored.Round
+			slot, clients, last, unknown = at, stored.Clients, stored.Round, its
 		}
 	}
 	if clients == nil {
@@ -52,19 +54,19 @@ func (t *Table) Load(ctx context.Context, store persist.Store, token string, rou
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.clients, t.slot, t.dirty = clients, slot, dirty
+	t.clients, t.slot, t.dirty, t.unknown = clients, slot, dirty, unknown
 	return nil
 }
 
 // Save stores the reputations after a round beside those before it.
 func (t *Table) Save(ctx context.Context, store persist.Store, token string, round int) error {
 	t.mu.Lock()
-	dirty, slot, clients := t.dirty, 1-t.slot, maps.Clone(t.clients)
+	dirty, slot, clients, unknown := t.dirty, 1-t.slot, maps.Clone(t.clients), t.unknown
 	t.mu.Unlock()
 	if !dirty {
 		return nil
 	}
-	data, err := json.Marshal(document{Round: round, Clients: clients})
+	data, unknown, err := unknown.MarshalKept(document{Round: round, Clients: clients})
 	if err != nil {
 		return err
 	}
@@ -73,6 +75,6 @@ func (t *Table) Save(ctx context.Context, store persist.Store, token string, rou
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.slot, t.dirty = slot, false
+	t.slot, t.dirty, t.unknown = slot, false, unknown
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/iotenablers/enablers/internal/keep"
 )
 
 // Suspension is a client that is drawn only where there are too few others.
@@ -21,8 +23,9 @@ type Suspension struct {
 type Table struct {
 	mu      sync.Mutex
 	clients map[string]Reputation
-	slot    int  // of the stored reputations that count
-	dirty   bool // whether the clients have changed since they were stored
+	slot    int          // of the stored reputations that count
+	dirty   bool         // whether the clients have changed since they were stored
+	unknown keep.Members // of the document that counts
 }
 
 // NewTable returns a table without clients.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/storage"
@@ -28,6 +29,7 @@ type Upload struct {
 	// ID names the upload. Any client that has it may continue the upload.
 	ID       string           `json:"-"`
 	revision storage.Revision // at which the document was read
+	unknown  keep.Members     // of the document
 
 	Version   string    `json:"version"`   // the path of the model version
 	VersionID string    `json:"versionID"` // the identifier of its node
@@ -180,9 +182,12 @@ func (s *Uploads) Get(ctx context.Context, id string) (Upload, error) {
 	return u, nil
 }
 
+var uploadType = keep.TypeOf[Upload]()
+
 func decode(doc storage.Document) (Upload, error) {
 	u := Upload{ID: doc.Key[len(uploadPrefix):], revision: doc.Revision}
-	if err := json.Unmarshal(doc.Data, &u); err != nil {
+	var err error
+	if u.unknown, err = uploadType.Unmarshal(doc.Data, &u); err != nil {
 		return u, fmt.Errorf("read document %q: %w", doc.Key, err)
 	}
 	return u, nil
@@ -190,7 +195,7 @@ func decode(doc storage.Document) (Upload, error) {
 
 // update stores the state of an upload at the revision at which it was read.
 func (s *Uploads) update(ctx context.Context, u Upload) (storage.Revision, error) {
-	data, err := json.Marshal(u)
+	data, err := u.unknown.Marshal(u)
 	if err != nil {
 		return 0, err
 	}

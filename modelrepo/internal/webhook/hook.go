@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -38,7 +38,7 @@ type Context struct {
 
 // Hook is a webhook. It is a stored format.
 type Hook struct {
-	ID       string    `json:"id"`
+	ID       string    `json:"id" keep:"key"`
 	Action   string    `json:"action"`
 	Callback string    `json:"callback"`
 	Context  *Context  `json:"context,omitempty"` // nil means anywhere
@@ -62,7 +62,11 @@ const storedKey = "webhooks"
 // stored is that document. It is a stored format.
 type stored struct {
 	Hooks []Hook `json:"hooks"`
+
+	unknown keep.Members
 }
+
+var storedType = keep.TypeOf[stored]()
 
 // at returns the index of a webhook, or -1.
 func (s stored) at(id string) int {
@@ -156,7 +160,7 @@ func (h *Hooks) load(ctx context.Context) (stored, storage.Revision, error) {
 		return all, 0, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(doc.Data, &all)
+		all.unknown, err = storedType.Unmarshal(doc.Data, &all)
 	}
 	return all, doc.Revision, err
 }
@@ -171,7 +175,7 @@ func (h *Hooks) edit(ctx context.Context, change func(*stored) error) error {
 		if err != nil {
 			return err
 		}
-		data, err := json.Marshal(all)
+		data, err := all.unknown.Marshal(all)
 		if err != nil {
 			return err
 		}

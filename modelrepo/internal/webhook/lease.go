@@ -2,10 +2,10 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -27,6 +27,7 @@ type heldLease struct {
 	hooks    *Hooks
 	key      string
 	revision storage.Revision
+	unknown  keep.Members // of the document
 }
 
 // span returns how long a lease holds: longer than several calls may take.
@@ -50,7 +51,7 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 		return nil, false, err
 	}
 	if !missing {
-		if err := json.Unmarshal(doc.Data, &held.lease); err != nil {
+		if held.unknown, err = keep.Unmarshal(doc.Data, &held.lease); err != nil {
 			return nil, false, err
 		}
 	}
@@ -60,7 +61,7 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 	}
 	held.revision = doc.Revision
 	held.Owner, held.Until = h.work.me, now.Add(h.span()).UTC()
-	data, err := json.Marshal(held.lease)
+	data, err := held.unknown.Marshal(held.lease)
 	if err != nil {
 		return nil, false, err
 	}
@@ -85,7 +86,7 @@ func (l *heldLease) renew(ctx context.Context) error {
 }
 
 func (l *heldLease) save(ctx context.Context) error {
-	data, err := json.Marshal(l.lease)
+	data, err := l.unknown.Marshal(l.lease)
 	if err != nil {
 		return err
 	}
