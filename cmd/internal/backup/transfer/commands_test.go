@@ -273,15 +273,26 @@ func TestBackup_runsWithoutASocketWhereAFileHasItsName(t *testing.T) {
 }
 
 func TestBackup_findsDamageInTheData(t *testing.T) {
-	above := t.TempDir()
-	dir := newData(t, filepath.Join(above, "data"))
-	blobs, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*"))
-	require.NoError(t, err)
-	flip(t, blobs[0], 1)
-	require.ErrorContains(t, takeBackup(t, dir, filepath.Join(above, "stopped")), "the file is damaged")
-	serve(t, dir, openData(t, dir))
-	require.ErrorContains(t, takeBackup(t, dir, filepath.Join(above, "running")), "the file is damaged")
-	require.Equal(t, []string{"data"}, entries(t, above))
+	for _, damage := range []struct {
+		isLarge bool // the damaged blob; then the answer of the server has begun when the damage is found
+		cause   string
+	}{{false, "the file is damaged"}, {true, "the log of the server may say why"}} {
+		above := t.TempDir()
+		dir := newData(t, filepath.Join(above, "data"))
+		blobs, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*"))
+		require.NoError(t, err)
+		for _, name := range blobs {
+			info, err := os.Stat(name)
+			require.NoError(t, err)
+			if (info.Size() > 3) == damage.isLarge {
+				flip(t, name, 1)
+			}
+		}
+		require.ErrorContains(t, takeBackup(t, dir, filepath.Join(above, "stopped")), "the file is damaged")
+		serve(t, dir, openData(t, dir))
+		require.ErrorContains(t, takeBackup(t, dir, filepath.Join(above, "running")), damage.cause)
+		require.Equal(t, []string{"data"}, entries(t, above))
+	}
 }
 
 func TestBackup_refusesWrongArguments(t *testing.T) {
