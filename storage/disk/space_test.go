@@ -57,7 +57,7 @@ func writeUntilFull(dir string) error {
 	if err := storage.Space(ctx, docs); !errors.Is(err, storage.ErrFull) {
 		return fmt.Errorf("space of documents: expected ErrFull, got %w", err)
 	}
-	if err := writeBlob(ctx, blobs, 1<<20); !errors.Is(err, storage.ErrFull) {
+	if err := writeBlank(ctx, blobs, 1<<20); !errors.Is(err, storage.ErrFull) {
 		return fmt.Errorf("write blob: expected ErrFull, got %w", err)
 	}
 	page, err := docs.List(ctx, "", "", written+1)
@@ -70,7 +70,7 @@ func writeUntilFull(dir string) error {
 	if _, err := docs.Create(ctx, "again", []byte("1")); err != nil {
 		return err
 	}
-	if err := writeBlob(ctx, blobs, 1<<20); err != nil {
+	if err := writeBlank(ctx, blobs, 1<<20); err != nil {
 		return err
 	}
 	for began := time.Now(); storage.Space(ctx, docs) != nil; {
@@ -82,7 +82,7 @@ func writeUntilFull(dir string) error {
 	return store.Close()
 }
 
-func writeBlob(ctx context.Context, blobs storage.Blobs, size int) error {
+func writeBlank(ctx context.Context, blobs storage.Blobs, size int) error {
 	writer, err := blobs.Create(ctx, "blob")
 	if err != nil {
 		return err
