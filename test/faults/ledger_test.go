@@ -33,6 +33,11 @@ type kind struct {
 // errEnough is for a kind of which there are as many records as there may be.
 var errEnough = errors.New("there are enough")
 
+// allowed reports whether a write may return the error while something is lacking.
+func allowed(err error) bool {
+	return err == nil || errors.Is(err, errNot) || errors.Is(err, errEnough)
+}
+
 // ledger has the writes that a server acknowledged. It is safe for concurrent use, with one
 // writer for each kind.
 type ledger struct {
