@@ -186,7 +186,7 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/exposition", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
+			"internal/access", "internal/exposition", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
