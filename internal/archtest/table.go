@@ -208,6 +208,9 @@ func importTable() []room {
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
+		{dir: "cmd/internal/door/doortest", imports: []string{
+			"apimgmt/oidc/devidp", "internal/server/servertest", "storage",
+		}, modules: []string{testify}},
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
 		}},
