@@ -28,6 +28,12 @@ type HandlerOptions struct {
 	// https://app.example.org, is the origin of pages that may send requests besides
 	// those of the server. Nil means none.
 	Hosts []string
+	// Authorize returns nil if the caller that sends a request has the role "reader",
+	// "operator" or "admin", and otherwise an error, which refuses the request with
+	// status 403 or that of its method HTTPStatus() int. The OpenAPI document says with
+	// x-role which operation requires which role; public ones are not asked about. Nil lets
+	// every caller do everything.
+	Authorize func(r *http.Request, role string) error
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -37,10 +43,11 @@ type HandlerOptions struct {
 // training collector (specification section 4), further endpoints for programs, and
 // live pages for people at /. There are also the OpenAPI document
 // at /openapi.json, an interactive page about it at /docs/, and /healthz, /readyz
-// and /metrics. It has no authentication of its own, and pages of other origins
-// cannot have a browser start or stop jobs; see also [HandlerOptions.Hosts]. The read and
-// write timeouts of the HTTP server do not end streams of events and downloads: the
-// handler extends them while bytes move. opts may be nil.
+// and /metrics. It lets every caller do everything unless [HandlerOptions.Authorize] is
+// given, and pages of other origins cannot have a browser start or stop jobs; see also
+// [HandlerOptions.Hosts]. The read and write timeouts of the HTTP server do not end
+// streams of events and downloads: the handler extends them while bytes move. opts may be
+// nil.
 func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
 	return newREST(server, opts).handler()
 }
@@ -100,7 +107,8 @@ func newREST(jobs jobs, opts *HandlerOptions) *rest {
 
 func (r *rest) handler() http.Handler {
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
+		Authorize: r.options.Authorize, Logger: r.options.Logger,
 	})
 }
 

@@ -34,6 +34,12 @@ type HandlerOptions struct {
 	// https://app.example.org, is the origin of pages that may send requests besides
 	// those of the server. Nil means none.
 	Hosts []string
+	// Authorize returns nil if the caller that sends a request has the role "reader",
+	// "operator" or "admin", and otherwise an error, which refuses the request with
+	// status 403 or that of its method HTTPStatus() int. The OpenAPI document says with
+	// x-role which operation requires which role; public ones are not asked about. Nil lets
+	// every caller do everything.
+	Authorize func(r *http.Request, role string) error
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -41,13 +47,13 @@ type HandlerOptions struct {
 
 // NewHandler returns the REST interface of the manager, with its OpenAPI document
 // at /openapi.json, an interactive page at /swagger/, and /healthz, /readyz
-// and /metrics. It has no authentication of its own. Pages of other origins
-// cannot have a browser change anything; see also [HandlerOptions.Hosts]. opts
-// may be nil.
+// and /metrics. It lets every caller do everything unless [HandlerOptions.Authorize] is
+// given. Pages of other origins cannot have a browser change anything; see also
+// [HandlerOptions.Hosts]. opts may be nil.
 func NewHandler(m *Manager, opts *HandlerOptions) http.Handler {
 	r := newREST(m, opts)
 	return slashedIDs(httpapi.NewHandler(r.routes(), &httpapi.Options{
-		Classify: classify, Hosts: r.options.Hosts, Logger: r.options.Logger,
+		Classify: classify, Hosts: r.options.Hosts, Authorize: r.options.Authorize, Logger: r.options.Logger,
 	}))
 }
 

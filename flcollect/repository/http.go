@@ -26,6 +26,12 @@ type HandlerOptions struct {
 	// https://app.example.org, is the origin of pages that may send requests besides
 	// those of the server. Nil means none.
 	Hosts []string
+	// Authorize returns nil if the caller that sends a request has the role "reader",
+	// "operator" or "admin", and otherwise an error, which refuses the request with
+	// status 403 or that of its method HTTPStatus() int. The OpenAPI document says with
+	// x-role which operation requires which role; public ones are not asked about. Nil lets
+	// every caller do everything.
+	Authorize func(r *http.Request, role string) error
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -33,15 +39,16 @@ type HandlerOptions struct {
 
 // NewHandler returns the REST interface of a repository, with its OpenAPI
 // document at /openapi.json, an interactive page at /docs/, to which / leads, and
-// /healthz, /readyz and /version. It works below any prefix, too. It has no
-// authentication of its own. Pages of other origins cannot have a browser change
-// anything; see also [HandlerOptions.Hosts]. The read and write timeouts of the HTTP
-// server do not end long uploads and downloads: the handler extends them while bytes
-// move. opts may be nil.
+// /healthz, /readyz and /version. It works below any prefix, too. It lets every caller do
+// everything unless [HandlerOptions.Authorize] is given. Pages of other origins cannot
+// have a browser change anything; see also [HandlerOptions.Hosts]. The read and write
+// timeouts of the HTTP server do not end long uploads and downloads: the handler extends
+// them while bytes move. opts may be nil.
 func NewHandler(store *Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
+		Authorize: r.options.Authorize, Logger: r.options.Logger,
 	})
 }
 

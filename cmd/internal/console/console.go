@@ -31,6 +31,9 @@ type Config struct {
 type HandlerOptions struct {
 	// Hosts are further names of the server, as in [httpapi.Options].
 	Hosts []string
+	// Authorize decides who may do what, as in [httpapi.Options]. The page and the state
+	// are for readers.
+	Authorize func(r *http.Request, role string) error
 	// Logger logs requests and errors. Nil is silent.
 	Logger *slog.Logger
 }
@@ -107,9 +110,9 @@ func NewHandler(config Config, opts *HandlerOptions) http.Handler {
 	return httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /{$}", Func: p.show, Undocumented: true},
 		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
-		{Pattern: "GET /console/assets/{name}", Func: assets().Serve, Undocumented: true},
-		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
-	}, &httpapi.Options{Hosts: opts.Hosts, Logger: opts.Logger})
+		{Pattern: "GET /console/assets/{name}", Func: assets().Serve, Role: httpapi.Public, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Role: httpapi.Public, Undocumented: true},
+	}, &httpapi.Options{Hosts: opts.Hosts, Authorize: opts.Authorize, Logger: opts.Logger})
 }
 
 type page struct {
