@@ -33,6 +33,8 @@ type Peer struct {
 	// Certificates is the verified chain of mutual TLS, the client's certificate
 	// first. It is nil without mutual TLS.
 	Certificates []*x509.Certificate
+	// Name is what ServerConfig.Authorize returned, such as the name of a token.
+	Name string
 	// Header returns a header of the client's call, such as one that a proxy sets,
 	// or an empty string. The header ":authority" is the host and port that the
 	// client called.
@@ -41,8 +43,9 @@ type Peer struct {
 
 // Identify names a client by its certificate: by the first DNS name, or else by
 // the common name. Without a certificate, the name is the address with the
-// scheme of gRPC, as in "ipv4:192.0.2.1:5678". It changes whenever the client
-// reconnects.
+// scheme of gRPC, as in "ipv4:192.0.2.1:5678", after the name that
+// ServerConfig.Authorize returned, as in "hospital-7@ipv4:192.0.2.1:5678": clients
+// that share a token stay apart. It changes whenever the client reconnects.
 func Identify(peer Peer) (string, error) {
 	if len(peer.Certificates) > 0 {
 		own := peer.Certificates[0]
@@ -54,11 +57,15 @@ func Identify(peer Peer) (string, error) {
 		}
 		return own.Subject.CommonName, nil
 	}
+	before := ""
+	if peer.Name != "" {
+		before = peer.Name + "@"
+	}
 	host, _, err := net.SplitHostPort(peer.Addr)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.To4() == nil {
-		return "ipv6:" + peer.Addr, nil
+		return before + "ipv6:" + peer.Addr, nil
 	}
-	return "ipv4:" + peer.Addr, nil
+	return before + "ipv4:" + peer.Addr, nil
 }
 
 // ServerConfig configures a [Server].
@@ -68,6 +75,15 @@ type ServerConfig struct {
 	// ends and its cause says why. An error that Handle returns is sent to the
 	// client. Required.
 	Handle func(ctx context.Context, session *Session) error
+	// Authorize returns a name of the caller that may train, for logs and reports, or
+	// an error that refuses the caller. It is called once for each stream of a client and
+	// for each call of a SuperNode, concurrently, before anything of the call is read. The
+	// context is that of the call. The client receives the text of the error, and the
+	// code of its gRPC status if it has one. Otherwise a method HTTPStatus() int decides:
+	// 401 means UNAUTHENTICATED, 429 RESOURCE_EXHAUSTED and 503 UNAVAILABLE. All other
+	// errors mean PERMISSION_DENIED. A session that has begun is not checked again.
+	// Several clients may have the same name. Nil lets every client in, without a name.
+	Authorize func(ctx context.Context, caller Caller) (name string, err error)
 	// Identify names a client; an error refuses the client. Nil means [Identify].
 	// A client that joins with the name of a joined client replaces it: the
 	// session of the latter ends with [ErrReplaced].

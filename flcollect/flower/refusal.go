@@ -75,6 +75,19 @@ func refuseSuperNode(w http.ResponseWriter, r *http.Request) {
 	refuse(w, r, code, refusal{registrationDisabled, superNodeRefusal, superNodeRemedy})
 }
 
+// refuseCaller answers a caller that ServerConfig.Authorize refuses.
+func refuseCaller(w http.ResponseWriter, r *http.Request, refused *status.Status) {
+	if isGRPC(r) {
+		writeStatus(w, refused)
+		return
+	}
+	code := httpStatus(refused.Code())
+	if code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	refuse(w, r, code, refusal{Code: code, Detail: refused.Message()})
+}
+
 // refuse answers with a refusal and closes the connection.
 func refuse(w http.ResponseWriter, r *http.Request, code int, body refusal) {
 	text, err := json.Marshal(body)
@@ -98,6 +111,10 @@ func isGRPC(r *http.Request) bool {
 func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 	fleet := strings.HasPrefix(r.URL.Path, fleetPath) || strings.HasPrefix(r.URL.Path, fleetService)
 	if fleet {
+		if _, refused := s.authorize(r); refused != nil {
+			refuseCaller(w, r, refused)
+			return
+		}
 		s.warnings.warnSuperNode(s.config.Logger, r)
 	} else {
 		s.warnings.warn(s.config.Logger, r.RemoteAddr, "a request was refused: it does not come from a Flower client",

@@ -156,9 +156,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveOther(w, r)
 		return
 	}
+	name, refused := s.authorize(r)
+	if refused != nil {
+		writeStatus(w, refused)
+		return
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), turn: make(chan struct{}, 1)}
+	session.peer.Name = name
 	var err error
 	if session.id, err = s.config.Identify(session.peer); err != nil {
 		session.refused = status.Error(codes.Unauthenticated, err.Error())
