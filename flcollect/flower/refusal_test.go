@@ -43,6 +43,11 @@ func (l *lines) count(text string) int {
 	return strings.Count(l.text.String(), text)
 }
 
+// warnings logs warnings alone.
+func warnings(to *lines) *slog.Logger {
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
 func goodbye(ctx context.Context, s *flower.Session) error { return s.Reconnect(ctx, 0) }
 
 // secured are the server's and the clients' configurations of TLS.
@@ -57,7 +62,7 @@ func TestServer_refusesSuperNodesOverHTTP(t *testing.T) {
 			log := &lines{}
 			config := flower.ServerConfig{
 				Handle: goodbye,
-				Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+				Logger: warnings(log),
 			}
 			transport := &http.Transport{ForceAttemptHTTP2: strings.HasSuffix(scheme, "HTTP/2")}
 			if scheme != "http" {
