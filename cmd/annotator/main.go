@@ -15,6 +15,10 @@
 // the first start generates one into the file encryption-secret of the data folder. In
 // MongoDB they are stored in clear without a secret, and the log warns of it.
 //
+// Where other machines reach the interface, callers have to prove who they are: unless
+// -access and its like say how, the first start generates a token into the file
+// access-token of the data folder and prints it. -access none opens the interface.
+//
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
 // goes to standard error. On an interrupt or SIGTERM it stops its channels and
@@ -27,11 +31,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -79,12 +85,21 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	server.WarnIfExposed(log, listener, "annotator")
+	access, err := s.door.Open(ctx, door.Config{Name: "annotator", Dir: stored.dir, Listeners: []net.Listener{listener}, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, access.Close()) }()
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
-	rest := server.HTTP(listener, manager.NewHandler(m, &manager.HandlerOptions{
-		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
-	}), log)
-	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
+	handler := access.Handler(manager.NewHandler(m, &manager.HandlerOptions{
+		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
+		Authorize: access.Authorizer(), Logger: log,
+	}), nil)
+	rest := server.HTTP(access.Listener(listener), handler, log)
+	rest.Announce = func() {
+		fmt.Fprintf(stdout, "listening on %s\n", access.URL(listener))
+		access.Announce(stdout, listener)
+	}
 	return server.Run(ctx, stored.part(m, log), rest)
 }

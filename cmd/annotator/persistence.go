@@ -23,6 +23,7 @@ type persistence struct {
 	documents storage.Documents // nil in standalone mode
 	store     *mongo.Store      // nil without a database
 	secret    string            // encrypts user names and passwords; empty means no encryption
+	dir       string            // the data folder; empty if there is none
 	close     func() error
 	away      atomic.Bool // whether the database was missed at the start
 }
@@ -52,7 +53,7 @@ func openPersistence(ctx context.Context, s *settings, secretSetting string, log
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	return &persistence{documents: folder.Documents(), secret: folder.Secret, close: folder.Close}, nil
+	return &persistence{documents: folder.Documents(), secret: folder.Secret, dir: s.data, close: folder.Close}, nil
 }
 
 // address returns the host and port of the database, for the REST interface.

@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -40,7 +41,7 @@ type settings struct {
 	defaults         annotate.Defaults
 	mqtt             mqtt.Defaults
 	kafka            kafka.Defaults
-	hosts            []string
+	door             *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -93,7 +94,7 @@ func (s *settings) declare() *server.Flags {
 	} {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
-	f.Hosts(&s.hosts)
+	s.door = door.Declare(f)
 	f.Logging("log/annotator.log")
 	return f
 }
@@ -123,7 +124,7 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-mqtt-protocol (%s): expected one of %s, got %q",
 			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.mqtt.Protocol))
 	}
-	return errors.Join(append(errs, s.database.check(f))...)
+	return errors.Join(append(errs, s.database.check(f), s.door.Check())...)
 }
 
 // address is where the REST interface listens.

@@ -126,6 +126,8 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (*acc
 	generated := access.Identity{Name: "generated", Role: httpapi.Admin}
 	if config.Dir == "" {
 		d.Fresh = rand.Text()
+		config.Logger.Warn("there is no data folder, so the access token changes at every start; " +
+			"-access-tokens names a file of tokens that last")
 		return access.NewToken(generated, d.Fresh), nil
 	}
 	d.File = filepath.Join(config.Dir, TokenFile)
