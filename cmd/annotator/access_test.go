@@ -16,8 +16,10 @@ func TestRun_hasTheDoor(t *testing.T) {
 
 func TestRun_hasTheDoorInStandaloneMode(t *testing.T) {
 	doortest.Command{
-		Run:  run,
-		Args: func(host, _ string) []string { return []string{"-rest-host", host, "-rest-port", "0", "-standalone-mode"} },
+		Run: run,
+		Args: func(host, _ string) []string {
+			return []string{"-rest-host", host, "-rest-port", "0", "-standalone-mode"}
+		},
 		Read: "GET /channels", Change: "POST /channels", NoFolder: true,
 	}.Check(t)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -39,6 +40,13 @@ type Config struct {
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
 	TLS                 *tls.Config
+	// AuthorizeClient is Authorize of flower.ServerConfig.
+	AuthorizeClient func(ctx context.Context, caller flower.Caller) (name string, err error)
+	// Authorize is as in flcollect.HandlerOptions, and for the repository of the
+	// collector itself.
+	Authorize func(r *http.Request, role string) error
+	// Wrap returns the handler to serve for that of the interfaces. Nil means that one.
+	Wrap func(interfaces http.Handler) http.Handler
 	// Hosts is as in flcollect.HandlerOptions, and for the repository of the
 	// collector itself.
 	Hosts []string
@@ -54,7 +62,7 @@ type Collector struct {
 	store      *disk.Store
 	repository *repository.Store // nil with another repository
 	gate       *flower.Server
-	hosts      []string
+	config     Config
 	log        *slog.Logger
 	over       context.Context // ends with the jobs
 	end        context.CancelFunc
@@ -63,7 +71,7 @@ type Collector struct {
 // Open opens the folder and composes the collector. It starts nothing. The caller closes
 // the collector, which outlives ctx.
 func Open(ctx context.Context, config Config) (_ *Collector, err error) {
-	c := &Collector{hosts: config.Hosts, log: config.Logger}
+	c := &Collector{config: config, log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
 	if c.store, err = datafolder.Open(ctx, config.Dir, datafolder.FLCollector); err != nil {
 		return nil, err
@@ -95,7 +103,8 @@ func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 		return nil, err
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
-		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS, Logger: config.Logger,
+		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
+		Authorize: config.AuthorizeClient, Logger: config.Logger,
 	})
 	return c, err
 }

@@ -22,14 +22,21 @@ func beside() []string {
 // Handler returns the interfaces, see the package documentation.
 func (c *Collector) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{Version: version.String(), Hosts: c.hosts, Logger: c.log}))
+	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{
+		Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Authorize, Logger: c.log,
+	}))
 	if c.repository != nil {
-		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{Version: version.String(), Hosts: c.hosts, Logger: c.log})
+		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
+			Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Authorize, Logger: c.log,
+		})
 		for _, path := range beside() {
 			mux.Handle(path, inside)
 			mux.Handle(path+"/", inside)
 		}
 		mux.Handle(below+"/", http.StripPrefix(below, inside))
+	}
+	if c.config.Wrap != nil {
+		return c.config.Wrap(c.untilOver(mux))
 	}
 	return c.untilOver(mux)
 }

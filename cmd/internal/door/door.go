@@ -196,20 +196,25 @@ func (d *Door) Scheme() string {
 // accepts the certificate that they present and no other one, whatever names that has.
 // The requests show no token; see [Door.Self].
 func (d *Door) Client() *http.Client {
-	transport := &http.Transport{}
-	if d.tls != nil {
-		transport.TLSClientConfig = &tls.Config{
-			MinVersion:         tls.VersionTLS12,
-			InsecureSkipVerify: true, // VerifyConnection compares the whole certificate
-			VerifyConnection: func(state tls.ConnectionState) error {
-				if len(state.PeerCertificates) > 0 && slices.ContainsFunc(d.certificates(), state.PeerCertificates[0].Equal) {
-					return nil
-				}
-				return errors.New("the certificate is not that of this process")
-			},
-		}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: d.ClientTLS()}}
+}
+
+// ClientTLS returns the configuration of Client for other protocols, nil without a
+// certificate.
+func (d *Door) ClientTLS() *tls.Config {
+	if d.tls == nil {
+		return nil
 	}
-	return &http.Client{Transport: transport}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, // VerifyConnection compares the whole certificate
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) > 0 && slices.ContainsFunc(d.certificates(), state.PeerCertificates[0].Equal) {
+				return nil
+			}
+			return errors.New("the certificate is not that of this process")
+		},
+	}
 }
 
 // certificates returns the certificates that listeners present now.

@@ -68,8 +68,8 @@ func (s *Settings) SetClientCA(file string) error {
 	return nil
 }
 
-// HasTLS reports whether the settings name a certificate.
-func (s *Settings) HasTLS() bool { return s.tls.Certificate != "" }
+// TLS returns the settings of the certificate.
+func (s *Settings) TLS() server.TLS { return s.tls }
 
 // Check returns an error for settings that cannot work together, and decides on the ways
 // that the settings imply.

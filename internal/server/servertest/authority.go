@@ -75,12 +75,17 @@ func (a *Authority) Renew(c *Certificate, name string, units ...string) {
 // Client returns a client that trusts the authority and shows the certificates. It keeps
 // no connection.
 func (a *Authority) Client(certificates ...*Certificate) *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: a.ClientTLS(certificates...), DisableKeepAlives: true}}
+}
+
+// ClientTLS returns the configuration of Client for other protocols.
+func (a *Authority) ClientTLS(certificates ...*Certificate) *tls.Config {
 	config := &tls.Config{RootCAs: x509.NewCertPool()}
 	config.RootCAs.AddCert(a.certificate)
 	for _, one := range certificates {
 		config.Certificates = append(config.Certificates, one.pair)
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+	return config
 }
 
 // issue signs the certificate, and has it sign itself if there is no other one.

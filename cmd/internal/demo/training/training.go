@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -40,9 +41,11 @@ type Jobs interface {
 // Config is the configuration of the demonstration. Everything is required.
 type Config struct {
 	Jobs Jobs
-	// Target is where the collector listens for clients in the clear, as
-	// HOST:PORT.
+	// Target is where the collector listens for clients, as HOST:PORT.
 	Target string
+	// TLS and Token are as in flower.ClientConfig.
+	TLS   *tls.Config
+	Token string
 	// Site is the URL of the collector's pages, Repository that of the FL
 	// repository.
 	Site, Repository string
@@ -72,7 +75,7 @@ func Run(ctx context.Context, config Config) error {
 	group, training := errgroup.WithContext(clients)
 	left := make(chan error, len(parties))
 	for _, p := range parties {
-		client, err := newClient(p, job, config.Target)
+		client, err := newClient(p, job, config)
 		if err != nil {
 			return err
 		}
@@ -134,16 +137,18 @@ func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
 
 // newClient returns a client for the job: by its name, which is the host that
 // the client calls, whatever address that has.
-func newClient(party tumours.Party, job, target string) (*flower.Client, error) {
-	_, port, err := net.SplitHostPort(target)
+func newClient(party tumours.Party, job string, config Config) (*flower.Client, error) {
+	_, port, err := net.SplitHostPort(config.Target)
 	if err != nil {
 		return nil, fmt.Errorf("connect clients of the demonstration: %w", err)
 	}
 	return flower.NewClient(flower.ClientConfig{
 		Target:  net.JoinHostPort(job, port),
 		Trainer: tumours.NewTrainer(party),
+		TLS:     config.TLS,
+		Token:   config.Token,
 		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", target)
+			return new(net.Dialer).DialContext(ctx, "tcp", config.Target)
 		},
 	})
 }

@@ -31,9 +31,14 @@ type Command struct {
 	// Read and Change are requests that the roles reader and operator may send, as
 	// "METHOD PATH". Change may fail, but for another reason than access.
 	Read, Change string
+	// Others are further requests of the same kinds, such as those of another handler.
+	Others []Requests
 	// NoFolder says that the command stores nothing, and so no token.
 	NoFolder bool
 }
+
+// Requests are as those of [Command].
+type Requests struct{ Read, Change string }
 
 // Check runs the checks.
 func (c Command) Check(t *testing.T) {
@@ -76,21 +81,20 @@ func (c Command) start(t *testing.T, host, folder string, args ...string) *proce
 		name = ` \(` + regexp.QuoteMeta(c.Listener) + `\)`
 	}
 	listening := regexp.MustCompile(`(?m)^listening on (https?://[^ \n]*?)/?` + name + `\n`)
-	require.Eventually(t, func() bool {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if found := listening.FindStringSubmatch(p.out.String()); found != nil {
+			p.at = strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "127.0.0.1:").Replace(found[1])
+			return p
+		}
 		select {
 		case err := <-done:
 			done = nil
-			require.NoError(t, err)
-			require.Fail(t, "the command has ended", p.out.String())
-		default:
+			t.Fatalf("the command has ended: %v\n%s", err, p.out)
+		case <-tick.C:
 		}
-		found := listening.FindStringSubmatch(p.out.String())
-		if found != nil {
-			p.at = strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "127.0.0.1:").Replace(found[1])
-		}
-		return found != nil
-	}, time.Minute, 2*time.Millisecond, "%s", p.log)
-	return p
+	}
 }
 
 // send sends a request, "METHOD PATH", and returns status and text of the answer.
@@ -122,15 +126,17 @@ func (p *process) send(request, token string, header map[string]string) (int, st
 // allows checks which of the requests the token may send.
 func (p *process) allows(c Command, token string, read, change bool) {
 	p.t.Helper()
-	for request, may := range map[string]bool{c.Read: read, c.Change: change} {
-		status, text := p.send(request, token, nil)
-		refused := status == http.StatusUnauthorized || status == http.StatusForbidden
-		require.Equal(p.t, !may, refused, "%s: %d %s", request, status, text)
-		if request == c.Read && may {
-			require.Equal(p.t, http.StatusOK, status, text)
-		}
-		if status == http.StatusForbidden {
-			require.Contains(p.t, text, "operator", "the answer names the role")
+	for _, both := range append([]Requests{{c.Read, c.Change}}, c.Others...) {
+		for request, may := range map[string]bool{both.Read: read, both.Change: change} {
+			status, text := p.send(request, token, nil)
+			refused := status == http.StatusUnauthorized || status == http.StatusForbidden
+			require.Equal(p.t, !may, refused, "%s: %d %s", request, status, text)
+			if request == both.Read && may {
+				require.Equal(p.t, http.StatusOK, status, "%s: %s", request, text)
+			}
+			if status == http.StatusForbidden {
+				require.Contains(p.t, text, "operator", "the answer names the role")
+			}
 		}
 	}
 }
