@@ -201,7 +201,7 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage",
+			"apimgmt/...", "cmd/internal/datafolder", "cmd/internal/door", "internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},
 		{dir: "cmd/internal/channelstore", imports: []string{

@@ -217,6 +217,27 @@ func (d *Door) ClientTLS() *tls.Config {
 	}
 }
 
+// RootCAs returns the authorities of the system and the certificate of the listeners with
+// its chain, for clients that also call elsewhere; nil without a certificate. A certificate
+// that is renewed later is among them if the chain has its authority.
+func (d *Door) RootCAs() *x509.CertPool {
+	if d.tls == nil {
+		return nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	for _, pair := range d.tls.Certificates {
+		for _, raw := range pair.Certificate {
+			if one, err := x509.ParseCertificate(raw); err == nil {
+				pool.AddCert(one)
+			}
+		}
+	}
+	return pool
+}
+
 // certificates returns the certificates that listeners present now.
 func (d *Door) certificates() []*x509.Certificate {
 	config := d.tls

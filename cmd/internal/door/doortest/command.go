@@ -33,6 +33,8 @@ type Command struct {
 	Read, Change string
 	// Others are further requests of the same kinds, such as those of another handler.
 	Others []Requests
+	// OwnAccess says that Change requires credentials of its own where the door is open.
+	OwnAccess bool
 	// NoFolder says that the command stores nothing, and so no token.
 	NoFolder bool
 }
@@ -154,7 +156,7 @@ func (p *process) guarded(c Command, token string) {
 func (c Command) checkLoopback(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	p := c.start(t, "127.0.0.1", folder)
-	p.allows(c, "", true, true)
+	p.allows(c, "", true, !c.OwnAccess)
 	p.guarded(c, "")
 	p.stop()
 	require.NotContains(t, p.out.String(), "access token")
@@ -202,8 +204,8 @@ func (c Command) checkGenerated(t *testing.T) {
 func (c Command) checkNone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	p := c.start(t, "0.0.0.0", folder, "-access", "none")
-	p.allows(c, "", true, true)
-	p.allows(c, "any", true, true)
+	p.allows(c, "", true, !c.OwnAccess)
+	p.allows(c, "any", true, !c.OwnAccess)
 	p.stop()
 	require.Contains(t, p.log.String(), "level=WARN")
 	require.Contains(t, p.log.String(), "ACCESS IS OPEN")
@@ -273,7 +275,7 @@ func (c Command) checkRenewal(t *testing.T) {
 	p := c.start(t, "127.0.0.1", filepath.Join(t.TempDir(), "data"), "-tls-cert", own.Cert, "-tls-key", own.Key)
 	require.True(t, strings.HasPrefix(p.at, "https://"), p.at)
 	p.client = authority.Client()
-	p.allows(c, "", true, true)
+	p.allows(c, "", true, !c.OwnAccess)
 	p.guarded(c, "")
 	presents := func() bool {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.at+"/", nil)
