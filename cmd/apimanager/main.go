@@ -9,10 +9,13 @@
 // of the demonstration's users, the secret of the confidential clients and the token
 // of the admin API into its file credentials.json, and prints them once;
 // APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
-// other values. Where other machines reach the portal or the admin API, the first start
-// also generates a token for programs into the file access-token, which the publisher's
-// interface, the admin API and the metrics accept, unless -access says otherwise. With -idp users sign in at another Keycloak. With -kong a Kong serves the
+// other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
 // definitions, and the program has no listeners for gateway and admin.
+//
+// Programs may also show a token of -access to the publisher's interface and the admin
+// API, and the metrics require one where other machines reach the portal or the admin API:
+// unless -access says otherwise, the first start then generates it into the file
+// access-token.
 //
 // With -h it lists every flag with its environment variable and default. The first
 // lines on standard output are "listening on http://HOST:PORT (NAME)" for portal,

@@ -39,6 +39,7 @@ func TestRun_putsOneDoorBeforeEveryListener(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	own := authority.Issue("enablers")
 	p := start(t, "-access-tokens", file, "-tls-cert", own.Cert, "-tls-key", own.Key)
+	p.Await("Or start with -demo") // what comes last
 	client := authority.Client()
 	get := func(url, token string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

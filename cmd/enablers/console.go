@@ -19,7 +19,9 @@ func handler(m *manager.Manager, view console.Config, d *door.Door, hosts []stri
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.NewHandler(m, &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}))
+	mux.Handle("/", manager.NewHandler(m, &manager.HandlerOptions{
+		Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log,
+	}))
 	return d.Handler(mux, nil)
 }
 

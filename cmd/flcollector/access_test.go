@@ -21,7 +21,10 @@ func TestRun_hasTheDoor(t *testing.T) {
 			return []string{"-listen", host + ":0", "-grpc-listen", host + ":0", "-data", folder}
 		},
 		Read: "GET /jobs", Change: "POST /job/config/1",
-		Others: []doortest.Requests{{Read: "GET /repository/model", Change: "POST /repository/model"}, {Read: "GET /model", Change: "POST /model"}},
+		Others: []doortest.Requests{
+			{Read: "GET /repository/model", Change: "POST /repository/model"},
+			{Read: "GET /model", Change: "POST /model"},
+		},
 	}.Check(t)
 }
 

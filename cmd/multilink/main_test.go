@@ -177,7 +177,8 @@ func TestRun_opensWithAccessNone(t *testing.T) {
 
 func TestRun_refusesATokenThatCanBeGuessed(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "x")
-	err := run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "nothing"}, io.Discard, io.Discard)
+	args := []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "nothing"}
+	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-token (MULTILINK_TOKEN): the token has 1 characters, and can be guessed: use 16 or more")
 }
 

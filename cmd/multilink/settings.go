@@ -74,7 +74,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.tokenFile, "token-file", "",
 		"`file` that holds the token; it is made if it does not exist. Empty means the file token of the data "+
 			"folder, unless -token or another way of -access is given")
-	clientCA := f.String("client-ca", "", "another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
+	clientCA := f.String("client-ca", "",
+		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
 	s.door = door.Declare(f)

@@ -15,14 +15,16 @@ import (
 // guard decides which requests are answered.
 //
 // With a token, each request has to show it, unless Config.Authorize accepts the caller.
-// Without one, and without Config.Authorize, only this machine is answered: the connection has a loopback address at both ends, no proxy has
-// forwarded the request, and the Host header field has no address of another machine.
-// Whatever the token, rebound names and what a page of another origin has a browser
-// send are refused before, see the package httpapi.
+// Without one, and without Config.Authorize, only this machine is answered: the connection
+// has a loopback address at both ends, no proxy has forwarded the request, and the Host
+// header field has no address of another machine. Whatever the token, rebound names and
+// what a page of another origin has a browser send are refused before, see the package
+// httpapi.
 type guard struct {
 	token    [sha256.Size]byte
 	hasToken bool
-	other    func(r *http.Request, role string) error // decides on callers without the token; nil refuses them
+	// other decides on callers that do not show the token. Nil refuses them.
+	other func(r *http.Request, role string) error
 }
 
 func newGuard(token string, other func(r *http.Request, role string) error) *guard {

@@ -69,7 +69,8 @@ func New(config Config) (*API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	a := &API{store: config.Store, guard: newGuard(config.Token, config.Authorize), node: id.String(), hosts: config.Hosts, logger: config.Logger}
+	a := &API{store: config.Store, guard: newGuard(config.Token, config.Authorize), node: id.String(),
+		hosts: config.Hosts, logger: config.Logger}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}

@@ -66,7 +66,8 @@ type process struct {
 // start starts the command and waits until it listens.
 func (c Command) start(t *testing.T, host, folder string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, out: &servertest.Log{}, log: &servertest.Log{}, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	p := &process{t: t, out: &servertest.Log{}, log: &servertest.Log{},
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx, append(c.Args(host, folder), args...), p.out, p.log) }()
@@ -237,7 +238,8 @@ func (c Command) checkTokens(t *testing.T) {
 
 func (c Command) checkIssuer(t *testing.T) {
 	tokens := issue(t)
-	p := c.start(t, "127.0.0.1", filepath.Join(t.TempDir(), "data"), "-access", "oidc", "-access-issuer", tokens.issuer, "-access-audience", "account")
+	p := c.start(t, "127.0.0.1", filepath.Join(t.TempDir(), "data"),
+		"-access", "oidc", "-access-issuer", tokens.issuer, "-access-audience", "account")
 	p.allows(c, "", false, false)
 	p.allows(c, tokens.of("anna"), true, false)
 	p.allows(c, tokens.of("boris"), true, true)
