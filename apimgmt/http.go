@@ -31,6 +31,12 @@ type HandlerOptions struct {
 	Developer string
 	// OpenCaller is the realm role of users that may read. Empty means "Open-Caller".
 	OpenCaller string
+	// Authorize accepts further callers, besides those with a token that Verifier accepts:
+	// it returns nil if the caller that sends a request has the role "reader", for reading,
+	// or "operator", for publishing, and otherwise an error, whose method HTTPStatus() int
+	// may say with which status. It also decides on /metrics, and is not asked about public
+	// operations. Nil accepts no further callers, and lets every caller read /metrics.
+	Authorize func(r *http.Request, role string) error
 	// Realm is the realm in the answer to a caller without a token (RFC 6750 section 3).
 	// Empty means "OpenAPI".
 	Realm string
@@ -54,7 +60,7 @@ type HandlerOptions struct {
 func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
 	r := newREST(p, opts)
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Authorize: r.authorize, Logger: r.options.Logger,
 	})
 }
 

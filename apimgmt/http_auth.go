@@ -15,23 +15,36 @@ type memberFunc func(w http.ResponseWriter, req *http.Request, caller *oidc.Clai
 
 // developer admits callers that may publish.
 func (r *rest) developer(next memberFunc) httpapi.HandlerFunc {
-	return r.with([]string{r.options.Developer}, next)
+	return r.with([]string{r.options.Developer}, httpapi.Operator, next)
 }
 
 // reader admits callers that may read.
 func (r *rest) reader(next memberFunc) httpapi.HandlerFunc {
-	return r.with([]string{r.options.Developer, r.options.OpenCaller}, next)
+	return r.with([]string{r.options.Developer, r.options.OpenCaller}, httpapi.Reader, next)
 }
 
-// with admits callers whose token has one of the roles (RFC 6750 section 3). The body of
-// a request is not read before.
-func (r *rest) with(roles []string, next memberFunc) httpapi.HandlerFunc {
+// authorize decides on the routes besides the library, which takes tokens of its own, too.
+func (r *rest) authorize(req *http.Request, role string) error {
+	if r.options.Authorize == nil || req.URL.Path == library || strings.HasPrefix(req.URL.Path, library+"/") {
+		return nil
+	}
+	return r.options.Authorize(req, role)
+}
+
+// with admits callers whose token has one of the roles (RFC 6750 section 3), and those that
+// Authorize accepts for the other role. The body of a request is not read before.
+func (r *rest) with(roles []string, other httpapi.Role, next memberFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Add("Vary", "Authorization")
 		caller, err := r.authenticate(w, req)
 		if err != nil {
-			return err
+			if err = r.otherwise(w, req, other, err); err != nil {
+				return err
+			}
+			w.Header().Del("WWW-Authenticate")
+			w.Header().Del("Retry-After")
+			return next(w, req, &oidc.Claims{Username: string(other)})
 		}
 		for _, role := range roles {
 			if caller.HasRole(role) {
@@ -41,6 +54,27 @@ func (r *rest) with(roles []string, next memberFunc) httpapi.HandlerFunc {
 		r.challenge(w, "insufficient_scope", "the role "+strings.Join(roles, " or ")+" is needed")
 		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The role " + strings.Join(roles, " or ") + " is needed."}
 	}
+}
+
+// otherwise returns nil for a caller that Authorize accepts. The error is the first one, or
+// that of Authorize if the caller has too small a role or is slowed down.
+func (r *rest) otherwise(w http.ResponseWriter, req *http.Request, role httpapi.Role, first error) error {
+	if r.options.Authorize == nil {
+		return first
+	}
+	err := r.options.Authorize(req, string(role))
+	var refusal *httpapi.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refusal) && (refusal.Status == http.StatusForbidden || refusal.Status == http.StatusTooManyRequests):
+		w.Header().Del("WWW-Authenticate")
+		for name, values := range refusal.Header {
+			w.Header()[name] = values
+		}
+		return refusal
+	}
+	return first
 }
 
 func (r *rest) authenticate(w http.ResponseWriter, req *http.Request) (*oidc.Claims, error) {

@@ -89,6 +89,41 @@ func TestPublisher_Handler_requiresAToken(t *testing.T) {
 	}
 }
 
+// roles is an Authorize by tokens that are roles.
+func roles(r *http.Request, role string) error {
+	switch header := r.Header.Get("Authorization"); {
+	case header == "Bearer operator", header == "Bearer reader" && role == "reader":
+		return nil
+	case header == "Bearer reader":
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The role " + role + " is required."}
+	}
+	return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "Not this one."}
+}
+
+func TestHandlerOptions_Authorize_acceptsFurtherCallers(t *testing.T) {
+	w := newWorld(t)
+	w.server.Config.Handler = w.publisher.Handler(&apimgmt.HandlerOptions{Verifier: demoTokens(), Authorize: roles})
+	require.Equal(t, http.StatusOK, w.post("a", file("1", "/a"), "").status, "a token of the issuer is as good as before")
+	for token, want := range map[string][3]int{
+		"operator":    {http.StatusOK, http.StatusNotFound, http.StatusOK},
+		"reader":      {http.StatusOK, http.StatusForbidden, http.StatusOK},
+		"forged":      {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized},
+		"caller":      {http.StatusOK, http.StatusForbidden, http.StatusUnauthorized},
+		"unreachable": {http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusUnauthorized},
+		"":            {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized},
+	} {
+		for at, request := range [][2]string{{"GET", "/OpenAPIDocumentation/a"}, {"DELETE", "/OpenAPIDocumentation/none"}, {"GET", "/metrics"}} {
+			a := w.do(request[0], request[1], token, "", nil)
+			require.Equal(t, want[at], a.status, "%v as %q: %s", request, token, a.body)
+			require.False(t, a.status == http.StatusOK && a.header.Get("WWW-Authenticate") != "", "%v as %q", request, token)
+			require.False(t, a.status == http.StatusUnauthorized && a.header.Get("WWW-Authenticate") == "", "%v as %q", request, token)
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/docs/"} {
+		require.Equal(t, http.StatusOK, w.do(http.MethodGet, path, "", "", nil).status, path)
+	}
+}
+
 func TestPublisher_Handler_listsMissingParameters(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(http.MethodPost, "/OpenAPIDocumentation/", "dev", "", nil)

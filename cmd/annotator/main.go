@@ -15,6 +15,10 @@
 // the first start generates one into the file encryption-secret of the data folder. In
 // MongoDB they are stored in clear without a secret, and the log warns of it.
 //
+// Where other machines reach the interface, callers have to prove who they are: unless
+// -access and its like say how, the first start generates a token into the file
+// access-token of the data folder and prints it. -access none opens the interface.
+//
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
 // goes to standard error. On an interrupt or SIGTERM it stops its channels and
@@ -27,6 +31,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
@@ -34,6 +39,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -85,13 +91,24 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	server.WarnIfExposed(log, listener, "annotator")
+	access, err := s.door.Open(ctx, door.Config{Name: "annotator", Dir: stored.dir, Listeners: []net.Listener{listener}, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, access.Close()) }()
 	s.brokerHosts.WarnIfOpen(log, listener)
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
-	rest := server.HTTP(listener, manager.NewHandler(m, &manager.HandlerOptions{
-		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
-	}), log)
-	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, backup.Of(s.data, datafolder.Annotator, stored.folder, log).Part(), stored.part(m, log), rest)
+	backups := backup.Of(s.data, datafolder.Annotator, stored.folder, log)
+	handler := access.Handler(manager.NewHandler(m, &manager.HandlerOptions{
+		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
+		Authorize: access.Authorizer(), Logger: log,
+	}))
+	rest := server.HTTP(access.Listener(listener), handler, log)
+	rest.Announce = func() {
+		fmt.Fprintf(stdout, "listening on %s\n", access.URL(listener))
+		access.Announce(stdout, listener)
+	}
+	access.BackUp(backups.Handler())
+	return server.Run(ctx, backups.Part(), stored.part(m, log), rest)
 }

@@ -155,15 +155,6 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	require.ErrorContains(t, err, "-listen")
 }
 
-func TestRun_warnsOfAListenerBeyondLoopback(t *testing.T) {
-	const warning = "listening beyond loopback without authentication"
-	inside := start(t, t.TempDir())
-	require.NotContains(t, inside.log.String(), warning)
-	outside := start(t, t.TempDir(), "-listen", "0.0.0.0:0")
-	require.Equal(t, 1, strings.Count(outside.log.String(), warning))
-	require.Contains(t, outside.url, "http://0.0.0.0:")
-}
-
 func TestRun_logsToTheFileToo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "annotator.log")
 	a := start(t, t.TempDir(), "-log-to-file", "-log-file", file)

@@ -25,6 +25,7 @@ type persistence struct {
 	store     *mongo.Store      // nil without a database
 	folder    *disk.Store       // nil without a folder
 	secret    string            // encrypts user names and passwords; empty means no encryption
+	dir       string            // the data folder; empty if there is none
 	close     func() error
 	away      atomic.Bool // whether the database was missed at the start
 }
@@ -54,7 +55,7 @@ func openPersistence(ctx context.Context, s *settings, secretSetting string, log
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	return &persistence{documents: folder.Documents(), folder: folder.Store, secret: folder.Secret, close: folder.Close}, nil
+	return &persistence{documents: folder.Documents(), folder: folder.Store, secret: folder.Secret, dir: s.data, close: folder.Close}, nil
 }
 
 // address returns the host and port of the database, for the REST interface.

@@ -16,6 +16,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -43,7 +44,7 @@ type settings struct {
 	defaults         annotate.Defaults
 	mqtt             mqtt.Defaults
 	kafka            kafka.Defaults
-	hosts            []string
+	door             *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -97,8 +98,8 @@ func (s *settings) declare() *server.Flags {
 	} {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
-	f.Hosts(&s.hosts)
 	s.connections = f.Connections()
+	s.door = door.Declare(f)
 	f.Logging("log/annotator.log")
 	return f
 }
@@ -128,7 +129,7 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-mqtt-protocol (%s): expected one of %s, got %q",
 			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.mqtt.Protocol))
 	}
-	return errors.Join(append(errs, s.database.check(f))...)
+	return errors.Join(append(errs, s.database.check(f), s.door.Check())...)
 }
 
 // allowedBrokers returns the brokers that channels may use. The default brokers are among

@@ -12,6 +12,11 @@
 // other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
 // definitions, and the program has no listeners for gateway and admin.
 //
+// Programs may also show a token of -access to the publisher's interface and the admin
+// API, and the metrics require one where other machines reach the portal or the admin API:
+// unless -access says otherwise, the first start then generates it into the file
+// access-token.
+//
 // With -h it lists every flag with its environment variable and default. The first
 // lines on standard output are "listening on http://HOST:PORT (NAME)" for portal,
 // gateway, admin and idp; the log goes to standard error. On an interrupt or SIGTERM
@@ -31,6 +36,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/kong"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -57,14 +63,26 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			return fmt.Errorf("-kong: %w", err)
 		}
 	}
+	var access *door.Door
+	config.Door = func(ctx context.Context) (_ *door.Door, err error) {
+		access, err = s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(), Logger: log})
+		return access, err
+	}
+	defer func() {
+		if access != nil {
+			err = errors.Join(err, access.Close())
+		}
+	}()
 	m, err := management.Open(ctx, config)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	m.Warn()
-	parts := m.Parts(func() { s.announce(stdout, at, m) })
-	return server.Run(ctx, slices.Insert(parts, 0, backup.Of(s.data, datafolder.APIManager, m.Store(), log).Part())...)
+	parts := m.Parts(func() { s.announce(stdout, at, access, m) })
+	backups := backup.Of(s.data, datafolder.APIManager, m.Store(), log)
+	access.BackUp(backups.Handler())
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
 }
 
 // listeners are the open listeners. With -kong there is that of the portal only.
@@ -92,6 +110,14 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, nil
 }
 
+// guarded returns the listeners whose callers the door lets in.
+func (l *listeners) guarded() []net.Listener {
+	if l.admin == nil {
+		return []net.Listener{l.portal}
+	}
+	return []net.Listener{l.portal, l.admin}
+}
+
 // close closes the listeners. The part that serves a listener has closed it before,
 // unless the program failed first.
 func (l *listeners) close() {
@@ -112,20 +138,21 @@ func (s *settings) management(at *listeners) management.Config {
 		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
 		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients),
 		PrivateUpstreams: private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
-		Hosts: s.names,
+		Hosts: s.door.Hosts(),
 		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
 	}
 }
 
 // announce prints the addresses, and at the first start the generated secrets.
-func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Management) {
-	fmt.Fprintf(stdout, "listening on http://%s (portal)\n", at.portal.Addr())
+func (s *settings) announce(stdout io.Writer, at *listeners, access *door.Door, m *management.Management) {
+	fmt.Fprintf(stdout, "listening on %s (portal)\n", access.URL(at.portal))
 	if s.kong == "" {
-		fmt.Fprintf(stdout, "listening on http://%s (gateway)\nlistening on http://%s (admin)\n", at.gateway.Addr(), at.admin.Addr())
+		fmt.Fprintf(stdout, "listening on %s (gateway)\nlistening on %s (admin)\n", access.URL(at.gateway), access.URL(at.admin))
 	}
 	if s.provider == "" {
-		fmt.Fprintf(stdout, "listening on http://%s/auth/ (idp)\n", at.portal.Addr())
+		fmt.Fprintf(stdout, "listening on %s/auth/ (idp)\n", access.URL(at.portal))
 	}
+	access.Announce(stdout, at.portal)
 	file := filepath.Join(s.data, management.CredentialsFile)
 	for _, secret := range []struct{ text, what string }{
 		{m.Fresh.DemoPassword, "password of demouser, demodeveloper and demoopencaller"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -28,7 +29,7 @@ type settings struct {
 	private, privateGiven    bool
 	hosts, securityPlugin    string
 	kong, kongToken          string
-	names                    []string // further ones of the portal and the admin API
+	door                     *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -67,8 +68,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the "+
 			"address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
-	f.Hosts(&s.names)
 	s.connections = f.Connections()
+	s.door = door.Declare(f)
 	f.Logging("log/apimanager.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err
@@ -111,5 +112,5 @@ func (s *settings) check(f *server.Flags) error {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected 8 characters or more", name, f.Variable(name)))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.door.Check())...)
 }

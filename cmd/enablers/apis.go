@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -23,22 +24,24 @@ import (
 type apis struct {
 	*management.Management
 	credentials string // the file with the password of the users
+	access      *door.Door
 	at          *listeners
 	log         *slog.Logger
 	there       *inventory
 }
 
 // openAPIs opens API management. The caller closes it.
-func openAPIs(ctx context.Context, dir string, at *listeners, hosts []string, log *slog.Logger) (*apis, error) {
+func openAPIs(ctx context.Context, dir string, at *listeners, d *door.Door, hosts []string, log *slog.Logger) (*apis, error) {
 	m, err := management.Open(ctx, management.Config{
 		Dir: dir, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
 		PrivateUpstreams: server.IsLoopback(at.portal) && server.IsLoopback(at.gateway), Hosts: hosts, Logger: log,
+		Door: func(context.Context) (*door.Door, error) { return d, nil },
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.Warn()
-	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log,
+	return &apis{m, filepath.Join(dir, management.CredentialsFile), d, at, log,
 		newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
 			n, err := m.Publisher.Inventory(ctx)
 			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
@@ -66,7 +69,7 @@ func (a *apis) put(ctx context.Context, enabler, address string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := a.access.Client().Do(request)
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,7 @@ func (a *apis) put(ctx context.Context, enabler, address string) error {
 }
 
 func (a *apis) service() console.Service {
-	portal, admin := a.PortalURL(), "http://"+server.Reachable(a.at.admin.Addr().String())
+	portal, admin := a.PortalURL(), a.AdminURL()
 	s := console.Service{
 		Name:    "API management",
 		Summary: "A library of APIs, and a gateway that serves and secures those that are published.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/status"
@@ -21,8 +23,9 @@ import (
 // bonding is two instances of multi-link on a network in memory, since real links take
 // rights over the machine. It stores only the token.
 type bonding struct {
-	// token opens the pages of both. It is stored in tokenFile; fresh is set if this start
-	// has generated it.
+	// token opens the pages of both while the door is open by default, for callers of this
+	// machine. It is stored in tokenFile; fresh is set if this start has generated it. It
+	// is empty if the door decides.
 	token     string
 	tokenFile string
 	fresh     bool
@@ -30,6 +33,7 @@ type bonding struct {
 	pair   *pair.Pair
 	memory *pair.Memory
 	web    [2]net.Listener // of the server and of the client
+	access *door.Door
 	log    *slog.Logger
 	failed atomic.Pointer[error] // why the two are not connected
 }
@@ -39,29 +43,26 @@ type bonding struct {
 const probing = 100 * time.Millisecond
 
 // openBonding opens the instances. The caller closes it.
-func openBonding(
-	ctx context.Context, dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger,
-) (_ *bonding, err error) {
-	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{serverAt, clientAt}, log: log}
+func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (_ *bonding, err error) {
+	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, access: d, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err
 	}
-	if b.token, b.fresh, err = node.LoadToken(b.tokenFile); err != nil {
-		return nil, err
+	config := pair.Config{Probe: probing, Hosts: s.door.Hosts(), HTTPClient: d.Client(), Logger: log}
+	if d.IsOpen() && !s.door.IsOpen() {
+		if b.token, b.fresh, err = node.LoadToken(b.tokenFile); err != nil {
+			return nil, err
+		}
+		config.Token = b.token
+	} else {
+		config.Token, config.Authorize = d.Self(), d.Authorize
 	}
 	if b.memory, err = pair.NewMemory(); err != nil {
 		return nil, err
 	}
-	b.pair, err = pair.Open(ctx, pair.Config{
-		Server: b.memory.Server, Client: b.memory.Client, Links: b.memory.Links, Probe: probing, Token: b.token, Hosts: hosts, Logger: log,
-	})
-	if err != nil {
+	config.Server, config.Client, config.Links = b.memory.Server, b.memory.Client, b.memory.Links
+	if b.pair, err = pair.Open(ctx, config); err != nil {
 		return nil, errors.Join(err, b.memory.Close())
-	}
-	for _, at := range b.web {
-		if !server.IsLoopback(at) {
-			log.Warn("the token of multi-link crosses the network in the clear", "address", at.Addr().String())
-		}
 	}
 	return b, nil
 }
@@ -75,10 +76,19 @@ func (b *bonding) parts() []server.Part {
 	return []server.Part{
 		{Name: "multi-link server", Run: s.Run, Ready: server.Opened(s.Ready())},
 		{Name: "multi-link client", Run: c.Run, Ready: server.Opened(c.Ready())},
-		server.HTTP(b.web[0], s.Handler(), b.log),
-		server.HTTP(b.web[1], c.Handler(), b.log),
+		server.HTTP(b.access.Listener(b.web[0]), b.guarded(s), b.log),
+		server.HTTP(b.access.Listener(b.web[1]), b.guarded(c), b.log),
 		{Name: "multi-link", Run: b.connect},
 	}
+}
+
+// guarded returns the handler of an instance with the door's own addresses, which a node
+// with a token has itself.
+func (b *bonding) guarded(n *node.Node) http.Handler {
+	if b.token != "" {
+		return n.Handler()
+	}
+	return b.access.Handler(n.Handler())
 }
 
 // connect attaches the client to the server. No other part needs that: a failure is
@@ -95,7 +105,7 @@ func (b *bonding) connect(ctx context.Context) error {
 
 // addresses returns the URLs of the server and the client on this machine.
 func (b *bonding) addresses() (serverAt, clientAt string) {
-	return "http://" + server.Reachable(b.web[0].Addr().String()), "http://" + server.Reachable(b.web[1].Addr().String())
+	return server.Reachable(b.access.URL(b.web[0])), server.Reachable(b.access.URL(b.web[1]))
 }
 
 func (b *bonding) service() console.Service {

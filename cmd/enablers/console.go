@@ -8,22 +8,25 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
 // handler puts the console beside the routes of the annotator.
-func handler(m *manager.Manager, view console.Config, hosts []string, log *slog.Logger) http.Handler {
-	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Logger: log})
+func handler(m *manager.Manager, view console.Config, d *door.Door, hosts []string, log *slog.Logger) http.Handler {
+	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Authorize: d.Authorizer(), Logger: log})
 	mux := http.NewServeMux()
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.NewHandler(m, &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Logger: log}))
-	return mux
+	mux.Handle("/", manager.NewHandler(m, &manager.HandlerOptions{
+		Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log,
+	}))
+	return d.Handler(mux)
 }
 
 // consoleOf returns the console of the annotator, the broker and the other services.
-func consoleOf(address string, m *manager.Manager, b *broker, between ...func() console.Service) console.Config {
+func consoleOf(address, token string, m *manager.Manager, b *broker, between ...func() console.Service) console.Config {
 	return console.Config{
 		Services: func() []console.Service {
 			services := []console.Service{annotatorService(address, m)}
@@ -33,7 +36,7 @@ func consoleOf(address string, m *manager.Manager, b *broker, between ...func() 
 			return append(services, b.service())
 		},
 		Channels: func() []console.Channel { return channelsOf(m) },
-		Guide:    guide(address, b.settings()),
+		Guide:    guide(address, token, b.settings()),
 	}
 }
 

@@ -30,6 +30,16 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, err
 }
 
+// guarded returns the listeners whose callers the door lets in. The gateway's APIs have
+// plugins for that, and the MQTT broker knows no callers.
+func (l *listeners) guarded(clients bool) []net.Listener {
+	all := []net.Listener{l.web, l.models, l.collector, l.portal, l.admin, l.bonding, l.attached}
+	if clients {
+		all = append(all, l.clients)
+	}
+	return all
+}
+
 // close closes the listeners. The part that serves a listener has closed it before,
 // unless the program failed first.
 func (l *listeners) close() {

@@ -38,6 +38,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo/rest"
@@ -65,6 +66,12 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err := datafolder.Claim(s.data, datafolder.Enablers); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
+	access, err := s.door.Open(ctx, door.Config{Name: "enablers", Dir: s.data,
+		Listeners: at.guarded(s.clientAccess != openToClients), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, access.Close()) }()
 	store, err := channelstore.Open(ctx, channelstore.Config{
 		Dir: filepath.Join(s.data, "annotator"), Secret: s.secret, Setting: flags.Variable("encryption-auth-secret"), Logger: log,
 	})
@@ -73,25 +80,25 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	models, err := openModels(ctx, filepath.Join(s.data, "modelrepo"), at.models, log)
+	models, err := openModels(ctx, filepath.Join(s.data, "modelrepo"), access.URL(at.models), log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, models.Close()) }()
 
-	trainings, err := openTraining(ctx, filepath.Join(s.data, "flcollector"), at.collector, at.clients, s.hosts, log)
+	trainings, err := s.openTraining(ctx, filepath.Join(s.data, "flcollector"), at, access, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, trainings.Close()) }()
 
-	managed, err := openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, s.hosts, log)
+	managed, err := openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, access, s.door.Hosts(), log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, managed.Close()) }()
 
-	bonded, err := openBonding(ctx, filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, s.hosts, log)
+	bonded, err := s.openBonding(ctx, filepath.Join(s.data, "multilink-demo"), at, access, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
@@ -121,22 +128,20 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	server.WarnIfExposed(log, at.web, "console and annotator")
 	s.brokers.WarnIfOpen(log, at.web)
-	server.WarnIfExposed(log, at.models, "model repository")
 	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 
-	address := "http://" + at.web.Addr().String()
-	view := consoleOf(address, annotator, b, models.service, trainings.service, managed.service, bonded.service)
-	web := server.HTTP(at.web, handler(annotator, view, s.hosts, log), log)
+	address := access.URL(at.web)
+	view := consoleOf(address, tokenOf(access), annotator, b, models.service, trainings.service, managed.service, bonded.service)
+	web := server.HTTP(access.Listener(at.web), handler(annotator, view, access, s.door.Hosts(), log), log)
 	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: annotator.Run, Ready: annotator.Err},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(at.models, rest.NewHandler(models.repository, &rest.HandlerOptions{
-			Version: version.String(), Hosts: s.hosts, Logger: log,
-		}), log),
+		server.HTTP(access.Listener(at.models), access.Handler(rest.NewHandler(models.repository, &rest.HandlerOptions{
+			Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log,
+		})), log),
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
@@ -159,7 +164,20 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
 		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store(), "apimanager": managed.Store(),
 	}})
+	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
+}
+
+// tokenOf returns what a shell replaces by the generated token, or by another one. It is
+// empty if none is needed.
+func tokenOf(access *door.Door) string {
+	switch {
+	case access.IsOpen():
+		return ""
+	case access.File != "":
+		return "$(cat " + access.File + ")"
+	}
+	return "$TOKEN"
 }
 
 // isTerminal reports whether w is a terminal that understands control sequences.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
@@ -21,7 +20,7 @@ type models struct {
 }
 
 // openModels opens the repository. The caller closes it.
-func openModels(ctx context.Context, dir string, at net.Listener, log *slog.Logger) (*models, error) {
+func openModels(ctx context.Context, dir, address string, log *slog.Logger) (*models, error) {
 	store, err := datafolder.Open(ctx, dir, datafolder.ModelRepo)
 	if err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func openModels(ctx context.Context, dir string, at net.Listener, log *slog.Logg
 			{Name: "namespaces", Value: n.Namespaces}, {Name: "models", Value: n.Models}, {Name: "versions", Value: n.Versions},
 		}, err
 	})
-	return &models{Store: store, repository: repository, address: "http://" + at.Addr().String(), there: there}, nil
+	return &models{Store: store, repository: repository, address: address, there: there}, nil
 }
 
 func (m *models) service() console.Service {

@@ -7,6 +7,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -17,6 +18,9 @@ needs nothing to be set up and no rights over the machine, and is made for tryin
 things out; for production run the servers by themselves.
 
 ` + transfer.About
+
+// openToClients is the value of -flcollector-grpc-access that lets every Flower client train.
+const openToClients = "none"
 
 // settings are the values of flags, environment and file.
 type settings struct {
@@ -37,7 +41,9 @@ type settings struct {
 	secret      string
 	demo        bool
 	demoRate    int
-	hosts       []string
+	// clientAccess is none if every Flower client may train.
+	clientAccess string
+	door         *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -66,8 +72,10 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 			"file annotator/encryption-secret of -data")
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
-	f.Hosts(&s.hosts)
 	s.connections = f.Connections()
+	f.StringVar(&s.clientAccess, "flcollector-grpc-access", "",
+		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as those of the stock library")
+	s.door = door.Declare(f)
 	f.Logging("log/enablers.log")
 	err := f.Parse(args)
 	if err == nil {
@@ -84,7 +92,10 @@ func (s *settings) check() error {
 	if n := len(s.secret); n != 0 && n != manager.SecretLength {
 		return fmt.Errorf("-encryption-auth-secret: expected %d bytes, got %d", manager.SecretLength, n)
 	}
-	return nil
+	if s.clientAccess != "" && s.clientAccess != openToClients {
+		return fmt.Errorf("-flcollector-grpc-access: expected none or nothing, got %q", s.clientAccess)
+	}
+	return s.door.Check()
 }
 
 // listenMQTT opens the broker's listener. Other machines can reach it only with

@@ -28,7 +28,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"runtime/debug"
@@ -39,6 +39,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -72,47 +73,54 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { _ = clients.Close() }() // likewise
-	tls, err := s.clientTLS(log)
+	gate, err := s.gate(log)
 	if err != nil {
 		return err
 	}
+	var access *door.Door // which needs the folder, and decides on no request before it is open
 	c, err := collector.Open(ctx, collector.Config{
 		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
-		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext, TLS: tls,
-		Hosts: s.hosts, Logger: log,
+		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
+		TLS: gate.tls, AuthorizeClient: gate.authorize(&access),
+		Authorize: func(r *http.Request, role string) error { return access.Authorize(r, role) },
+		Wrap:      func(interfaces http.Handler) http.Handler { return access.Handler(interfaces) },
+		Hosts:     s.door.Hosts(), Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	server.WarnIfExposed(log, web, "REST interface")
-	if s.clientCA == "" {
-		server.WarnIfExposed(log, clients, "Flower clients")
+	access, err = s.door.Open(ctx, door.Config{Name: "flcollector", Dir: s.data, Listeners: s.guarded(web, clients), Logger: log})
+	if err != nil {
+		return err
 	}
-	parts := c.Parts(web, clients, func() { s.announce(stdout, web, clients) })
+	defer func() { err = errors.Join(err, access.Close()) }()
+	s.say(log, clients, access.IsOpen())
+	parts := c.Parts(access.Listener(web), clients, func() {
+		s.announce(stdout, access.URL(web), gate.url(clients))
+		access.Announce(stdout, web)
+	})
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
-			site := "http://" + server.Reachable(web.Addr().String())
+			site := server.Reachable(access.URL(web))
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), Site: site,
+				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), TLS: access.ClientTLS(), Token: access.Self(), Site: site,
 				Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
 			})
 		}})
 	}
-	return server.Run(ctx, slices.Insert(parts, 0, backup.Of(s.data, datafolder.FLCollector, c.Store(), log).Part())...)
+	backups := backup.Of(s.data, datafolder.FLCollector, c.Store(), log)
+	access.BackUp(backups.Handler())
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
 }
 
 // announce prints the addresses.
-func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
-	scheme := "grpc"
-	if s.cert != "" {
-		scheme = "grpcs"
-	}
-	fmt.Fprintf(stdout, "listening on http://%s\nlistening on %s://%s\n", web.Addr(), scheme, clients.Addr())
+func (s *settings) announce(stdout io.Writer, web, clients string) {
+	fmt.Fprintf(stdout, "listening on %s\nlistening on %s\n", web, clients)
 	if s.repository == "" {
-		fmt.Fprintf(stdout, "repository listening on http://%s\n", web.Addr())
+		fmt.Fprintf(stdout, "repository listening on %s\n", web)
 		return
 	}
 	fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))

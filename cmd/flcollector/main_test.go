@@ -180,15 +180,6 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	}
 }
 
-func TestRun_warnsOfListenersBeyondLoopback(t *testing.T) {
-	p := start(t, "-listen", "0.0.0.0:0", "-grpc-listen", "0.0.0.0:0")
-	require.NoError(t, p.Stop())
-	require.Equal(t, 2, strings.Count(p.Log.String(), "listening beyond loopback without authentication"), p.Log.String())
-	p = start(t)
-	require.NoError(t, p.Stop())
-	require.NotContains(t, p.Log.String(), "without authentication")
-}
-
 func TestRun_stopsDespiteStreamsOfEvents(t *testing.T) {
 	p := start(t)
 	p.configure(t, "1", configuration)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpclient"
 	"github.com/iotenablers/enablers/internal/server"
@@ -18,6 +19,9 @@ import (
 const about = `flcollector is the server of federated learning: Flower clients train, it
 aggregates what they send, and the result goes to an FL repository, its own
 unless another is named. Its REST interface is documented at /docs.`
+
+// openToClients is the value of -grpc-access that lets every Flower client train.
+const openToClients = "none"
 
 // settings are the values of flags, environment and file.
 type settings struct {
@@ -29,13 +33,14 @@ type settings struct {
 	repository, orchestrator string
 	tokens                   tokens
 	cert, key, clientCA      string
+	clientAccess             string
 	maxMessage, uploads      int64
 	maxContext               int64
 	clientTimeout, parkedFor time.Duration
 	clip, trustClients       bool
 	noAudit                  bool
 	demo                     bool
-	hosts                    []string
+	door                     *door.Settings
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -77,10 +82,14 @@ func (s *settings) declare() *server.Flags {
 		"a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there "+
 			"comes from the repository, or else from a client")
 	f.StringVar(&s.cert, "grpc-cert", "",
-		"a PEM `file` with the certificate for Flower clients, and those between it and its authority; clients then need TLS")
+		"a PEM `file` with the certificate for Flower clients, and those between it and its authority; clients then need "+
+			"TLS. Empty means that of -tls-cert")
 	f.StringVar(&s.key, "grpc-key", "", "the PEM `file` with its key")
 	f.StringVar(&s.clientCA, "grpc-client-ca", "",
-		"a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name")
+		"a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name; they need no token")
+	f.StringVar(&s.clientAccess, "grpc-access", "",
+		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as "+
+			"those of the stock library; empty means that they prove who they are as all other callers do")
 	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage,
 		"the largest message from and to a client in `bytes`; clients have a limit of their own")
 	f.Int64Var(&s.uploads, "uploads", 64<<20,
@@ -98,8 +107,8 @@ func (s *settings) declare() *server.Flags {
 	f.BoolVar(&s.noAudit, "no-audit", false,
 		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
-	f.Hosts(&s.hosts)
 	s.connections = f.Connections()
+	s.door = door.Declare(f)
 	f.Logging("log/flcollector.log")
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
@@ -164,13 +173,19 @@ func (s *settings) check(f *server.Flags) error {
 	if (s.cert == "") != (s.key == "") {
 		wrong("grpc-cert", "-grpc-cert and -grpc-key go together")
 	}
-	if s.clientCA != "" && s.cert == "" {
-		wrong("grpc-client-ca", "certificates of clients need TLS: -grpc-cert and -grpc-key")
+	if s.clientCA != "" && s.cert == "" && s.door.TLS().Certificate == "" {
+		wrong("grpc-client-ca", "certificates of clients need TLS: -grpc-cert and -grpc-key, or -tls-cert and -tls-key")
 	}
-	if s.demo && s.cert != "" {
-		wrong("demo", "its clients know no TLS: leave out -grpc-cert")
+	if s.clientAccess != "" && s.clientAccess != openToClients {
+		wrong("grpc-access", "expected none or nothing, got %q", s.clientAccess)
 	}
-	return errors.Join(errs...)
+	if s.clientAccess != "" && s.clientCA != "" {
+		wrong("grpc-access", "none cannot be given together with -grpc-client-ca, which asks for certificates")
+	}
+	if s.demo && (s.cert != "" || s.clientCA != "") {
+		wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")
+	}
+	return errors.Join(append(errs, s.door.Check())...)
 }
 
 // address is where the REST interface listens.

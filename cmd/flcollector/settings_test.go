@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-func newLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
 // TestReadSettings_readsEverySettingFromAllSources goes over all flags there are, so that a new
 // one that lacks a source fails.
@@ -101,6 +98,10 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		{[]string{"-grpc-client-ca", "ca.pem"}, "-grpc-client-ca (FLCOLLECTOR_GRPC_CLIENT_CA): certificates of clients need TLS"},
 		{[]string{"-demo", "-grpc-cert", "c.pem", "-grpc-key", "k.pem"}, "-demo (FLCOLLECTOR_DEMO): its clients know no TLS"},
 		{[]string{"-clip", "-trust-clients"}, "-clip (FLCOLLECTOR_CLIP): -clip and -trust-clients exclude each other"},
+		{[]string{"-grpc-access", "token"}, "-grpc-access (FLCOLLECTOR_GRPC_ACCESS): expected none or nothing"},
+		{[]string{"-grpc-access", "none", "-grpc-client-ca", "ca.pem", "-grpc-cert", "c.pem", "-grpc-key", "k.pem"},
+			"-grpc-access (FLCOLLECTOR_GRPC_ACCESS): none cannot be given together with -grpc-client-ca"},
+		{[]string{"-access", "magic"}, "-access: "},
 		{[]string{"-bogus"}, "-bogus"},
 	} {
 		_, _, err := readSettings(c.args)
@@ -108,7 +109,7 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret@")
 	}
 	for args, want := range map[[4]string]string{
-		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}: "-grpc-cert: open missing.pem",
+		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}: "-grpc-cert, -grpc-key: open missing.pem",
 	} {
 		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
 			t.TempDir()}, args[:]...), io.Discard, io.Discard)

@@ -2,15 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -149,91 +140,14 @@ func (b biased) Fit(ctx context.Context, ins flower.FitIns) (*flower.FitRes, err
 	return b.Trainer.Fit(ctx, ins)
 }
 
-// authority issues certificates for a test.
-type authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	pool *x509.CertPool
-	file string
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	form := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
-	require.NoError(t, err)
-	a := &authority{key: key, pool: x509.NewCertPool(), file: filepath.Join(t.TempDir(), "ca.pem")}
-	a.cert, err = x509.ParseCertificate(der)
-	require.NoError(t, err)
-	a.pool.AddCert(a.cert)
-	writePEM(t, a.file, "CERTIFICATE", der)
-	return a
-}
-
-// issue writes a certificate for a name and its key, and returns it.
-func (a *authority) issue(t *testing.T, name, certFile, keyFile string) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	form := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, form, a.cert, &key.PublicKey, a.key)
-	require.NoError(t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	writePEM(t, certFile, "CERTIFICATE", der)
-	writePEM(t, keyFile, "PRIVATE KEY", secret)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
-
-func writePEM(t *testing.T, name, kind string, der []byte) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-}
-
 func TestRun_requiresCertificatesOfClients(t *testing.T) {
-	a, dir := newAuthority(t), t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	a.issue(t, "collector", cert, key)
-	p := start(t, "-grpc-cert", cert, "-grpc-key", key, "-grpc-client-ca", a.file)
+	a := servertest.NewAuthority(t)
+	own := a.Issue("collector")
+	p := start(t, "-grpc-cert", own.Cert, "-grpc-key", own.Key, "-grpc-client-ca", a.File)
 	p.configure(t, "1", configuration)
-	require.Error(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool}}))
-	own := a.issue(t, "party", filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
-	require.NoError(t, <-train(t,
-		flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}}}))
+	require.Error(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS()}))
+	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS(a.Issue("party"))}))
 	require.Eventually(t, func() bool { return p.status(t, "1") == status{"FINISHED", 6} }, wait, tick)
 	require.NoError(t, p.Stop())
-}
-
-func TestSettings_clientTLS_readsARenewedCertificate(t *testing.T) {
-	a, dir, log := newAuthority(t), t.TempDir(), &servertest.Log{}
-	s := &settings{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
-	first := a.issue(t, "one", s.cert, s.key)
-	config, err := s.clientTLS(newLog(log))
-	require.NoError(t, err)
-	served := func() []byte {
-		now, err := config.GetCertificate(nil)
-		require.NoError(t, err)
-		return now.Certificate[0]
-	}
-	require.Equal(t, first.Certificate[0], served())
-
-	later := time.Now().Add(time.Minute)
-	require.NoError(t, os.WriteFile(s.cert, []byte("half"), 0o600))
-	require.NoError(t, os.Chtimes(s.cert, later, later))
-	require.Equal(t, first.Certificate[0], served())
-	require.Contains(t, log.String(), "going on with the one before")
-
-	second := a.issue(t, "two", s.cert, s.key)
-	later = later.Add(time.Minute)
-	require.NoError(t, os.Chtimes(s.cert, later, later))
-	require.Equal(t, second.Certificate[0], served())
+	require.Contains(t, p.Log.String(), "a certificate of an authority in -grpc-client-ca")
 }

@@ -66,11 +66,12 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	defer func() { err = errors.Join(err, access.Close()) }()
 	handler := access.Handler(rest.NewHandler(repository, &rest.HandlerOptions{
 		Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log,
-	}), stores.backup())
+	}))
 	web := server.HTTP(access.Listener(listener), handler, log)
 	web.Announce = func() {
 		fmt.Fprintf(stdout, "listening on %s\n", access.URL(listener))
 		access.Announce(stdout, listener)
 	}
+	access.BackUp(stores.backup())
 	return server.Run(ctx, append(stores.backups(), stores.servers.part(repository.Run, log), web)...)
 }

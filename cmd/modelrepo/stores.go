@@ -85,13 +85,8 @@ func (s *stores) backups() []server.Part {
 	return parts
 }
 
-// backup answers with a backup of the folder of documents. It is nil if they are elsewhere.
-func (s *stores) backup() http.Handler {
-	if s.dir == "" {
-		return nil
-	}
-	return s.source(s.dir).Handler()
-}
+// backup answers with a backup of the folder of documents, if they are in one.
+func (s *stores) backup() http.Handler { return s.source(s.dir).Handler() }
 
 func (s *stores) source(dir string) *backup.Source {
 	return backup.Of(dir, datafolder.ModelRepo, s.folders[dir], s.log)

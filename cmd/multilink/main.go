@@ -8,7 +8,8 @@
 //
 // An instance is configured over its REST interface and its page, both of which require
 // the token of MULTILINK_TOKEN. Without one, the first start generates a token into the
-// file token of the data folder and prints the name of the file. An instance needs
+// file token of the data folder and prints the name of the file. -access adds tokens with
+// roles, those of an OpenID Connect issuer, and client certificates. An instance needs
 // CAP_NET_ADMIN and /dev/net/tun.
 //
 // With -h it lists every flag with its environment variable and default. The first
@@ -29,6 +30,9 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/bonding"
+	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
@@ -47,51 +51,33 @@ func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if s.demo {
 		return bonding.Run(ctx, stdout)
 	}
-	secure, err := s.tls()
-	if err != nil {
-		return err
-	}
 	listener, err := s.connections.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already by the part that serves it
-	scheme := "http"
-	serving := listener
-	if secure != nil {
-		scheme, serving = "https", newTLSListener(listener, secure)
-	} else if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
-		log.Warn("tokens and keys cross the network in the clear; use -tls-cert and -tls-key, or a proxy that does", "address", at.String())
-	}
-	return s.serve(ctx, serving, log, func(fresh string) {
-		fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, listener.Addr())
-		if fresh != "" {
-			fmt.Fprintf(stdout, "a new token is in %s\n", fresh)
-		}
-	})
+	return s.serve(ctx, listener, stdout, log)
 }
 
-// serve opens the folder and the machine, and runs the instance until ctx ends.
-func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.Logger, announce func(fresh string)) (err error) {
+// serve opens the folder, the door and the machine, and runs the instance until ctx ends.
+func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.Writer, log *slog.Logger) (err error) {
 	store, err := datafolder.Open(ctx, s.data, datafolder.MultiLink)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	token, fresh := s.token, ""
-	if token == "" && s.clientCA == "" || s.tokenFile != "" {
-		name := s.tokenFile
-		if name == "" {
-			name = filepath.Join(s.data, "token")
-		}
-		var isNew bool
-		if token, isNew, err = node.LoadToken(name); err != nil {
-			return err
-		}
-		if isNew {
-			fresh = name
-		}
+	tokens, fresh, err := s.tokens(log)
+	if err != nil {
+		return err
 	}
+	opened, err := s.door.Open(ctx, door.Config{
+		Name: "multilink-" + string(s.role), Dir: s.data, Listeners: []net.Listener{listener}, Tokens: tokens,
+		CertificateRole: httpapi.Admin, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	at, err := s.open(ctx, log)
 	if err != nil {
 		return err
@@ -101,15 +87,47 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.L
 		Role: s.role, Plane: at.plane, Documents: store.Documents(), Interfaces: at.interfaces,
 		Port: multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members,
 			Routes: s.routes, MTU: s.mtu},
-		Token: token, Certificates: s.clientCA != "", OpenMetrics: s.openMetrics, MaxClients: s.maxClients,
+		Authorize: opened.Authorize, OpenMetrics: s.openMetrics, MaxClients: s.maxClients,
 		NoReplay: s.plane == planeKernel,
-		Hosts:    s.hosts, Logger: log,
+		Hosts:    s.door.Hosts(), Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	http := server.HTTP(listener, n.Handler(), log)
-	http.Announce = func() { announce(fresh) }
-	return server.Run(ctx, backup.Of(s.data, datafolder.MultiLink, store, log).Part(),
-		server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, http)
+	backups := backup.Of(s.data, datafolder.MultiLink, store, log)
+	web := server.HTTP(opened.Listener(listener), opened.Handler(n.Handler()), log)
+	web.Announce = func() {
+		fmt.Fprintf(stdout, "listening on %s\n", opened.URL(listener))
+		if fresh != "" {
+			fmt.Fprintf(stdout, "a new token is in %s\n", fresh)
+		}
+	}
+	opened.BackUp(backups.Handler())
+	return server.Run(ctx, backups.Part(), server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, web)
+}
+
+// tokens returns the token of -token or of its file, none if callers prove who they are
+// in other ways. Fresh is the name of a file that is new.
+func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, fresh string, err error) {
+	token, setting := s.token, "-token (MULTILINK_TOKEN)"
+	if token == "" {
+		name := s.tokenFile
+		switch {
+		case name != "":
+		case s.door.NeedsToken():
+			name = filepath.Join(s.data, "token")
+		default:
+			return nil, "", nil
+		}
+		var isNew bool
+		if token, isNew, err = node.LoadToken(name); err != nil {
+			return nil, "", err
+		}
+		if isNew {
+			fresh = name
+		}
+		setting = fmt.Sprintf("token file %q", name)
+	}
+	one, err := door.GivenToken(setting, token, log)
+	return []*access.TokenFile{one}, fresh, err
 }

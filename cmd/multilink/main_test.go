@@ -2,22 +2,14 @@ package main
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,13 +61,13 @@ func TestRun_takesTheTokenOfTheEnvironment(t *testing.T) {
 }
 
 func TestRun_warnsOfAShortToken(t *testing.T) {
-	t.Setenv("MULTILINK_TOKEN", "s3cret")
+	t.Setenv("MULTILINK_TOKEN", "s3cret-9c")
 	p := start(t, "-data", t.TempDir())
-	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret", "")
+	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret-9c", "")
 	require.Equal(t, http.StatusOK, status, body)
 	require.NoError(t, p.Stop())
 	require.Contains(t, p.Log.String(), "THE TOKEN IS TOO SHORT")
-	require.NotContains(t, p.Log.String(), "s3cret")
+	require.NotContains(t, p.Log.String(), "s3cret-9c")
 }
 
 func TestRun_warnsOfPlainHTTPBeyondLoopback(t *testing.T) {
@@ -123,70 +115,71 @@ func TestRun_namesAMissingRight(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-// issue makes a certificate that parent has signed, or that has signed itself.
-func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
-		Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	if parent == nil {
-		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
-		parent, signer = template, key
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	require.NoError(t, err)
-	certificate, err := x509.ParseCertificate(raw)
-	require.NoError(t, err)
-	return certificate, key
-}
-
 func TestRun_acceptsAClientCertificate(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
-	dir := t.TempDir()
-	file := func(name, kind string, raw []byte) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600))
-		return path
-	}
-	ca, caKey := issue(t, nil, nil)
-	own, ownKey := issue(t, ca, caKey)
-	mine, mineKey := issue(t, ca, caKey)
-	other, otherKey := issue(t, nil, nil)
-	raw, err := x509.MarshalPKCS8PrivateKey(ownKey)
-	require.NoError(t, err)
-	authority := file("ca.pem", "CERTIFICATE", ca.Raw)
-	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw),
-		"-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
+	authority, foreign := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	own := authority.Issue("server")
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, "-data", dir, "-tls-cert", own.Cert, "-tls-key", own.Key, "-client-ca", authority.File)
 	require.True(t, strings.HasPrefix(p.address, "https://"), p.address)
-	with := func(certificates ...tls.Certificate) *http.Client {
-		pool := x509.NewCertPool()
-		pool.AddCert(ca)
-		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: certificates}}
-		t.Cleanup(transport.CloseIdleConnections)
-		return &http.Client{Transport: transport}
+	attach := func(client *http.Client) int {
+		status, _ := ask(t, client, "DELETE", p.address+"/tunnel/client/delete?public_key=none", "", "")
+		return status
 	}
-	status, body := ask(t, with(tls.Certificate{Certificate: [][]byte{mine.Raw}, PrivateKey: mineKey}), "GET", p.address+"/status", "", "")
+	status, body := ask(t, authority.Client(authority.Issue("mine")), "GET", p.address+"/status", "", "")
 	require.Equal(t, http.StatusOK, status, body)
-	status, _ = ask(t, with(), "GET", p.address+"/status", "", "")
+	require.Equal(t, http.StatusBadRequest, attach(authority.Client(authority.Issue("mine"))), "a certificate lets do everything")
+	require.Equal(t, http.StatusForbidden, attach(authority.Client(authority.Issue("mine", "reader"))), "unless it has another role")
+	status, _ = ask(t, authority.Client(), "GET", p.address+"/status", "", "")
 	require.Equal(t, http.StatusUnauthorized, status)
-	status, _ = ask(t, with(), "GET", p.address+"/healthz", "", "")
+	status, _ = ask(t, authority.Client(), "GET", p.address+"/healthz", "", "")
 	require.Equal(t, http.StatusOK, status)
-	untrusted := with()
-	foreign := untrusted.Transport.(*http.Transport).TLSClientConfig
-	foreign.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil // whatever is asked for
-	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", p.address+"/status", nil)
 	require.NoError(t, err)
-	answer, err := untrusted.Do(r)
+	answer, err := authority.Client(foreign.Issue("eve")).Do(r)
 	if err == nil {
 		_ = answer.Body.Close()
 	}
-	require.Error(t, err, "the certificate is signed by another authority")
+	require.ErrorContains(t, err, "unknown certificate authority")
+	require.NoFileExists(t, filepath.Join(dir, "token"))
 	require.NoError(t, p.Stop())
+}
+
+func TestRun_acceptsTokensWithRolesBesidesItsOwn(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
+	file := filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(file, []byte("anna reader anna-and-16-characters\nboris operator boris-and-16-characters\n"), 0o600))
+	p := start(t, "-data", t.TempDir(), "-access-tokens", file)
+	for token, want := range map[string][3]int{
+		"anna-and-16-characters":         {http.StatusOK, http.StatusForbidden, http.StatusForbidden},
+		"boris-and-16-characters":        {http.StatusOK, http.StatusBadRequest, http.StatusForbidden},
+		"a token for tests, long enough": {http.StatusOK, http.StatusBadRequest, http.StatusBadRequest},
+		"":                               {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized},
+	} {
+		for at, request := range [][2]string{{"GET", "/status"}, {"PUT", "/tunnel/client/disable"}, {"PUT", "/tunnel/client/enable"}} {
+			status, body := ask(t, http.DefaultClient, request[0], p.address+request[1], token, "{}")
+			require.Equal(t, want[at], status, "%q %v: %s", token, request, body)
+		}
+	}
+	require.NoError(t, p.Stop())
+}
+
+func TestRun_opensWithAccessNone(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "")
+	dir := t.TempDir()
+	p := start(t, "-data", dir, "-access", "none", "-listen", "0.0.0.0:0")
+	status, body := ask(t, http.DefaultClient, "GET", strings.Replace(p.address, "0.0.0.0", "127.0.0.1", 1)+"/status", "", "")
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, p.Stop())
+	require.Contains(t, p.Log.String(), "ACCESS IS OPEN")
+	require.NoFileExists(t, filepath.Join(dir, "token"))
+}
+
+func TestRun_refusesATokenThatCanBeGuessed(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "x")
+	args := []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "nothing"}
+	err := run(t.Context(), args, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-token (MULTILINK_TOKEN): the token has 1 characters, and can be guessed: use 16 or more")
 }
 
 func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
@@ -202,8 +195,12 @@ func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): they go with -bridge"},
 		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"},
 			"-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
-		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert (MULTILINK_TLS_CERT): it goes with -tls-key"},
-		{[]string{"-role", "server", "-client-ca", "x"}, "-client-ca (MULTILINK_CLIENT_CA): it goes with -tls-cert"},
+		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert, -tls-key: one needs the other"},
+		{[]string{"-role", "server", "-client-ca", "x"}, "-tls-client-ca: needs -tls-cert and -tls-key"},
+		{[]string{"-role", "server", "-client-ca", "x", "-tls-client-ca", "y"},
+			"-client-ca (MULTILINK_CLIENT_CA): is another file than that of -tls-client-ca"},
+		{[]string{"-role", "server", "-access", "none", "-token", "secret"},
+			"-access (MULTILINK_ACCESS): none cannot be given together with -token"},
 		{[]string{"-role", "server", "-plane", "x"}, "-plane (MULTILINK_PLANE): expected engine or kernel"},
 	} {
 		_, _, err := readSettings(c.args)

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
@@ -19,24 +20,23 @@ on their page.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
-	connections               *server.Connections
-	role                      node.Role
-	listen, data, tap         string
-	addresses                 []netip.Prefix
-	bridge                    string
-	members                   []string
-	routes                    []multilink.Route
-	mtu                       int
-	interfaces                []string
-	allow                     []host.Operation
-	isolate                   bool
-	plane                     string
-	token, tokenFile          string
-	tlsCert, tlsKey, clientCA string
-	openMetrics               bool
-	maxClients                int
-	demo                      bool
-	hosts                     []string
+	connections       *server.Connections
+	role              node.Role
+	listen, data, tap string
+	addresses         []netip.Prefix
+	bridge            string
+	members           []string
+	routes            []multilink.Route
+	mtu               int
+	interfaces        []string
+	allow             []host.Operation
+	isolate           bool
+	plane             string
+	token, tokenFile  string
+	openMetrics       bool
+	maxClients        int
+	demo              bool
+	door              *door.Settings
 }
 
 // The planes.
@@ -74,15 +74,13 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`token` that requests have to show; better given by the environment, since others can see flags. Empty means that of -token-file")
 	f.StringVar(&s.tokenFile, "token-file", "",
 		"`file` that holds the token; it is made if it does not exist. Empty means the file token of the data "+
-			"folder, unless -token or -client-ca is given")
-	f.StringVar(&s.tlsCert, "tls-cert", "", "`file` with the certificate of this server and those above it, in PEM; goes with -tls-key")
-	f.StringVar(&s.tlsKey, "tls-key", "", "`file` with the private key of that certificate")
-	f.StringVar(&s.clientCA, "client-ca", "",
-		"`file` with the authorities, in PEM, whose client certificates stand for the token; goes with -tls-cert")
+			"folder, unless -token or another way of -access is given")
+	clientCA := f.String("client-ca", "",
+		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
-	f.Hosts(&s.hosts)
 	s.connections = f.Connections()
+	s.door = door.Declare(f)
 	f.Logging("log/multilink.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err
@@ -95,7 +93,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	for _, one := range server.Names(*allow) {
 		s.allow = append(s.allow, host.Operation(one))
 	}
-	return s, f, s.check(f, *address, *routes)
+	return s, f, s.check(f, *address, *routes, *clientCA)
 }
 
 func operations() string {
@@ -107,7 +105,7 @@ func operations() string {
 }
 
 // check reads what is not read yet and refuses what cannot work.
-func (s *settings) check(f *server.Flags, addresses, routes string) error {
+func (s *settings) check(f *server.Flags, addresses, routes, clientCA string) error {
 	var errs []error
 	bad := func(name, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("-%s (%s): %s", name, f.Variable(name), fmt.Sprintf(format, args...)))
@@ -144,11 +142,14 @@ func (s *settings) check(f *server.Flags, addresses, routes string) error {
 	if s.token != "" && s.tokenFile != "" {
 		bad("token-file", "the token is given already")
 	}
-	if (s.tlsCert == "") != (s.tlsKey == "") {
-		bad("tls-cert", "it goes with -tls-key")
+	if clientCA != "" {
+		if err := s.door.SetClientCA(clientCA); err != nil {
+			bad("client-ca", "%v", err)
+		}
 	}
-	if s.clientCA != "" && s.tlsCert == "" {
-		bad("client-ca", "it goes with -tls-cert and -tls-key")
+	errs = append(errs, s.door.Check())
+	if s.door.IsOpen() && (s.token != "" || s.tokenFile != "") {
+		bad("access", "none cannot be given together with -token or -token-file")
 	}
 	return errors.Join(errs...)
 }

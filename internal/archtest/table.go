@@ -186,7 +186,7 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/exposition", "internal/httpapi", "internal/keep", "internal/look", "internal/secretfile",
+			"internal/access", "internal/exposition", "internal/httpapi", "internal/keep", "internal/look", "internal/secretfile",
 			"internal/uplot", "storage",
 		}, modules: []string{prometheus}},
 
@@ -202,7 +202,8 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/datafolder", "internal/keep", "internal/secretfile", "internal/server", "storage",
+			"apimgmt/...", "cmd/internal/datafolder", "cmd/internal/door", "internal/keep", "internal/secretfile",
+			"internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/server"}},
@@ -210,6 +211,9 @@ func importTable() []room {
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
+		{dir: "cmd/internal/door/doortest", imports: []string{
+			"apimgmt/oidc/devidp", "internal/server/servertest", "storage",
+		}, modules: []string{testify}},
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
 		}},
@@ -348,7 +352,10 @@ func separations() []separation {
 		{dir: "storage", bans: []string{"."}},
 		{dir: "annotate/mqtt", bans: []string{mochi, sarama, bbolt, mongo, testify}},
 		{dir: "storage/disk", bans: []string{testify, "net/http"}},
-		{dir: "cmd/...", except: []string{"cmd/internal/backup/backuptest"}, bans: []string{testify}},
+		{
+			dir: "cmd/...", except: []string{"cmd/internal/backup/backuptest", "cmd/internal/door/doortest"},
+			bans: []string{testify},
+		},
 		{dir: "cmd/internal/backup", bans: []string{minio}},
 	}
 }
@@ -359,7 +366,7 @@ func separations() []separation {
 // everywhere.
 func httpHomes() []string {
 	return []string{
-		"internal/access", "internal/httpapi/...", "internal/httpclient", "internal/server",
+		"internal/access", "internal/httpapi/...", "internal/httpclient", "internal/server/...",
 		"storage/s3/...",
 		"annotate/manager",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",

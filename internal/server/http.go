@@ -27,6 +27,7 @@ func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 func Streams(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true) // over TLS
 	protocols.SetUnencryptedHTTP2(true)
 	return serve(listener, &http.Server{Handler: handler, Protocols: protocols}, log)
 }

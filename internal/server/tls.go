@@ -1,9 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,9 +18,16 @@ const certificateAge = time.Second
 // value means no TLS.
 type TLS struct {
 	// Certificate, Key and ClientCA are names of files in PEM. ClientCA has the
-	// authorities of client certificates; a client may do without one.
+	// authorities of client certificates; a client may do without one, unless
+	// ClientRequired is set.
 	Certificate, Key, ClientCA string
+	ClientRequired             bool
+	// Prefix begins the names of the flags in errors. Empty means "tls".
+	Prefix string
 }
+
+// flag returns the name of a flag.
+func (t TLS) flag(name string) string { return "-" + cmp.Or(t.Prefix, "tls") + "-" + name }
 
 // TLS declares the flags tls-cert, tls-key and tls-client-ca.
 func (f *Flags) TLS(to *TLS) {
@@ -34,9 +41,9 @@ func (f *Flags) TLS(to *TLS) {
 func (t TLS) Check() error {
 	switch {
 	case (t.Certificate == "") != (t.Key == ""):
-		return errors.New("-tls-cert, -tls-key: one needs the other")
+		return fmt.Errorf("%s, %s: one needs the other", t.flag("cert"), t.flag("key"))
 	case t.ClientCA != "" && t.Certificate == "":
-		return errors.New("-tls-client-ca: needs -tls-cert and -tls-key, since certificates of clients come with TLS")
+		return fmt.Errorf("%s: needs %s and %s, since certificates of clients come with TLS", t.flag("client-ca"), t.flag("cert"), t.flag("key"))
 	}
 	return nil
 }
@@ -106,7 +113,7 @@ func (c *certificates) stat() (version [3]time.Time) {
 func (c *certificates) load() (*tls.Config, error) {
 	certificate, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
 	if err != nil {
-		return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
+		return nil, fmt.Errorf("%s, %s: %w", c.flag("cert"), c.flag("key"), err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"}}
@@ -115,11 +122,14 @@ func (c *certificates) load() (*tls.Config, error) {
 	}
 	text, err := os.ReadFile(c.ClientCA)
 	if err != nil {
-		return nil, fmt.Errorf("-tls-client-ca: %w", err)
+		return nil, fmt.Errorf("%s: %w", c.flag("client-ca"), err)
 	}
 	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
+	if c.ClientRequired {
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("-tls-client-ca: %q holds no certificate in PEM", c.ClientCA)
+		return nil, fmt.Errorf("%s: %q holds no certificate in PEM", c.flag("client-ca"), c.ClientCA)
 	}
 	return config, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 
@@ -34,7 +35,8 @@ const (
 	// [Config.MaxClients] says otherwise.
 	DefaultClients = 1000
 	// ShortestToken is the length below which a token can be guessed: one that is
-	// shorter is taken with a warning in the log. Those that are generated are longer.
+	// shorter is taken with a warning in the log, and one of less than half of it is
+	// refused. Those that are generated are longer.
 	ShortestToken = 16
 )
 
@@ -60,12 +62,21 @@ type Config struct {
 	// Host.Links. Nil means that none are known: a link is then carried by the
 	// interface that it names or is named like.
 	Interfaces func(ctx context.Context) ([]multilink.LinkInfo, error)
-	// Token that requests show, better of ShortestToken characters or more. Empty
-	// needs Certificates.
+	// Token that requests show, better of ShortestToken characters or more, and at
+	// least of half as many. Its caller may do everything. Empty needs Certificates or
+	// Authorize.
 	Token string
 	// Certificates takes a client certificate that the TLS listener has
-	// verified for the token.
+	// verified for the token. If one of its organizational units is "reader",
+	// "operator" or "admin", it has that role.
 	Certificates bool
+	// Authorize takes the place of Token and Certificates, which are not used then. It
+	// returns nil if the caller that sends a request has the role "reader", "operator"
+	// or "admin", and otherwise an error, which refuses the request with status 403 or
+	// that of its method HTTPStatus() int. The OpenAPI document says with x-role which
+	// operation requires which role; public ones are not asked about. It is also called
+	// while a stream of events lasts. Nil means the token and the certificates.
+	Authorize func(r *http.Request, role string) error
 	// OpenMetrics serves /metrics without a token.
 	OpenMetrics bool
 	// Hosts are further names of the server, besides IP addresses, localhost and all
@@ -110,8 +121,12 @@ func (c *Config) normalise() error {
 		}
 	}
 	c.Token = strings.TrimSpace(c.Token) // a header cannot show what is around it
-	if c.Token == "" && !c.Certificates {
+	switch {
+	case c.Authorize != nil:
+	case c.Token == "" && !c.Certificates:
 		bad("Token: is required where Certificates is false")
+	case c.Token != "" && len(c.Token) < ShortestToken/2:
+		bad("Token: has %d characters, and can be guessed: use %d or more", len(c.Token), ShortestToken)
 	}
 	if c.MaxClients < 0 {
 		bad("MaxClients: want 0 or more, got %d", c.MaxClients)

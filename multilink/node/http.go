@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -17,45 +18,78 @@ const maxBody = 256 << 10
 
 // rest is the REST interface of a Node.
 type rest struct {
-	node    *Node
-	guard   *guard
-	pages   *pages
-	streams *httpapi.Slots
-	routes  []httpapi.Route
+	node      *Node
+	authorize func(r *http.Request, role string) error
+	door      *access.Door // nil if Config.Authorize decides
+	pages     *pages
+	streams   *httpapi.Slots
+	routes    []httpapi.Route
 }
 
 // maxStreams is how many streams of events there are at most.
 const maxStreams = 64
 
-func newREST(n *Node) *rest {
+func newREST(n *Node) (*rest, error) {
 	r := &rest{
-		node:    n,
-		guard:   newGuard(n.config.Role, n.config.Token, n.config.Certificates),
-		streams: httpapi.NewSlots(maxStreams, fmt.Sprintf("there are %d streams of events already; please try again", maxStreams)),
+		node:      n,
+		authorize: n.config.Authorize,
+		streams:   httpapi.NewSlots(maxStreams, fmt.Sprintf("there are %d streams of events already; please try again", maxStreams)),
+	}
+	if r.authorize == nil {
+		door, err := n.config.door()
+		if err != nil {
+			return nil, err
+		}
+		r.door, r.authorize = door, door.Authorize
 	}
 	r.pages = newPages(r)
 	r.routes = append(r.table(), r.pages.routes()...)
-	return r
+	return r, nil
 }
 
-// Handler serves the REST interface and the page. Streams of events are as long as
-// their clients like: a server's timeouts of reading and writing do not end them.
+// door returns the door that the token and the certificates open. Each lets a caller do
+// everything.
+func (c *Config) door() (*access.Door, error) {
+	config := access.Config{
+		Name: "multilink-" + string(c.Role), Certificates: c.Certificates, CertificateRole: httpapi.Admin,
+		Hosts: c.Hosts, Logger: c.Logger,
+	}
+	if c.Token != "" {
+		config.Tokens = []*access.TokenFile{access.NewToken(access.Identity{Name: "token", Role: httpapi.Admin}, c.Token)}
+	}
+	return access.New(config)
+}
+
+// Handler serves the REST interface and the page, and without [Config].Authorize also the
+// sign-in page, at /.enablers/sign-in. It has to be at the root of its host. Streams of
+// events are as long as their clients like: a server's timeouts of reading and writing do
+// not end them.
 func (n *Node) Handler() http.Handler {
-	return httpapi.NewHandler(n.rest.routes, &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: n.config.Hosts, Logger: n.logger,
+	handler := httpapi.NewHandler(n.rest.routes, &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: n.config.Hosts, Authorize: n.rest.authorize, Logger: n.logger,
 	})
+	if n.rest.door == nil {
+		return handler
+	}
+	return n.rest.door.Handler(handler, nil)
 }
 
 // table lists the routes of the interface.
 func (r *rest) table() []httpapi.Route {
 	mine := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-		return httpapi.Route{Pattern: pattern, Func: r.guard.protect(f), Origins: httpapi.OwnPagesAndLinks}
+		return httpapi.Route{Pattern: pattern, Func: f, Origins: httpapi.OwnPagesAndLinks}
+	}
+	// What shows or takes keys, lets a client in, or ends a network for good.
+	secret := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
+		route := mine(pattern, f)
+		route.Role = httpapi.Admin
+		return route
 	}
 	hidden := mine("GET /tunnel/client", r.listClients)
 	hidden.Undocumented = true
 	metrics := mine("GET /metrics", metricsOf(r.node))
 	if r.node.config.OpenMetrics {
-		metrics.Func, metrics.Origins = metricsOf(r.node), httpapi.AnyReads
+		metrics.Role, metrics.Origins = httpapi.Public, httpapi.AnyReads
 	}
 	return []httpapi.Route{
 		mine("POST /interfaces/add", r.addInterface),
@@ -65,17 +99,17 @@ func (r *rest) table() []httpapi.Route {
 		mine("PATCH /interfaces/{name}", r.changeInterface),
 		mine("DELETE /interfaces/{name}", r.deleteInterface),
 
-		mine("POST /tunnel/client/add", r.addClient),
+		secret("POST /tunnel/client/add", r.addClient),
 		mine("GET /tunnel/client/{$}", r.listClients),
 		hidden,
-		mine("PUT /tunnel/client/enable", r.enableClient(true)),
+		secret("PUT /tunnel/client/enable", r.enableClient(true)),
 		mine("PUT /tunnel/client/disable", r.enableClient(false)),
-		mine("DELETE /tunnel/client/delete", r.deleteClient),
-		mine("POST /tunnel/client/links", r.provisionAgain),
+		secret("DELETE /tunnel/client/delete", r.deleteClient),
+		secret("POST /tunnel/client/links", r.provisionAgain),
 
-		mine("POST /tunnel/attach", r.attach),
+		secret("POST /tunnel/attach", r.attach),
 		mine("GET /tunnel/attach", r.getAttachment),
-		mine("DELETE /tunnel/attach", r.detach),
+		secret("DELETE /tunnel/attach", r.detach),
 
 		mine("GET /bond", r.getBond),
 		mine("PUT /bond", r.setBond(false)),

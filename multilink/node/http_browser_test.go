@@ -16,7 +16,7 @@ func TestNode_Handler_refusesWhatPagesElsewhereSend(t *testing.T) {
 			config.Hosts = hosts
 			return start(t, config).web
 		},
-		Change: []string{"POST /sign-in", "POST /sign-out", "GET /interfaces", "GET /status"},
+		Change: []string{"GET /interfaces", "GET /status"},
 		Link:   "/",
 	}.Check(t)
 }

@@ -66,7 +66,7 @@ func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	if e.Status == http.StatusServiceUnavailable {
+	if e.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "2")
 	}
 	w.WriteHeader(e.Status)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -104,13 +105,21 @@ func (s *eventStream) follow() error {
 		case <-pace.C:
 			err = s.status()
 		}
-		if err == nil && !s.rest.guard.admits(s.request) {
+		if err == nil && !s.admitted() {
 			return nil // the session has ended
 		}
 		if err := s.stream.Flush(); err != nil {
 			return err
 		}
 	}
+}
+
+// admitted reports whether the caller may still read. A caller whose token cannot be
+// checked at the moment may.
+func (s *eventStream) admitted() bool {
+	var e *httpapi.Error
+	err := s.rest.authorize(s.request, string(httpapi.Reader))
+	return err == nil || errors.As(err, &e) && (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests)
 }
 
 // catchUp sends everything up to now.

@@ -3,10 +3,12 @@ package node_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,20 +33,71 @@ func closed() [][2]string {
 }
 
 func TestNode_Handler_answersNothingWithoutTheToken(t *testing.T) {
-	i := server(t)
-	for _, c := range closed() {
-		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + token + "x",
-			"Bearer " + token[:len(token)-1], "Basic " + token, token, "Token " + token} {
+	for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + token + "x",
+		"Bearer " + token[:len(token)-1], "Basic " + token, token, "Token " + token} {
+		i := server(t)
+		for _, c := range closed() {
 			w := i.send(c[0], c[1], nil, map[string]string{"Authorization": header})
+			if w.Code == http.StatusTooManyRequests { // guesses are slowed down
+				require.NotEmpty(t, w.Header().Get("Retry-After"))
+				continue
+			}
 			require.Equal(t, http.StatusUnauthorized, w.Code, "%v %q", c, header)
 			require.Contains(t, w.Header().Get("WWW-Authenticate"), "Bearer")
 			require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
 		}
-		w := i.send(c[0], c[1], nil, map[string]string{"Cookie": "multilink-server=" + token})
+		require.NoError(t, i.stop())
+	}
+	i := server(t)
+	for _, c := range closed() {
+		w := i.send(c[0], c[1], nil, map[string]string{"Cookie": "multilink-server-session=" + token})
 		require.Equal(t, http.StatusUnauthorized, w.Code, "%v", c)
 	}
 	for _, open := range []string{"/healthz", "/readyz", "/openapi.json", "/docs/"} {
 		require.Equal(t, http.StatusOK, i.send("GET", open, nil, nil).Code, open)
+	}
+}
+
+func TestNode_Handler_slowsGuessesDown(t *testing.T) {
+	i := server(t)
+	guess := func() int {
+		return i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer a wrong one"}).Code
+	}
+	for range 10 {
+		require.Equal(t, http.StatusUnauthorized, guess())
+	}
+	require.Equal(t, http.StatusTooManyRequests, guess())
+}
+
+// asked is a caller with a role for Config.Authorize.
+type asked struct{ role string }
+
+func (a *asked) authorize(_ *http.Request, role string) error {
+	ranks := []string{"reader", "operator", "admin"}
+	if slices.Index(ranks, a.role) < slices.Index(ranks, role) {
+		return errors.New("the role " + role + " is required")
+	}
+	return nil
+}
+
+func TestConfig_Authorize_decidesByRole(t *testing.T) {
+	caller := &asked{}
+	config := configOf(node.Server, newPlane("wlan0"), storage.NewMemoryDocuments())
+	config.Token, config.Authorize = "", caller.authorize
+	i := start(t, config)
+	for _, c := range []struct{ method, path, role string }{
+		{"GET", "/status", "reader"}, {"GET", "/tunnel/client/", "reader"}, {"GET", "/metrics", "reader"}, {"GET", "/", "reader"},
+		{"PUT", "/bond", "operator"}, {"POST", "/interfaces/add", "operator"}, {"PUT", "/tunnel/client/disable", "operator"},
+		{"POST", "/tunnel/client/add", "admin"}, {"POST", "/tunnel/client/links", "admin"}, {"PUT", "/tunnel/client/enable", "admin"},
+		{"DELETE", "/tunnel/client/delete", "admin"}, {"POST", "/tunnel/attach", "admin"}, {"DELETE", "/tunnel/attach", "admin"},
+	} {
+		enough := false
+		for _, role := range []string{"", "reader", "operator", "admin"} {
+			caller.role = role
+			enough = enough || role == c.role
+			w := i.send(c.method, c.path, nil, nil)
+			require.Equal(t, enough, !strings.Contains(w.Body.String(), "the role "+c.role+" is required"), "%v as %q: %s", c, role, w.Body)
+		}
 	}
 }
 
@@ -123,6 +176,9 @@ func TestOpen_namesTheFieldOfABadConfig(t *testing.T) {
 	config.Token = " \n"
 	_, err := node.Open(t.Context(), config)
 	require.ErrorContains(t, err, "node: Config.Token:")
+	config.Token = "hush"
+	_, err = node.Open(t.Context(), config)
+	require.ErrorContains(t, err, "node: Config.Token: has 4 characters, and can be guessed")
 	config.Token, config.Certificates = "", true
 	_, err = node.Open(t.Context(), config)
 	require.NoError(t, err)
@@ -130,10 +186,10 @@ func TestOpen_namesTheFieldOfABadConfig(t *testing.T) {
 
 func TestOpen_warnsOfAShortToken(t *testing.T) {
 	config := configOf(node.Server, newPlane(), storage.NewMemoryDocuments())
-	config.Token = "hush\n" // as files and scripts leave it
+	config.Token = "hushhush\n" // as files and scripts leave it
 	i := start(t, config)
-	require.Equal(t, http.StatusOK, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hush"}).Code)
-	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hus"}).Code)
+	require.Equal(t, http.StatusOK, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hushhush"}).Code)
+	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hushhus"}).Code)
 	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer "}).Code)
 	require.NoError(t, i.stop())
 	require.Contains(t, i.log.String(), "level=WARN")

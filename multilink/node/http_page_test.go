@@ -17,19 +17,22 @@ func (i *instance) signIn(secret string, header map[string]string) *httptest.Res
 	for name, value := range header {
 		all[name] = value
 	}
-	return i.send("POST", "/sign-in", url.Values{"token": {secret}}.Encode(), all)
+	return i.send("POST", "/.enablers/sign-in", url.Values{"token": {secret}}.Encode(), all)
 }
 
 func TestNode_Handler_setsALoginSessionForTheToken(t *testing.T) {
 	i := server(t)
 	i.three(true)
-	w := i.send("GET", "/", nil, nil)
+	w := i.send("GET", "/", nil, map[string]string{"Accept": "text/html"})
 	require.Equal(t, http.StatusSeeOther, w.Code)
-	require.Equal(t, "sign-in", w.Header().Get("Location"))
-	require.Equal(t, http.StatusOK, i.send("GET", "/sign-in", nil, nil).Code)
+	require.Equal(t, "/.enablers/sign-in?to=%2F", w.Header().Get("Location"))
+	w = i.send("GET", "/sign-in", nil, nil)
+	require.Equal(t, http.StatusTemporaryRedirect, w.Code, "where the form was once")
+	require.Equal(t, "/.enablers/sign-in", w.Header().Get("Location"))
+	require.Equal(t, http.StatusOK, i.send("GET", "/.enablers/sign-in", nil, nil).Code)
 	w = i.signIn("wrong token, long enough", nil)
 	require.Equal(t, http.StatusForbidden, w.Code)
-	require.Contains(t, w.Body.String(), "The token is wrong")
+	require.Contains(t, w.Body.String(), "The token is not valid")
 	require.Empty(t, w.Result().Cookies())
 	require.Equal(t, http.StatusForbidden, i.signIn(token, map[string]string{"Origin": "https://evil.example"}).Code)
 
@@ -49,9 +52,9 @@ func TestNode_Handler_setsALoginSessionForTheToken(t *testing.T) {
 		{"Sec-Fetch-Site": "same-site"}} {
 		foreign["Cookie"] = mine["Cookie"]
 		require.Equal(t, http.StatusForbidden, i.send("PUT", "/bond", `{}`, foreign).Code)
-		require.Equal(t, http.StatusForbidden, i.send("POST", "/sign-out", nil, foreign).Code)
+		require.Equal(t, http.StatusForbidden, i.send("POST", "/.enablers/sign-out", nil, foreign).Code)
 	}
-	w = i.send("POST", "/sign-out", nil, mine)
+	w = i.send("POST", "/.enablers/sign-out", nil, mine)
 	require.Equal(t, http.StatusSeeOther, w.Code)
 	require.Negative(t, w.Result().Cookies()[0].MaxAge)
 	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, mine).Code, "the session has ended here as well")

@@ -10,7 +10,8 @@ import (
 )
 
 func TestNode_Handler_servesTheRoutesOfTheDocument(t *testing.T) {
-	r := newREST(&Node{config: Config{Role: Server, Token: "a token for tests"}})
+	r, err := newREST(&Node{config: Config{Role: Server, Token: "a token for tests"}})
+	require.NoError(t, err)
 	require.NoError(t, httpapi.CheckRoutes(r.routes, openapi))
 }
 

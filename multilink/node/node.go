@@ -62,12 +62,14 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	if config.Token != "" && len(config.Token) < ShortestToken {
+	if config.Authorize == nil && config.Token != "" && len(config.Token) < ShortestToken {
 		n.logger.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one", "want", ShortestToken)
 	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})
-	n.rest = newREST(n)
+	if n.rest, err = newREST(n); err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
 	return n, nil
 }
 

@@ -51,13 +51,14 @@ test("a wrong token is refused, and the right one is not kept in the browser", a
   const { page } = await server.open(t, "/", desktop);
   await page.getByLabel("Token").fill("not the token, but long");
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("The token is wrong").waitFor();
+  await page.getByRole("alert").getByText("The token is not valid").waitFor();
   await picture(page, "multilink-signin-desktop");
   await page.getByLabel("Token").fill(token);
   await page.keyboard.press("Enter");
   await page.locator("#live", { hasText: "live" }).waitFor();
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
   assert.equal(kept, '[{},{},""]');
+  await page.getByRole("link", { name: "Account" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });

@@ -3,6 +3,7 @@ package admin
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,18 +14,21 @@ import (
 
 // guard decides which requests are answered.
 //
-// With a token, each request has to show it. Without one only this machine is
-// answered: the connection has a loopback address at both ends, no proxy has
-// forwarded the request, and the Host header field has no address of another machine.
-// Whatever the token, rebound names and what a page of another origin has a browser
-// send are refused before, see the package httpapi.
+// With a token, each request has to show it, unless Config.Authorize accepts the caller.
+// Without one, and without Config.Authorize, only this machine is answered: the connection
+// has a loopback address at both ends, no proxy has forwarded the request, and the Host
+// header field has no address of another machine. Whatever the token, rebound names and
+// what a page of another origin has a browser send are refused before, see the package
+// httpapi.
 type guard struct {
 	token    [sha256.Size]byte
 	hasToken bool
+	// other decides on callers that do not show the token. Nil refuses them.
+	other func(r *http.Request, role string) error
 }
 
-func newGuard(token string) *guard {
-	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != ""}
+func newGuard(token string, other func(r *http.Request, role string) error) *guard {
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", other: other}
 }
 
 // tokenHeader is where a client may have the token; the other place is a bearer token
@@ -50,21 +54,34 @@ func (g *guard) knows(token string) bool {
 	return g.hasToken && token != "" && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// api protects a route of the API.
-func (g *guard) api(f httpapi.HandlerFunc) httpapi.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if g.hasToken {
-			if !g.knows(shown(r)) {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="gateway admin"`)
-				return &problem{status: http.StatusUnauthorized, Message: "Unauthorized"}
-			}
-			return f(w, r)
-		}
-		if err := g.thisMachine(r); err != nil {
-			return err
-		}
-		return f(w, r)
+// authorize decides on a request to the API.
+func (g *guard) authorize(r *http.Request, role string) error {
+	switch {
+	case g.hasToken && g.knows(shown(r)):
+		return nil
+	case g.other != nil:
+		return g.other(asBearer(r), role)
+	case g.hasToken:
+		return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "Unauthorized",
+			Header: http.Header{"Www-Authenticate": {`Bearer realm="gateway admin"`}}}
 	}
+	var p *problem
+	if err := g.thisMachine(r); errors.As(err, &p) {
+		return &httpapi.Error{Status: p.status, Detail: p.Message, Err: p}
+	}
+	return nil
+}
+
+// asBearer returns the request with the token of Kong's header field as a bearer token.
+func asBearer(r *http.Request) *http.Request {
+	token := r.Header.Get(tokenHeader)
+	if token == "" {
+		return r
+	}
+	changed := r.WithContext(r.Context())
+	changed.Header = r.Header.Clone()
+	changed.Header.Set("Authorization", "Bearer "+token)
+	return changed
 }
 
 // page protects a page. The login session decides on access.

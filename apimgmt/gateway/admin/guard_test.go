@@ -2,11 +2,13 @@ package admin_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
@@ -106,3 +108,28 @@ func TestAPI_Handler_withATokenRequiresIt(t *testing.T) {
 }
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+func TestConfig_Authorize_acceptsFurtherCallers(t *testing.T) {
+	for _, own := range []string{"", token} {
+		store, _ := openStore(t, storage.NewMemoryDocuments())
+		api, err := admin.New(admin.Config{Store: store, Token: own, Metrics: prometheus.NewRegistry(),
+			Authorize: func(r *http.Request, role string) error {
+				switch header := r.Header.Get("Authorization"); {
+				case header == "Bearer of an admin", header == "Bearer of a reader" && role == "reader":
+					return nil
+				}
+				return errors.New("the role " + role + " is required")
+			}})
+		require.NoError(t, err)
+		for header, want := range map[string][2]int{"Bearer of an admin": {200, 200}, "Bearer of a reader": {403, 200}, "": {403, 403}} {
+			for at, path := range []string{"/services", "/metrics"} {
+				w := ask(api.Handler(), "GET", path, here, me, map[string]string{"Authorization": header})
+				require.Equal(t, want[at], w.Code, "%s as %q: %s", path, header, w.Body)
+			}
+		}
+		kong := map[string]string{"Kong-Admin-Token": "of an admin"}
+		require.Equal(t, 200, ask(api.Handler(), "GET", "/services", here, there, kong).Code)
+		require.Equal(t, own != "", ask(api.Handler(), "GET", "/services", here, there, map[string]string{"Kong-Admin-Token": token}).Code == 200)
+		require.Equal(t, 200, ask(api.Handler(), "GET", "/healthz", here, me, nil).Code)
+	}
+}

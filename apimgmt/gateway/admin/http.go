@@ -29,6 +29,12 @@ type Config struct {
 	// Empty means that requests from this machine are answered without a token, and no
 	// others at all.
 	Token string
+	// Authorize accepts callers that do not show Token: it returns nil if the caller that
+	// sends a request has the role "admin", or "reader" for /metrics, and otherwise an
+	// error, which refuses the request with status 403 or that of its method
+	// HTTPStatus() int. The pages have accounts of their own and are not asked about. Nil
+	// leaves the decision to Token.
+	Authorize func(r *http.Request, role string) error
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
 	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
@@ -64,13 +70,16 @@ func New(config Config) (*API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	a := &API{store: config.Store, guard: newGuard(config.Token), node: id.String(), hosts: config.Hosts, logger: config.Logger}
+	a := &API{store: config.Store, guard: newGuard(config.Token, config.Authorize), node: id.String(),
+		hosts: config.Hosts, logger: config.Logger}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
 	a.routes = append(a.table(), newPages(a).routes()...)
 	if config.Metrics != nil {
-		a.routes = append(a.routes, a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{}))))
+		metrics := a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{})))
+		metrics.Role = httpapi.Reader
+		a.routes = append(a.routes, metrics)
 	}
 	return a, nil
 }
@@ -82,18 +91,18 @@ func New(config Config) (*API, error) {
 // Kong's does: clients compare them with the desired state, and change what differs.
 func (a *API) Handler() http.Handler {
 	return httpapi.NewHandler(a.routes, &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: a.hosts, Logger: a.logger,
+		Classify: classify, WriteError: writeError, Hosts: a.hosts, Authorize: a.guard.authorize, Logger: a.logger,
 	})
 }
 
 // open is a route behind the guard.
 func (a *API) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Role: httpapi.Admin, Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(f), Role: httpapi.Admin, Origins: httpapi.OwnPages}
 }
 
 // hidden is a route behind the guard that is not part of the API.
 func (a *API) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Role: httpapi.Admin, Undocumented: true, Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(f), Role: httpapi.Admin, Undocumented: true, Origins: httpapi.OwnPages}
 }
 
 // table lists the routes.
@@ -118,8 +127,8 @@ func (a *API) table() []httpapi.Route {
 		a.hidden("GET /openapi.json", httpapi.Document(openapi)),
 		a.hidden("GET /docs", httpapi.RedirectTo("docs/")),
 		a.hidden("GET /docs/", httpapi.DocsUI("Gateway administration", "/docs/", "../openapi.json")),
-		{Pattern: "GET /healthz", Func: httpapi.Live, Undocumented: true},
-		{Pattern: "GET /readyz", Func: a.ready, Undocumented: true},
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public, Undocumented: true},
+		{Pattern: "GET /readyz", Func: a.ready, Role: httpapi.Public, Undocumented: true},
 	}
 	for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindPlugin, entity.KindUpstream} {
 		c := collection{table: tableFor(kind)}

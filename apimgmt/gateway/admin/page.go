@@ -93,7 +93,7 @@ func kindsOfPages() []entity.Kind {
 
 func (p *pages) routes() []httpapi.Route {
 	open := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-		return httpapi.Route{Pattern: pattern, Func: p.protected(f), Undocumented: true, Origins: httpapi.OwnPagesAndLinks}
+		return httpapi.Route{Pattern: pattern, Func: p.protected(f), Role: httpapi.Public, Undocumented: true, Origins: httpapi.OwnPagesAndLinks}
 	}
 	mine := func(pattern string, f sessionFunc) httpapi.Route { return open(pattern, p.signedIn(f)) }
 	routes := []httpapi.Route{

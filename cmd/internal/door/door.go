@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -32,8 +33,8 @@ type Config struct {
 	// Listeners are those of the door. If other machines can reach one of them, the door
 	// is not open unless a setting says so.
 	Listeners []net.Listener
-	// Tokens are further tokens that are accepted; if there are any, the door is never
-	// open by default.
+	// Tokens are further tokens that are accepted. If there are any, no token is
+	// generated, and the door is not open unless a setting says so.
 	Tokens []*access.TokenFile
 	// CertificateRole is that of access.Config.
 	CertificateRole httpapi.Role
@@ -51,15 +52,18 @@ type Door struct {
 
 	tls      *tls.Config
 	verifier io.Closer
+	backup   http.Handler
+	self     string // a token of this process for its own listeners
 }
 
 // Open reads the files that the settings name, and decides who is let in. The caller
 // closes the door after the listeners.
 func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error) {
-	d := &Door{}
+	d := &Door{backup: http.HandlerFunc(noBackup)}
 	if d.tls, err = s.tls.Config(config.Logger); err != nil {
 		return nil, err
 	}
+	d.self = rand.Text()
 	ways, exposed := s.ways, slices.ContainsFunc(config.Listeners, func(l net.Listener) bool { return !server.IsLoopback(l) })
 	if len(ways) == 0 {
 		switch {
@@ -77,6 +81,9 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 		case wayNone:
 			c.Open = true
 		case wayToken:
+			if s.tokens == "" && len(config.Tokens) > 0 {
+				continue
+			}
 			file, err := d.openTokens(ctx, s.tokens, config)
 			if err != nil {
 				return nil, err
@@ -91,6 +98,10 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 		case wayMTLS:
 			c.Certificates = true
 		}
+	}
+	if !c.Open {
+		self := access.NewToken(access.Identity{Name: "this process", Role: httpapi.Admin}, d.self)
+		c.Tokens = append(slices.Clone(c.Tokens), self)
 	}
 	if d.Door, err = access.New(c); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -116,6 +127,8 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (*acc
 	generated := access.Identity{Name: "generated", Role: httpapi.Admin}
 	if config.Dir == "" {
 		d.Fresh = rand.Text()
+		config.Logger.Warn("there is no data folder, so the access token changes at every start; " +
+			"-access-tokens names a file of tokens that last")
 		return access.NewToken(generated, d.Fresh), nil
 	}
 	d.File = filepath.Join(config.Dir, TokenFile)
@@ -133,6 +146,29 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (*acc
 	return access.NewToken(generated, text), nil
 }
 
+// GivenToken returns a token that is the value of a setting, whose name errors and the log
+// show. Its caller may do everything. A token that can be guessed is refused, and one that
+// is shorter than generated ones is accepted with a warning.
+func GivenToken(setting, token string, log *slog.Logger) (*access.TokenFile, error) {
+	const refused = access.ShortestToken / 2
+	if len(token) < refused {
+		return nil, fmt.Errorf("%s: the token has %d characters, and can be guessed: use %d or more", setting, len(token), access.ShortestToken)
+	}
+	if len(token) < access.ShortestToken {
+		log.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one",
+			"setting", setting, "want", access.ShortestToken)
+	}
+	return access.NewToken(access.Identity{Name: "token", Role: httpapi.Admin}, token), nil
+}
+
+// Authorize is that of access.Door, except that an open door lets every caller in.
+func (d *Door) Authorize(r *http.Request, role string) error {
+	if d.IsOpen() {
+		return nil
+	}
+	return d.Door.Authorize(r, role)
+}
+
 // Listener returns the listener with TLS on top if there is a certificate.
 func (d *Door) Listener(listener net.Listener) net.Listener {
 	if d.tls == nil {
@@ -146,19 +182,101 @@ func (d *Door) TLS() *tls.Config { return d.tls }
 
 // URL returns the address of a listener with its scheme.
 func (d *Door) URL(listener net.Listener) string {
-	if d.tls != nil {
-		return "https://" + listener.Addr().String()
-	}
-	return "http://" + listener.Addr().String()
+	return d.Scheme() + "://" + listener.Addr().String()
 }
 
+// Scheme returns "https" if listeners have TLS, and otherwise "http".
+func (d *Door) Scheme() string {
+	if d.tls != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// Client returns a client for requests of this process to its own listeners. Over TLS it
+// accepts the certificate that they present and no other one, whatever names that has.
+// The requests show no token; see [Door.Self].
+func (d *Door) Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: d.ClientTLS()}}
+}
+
+// ClientTLS returns the configuration of Client for other protocols, nil without a
+// certificate.
+func (d *Door) ClientTLS() *tls.Config {
+	if d.tls == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, // VerifyConnection compares the whole certificate
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) > 0 && slices.ContainsFunc(d.certificates(), state.PeerCertificates[0].Equal) {
+				return nil
+			}
+			return errors.New("the certificate is not that of this process")
+		},
+	}
+}
+
+// RootCAs returns the authorities of the system and the certificate of the listeners with
+// its chain, for clients that also call elsewhere; nil without a certificate. A certificate
+// that is renewed later is among them if the chain has its authority.
+func (d *Door) RootCAs() *x509.CertPool {
+	if d.tls == nil {
+		return nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	for _, pair := range d.tls.Certificates {
+		for _, raw := range pair.Certificate {
+			if one, err := x509.ParseCertificate(raw); err == nil {
+				pool.AddCert(one)
+			}
+		}
+	}
+	return pool
+}
+
+// certificates returns the certificates that listeners present now.
+func (d *Door) certificates() []*x509.Certificate {
+	config := d.tls
+	if config.GetConfigForClient != nil {
+		if current, err := config.GetConfigForClient(nil); err == nil && current != nil {
+			config = current
+		}
+	}
+	var all []*x509.Certificate
+	for _, pair := range config.Certificates {
+		if own, err := x509.ParseCertificate(pair.Certificate[0]); err == nil {
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
+// Self returns a token for requests of this process to its own listeners. It lasts as
+// long as the process.
+func (d *Door) Self() string { return d.self }
+
+// BackUp sets what answers GET /.enablers/backup at all handlers of the door. It is called
+// before a listener is served.
+func (d *Door) BackUp(backup http.Handler) { d.backup = backup }
+
 // Handler returns the handler with the door's own addresses.
-func (d *Door) Handler(next http.Handler, backup http.Handler) http.Handler {
-	options := &access.HandlerOptions{Backup: backup}
+func (d *Door) Handler(next http.Handler) http.Handler {
+	options := &access.HandlerOptions{Backup: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.backup.ServeHTTP(w, r)
+	})}
 	if d.File != "" {
 		options.Hint = "The one in the file " + TokenFile + " of the data folder, or one that you were given."
 	}
 	return d.Door.Handler(next, options)
+}
+
+func noBackup(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "This server keeps nothing in a data folder.", http.StatusNotImplemented)
 }
 
 // Announce prints a token that was generated now, and where to sign in with it.

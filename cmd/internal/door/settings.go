@@ -49,6 +49,28 @@ func Declare(f *server.Flags) *Settings {
 // Hosts returns the further names of the server; see httpapi.Options.Hosts.
 func (s *Settings) Hosts() []string { return s.hosts }
 
+// NeedsToken reports whether callers prove who they are by a token, and no setting of the
+// flags names one; also where nothing is set.
+func (s *Settings) NeedsToken() bool {
+	return s.tokens == "" && (len(s.ways) == 0 || slices.Contains(s.ways, wayToken))
+}
+
+// IsOpen reports whether -access none is set.
+func (s *Settings) IsOpen() bool { return slices.Contains(s.ways, wayNone) }
+
+// SetClientCA sets -tls-client-ca to the value of another flag. It comes before
+// [Settings.Check].
+func (s *Settings) SetClientCA(file string) error {
+	if s.tls.ClientCA != "" && s.tls.ClientCA != file {
+		return errors.New("is another file than that of -tls-client-ca")
+	}
+	s.tls.ClientCA = file
+	return nil
+}
+
+// TLS returns the settings of the certificate.
+func (s *Settings) TLS() server.TLS { return s.tls }
+
 // Check returns an error for settings that cannot work together, and decides on the ways
 // that the settings imply.
 func (s *Settings) Check() error {

@@ -22,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -31,9 +32,13 @@ import (
 type Config struct {
 	// Dir is the folder where everything is stored.
 	Dir string
-	// Portal, Gateway and Admin are open listeners. The latter two are not used
-	// with Elsewhere.
+	// Portal, Gateway and Admin are open listeners, without TLS. The latter two are not
+	// used with Elsewhere.
 	Portal, Gateway, Admin net.Listener
+	// Door opens the door of the publisher's interface, the admin API and the metrics,
+	// which also has the certificate of all listeners. It is called once the folder is
+	// there. Nil means neither of them. The caller closes the door.
+	Door func(ctx context.Context) (*door.Door, error)
 	// PortalURL and GatewayURL are the addresses that browsers use. Empty means
 	// those of the listeners.
 	PortalURL, GatewayURL string
@@ -75,6 +80,7 @@ type Management struct {
 	Issuer string
 
 	config   Config
+	door     *door.Door // nil if there is none
 	store    *disk.Store
 	provider *devidp.Provider // nil if it is elsewhere
 	gateway  *gateway.Gateway // nil if it is elsewhere
@@ -88,11 +94,6 @@ type Management struct {
 // Open opens the folder and composes API management. It starts nothing. The caller closes
 // it.
 func Open(ctx context.Context, config Config) (_ *Management, err error) {
-	config.PortalURL = strings.TrimRight(cmp.Or(config.PortalURL, addressOf(config.Portal)), "/")
-	if config.Elsewhere == nil {
-		config.GatewayURL = cmp.Or(config.GatewayURL, addressOf(config.Gateway))
-	}
-	config.GatewayURL = strings.TrimRight(config.GatewayURL, "/")
 	config.Realm = cmp.Or(config.Realm, "OpenAPI")
 	if config.Clients == nil {
 		config.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
@@ -106,6 +107,17 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 			err = errors.Join(err, m.Close())
 		}
 	}()
+	if config.Door != nil {
+		if m.door, err = config.Door(ctx); err != nil {
+			return nil, err
+		}
+	}
+	config.PortalURL = strings.TrimRight(cmp.Or(config.PortalURL, m.addressOf(config.Portal)), "/")
+	if config.Elsewhere == nil {
+		config.GatewayURL = cmp.Or(config.GatewayURL, m.addressOf(config.Gateway))
+	}
+	config.GatewayURL = strings.TrimRight(config.GatewayURL, "/")
+	m.config = config
 	secrets, fresh, err := readCredentials(config.Dir, config.Given,
 		demands{provider: config.Provider == "", gateway: config.Elsewhere == nil})
 	if err != nil {
@@ -164,12 +176,16 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: "public-frontend", Logger: c.Logger}
 	if m.provider != nil && c.Discovery == "" {
 		// This process reaches it at its own listener, whatever name browsers use.
-		asked.Discovery = addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/.well-known/openid-configuration"
-		if at, err := url.Parse(c.PortalURL); err == nil && at.Host != strings.TrimPrefix(addressOf(c.Portal), "http://") {
+		here := m.addressOf(c.Portal)
+		asked.Discovery = here + "/auth/realms/" + c.Realm + "/.well-known/openid-configuration"
+		if at, err := url.Parse(c.PortalURL); err == nil && at.Scheme+"://"+at.Host != here {
 			asked.Endpoints = oidc.Endpoints{
-				Keys:  addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/protocol/openid-connect/certs",
-				Token: addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/protocol/openid-connect/token",
+				Keys:  here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/certs",
+				Token: here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/token",
 			}
+		}
+		if m.door != nil {
+			asked.HTTPClient = m.door.Client() // which knows the certificate, whatever names that has
 		}
 	}
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
@@ -184,8 +200,11 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := prometheus.NewRegistry()
-	m.gateway, err = gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(),
-		Logger: m.config.Logger, Registerer: registry})
+	options := gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
+	if m.door != nil {
+		options.Transport.RootCAs = m.door.RootCAs() // definitions may name listeners of this process
+	}
+	m.gateway, err = gateway.New(&options)
 	if err != nil {
 		return err
 	}
@@ -199,7 +218,7 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 		token = secrets.AdminToken
 	}
 	api, err := admin.New(admin.Config{
-		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Logger: m.config.Logger,
+		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Authorize: m.authorizer(), Logger: m.config.Logger,
 	})
 	if err != nil {
 		return err
@@ -222,8 +241,27 @@ func (c Config) private() []netip.Prefix {
 }
 
 // addressOf returns the URL at which this machine reaches a listener.
-func addressOf(listener net.Listener) string {
-	return "http://" + strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(listener.Addr().String())
+func (m *Management) addressOf(listener net.Listener) string {
+	if m.door == nil {
+		return server.Reachable("http://" + listener.Addr().String())
+	}
+	return server.Reachable(m.door.URL(listener))
+}
+
+// authorizer returns the function that decides on callers, nil if there is none.
+func (m *Management) authorizer() func(r *http.Request, role string) error {
+	if m.door == nil {
+		return nil
+	}
+	return m.door.Authorizer()
+}
+
+// guarded returns the listener with TLS, and the handler with the door's own addresses.
+func (m *Management) guarded(listener net.Listener, handler http.Handler) (net.Listener, http.Handler) {
+	if m.door == nil {
+		return listener, handler
+	}
+	return m.door.Listener(listener), m.door.Handler(handler)
 }
 
 // PortalURL returns the address of the portal.
@@ -234,6 +272,10 @@ func (m *Management) GatewayURL() string { return m.config.GatewayURL }
 
 // Store returns the store of the folder, for backups.
 func (m *Management) Store() *disk.Store { return m.store }
+
+// AdminURL returns the address of the gateway's admin API as this machine reaches it. There
+// is none with another gateway.
+func (m *Management) AdminURL() string { return m.addressOf(m.config.Admin) }
 
 // Close closes the folder and the clients. The parts have ended before.
 func (m *Management) Close() error {
@@ -258,11 +300,13 @@ func (m *Management) Parts(announce func()) []server.Part {
 	if m.gateway != nil {
 		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run})
 	}
-	parts = append(parts, server.HTTP(m.config.Portal, m.Handler(), log))
+	at, handler := m.guarded(m.config.Portal, m.Handler())
+	parts = append(parts, server.HTTP(at, handler, log))
 	if m.gateway != nil {
-		parts = append(parts,
-			server.HTTP(m.config.Admin, m.admin, log),
-			server.Streams(m.config.Gateway, portal.AllowPortal(m.gateway, m.config.PortalURL), log))
+		at, handler = m.guarded(m.config.Admin, m.admin)
+		parts = append(parts, server.HTTP(at, handler, log))
+		at, _ = m.guarded(m.config.Gateway, nil) // its APIs have plugins that let callers in
+		parts = append(parts, server.Streams(at, portal.AllowPortal(m.gateway, m.config.PortalURL), log))
 	}
 	parts[len(parts)-1].Announce = announce
 	return parts
@@ -271,7 +315,8 @@ func (m *Management) Parts(announce func()) []server.Part {
 // Handler returns the handler of the portal's listener.
 func (m *Management) Handler() http.Handler {
 	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{
-		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...), Logger: m.config.Logger,
+		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...),
+		Authorize: m.authorizer(), Logger: m.config.Logger,
 	})
 	mux := http.NewServeMux()
 	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/",

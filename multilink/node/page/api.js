@@ -8,7 +8,7 @@ export async function ask(method, path, body) {
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   if (answer.status === 401) {
-    location.assign("sign-in");
+    location.assign("/.enablers/sign-in?to=" + encodeURIComponent(location.pathname));
     return new Promise(() => {});
   }
   const text = await answer.text();

@@ -14,7 +14,11 @@ import (
 // links to both, provisions the client on the server, and attaches the client. The addresses are those of the two interfaces, such as
 // http://127.0.0.1:3333.
 func (p *Pair) Connect(ctx context.Context, server, client string) error {
-	caller := &caller{token: p.config.Token, client: &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}}
+	own := &http.Client{Transport: &http.Transport{}}
+	if p.config.HTTPClient != nil {
+		own = p.config.HTTPClient
+	}
+	caller := &caller{token: p.config.Token, client: &http.Client{Transport: own.Transport, Timeout: time.Minute}}
 	defer caller.client.CloseIdleConnections()
 	for i, l := range p.config.Links {
 		record := map[string]any{"name": l.Name, "kind": l.Kind, "priority": 10 * (i + 1)}

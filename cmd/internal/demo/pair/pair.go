@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -40,8 +41,12 @@ type Config struct {
 	Links []Link
 	// Probe is the interval of probes. Zero is multilink's default.
 	Probe time.Duration
-	// Token of both instances.
+	// Token of both instances, which Connect shows to them.
 	Token string
+	// Authorize is as in node.Config, and has to accept Token. Nil means Token alone.
+	Authorize func(r *http.Request, role string) error
+	// HTTPClient calls the instances. Nil means one with a pool of its own.
+	HTTPClient *http.Client
 	// Hosts are as in node.Config.
 	Hosts []string
 	// Logger of both. Nil is silent.
@@ -89,7 +94,7 @@ func (i *Instance) open(ctx context.Context, role node.Role, host multilink.Host
 	}
 	if i.Node, err = node.Open(ctx, node.Config{
 		Role: role, Plane: i.Bond, Documents: storage.NewMemoryDocuments(), Port: port,
-		Interfaces: host.Links, Token: config.Token, Hosts: config.Hosts, Logger: config.Logger,
+		Interfaces: host.Links, Token: config.Token, Authorize: config.Authorize, Hosts: config.Hosts, Logger: config.Logger,
 	}); err != nil {
 		return fmt.Errorf("open %s: %w", role, err)
 	}

@@ -1,0 +1,115 @@
+package door_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/server/servertest"
+)
+
+// open opens a door for a listener on the address.
+func open(t *testing.T, address string, config door.Config, args ...string) (*door.Door, net.Listener) {
+	t.Helper()
+	s, err := parse(t, args...)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp4", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	config.Name, config.Listeners = "doortest", []net.Listener{listener}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	d, err := s.Open(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d, listener
+}
+
+// asked returns what the door says to a token.
+func asked(d *door.Door, token, role string) error {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return d.Authorize(r, role)
+}
+
+func TestSettings_Open_opensOnLoopbackAlone(t *testing.T) {
+	d, _ := open(t, "127.0.0.1:0", door.Config{Dir: t.TempDir()})
+	require.True(t, d.IsOpen())
+	require.Nil(t, d.Authorizer())
+	require.NoError(t, asked(d, "", "admin"))
+	d, at := open(t, "0.0.0.0:0", door.Config{})
+	require.False(t, d.IsOpen())
+	require.Error(t, asked(d, "", "reader"))
+	require.NoError(t, asked(d, d.Fresh, "admin"))
+	var out bytes.Buffer
+	d.Announce(&out, at)
+	require.Contains(t, out.String(), "new access token, valid until the server ends: "+d.Fresh)
+}
+
+func TestSettings_Open_refusesAStoredTokenThatCanBeGuessed(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, door.TokenFile), []byte("hush\n"), 0o600))
+	s, err := parse(t, "-access", "token")
+	require.NoError(t, err)
+	_, err = s.Open(t.Context(), door.Config{Name: "doortest", Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "has 4 characters, and can be guessed")
+	require.ErrorContains(t, err, "remove the file")
+}
+
+func TestSettings_Open_generatesNoTokenBesidesAGivenOne(t *testing.T) {
+	given, err := door.GivenToken("-token", "sixteen or more characters", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	for _, args := range [][]string{nil, {"-access", "token"}} {
+		d, _ := open(t, "127.0.0.1:0", door.Config{Dir: t.TempDir(), Tokens: []*access.TokenFile{given}}, args...)
+		require.Empty(t, d.Fresh)
+		require.Error(t, asked(d, "", "reader"))
+		require.NoError(t, asked(d, "sixteen or more characters", "admin"))
+		require.NoError(t, asked(d, d.Self(), "admin"))
+	}
+}
+
+func TestGivenToken_refusesOneThatCanBeGuessed(t *testing.T) {
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	_, err := door.GivenToken("-token", "seven c", log)
+	require.EqualError(t, err, "-token: the token has 7 characters, and can be guessed: use 16 or more")
+	_, err = door.GivenToken("-token", "eight ch", log)
+	require.NoError(t, err)
+	require.Contains(t, text.String(), "THE TOKEN IS TOO SHORT")
+	require.NotContains(t, text.String(), "eight ch")
+}
+
+func TestDoor_Client_trustsItsOwnCertificateAlone(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	own, other := authority.Issue("own"), authority.Issue("other")
+	serve := func(certificate *servertest.Certificate) (*door.Door, string) {
+		d, listener := open(t, "127.0.0.1:0", door.Config{}, "-tls-cert", certificate.Cert, "-tls-key", certificate.Key)
+		go func() { _ = http.Serve(d.Listener(listener), http.NotFoundHandler()) }() // ends with the listener
+		require.Equal(t, "https://"+listener.Addr().String(), d.URL(listener))
+		return d, d.URL(listener)
+	}
+	d, mine := serve(own)
+	_, foreign := serve(other)
+	client := d.Client()
+	t.Cleanup(client.CloseIdleConnections)
+	answer, err := client.Get(mine)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	answer, err = client.Get(foreign)
+	if err == nil {
+		_ = answer.Body.Close()
+	}
+	require.ErrorContains(t, err, "the certificate is not that of this process")
+}
