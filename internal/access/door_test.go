@@ -309,7 +309,7 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 	require.Equal(t, 303, send(h, "POST", "/.enablers/sign-out", "", signedIn...).Code)
 	require.Equal(t, 401, send(h, "POST", "/things", "", signedIn...).Code)
 	for _, elsewhere := range []string{
-		"//evil.example", "https://evil.example", `/\evil.example`, "", "evil", "/.enablers/sign-in?to=/",
+		"//evil.example", "https://evil.example", `/\evil.example`, "", "evil", "/\x00x", "/\x7f", "/.enablers/sign-in?to=/",
 	} {
 		require.Equal(t, "/", form(adminToken, elsewhere).Header().Get("Location"), elsewhere)
 	}

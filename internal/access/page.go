@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
@@ -161,10 +162,11 @@ func seeOther(w http.ResponseWriter, to string) error {
 }
 
 // ownPath returns the path on this server to which a person is sent after signing in, and
-// "/" for what leads elsewhere: browsers read "//" and "/\" as the begin of a host.
+// "/" for what leads elsewhere: browsers read "//" and "/\" as the begin of a host. A control
+// character would break the header field.
 func ownPath(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") ||
-		strings.HasPrefix(to, signInPath) {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, `\`) ||
+		strings.ContainsFunc(to, unicode.IsControl) || strings.HasPrefix(to, signInPath) {
 		return "/"
 	}
 	return to
