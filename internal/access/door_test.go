@@ -285,6 +285,7 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 		return send(h, "POST", "/.enablers/sign-in", url.Values{"token": {token}, "to": {to}}.Encode(),
 			"Content-Type", "application/x-www-form-urlencoded")
 	}
+	require.Equal(t, 413, form(strings.Repeat("x", 1<<20), "/things").Code)
 	answer = form("a wrong token", "/things")
 	require.Equal(t, 403, answer.Code)
 	require.Contains(t, answer.Body.String(), "The token is not valid.")

@@ -105,6 +105,9 @@ func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 // signIn takes the token of a form, once, and starts a session of the browser.
 func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 	const largest = 64 << 10 // bytes of the form
+	if r.ContentLength > largest {
+		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, largest)
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}

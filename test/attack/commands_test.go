@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -184,9 +186,32 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
+// sendFrom is send from another address, so that failed attempts before do not count.
+func sendFrom(t *testing.T, address, request, token, body string, fields ...string) answer {
+	t.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	other := *client
+	other.Transport = &http.Transport{DisableCompression: true, DisableKeepAlives: true, DialContext: dialer.DialContext}
+	return sendBy(t, &other, request, token, body, fields...)
+}
+
+// addresses counts those of anotherAddress.
+var addresses atomic.Uint32
+
+// anotherAddress returns a loopback address that no other call returns.
+func anotherAddress() string {
+	n := addresses.Add(1)
+	return fmt.Sprintf("127.1.%d.%d", n>>8, n&0xff)
+}
+
 // send sends a request, as "METHOD URL", with a token unless that is empty, and with header
 // fields as "Name: value".
 func send(t *testing.T, request, token, body string, fields ...string) answer {
+	t.Helper()
+	return sendBy(t, client, request, token, body, fields...)
+}
+
+func sendBy(t *testing.T, client *http.Client, request, token, body string, fields ...string) answer {
 	t.Helper()
 	method, address, _ := strings.Cut(request, " ")
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
