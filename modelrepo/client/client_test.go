@@ -226,3 +226,18 @@ func TestClient_returnsTheStatusOfAForeignAnswer(t *testing.T) {
 	_, err = c.Upload(t.Context(), version, "f", strings.NewReader(strings.Repeat("x", 10<<20)), nil)
 	require.Error(t, err)
 }
+
+func TestClient_refusesAnswersWithoutEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, `{"name":"`)
+		for piece := bytes.Repeat([]byte("x"), 1<<20); err == nil; {
+			_, err = w.Write(piece)
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, c.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), "more than 67108864 bytes")
+	_, err = c.Namespace(t.Context(), "w3c", nil)
+	require.ErrorContains(t, err, "more than 67108864 bytes")
+}
