@@ -50,7 +50,8 @@ func newIssuer(t *testing.T) *issuer {
 // publicKey returns a key as a JSON Web Key.
 func publicKey(key *rsa.PrivateKey, id string) map[string]any {
 	return map[string]any{
-		"kty": "RSA", "use": "sig", "alg": "RS256", "kid": id, "n": encoded(key.N.Bytes()), "e": encoded(big.NewInt(int64(key.E)).Bytes()),
+		"kty": "RSA", "use": "sig", "alg": "RS256", "kid": id, "n": encoded(key.N.Bytes()),
+		"e": encoded(big.NewInt(int64(key.E)).Bytes()),
 	}
 }
 
@@ -163,11 +164,58 @@ func TestIssuer_forgedTokens_areRefused(t *testing.T) {
 				require.Equal(t, http.StatusUnauthorized, a.status, "%s: %s", name, a.body)
 				require.NotContains(t, a.body, i.URL)
 			}
-			for _, roles := range []any{nil, []string{"Admin", "administrator", "admin "}, "reader-of-something", 1, map[string]any{"admin": true}} {
+			for _, roles := range []any{
+				nil, []string{"Admin", "administrator", "admin "}, "reader-of-something", 1, map[string]any{"admin": true},
+			} {
 				weak := token(t, head(), with(good, "realm_access", map[string]any{"roles": roles}), ours)
 				a := sendFrom(t, anotherAddress(), "GET "+o.url, weak, "")
 				require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, a.status, "%v", roles)
 			}
 		})
 	}
+}
+
+// TestIssuer_hostileAnswers_takeNothingDown has an issuer that hangs, answers without end, and sends
+// the server elsewhere: callers get a 503, and the server goes on.
+func TestIssuer_hostileAnswers_takeNothingDown(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the server follows its issuer to %s", r.URL)
+	}))
+	t.Cleanup(elsewhere.Close)
+	ended := make(chan struct{})
+	hostile := map[string]http.HandlerFunc{
+		"hangs": func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-ended:
+			case <-r.Context().Done():
+			}
+		},
+		"answers without end": func(w http.ResponseWriter, _ *http.Request) {
+			_, err := io.WriteString(w, `{"issuer":"`)
+			for piece := []byte(strings.Repeat("x", 1<<20)); err == nil; {
+				_, err = w.Write(piece)
+			}
+		},
+		"leads elsewhere":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
+		"answers nonsense": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("[", 1<<20)) },
+	}
+	good := newIssuer(t)
+	for _, c := range commands() {
+		for name, handler := range hostile {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				i := httptest.NewServer(handler)
+				t.Cleanup(i.Close) // after the process has ended
+				p := c.start(t, "-access", "oidc", "-access-issuer", i.URL, "-access-audience", "models")
+				at := p.anyListener()
+				o := protected(t, at)
+				one := token(t, head(), with(good.claims(), "iss", i.URL), rs256(t, good.key))
+				a := send(t, "GET "+o.url, one, "")
+				require.Contains(t, []int{http.StatusServiceUnavailable, http.StatusUnauthorized}, a.status, a.body)
+				require.NotContains(t, a.body, "127.0.0.1", "the answer tells nothing of the network")
+				require.Equal(t, http.StatusOK, send(t, "GET "+at+"/healthz", "", "").status)
+				require.Equal(t, http.StatusUnauthorized, send(t, "GET "+o.url, "", "").status)
+			})
+		}
+	}
+	t.Cleanup(func() { close(ended) })
 }

@@ -17,38 +17,46 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
+// The begins of requests to the one route of the gateway; H stands for its host.
+const (
+	posted = "POST /open HTTP/1.1\r\nHost: H\r\n"
+	got    = "GET /open HTTP/1.1\r\nHost: H\r\n"
+)
+
 // ambiguous are requests whose end two servers may see in different places (RFC 9112 sections 6.1 and
 // 11.2). HIDDEN stands for a request that has to stay inside of the body or be refused; its
 // path has no route at the gateway.
 var ambiguous = []struct{ name, text string }{
-	{"CL.TE", "POST /open HTTP/1.1\r\nHost: H\r\nContent-Length: LENGTH\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nHIDDEN"},
-	{"TE.CL", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\nHEX\r\nHIDDEN\r\n0\r\n\r\n"},
-	{"CL.CL", "POST /open HTTP/1.1\r\nHost: H\r\nContent-Length: 0\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"CL list", "POST /open HTTP/1.1\r\nHost: H\r\nContent-Length: 0, LENGTH\r\n\r\nHIDDEN"},
-	{"CL with a sign", "POST /open HTTP/1.1\r\nHost: H\r\nContent-Length: +LENGTH\r\n\r\nHIDDEN"},
-	{"CL in hexadecimal", "POST /open HTTP/1.1\r\nHost: H\r\nContent-Length: 0x00\r\n\r\nHIDDEN"},
-	{"CL with a space before the colon", "POST /open HTTP/1.1\r\nHost: H\r\nContent-Length : LENGTH\r\n\r\nHIDDEN"},
-	{"CL of GET", "GET /open HTTP/1.1\r\nHost: H\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE unknown", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: xchunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE twice", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\nHIDDEN"},
-	{"TE list", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: identity, chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE with a tab", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding:\tchunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE with a vertical tab", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: \x0bchunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE with a space before the colon", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding : chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE folded", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding:\r\n chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"TE of HTTP/1.0", "POST /open HTTP/1.0\r\nHost: H\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"a field folded", "GET /open HTTP/1.1\r\nHost: H\r\nX: a\r\n HIDDEN"},
+	{"CL.TE", posted + "Content-Length: LENGTH\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nHIDDEN"},
+	{"TE.CL", posted + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\nHEX\r\nHIDDEN\r\n0\r\n\r\n"},
+	{"CL.CL", posted + "Content-Length: 0\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"CL list", posted + "Content-Length: 0, LENGTH\r\n\r\nHIDDEN"},
+	{"CL with a sign", posted + "Content-Length: +LENGTH\r\n\r\nHIDDEN"},
+	{"CL in hexadecimal", posted + "Content-Length: 0x00\r\n\r\nHIDDEN"},
+	{"CL with a space before the colon", posted + "Content-Length : LENGTH\r\n\r\nHIDDEN"},
+	{"CL of GET", got + "Content-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE unknown", posted + "Transfer-Encoding: xchunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE twice", posted + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\nHIDDEN"},
+	{"TE list", posted + "Transfer-Encoding: identity, chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE with a tab", posted + "Transfer-Encoding:\tchunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE with a vertical tab", posted + "Transfer-Encoding: \x0bchunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE with a space before the colon", posted + "Transfer-Encoding : chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE folded", posted + "Transfer-Encoding:\r\n chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"TE of HTTP/1.0", "POST /open HTTP/1.0\r\nHost: H\r\n" +
+		"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"a field folded", got + "X: a\r\n HIDDEN"},
 	{"a bare line feed", "GET /open HTTP/1.1\nHost: H\nX: a\nContent-Length: LENGTH\n\nHIDDEN"},
-	{"a bare carriage return", "GET /open HTTP/1.1\r\nHost: H\r\nX: a\rContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"a chunk extension with a line feed", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\n\r\n1;a\nX\r\n0\r\n\r\nHIDDEN"},
-	{"a chunk longer than it says", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nXXHIDDEN"},
-	{"a chunk of a huge size", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000001\r\nX\r\n0\r\n\r\nHIDDEN"},
-	{"a trailer", "POST /open HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\nTrailer: Content-Length\r\n\r\n0\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"a bare carriage return", got + "X: a\rContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"a chunk extension with a line feed", posted + "Transfer-Encoding: chunked\r\n\r\n1;a\nX\r\n0\r\n\r\nHIDDEN"},
+	{"a chunk longer than it says", posted + "Transfer-Encoding: chunked\r\n\r\n1\r\nXXHIDDEN"},
+	{"a chunk of a huge size", posted + "Transfer-Encoding: chunked\r\n\r\n10000000000000001\r\nX\r\n0\r\n\r\nHIDDEN"},
+	{"a trailer", posted + "Transfer-Encoding: chunked\r\nTrailer: Content-Length\r\n\r\n0\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
 	{"a line in the target", "GET /open%20HTTP/1.1%0d%0aHost:%20H%0d%0a%0d%0aHIDDEN HTTP/1.1\r\nHost: H\r\n\r\n"},
-	{"two hosts", "GET /open HTTP/1.1\r\nHost: H\r\nHost: evil.example\r\n\r\nHIDDEN"},
-	{"Connection that names CL", "POST /open HTTP/1.1\r\nHost: H\r\nConnection: Content-Length\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
-	{"Upgrade to HTTP/2", "GET /open HTTP/1.1\r\nHost: H\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\nHIDDEN"},
-	{"Upgrade to a socket", "GET /open HTTP/1.1\r\nHost: H\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 777\r\n\r\nHIDDEN"},
+	{"two hosts", got + "Host: evil.example\r\n\r\nHIDDEN"},
+	{"Connection that names CL", posted + "Connection: Content-Length\r\nContent-Length: LENGTH\r\n\r\nHIDDEN"},
+	{"Upgrade to HTTP/2", got + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" +
+		"HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\nHIDDEN"},
+	{"Upgrade to a socket", got + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 777\r\n\r\nHIDDEN"},
 }
 
 // hidden is what the attacker hides.
@@ -57,8 +65,8 @@ const hidden = "DELETE /hidden HTTP/1.1\r\nHost: H\r\nX: "
 // render returns the text of an ambiguous request for a host.
 func render(text, host string) string {
 	inside := strings.ReplaceAll(hidden, "Host: H", "Host: "+host)
-	return strings.NewReplacer("HIDDEN", inside, "LENGTH", fmt.Sprint(len(inside)), "HEX", fmt.Sprintf("%x", len(inside)), "Host: H\r", "Host: "+host+"\r",
-		"Host: H\n", "Host: "+host+"\n").Replace(text)
+	return strings.NewReplacer("HIDDEN", inside, "LENGTH", fmt.Sprint(len(inside)), "HEX", fmt.Sprintf("%x", len(inside)),
+		"Host: H\r", "Host: "+host+"\r", "Host: H\n", "Host: "+host+"\n").Replace(text)
 }
 
 // upstream is a service behind the gateway that notes the request lines it reads.
@@ -108,11 +116,14 @@ func TestSmuggling_gateway_sendsNoHiddenRequest(t *testing.T) {
 			a = send(t, "POST "+admin+"/services/open/routes", p.tokens[httpapi.Admin], `{"paths":["/open"],"strip_path":false}`,
 				"Content-Type: application/json")
 			require.Equal(t, http.StatusCreated, a.status, a.body)
-			require.Eventually(t, func() bool { return send(t, "GET "+gateway+"/open", "", "").status == http.StatusOK }, patience, 50*time.Millisecond)
+			require.Eventually(t, func() bool {
+				return send(t, "GET "+gateway+"/open", "", "").status == http.StatusOK
+			}, patience, 50*time.Millisecond)
 			for _, one := range ambiguous {
 				host := strings.TrimPrefix(gateway, "http://")
 				conversation(t, host, render(one.text, host)+"x\r\n\r\n")
-				require.Equal(t, http.StatusOK, send(t, "GET "+gateway+"/open?after", "", "").status, "%s: the next caller gets another's answer", one.name)
+				a := send(t, "GET "+gateway+"/open?after", "", "")
+				require.Equal(t, http.StatusOK, a.status, "%s: the next caller gets another's answer", one.name)
 				for line := range strings.Lines(u.seen()) {
 					require.Contains(t, line, " /open", "%s: the service has read a hidden request", one.name)
 				}
