@@ -36,21 +36,23 @@ func TestExhaustion_hugeBodies_areBounded(t *testing.T) {
 				"application/json", "multipart/form-data; boundary=b", "application/x-www-form-urlencoded", "application/octet-stream",
 				"application/offset+octet-stream", "text/turtle",
 			} {
-				w := newWire(t, at)
-				require.NoError(t, w.write(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\n"+
-					"Content-Length: %d\r\nUpload-Offset: 0\r\nTus-Resumable: 1.0.0\r\nExpect: 100-continue\r\n\r\n",
-					o.method, o.path, w.host, p.tokens[httpapi.Admin], kind, huge)))
-				a := w.read(o.method)
-				if a.status == http.StatusContinue {
-					var whole bool
-					if a, whole = w.pour(o.method, kind); whole {
-						require.True(t, unbounded[o.String()], "%s reads a body of any length as %s", o, kind)
-						w.close()
+				for _, framing := range []string{fmt.Sprintf("Content-Length: %d", huge), "Transfer-Encoding: chunked"} {
+					w := newWire(t, at)
+					require.NoError(t, w.write(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\n"+
+						"%s\r\nUpload-Offset: 0\r\nTus-Resumable: 1.0.0\r\nExpect: 100-continue\r\n\r\n",
+						o.method, o.path, w.host, p.tokens[httpapi.Admin], kind, framing)))
+					a := w.read(o.method)
+					whole := false
+					if a.status == http.StatusContinue {
+						a, whole = w.pour(o.method, kind, strings.HasPrefix(framing, "Transfer"))
+					}
+					w.close()
+					if whole {
+						require.True(t, unbounded[o.String()], "%s reads a body of any length as %s (%s)", o, kind, framing)
 						continue
 					}
+					require.True(t, o.isHandled(a), "%s as %s: %d %s", o, kind, a.status, a.body)
 				}
-				w.close()
-				require.True(t, o.isHandled(a), "%s as %s: %d %s", o, kind, a.status, a.body)
 			}
 		}
 		require.Equal(t, http.StatusOK, send(t, "GET "+at+"/healthz", "", "").status)
@@ -63,7 +65,7 @@ const most = 128 << 20
 
 // pour sends up to most bytes of a body, and returns the answer, and whether the server has read all
 // of them before it. The answer is empty if the server closes the connection.
-func (w *wire) pour(method, kind string) (a answer, whole bool) {
+func (w *wire) pour(method, kind string, chunked bool) (a answer, whole bool) {
 	w.t.Helper()
 	text := "["
 	if strings.HasPrefix(kind, "multipart/") {
@@ -74,11 +76,15 @@ func (w *wire) pour(method, kind string) (a answer, whole bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, err := io.WriteString(conn, text)
-		piece := []byte(strings.Repeat(" ", 1<<20))
+		begin, piece := text, strings.Repeat(" ", 1<<20)
+		if chunked {
+			begin = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
+			piece = fmt.Sprintf("%x\r\n%s\r\n", len(piece), piece)
+		}
+		_, err := io.WriteString(conn, begin)
 		for range most >> 20 {
 			if err == nil {
-				_, err = conn.Write(piece)
+				_, err = io.WriteString(conn, piece)
 			}
 		}
 		all.Store(err == nil)
