@@ -108,7 +108,9 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > largest {
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, largest)
+	limited := *r // a copy: with another body in r itself, net/http would wait for what is not read
+	limited.Body = http.MaxBytesReader(w, r.Body, largest)
+	r = &limited
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}

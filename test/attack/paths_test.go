@@ -25,7 +25,8 @@ type wire struct {
 
 func newWire(t *testing.T, at string) *wire {
 	t.Helper()
-	w := &wire{t: t, host: strings.TrimPrefix(at, "http://")}
+	host, _, _ := strings.Cut(strings.TrimPrefix(at, "http://"), "/")
+	w := &wire{t: t, host: host}
 	t.Cleanup(w.close)
 	return w
 }
