@@ -285,6 +285,7 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 		return send(h, "POST", "/.enablers/sign-in", url.Values{"token": {token}, "to": {to}}.Encode(),
 			"Content-Type", "application/x-www-form-urlencoded")
 	}
+	require.Equal(t, 413, form(strings.Repeat("x", 1<<20), "/things").Code)
 	answer = form("a wrong token", "/things")
 	require.Equal(t, 403, answer.Code)
 	require.Contains(t, answer.Body.String(), "The token is not valid.")
@@ -309,7 +310,7 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 	require.Equal(t, 303, send(h, "POST", "/.enablers/sign-out", "", signedIn...).Code)
 	require.Equal(t, 401, send(h, "POST", "/things", "", signedIn...).Code)
 	for _, elsewhere := range []string{
-		"//evil.example", "https://evil.example", `/\evil.example`, "", "evil", "/.enablers/sign-in?to=/",
+		"//evil.example", "https://evil.example", `/\evil.example`, "", "evil", "/\x00x", "/\x7f", "/.enablers/sign-in?to=/",
 	} {
 		require.Equal(t, "/", form(adminToken, elsewhere).Header().Get("Location"), elsewhere)
 	}

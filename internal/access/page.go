@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
@@ -104,7 +105,12 @@ func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 // signIn takes the token of a form, once, and starts a session of the browser.
 func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 	const largest = 64 << 10 // bytes of the form
-	r.Body = http.MaxBytesReader(w, r.Body, largest)
+	if r.ContentLength > largest {
+		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
+	}
+	limited := *r // a copy: with another body in r itself, net/http would wait for what is not read
+	limited.Body = http.MaxBytesReader(w, r.Body, largest)
+	r = &limited
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}
@@ -161,10 +167,11 @@ func seeOther(w http.ResponseWriter, to string) error {
 }
 
 // ownPath returns the path on this server to which a person is sent after signing in, and
-// "/" for what leads elsewhere: browsers read "//" and "/\" as the begin of a host.
+// "/" for what leads elsewhere: browsers read "//" and "/\" as the begin of a host. A control
+// character would break the header field.
 func ownPath(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") ||
-		strings.HasPrefix(to, signInPath) {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, `\`) ||
+		strings.ContainsFunc(to, unicode.IsControl) || strings.HasPrefix(to, signInPath) {
 		return "/"
 	}
 	return to

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,8 +42,8 @@ func (c *Client) Import(ctx context.Context, from io.Reader, opts modelrepo.Impo
 	}
 	defer func() { _ = answer.Body.Close() }()
 	var said wire.Imported
-	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
-		return modelrepo.Imported{}, failed(op, at, fmt.Errorf("read the answer: %w", err))
+	if err := decode(answer, &said); err != nil {
+		return modelrepo.Imported{}, failed(op, at, err)
 	}
 	return said.Imported, nil
 }

@@ -254,3 +254,18 @@ func TestClient_sendsTheTokenToTheRepositoryAlone(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Token: ")
 	require.NotContains(t, err.Error(), "cret")
 }
+
+func TestClient_refusesAnswersWithoutEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, `{"name":"`)
+		for piece := bytes.Repeat([]byte("x"), 1<<20); err == nil; {
+			_, err = w.Write(piece)
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, c.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), "more than 67108864 bytes")
+	_, err = c.Namespace(t.Context(), "w3c", nil)
+	require.ErrorContains(t, err, "more than 67108864 bytes")
+}

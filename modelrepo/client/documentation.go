@@ -3,8 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"mime"
@@ -53,8 +51,8 @@ func (c *Client) GenerateDocumentation(
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
-		return "", failed(op, at, fmt.Errorf("read the answer: %w", err))
+	if err := decode(answer, &said); err != nil {
+		return "", failed(op, at, err)
 	}
 	return said.Handle, nil
 }

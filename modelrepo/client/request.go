@@ -94,6 +94,22 @@ func refusal(k call, answer *http.Response) error {
 	return fmt.Errorf("%s %q: the server answered %s: %s", k.op, k.at, answer.Status, body.Error)
 }
 
+// maxAnswer is the most that is read of an answer that is not content, in bytes.
+const maxAnswer = 64 << 20
+
+// decode reads the JSON of an answer.
+func decode(answer *http.Response, document any) error {
+	body := &io.LimitedReader{R: answer.Body, N: maxAnswer}
+	err := json.NewDecoder(body).Decode(document)
+	switch {
+	case err != nil && body.N == 0:
+		return fmt.Errorf("read the answer: it has more than %d bytes", maxAnswer)
+	case err != nil:
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}
+
 // read makes a request and reads the JSON of its answer.
 func (c *Client) read(ctx context.Context, k call, document any) error {
 	answer, err := c.send(ctx, k)
@@ -101,8 +117,8 @@ func (c *Client) read(ctx context.Context, k call, document any) error {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if err := json.NewDecoder(answer.Body).Decode(document); err != nil {
-		return failed(k.op, k.at, fmt.Errorf("read the answer: %w", err))
+	if err := decode(answer, document); err != nil {
+		return failed(k.op, k.at, err)
 	}
 	return nil
 }
@@ -122,8 +138,8 @@ func (c *Client) write(ctx context.Context, op string, at modelrepo.Path, method
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if err := json.NewDecoder(answer.Body).Decode(new(wire.Success)); err != nil {
-		return nil, failed(op, at, fmt.Errorf("read the answer: %w", err))
+	if err := decode(answer, new(wire.Success)); err != nil {
+		return nil, failed(op, at, err)
 	}
 	return answer.Header, nil
 }

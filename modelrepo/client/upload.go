@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
@@ -61,8 +60,8 @@ func (c *Client) Upload(
 		return modelrepo.Uploaded{}, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if err := json.NewDecoder(answer.Body).Decode(new(wire.Success)); err != nil {
-		return modelrepo.Uploaded{}, failed(op, at, fmt.Errorf("read the answer: %w", err))
+	if err := decode(answer, new(wire.Success)); err != nil {
+		return modelrepo.Uploaded{}, failed(op, at, err)
 	}
 	result := modelrepo.Uploaded{File: modelrepo.File{
 		Size: source.size, SHA256: hex.EncodeToString(source.hash.Sum(nil)), ContentType: mediaType(opts.ContentType),

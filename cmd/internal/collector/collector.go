@@ -134,7 +134,7 @@ func emptyFolder(dir string) (string, error) {
 	if err := os.RemoveAll(spill); err != nil {
 		return "", err
 	}
-	return spill, os.MkdirAll(spill, 0o750)
+	return spill, os.MkdirAll(spill, 0o700)
 }
 
 // Results counts the results in the repository of the collector itself.
