@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -167,6 +168,9 @@ func (c *boundedConn) Close() error {
 	c.bound.mu.Unlock()
 	return c.Conn.Close()
 }
+
+// ReadFrom implements io.ReaderFrom: the kernel copies files to the connection.
+func (c *boundedConn) ReadFrom(from io.Reader) (int64, error) { return io.Copy(c.Conn, from) }
 
 // admit returns a connection within the bound, or nil if there is no room for it.
 func (b *Connections) admit(accepted net.Conn) net.Conn {
