@@ -20,7 +20,7 @@ var refusedByTheServer = map[string]string{
 	"POST /.enablers/sign-in": "the form has no token",
 }
 
-// undocumented are routes that no OpenAPI document has, as "METHOD PATH" by command and
+// undocumented are routes that no OpenAPI document has, as "METHOD PATH" by commands with one
 // listener, with their roles.
 var undocumented = map[string]map[string]httpapi.Role{
 	"modelrepo": {
@@ -32,6 +32,12 @@ var undocumented = map[string]map[string]httpapi.Role{
 		"HEAD /.enablers/backup":       httpapi.Admin,
 		"HEAD /healthz":                httpapi.Public,
 	},
+	"annotator": {"HEAD /channels": httpapi.Reader, "HEAD /metrics": httpapi.Reader, "HEAD /.enablers/backup": httpapi.Admin},
+	"flcollector": {
+		"GET /": httpapi.Reader, "GET /live/some": httpapi.Reader, "GET /page/look.css": httpapi.Public, "HEAD /jobs": httpapi.Reader,
+		"HEAD /job/stop": httpapi.Operator,
+	},
+	"multilink": {"GET /": httpapi.Reader, "GET /tunnel/client": httpapi.Reader, "HEAD /interfaces": httpapi.Reader},
 }
 
 // TestRoles_everyRoute_requiresItsRole sends every operation of every OpenAPI document, and
