@@ -61,7 +61,7 @@ func encoded(data []byte) string { return base64.RawURLEncoding.EncodeToString(d
 func (i *issuer) claims() map[string]any {
 	now := time.Now()
 	return map[string]any{
-		"iss": i.URL, "aud": "models", "sub": "someone", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"iss": i.URL, "aud": "models", "sub": "caller", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 		"realm_access": map[string]any{"roles": []string{"admin"}},
 	}
 }
