@@ -17,7 +17,7 @@ import (
 )
 
 // huge is the length of a body in bytes that no server has room for.
-const huge = 1 << 40
+const huge int64 = 1 << 40
 
 // unbounded are the operations that start to read a body of any length, because they store it
 // while they read it, up to the limit of their command (-max-content, for instance) or
