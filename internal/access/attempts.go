@@ -12,6 +12,9 @@ const (
 	freeFailures = 10
 	// failureInterval is the time after which a slowed address may try once more.
 	failureInterval = time.Second
+	// mostExcess bounds the failures beyond, and so the seconds that an address has to wait,
+	// however many attempts it makes at one time.
+	mostExcess = 30
 	// mostAddresses bounds the addresses that are remembered. The one that was seen
 	// longest ago goes first.
 	mostAddresses = 10_000
@@ -83,7 +86,7 @@ func (a *attempts) failed(network netip.Prefix) {
 	defer a.mu.Unlock()
 	one := a.seenLocked(network)
 	one.forgive(a.clock())
-	one.failures++
+	one.failures = min(one.failures+1, freeFailures+mostExcess)
 }
 
 // succeeded remembers a valid credential of the address.

@@ -211,7 +211,7 @@ func (d *Door) Authorize(r *http.Request, role string) error {
 		return nil
 	}
 	if errors.Is(err, ErrAnonymous) && opensPage(r) {
-		to := url.Values{"to": {r.URL.RequestURI()}}
+		to := url.Values{"to": {r.RequestURI}} // of the whole server, where a mux has cut the path of the URL
 		return &httpapi.Error{Status: http.StatusSeeOther, Header: http.Header{"Location": {signInPath + "?" + to.Encode()}}}
 	}
 	return d.refusal(err)

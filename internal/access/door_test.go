@@ -223,9 +223,11 @@ func TestOpenTokens_namesTheLineOfAFault(t *testing.T) {
 		"# only a comment\n\n":       "it has no token",
 		"a reader\n":                 ":1: expected NAME ROLE TOKEN, got 2 words",
 		"\na owner 0123456789abcdef": ":2: the second word is no role",
-		"a reader 0123456789abcde":   `:1: the token of "a" has 15 characters`,
-		"a reader 0123456789abcdef\na admin 0123456789abcdeg": `:2: the name "a" is there twice`,
-		"a reader 0123456789abcdef\nb admin 0123456789abcdef": `:2: the token of "b" is that of "a" too`,
+		"a reader 0123456789abcde":   `:1: the token has 15 characters`,
+		"a reader 0123456789abcdef\na admin 0123456789abcdeg":             `:2: the name is that of line 1 too`,
+		"a reader 0123456789abcdef\nb admin 0123456789abcdef":             `:2: the token is that of line 1 too`,
+		"0123456789abcdef reader ops":                                     `:1: the token has 3 characters`,
+		strings.Repeat("0123456789", 7) + " reader ops-and-16-characters": `:1: the name has 70 characters`,
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		_, err := access.OpenTokens(t.Context(), name, nil)
@@ -259,10 +261,17 @@ func TestTokenFile_isReadAgainWhenItChanges(t *testing.T) {
 		require.True(t, valid(readToken), "the last valid content holds")
 		require.NoError(t, os.Remove(name))
 		time.Sleep(time.Second)
-		require.True(t, valid(readToken))
+		require.True(t, valid(readToken), "it may be replaced")
+		time.Sleep(time.Minute)
+		require.False(t, valid(readToken), "one that is gone has no tokens")
+		write("old admin " + adminToken + "\n")
+		time.Sleep(time.Second)
+		require.True(t, valid(adminToken))
+		write("# all are taken back\n")
+		time.Sleep(time.Second)
+		require.False(t, valid(adminToken))
 		write("newest admin " + operateToken + "\n")
 		time.Sleep(time.Second)
-		require.False(t, valid(readToken))
 		require.True(t, valid(operateToken))
 	})
 }
@@ -339,6 +348,21 @@ func TestDoor_Handler_endsSessionsWithTheirToken(t *testing.T) {
 		time.Sleep(12 * time.Hour)
 		require.Equal(t, 401, send(h, "GET", "/secrets", "", owner...).Code)
 	})
+}
+
+func TestDoor_Handler_boundsTheSessionsOfAToken(t *testing.T) {
+	h := served(closed(t, access.Config{}), nil)
+	sign := func(token string) []string {
+		answer := send(h, "POST", "/.enablers/sign-in", "token="+token, "Content-Type", "application/x-www-form-urlencoded")
+		require.Equal(t, 303, answer.Code)
+		return []string{"Cookie", answer.Result().Cookies()[0].Name + "=" + answer.Result().Cookies()[0].Value}
+	}
+	owner, first := sign(adminToken), sign(readToken)
+	for range 20 {
+		sign(readToken)
+	}
+	require.Equal(t, 401, send(h, "GET", "/things", "", first...).Code)
+	require.Equal(t, 200, send(h, "GET", "/things", "", owner...).Code)
 }
 
 func TestDoor_Handler_countsOutcomes(t *testing.T) {

@@ -12,6 +12,8 @@ const (
 	sessionTime = 12 * time.Hour
 	// mostSessions bounds the sessions. Of too many, the oldest ends.
 	mostSessions = 1000
+	// mostOfToken bounds those of one token, so that its owner ends no session of others.
+	mostOfToken = 20
 )
 
 // sessions are the login sessions of browsers. They end with the process.
@@ -38,20 +40,39 @@ func (s *sessions) begin(token string) string {
 	secret := rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var oldest digest
-	var first time.Time
+	var all, own age
 	for sum, one := range s.known {
 		if !s.clock().Before(one.ends) {
 			delete(s.known, sum)
-		} else if first.IsZero() || one.ends.Before(first) {
-			oldest, first = sum, one.ends
+			continue
+		}
+		all.count(sum, one)
+		if one.token == token {
+			own.count(sum, one)
 		}
 	}
-	if len(s.known) >= mostSessions {
-		delete(s.known, oldest)
+	switch {
+	case own.total >= mostOfToken:
+		delete(s.known, own.oldest)
+	case all.total >= mostSessions:
+		delete(s.known, all.oldest)
 	}
 	s.known[digestOf(secret)] = session{token, s.clock().Add(sessionTime)}
 	return secret
+}
+
+// age finds the oldest of some sessions.
+type age struct {
+	total  int
+	oldest digest
+	ends   time.Time
+}
+
+func (a *age) count(sum digest, one session) {
+	a.total++
+	if a.total == 1 || one.ends.Before(a.ends) {
+		a.oldest, a.ends = sum, one.ends
+	}
 }
 
 // find returns the token of a session.

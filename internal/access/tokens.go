@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -19,10 +21,15 @@ const (
 	// ShortestToken is the least length of a token in characters. A shorter one can be
 	// guessed.
 	ShortestToken = 16
+	// longestName is the largest length of a name. It is short enough to tell a name from most
+	// tokens.
+	longestName = 64
 	// mostTokens is how many tokens a file may have.
 	mostTokens = 10_000
 	// tokensAge is the time after which a file is looked at again.
 	tokensAge = time.Second
+	// tokensPatience is how long a missing file may take to be replaced.
+	tokensPatience = time.Minute
 )
 
 // digest is the SHA-256 of a credential. Credentials themselves are not kept. A lookup by
@@ -32,8 +39,9 @@ type digest [sha256.Size]byte
 func digestOf(credential string) digest { return sha256.Sum256([]byte(credential)) }
 
 // TokenFile has the tokens of a file. It is made with [OpenTokens] or [NewToken], and is
-// safe for concurrent use. The file is read again when it has changed; while the new
-// content is not valid, the last valid one holds.
+// safe for concurrent use. The file is read again when it has changed. A file without
+// tokens, and one that has been missing for a minute, has none. While a new content is not valid,
+// the last valid one holds, and the log says so every minute.
 type TokenFile struct {
 	name string // empty for tokens that are in no file
 	log  *slog.Logger
@@ -42,6 +50,8 @@ type TokenFile struct {
 	known   map[digest]Identity
 	checked time.Time
 	version fileVersion
+	faulty  time.Time // when the content that is there now was found not to be valid; zero if it is
+	warned  time.Time
 }
 
 // fileVersion changes when a file does.
@@ -70,6 +80,9 @@ func OpenTokens(ctx context.Context, name string, log *slog.Logger) (*TokenFile,
 	if f.known, err = readTokens(name); err != nil {
 		return nil, fmt.Errorf("open tokens: %w", err)
 	}
+	if len(f.known) == 0 {
+		return nil, fmt.Errorf("open tokens: %s: it has no token, so every caller would be refused: expected lines NAME ROLE TOKEN", name)
+	}
 	f.version, f.checked = version, time.Now()
 	return f, nil
 }
@@ -92,10 +105,11 @@ func (f *TokenFile) find(token digest) (Identity, bool) {
 }
 
 func (f *TokenFile) refreshLocked() {
-	if f.name == "" || time.Since(f.checked) < tokensAge {
+	now := time.Now()
+	if f.name == "" || now.Sub(f.checked) < tokensAge {
 		return
 	}
-	f.checked = time.Now()
+	f.checked = now
 	version, err := f.stat()
 	if err == nil && version == f.version {
 		return
@@ -104,15 +118,20 @@ func (f *TokenFile) refreshLocked() {
 	if err == nil {
 		known, err = readTokens(f.name)
 	}
-	if err != nil {
-		if version != f.version {
-			f.log.Error("the tokens have changed and cannot be read; the ones before hold", "error", err)
+	switch {
+	case err == nil:
+		f.version, f.known, f.faulty = version, known, time.Time{}
+		f.log.Info("tokens read again", "file", f.name, "tokens", len(known))
+	case f.faulty.IsZero():
+		f.faulty = now
+		fallthrough
+	case now.Sub(f.warned) >= tokensPatience:
+		if errors.Is(err, fs.ErrNotExist) && now.Sub(f.faulty) >= tokensPatience {
+			clear(f.known)
 		}
-		f.version = version
-		return
+		f.warned = now
+		f.log.Error("the tokens have changed and cannot be read", "error", err, "tokens", len(f.known))
 	}
-	f.version, f.known = version, known
-	f.log.Info("tokens read again", "file", f.name, "tokens", len(known))
 }
 
 func (f *TokenFile) stat() (fileVersion, error) {
@@ -133,7 +152,7 @@ func readTokens(name string) (map[digest]Identity, error) {
 
 // parseTokens reads the lines of a file of that name.
 func parseTokens(name string, text []byte) (map[digest]Identity, error) {
-	known, names := map[digest]Identity{}, map[string]bool{}
+	known, names := map[digest]Identity{}, map[string]int{} // by the line of the name
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for number := 1; lines.Scan(); number++ {
 		fields := strings.Fields(lines.Text())
@@ -149,25 +168,23 @@ func parseTokens(name string, text []byte) (map[digest]Identity, error) {
 		case !httpapi.IsRole(fields[1]):
 			return nil, wrong("the second word is no role: expected reader, operator or admin")
 		case len(fields[2]) < ShortestToken:
-			return nil, wrong("the token of %.100q has %d characters, and can be guessed: use %d or more",
-				fields[0], len(fields[2]), ShortestToken)
-		case names[fields[0]]:
-			return nil, wrong("the name %.100q is there twice", fields[0])
+			return nil, wrong("the token has %d characters, and can be guessed: use %d or more", len(fields[2]), ShortestToken)
+		case len(fields[0]) > longestName:
+			return nil, wrong("the name has %d characters, and may have %d: is it the token?", len(fields[0]), longestName)
+		case names[fields[0]] > 0:
+			return nil, wrong("the name is that of line %d too", names[fields[0]])
 		case len(known) == mostTokens:
 			return nil, wrong("more than %d tokens", mostTokens)
 		}
 		sum := digestOf(fields[2])
 		if other, ok := known[sum]; ok {
-			return nil, wrong("the token of %.100q is that of %.100q too", fields[0], other.Name)
+			return nil, wrong("the token is that of line %d too", names[other.Name])
 		}
-		names[fields[0]] = true
+		names[fields[0]] = number
 		known[sum] = Identity{Name: fields[0], Role: httpapi.Role(fields[1])}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(known) == 0 {
-		return nil, fmt.Errorf("%s: it has no token, so every caller would be refused: expected lines NAME ROLE TOKEN", name)
 	}
 	return known, nil
 }
