@@ -54,9 +54,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.demoPassword, "demo-password", "",
 		"`password` of the three users of the demonstration; better given by the environment, since others can see flags")
 	f.StringVar(&s.clientSecret, "client-secret", "",
-		"`secret` of the clients private-backend and kong of the identity provider inside; likewise")
+		"`secret` of the clients private-backend and kong of the identity provider inside; better given by the environment")
 	f.StringVar(&s.adminToken, "admin-token", "",
-		"`token` that the admin API wants to be shown; likewise. Empty means none on loopback, and a generated one elsewhere")
+		"`token` that the admin API requires; better given by the environment. Empty means none on loopback, and a generated one elsewhere")
 	f.BoolVar(&s.private, "private-upstreams", false,
 		"let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar(&s.hosts, "upstream-hosts", "",

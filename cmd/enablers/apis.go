@@ -31,10 +31,11 @@ type apis struct {
 }
 
 // openAPIs opens API management. The caller closes it.
-func openAPIs(ctx context.Context, dir string, at *listeners, d *door.Door, hosts []string, log *slog.Logger) (*apis, error) {
+func (s *settings) openAPIs(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (*apis, error) {
+	private := s.private || !s.privateGiven && server.IsLoopback(at.portal) && server.IsLoopback(at.gateway)
 	m, err := management.Open(ctx, management.Config{
 		Dir: dir, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
-		PrivateUpstreams: server.IsLoopback(at.portal) && server.IsLoopback(at.gateway), Hosts: hosts, Logger: log,
+		PrivateUpstreams: private, Hosts: s.door.Hosts(), Logger: log,
 		Door: func(context.Context) (*door.Door, error) { return d, nil },
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 	for _, step := range guide {
 		fmt.Fprintf(stdout, "\n%s\n  %s\n", step.Text, step.Command)
 	}
-	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
+	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", server.Reachable(address))
 }
 
 // guide returns commands to try on this machine. Token is what a shell replaces by a

@@ -92,7 +92,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	defer func() { err = errors.Join(err, trainings.Close()) }()
 
-	managed, err := openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, access, s.door.Hosts(), log)
+	managed, err := s.openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, access, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
@@ -147,8 +147,10 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
 		multilinkAt, _ := bonded.addresses()
 		managed.library(ctx, map[string]string{
-			"annotator": server.Reachable(address), "model repository": models.address, "training collector": trainings.address(),
-			"FL repository": trainings.address() + "/repository", "API publisher": managed.PortalURL(), "multi-link": multilinkAt,
+			"annotator": server.Reachable(address), "model repository": server.Reachable(models.address),
+			"training collector": server.Reachable(trainings.address()),
+			"FL repository":      server.Reachable(trainings.address()) + "/repository",
+			"API publisher":      managed.PortalURL(), "multi-link": multilinkAt,
 		})
 		<-ctx.Done()
 		return nil

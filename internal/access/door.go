@@ -238,6 +238,18 @@ func opensPage(r *http.Request) bool {
 	return mode == "" || mode == "navigate"
 }
 
+// proof says what a caller has to show.
+func (d *Door) proof() string {
+	const token, certificate = "a token: Authorization: Bearer TOKEN", "a client certificate of the authorities of -tls-client-ca"
+	switch hasTokens := len(d.config.Tokens) > 0 || d.config.Verifier != nil; {
+	case hasTokens && d.config.Certificates:
+		return token + ", or " + certificate
+	case hasTokens:
+		return token
+	}
+	return certificate
+}
+
 // refusal returns what a client gets for an error of Admit.
 func (d *Door) refusal(err error) *httpapi.Error {
 	challenge := func(rest string) http.Header {
@@ -262,7 +274,7 @@ func (d *Door) refusal(err error) *httpapi.Error {
 			Detail: "The token is not valid."}
 	case errors.Is(err, ErrAnonymous):
 		return &httpapi.Error{Status: http.StatusUnauthorized, Header: challenge(""),
-			Detail: "This needs a token: Authorization: Bearer TOKEN."}
+			Detail: "This needs " + d.proof() + "."}
 	}
 	return &httpapi.Error{Status: http.StatusServiceUnavailable, Err: err}
 }

@@ -150,7 +150,7 @@ func (p *pages) sendBackup(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case p.backup == nil:
 		return &httpapi.Error{Status: http.StatusNotImplemented, Detail: "This server keeps nothing in a data folder. " +
-			"Back its database up with the tools of the database."}
+			"If it has a database, back that up with the tools of the database."}
 	case p.door.config.Open:
 		return &httpapi.Error{Status: http.StatusForbidden, Detail: "A backup has secrets, and this server does not " +
 			"identify its callers. Start it with -access token; or run enablers backup on its machine, as the owner of the data folder."}

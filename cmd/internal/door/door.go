@@ -52,6 +52,7 @@ type Door struct {
 
 	tls      *tls.Config
 	verifier io.Closer
+	hint     string // where a token is to be found, on the sign-in page
 	backup   http.Handler
 	self     string // a token of this process for its own listeners
 }
@@ -85,6 +86,12 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 				continue
 			}
 			file, err := d.openTokens(ctx, s.tokens, config)
+			d.hint = "One of the file of -access-tokens."
+			if d.File != "" {
+				d.hint = "The one in the file " + TokenFile + " of the data folder."
+			} else if d.Fresh != "" {
+				d.hint = "The one that the server printed when it started."
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -269,14 +276,12 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 	options := &access.HandlerOptions{Backup: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.backup.ServeHTTP(w, r)
 	})}
-	if d.File != "" {
-		options.Hint = "The one in the file " + TokenFile + " of the data folder, or one that you were given."
-	}
+	options.Hint = d.hint
 	return d.Door.Handler(next, options)
 }
 
 func noBackup(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "This server keeps nothing in a data folder.", http.StatusNotImplemented)
+	http.Error(w, "This server keeps nothing in a data folder, so there is nothing to back up here.", http.StatusNotImplemented)
 }
 
 // Announce prints a token that was generated now, and where to sign in with it.

@@ -198,12 +198,12 @@ func arguments(name, what, about string, args []string, stdout io.Writer) (dir, 
 		flags.PrintDefaults()
 		return "", "", err
 	case err != nil:
+	case flags.NArg() > 1:
+		err = fmt.Errorf("unexpected argument %q; -data goes before %s", flags.Arg(1), what)
 	case dir == "":
 		err = errors.New("-data: give the data folder")
 	case flags.NArg() == 0 || flags.Arg(0) == "":
 		err = fmt.Errorf("%s: it is missing", what)
-	case flags.NArg() > 1:
-		err = fmt.Errorf("unexpected argument %q; -data goes before %s", flags.Arg(1), what)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w (see enablers %s -h)", name, err, name)
