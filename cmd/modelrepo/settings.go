@@ -52,7 +52,8 @@ func (s *settings) declare() *server.Flags {
 	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
 	f.DurationVar(&s.grace, "grace", 24*time.Hour,
 		"how long content that nothing refers to, and uploads that do not move, are kept")
-	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often content that nothing refers to, and uploads that do not move, are looked for")
+	f.DurationVar(&s.interval, "collect-interval", time.Hour,
+		"how often content that nothing refers to, and uploads that do not move, are looked for")
 	l := &s.limits
 	f.IntVar(&l.ModelsPerNamespace, "max-models", 0, "how `many` models a namespace can have; 0 means any number")
 	f.IntVar(&l.VersionsPerModel, "max-versions", 0, "how `many` versions a model can have; 0 means any number")
