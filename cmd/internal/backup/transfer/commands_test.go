@@ -319,6 +319,14 @@ func TestBackup_refusesWrongArguments(t *testing.T) {
 	}
 }
 
+func TestBackup_refusesAFolderInWhichARestoreWasCutOff(t *testing.T) {
+	above := t.TempDir()
+	dir := newData(t, filepath.Join(above, "data"))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".unfinished-1"), 0o700))
+	require.ErrorContains(t, takeBackup(t, dir, filepath.Join(above, "backup")), "a restore was cut off")
+	require.Equal(t, []string{"data"}, entries(t, above))
+}
+
 func TestBackup_ofAFolderOfAnEarlierVersion(t *testing.T) {
 	above := t.TempDir()
 	dir, again := newData(t, filepath.Join(above, "data")), filepath.Join(above, "again")
