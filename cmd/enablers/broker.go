@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"time"
 
 	mochi "github.com/mochi-mqtt/server/v2"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
 	"github.com/iotenablers/enablers/internal/server"
 )
+
+// connectTime is how long a client of the broker has for its first packet, CONNECT.
+const connectTime = 10 * time.Second
 
 // broker is the embedded MQTT broker. It keeps up to 65,535 messages for each absent
 // subscriber in memory, until the process ends.
@@ -21,12 +25,28 @@ type broker struct {
 
 func newBroker(listener net.Listener, log *slog.Logger) (*broker, error) {
 	warned := slog.New(warnings{log.With("part", "MQTT broker").Handler()})
-	b, err := embedded.New(server.KeepAccepting(listener, log), &embedded.Options{Logger: warned})
+	b, err := embedded.New(prompt{server.KeepAccepting(listener, log), connectTime}, &embedded.Options{Logger: warned})
 	if err != nil {
 		return nil, err
 	}
 	b.Options.Capabilities.MaximumPacketSize = 32 << 20 // the annotator takes messages of half that size
 	return &broker{b, listener.Addr().(*net.TCPAddr)}, nil
+}
+
+// prompt is a listener whose connections end if the first packet takes too long. The
+// broker replaces that deadline by the keep-alive time of the client after the packet.
+type prompt struct {
+	net.Listener
+	limit time.Duration
+}
+
+// Accept implements net.Listener.
+func (p prompt) Accept() (net.Conn, error) {
+	conn, err := p.Listener.Accept()
+	if err == nil {
+		_ = conn.SetReadDeadline(time.Now().Add(p.limit)) // a closed one fails when it is read
+	}
+	return conn, err
 }
 
 // run serves until ctx ends.

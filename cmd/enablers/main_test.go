@@ -166,6 +166,30 @@ func TestRun_opensTheBrokerToOtherMachinesOnRequestOnly(t *testing.T) {
 	require.NoError(t, listener.Close())
 }
 
+func TestRun_boundsTheConnectionsToTheBroker(t *testing.T) {
+	s, _, err := readSettings([]string{"-mqtt", "127.0.0.1:0", "-max-connections", "4"})
+	require.NoError(t, err)
+	listener, err := s.listenMQTT()
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		for {
+			if _, err := listener.Accept(); err != nil {
+				return
+			}
+		}
+	}()
+	for i := range 3 { // an address may have two of four
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		require.NoError(t, err)
+		defer conn.Close()
+		if i == 2 {
+			_, err = conn.Read(make([]byte, 1))
+			require.Error(t, err, "it is refused")
+		}
+	}
+}
+
 func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"-demo-rate", "-1", "-demo-rate: expected 0 to 100000, got -1"},

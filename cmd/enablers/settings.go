@@ -106,7 +106,7 @@ func (s *settings) check() error {
 // listenMQTT opens the broker's listener. Other machines can reach it only with
 // -mqtt-remote.
 func (s *settings) listenMQTT() (net.Listener, error) {
-	listener, err := server.Listen("mqtt", s.mqtt)
+	listener, err := s.connections.ListenLong("mqtt", s.mqtt)
 	if err != nil {
 		return nil, err
 	}

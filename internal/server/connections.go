@@ -27,8 +27,8 @@ const connectionsUsage = "the largest `number` of connections to this server at 
 // same holds for the connections of one client address, of which there may be half as many.
 // Addresses of IPv6 count by their first 64 bits.
 //
-// The HTTP servers of this package say how far a connection is. Others call
-// [ConnState]. At most one warning in 10 seconds has the counts.
+// The HTTP servers of this package say how far a connection is. Others call [ConnState],
+// or accept from a listener of [Connections.ListenLong]. At most one warning in 10 seconds has the counts.
 //
 // Nil bounds nothing.
 type Connections struct {
@@ -93,17 +93,29 @@ func (c *Connections) Max() int {
 
 // Listen is the function [Listen] for a listener within the bound.
 func (c *Connections) Listen(flagName, address string) (net.Listener, error) {
+	return c.listen(flagName, address, connected)
+}
+
+// ListenLong is Listen for a protocol whose connections have no requests, such as MQTT.
+// From the start each one counts as one with a request under way, so it is never closed
+// for another one.
+func (c *Connections) ListenLong(flagName, address string) (net.Listener, error) {
+	return c.listen(flagName, address, requesting)
+}
+
+func (c *Connections) listen(flagName, address string, first stage) (net.Listener, error) {
 	listener, err := Listen(flagName, address)
 	if c == nil || err != nil {
 		return listener, err
 	}
-	return &boundedListener{Listener: listener, bound: c}, nil
+	return &boundedListener{Listener: listener, bound: c, first: first}, nil
 }
 
 // boundedListener accepts connections within a bound.
 type boundedListener struct {
 	net.Listener
 	bound *Connections
+	first stage // of each connection
 }
 
 // Accept implements net.Listener.
@@ -113,7 +125,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if conn := l.bound.admit(accepted); conn != nil {
+		if conn := l.bound.admit(accepted, l.first); conn != nil {
 			return conn, nil
 		}
 		_ = accepted.Close() // nothing was said
@@ -173,8 +185,8 @@ func (c *boundedConn) Close() error {
 func (c *boundedConn) ReadFrom(from io.Reader) (int64, error) { return io.Copy(c.Conn, from) }
 
 // admit returns a connection within the bound, or nil if there is no room for it.
-func (b *Connections) admit(accepted net.Conn) net.Conn {
-	c := &boundedConn{Conn: accepted, bound: b, client: clientOf(accepted.RemoteAddr())}
+func (b *Connections) admit(accepted net.Conn, first stage) net.Conn {
+	c := &boundedConn{Conn: accepted, bound: b, client: clientOf(accepted.RemoteAddr()), stage: first}
 	victim, ok := b.enter(c)
 	if victim != nil {
 		_ = victim.Conn.Close() // its server gets the error

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -157,6 +158,56 @@ func TestConnections_givesAClientAddressHalf(t *testing.T) {
 	require.Equal(t, "ok", get(t, other))
 }
 
+func TestConnections_ListenLong_refusesWhenAllAreLong(t *testing.T) {
+	f := server.NewFlags("test", "TEST", "a test")
+	connections := f.Connections()
+	f.Logging("log")
+	require.NoError(t, f.Parse([]string{"-max-connections", "2"}))
+	var lines bytes.Buffer
+	require.NoError(t, f.Serve(nil, io.Discard, &lines, func(*slog.Logger) error {
+		short, err := connections.Listen("listen", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer short.Close()
+		long, err := connections.ListenLong("mqtt", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer long.Close()
+		accept := func(from string, listener net.Listener) (client, accepted net.Conn) {
+			client = dial(t, from, listener.Addr().String())
+			accepted, err := listener.Accept()
+			require.NoError(t, err)
+			return client, accepted
+		}
+		first, atFirst := accept("127.0.0.2", long)
+		silent, _ := accept("127.0.0.3", short)
+		_, atSecond := accept("127.0.0.4", long)
+		requireClosed(t, silent) // for the second
+
+		late := dial(t, "127.0.0.5", long.Addr().String())
+		next := make(chan net.Conn, 1)
+		go func() {
+			conn, err := long.Accept()
+			if err == nil {
+				next <- conn
+			}
+			close(next)
+		}()
+		requireClosed(t, late)
+		_, err = io.WriteString(atFirst, "x")
+		require.NoError(t, err)
+		_, err = io.ReadFull(first, make([]byte, 1))
+		require.NoError(t, err, "it stays open")
+
+		require.NoError(t, atSecond.Close())
+		dial(t, "127.0.0.6", long.Addr().String())
+		last := <-next
+		require.NotNil(t, last, "there is room again")
+		require.NoError(t, errors.Join(last.Close(), atFirst.Close()))
+		return nil
+	}))
+	require.Contains(t, lines.String(), "too many connections")
+	require.Contains(t, lines.String(), "closed_silent=1")
+}
+
 func TestConnections_Max(t *testing.T) {
 	f := server.NewFlags("test", "TEST", "a test")
 	connections := f.Connections()
@@ -171,9 +222,11 @@ func TestConnections_Max(t *testing.T) {
 
 func TestConnections_Listen_withoutABound(t *testing.T) {
 	var none *server.Connections
-	listener, err := none.Listen("listen", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
+	for _, listen := range []func(flagName, address string) (net.Listener, error){none.Listen, none.ListenLong} {
+		listener, err := listen("listen", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, listener.Close())
+	}
 }
 
 func TestConnState_ignoresOtherConnections(t *testing.T) {

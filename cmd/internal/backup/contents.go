@@ -63,14 +63,27 @@ func Folders(owner string) map[string]string {
 var blobName = regexp.MustCompile(`^blobs/([0-9a-f]{2})/([0-9a-f]{32})$`)
 
 // IsKnown reports whether a backup of the owner may have a file of that name.
-func IsKnown(owner, name string) bool {
-	l, ok := layouts()[owner]
+func IsKnown(owner, name string) bool { return isKnown(layouts(), owner, name) }
+
+// IsKnownToAny reports whether a backup of any owner may have a file of that name.
+func IsKnownToAny(name string) bool {
+	all := layouts()
+	for owner := range all {
+		if isKnown(all, owner, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func isKnown(all map[string]layout, owner, name string) bool {
+	l, ok := all[owner]
 	if !ok {
 		return false
 	}
 	if folder, rest, found := strings.Cut(name, "/"); found {
 		if below, ok := l.folders[folder]; ok && below != owner {
-			return IsKnown(below, rest)
+			return isKnown(all, below, rest)
 		}
 	}
 	if name == formatName || slices.Contains(l.files, name) {

@@ -27,12 +27,14 @@ func TestIsKnown_acceptsTheFilesOfTheOwnerOnly(t *testing.T) {
 	} {
 		for _, name := range names {
 			require.True(t, backup.IsKnown(owner, name), name)
+			require.True(t, backup.IsKnownToAny(name), name)
 		}
 		for _, name := range []string{
 			"", "backup.json", "backup.sock", "journal", "rounds/1", "notes", "blobs", "blobs/7f/80" + strings.Repeat("0", 30),
 			"annotator/annotator/store.db", "coffee/store.db", "annotator/", "store.db/x",
 		} {
 			require.False(t, backup.IsKnown(owner, name), name)
+			require.False(t, backup.IsKnownToAny(name), name)
 		}
 	}
 	require.False(t, backup.IsKnown("coffee", "store.db"))

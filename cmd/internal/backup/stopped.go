@@ -35,6 +35,9 @@ func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
 	if exists(filepath.Join(dir, ManifestName)) {
 		return nil, fmt.Errorf("folder %q is a backup itself: copy it, or restore it", dir)
 	}
+	if err := datafolder.CheckComplete(dir); err != nil {
+		return nil, err
+	}
 	owner, err := ownerOf(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,10 @@ const (
 	Enablers = "enablers"
 )
 
+// Unfinished begins the names of entries that a restore has in a folder until everything
+// is in place. A folder that has one is refused.
+const Unfinished = ".unfinished-"
+
 // Open opens the folder of a block, and creates it if it is missing. A folder of an
 // earlier version names no owner. The block becomes its owner, unless the folder holds
 // records of another block and none of this one. Records of an earlier format are
@@ -37,6 +41,9 @@ func Open(ctx context.Context, dir, block string) (*disk.Store, error) {
 }
 
 func (f form) open(ctx context.Context, dir, block string) (*disk.Store, error) {
+	if err := CheckComplete(dir); err != nil {
+		return nil, err
+	}
 	return disk.Open(ctx, dir, &disk.Options{
 		Owner: block, Format: f.format, Migrate: f.migrate,
 		Adopt: func(store *disk.Store) error { return adopt(store, block) },
@@ -47,6 +54,9 @@ func (f form) open(ctx context.Context, dir, block string) (*disk.Store, error) 
 // files alone, and creates it if it is missing. A folder of an earlier version that
 // has the store of one block is refused, unless it has folders of blocks as well.
 func Claim(dir, owner string) error {
+	if err := CheckComplete(dir); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(dir, "format.json")); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(dir, "store.db")); err == nil && !isAboveBlocks(dir) {
 			return fmt.Errorf("open folder %q: %w: it holds a store.db, so it is that of one block, and this is %s; give %s a folder of its own",
@@ -54,6 +64,22 @@ func Claim(dir, owner string) error {
 		}
 	}
 	return disk.MarkOwner(dir, owner, formOf(owner).format)
+}
+
+// CheckComplete returns an error for a folder in which a restore was cut off. It accepts
+// one that is missing.
+func CheckComplete(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open folder %q: %w", dir, err)
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, Unfinished) {
+			return fmt.Errorf("open folder %q: it has %q, so it is not complete: a restore was cut off: "+
+				"remove everything in the folder and restore again", dir, name)
+		}
+	}
+	return nil
 }
 
 // isAboveBlocks reports whether a folder below has the store of a block.

@@ -125,6 +125,23 @@ func TestClaim_acceptsAnOldFolderThatABlockShares(t *testing.T) {
 	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
 }
 
+func TestCheckComplete_refusesAFolderInWhichARestoreWasCutOff(t *testing.T) {
+	for _, owner := range append(blocks(), datafolder.Enablers) {
+		dir := t.TempDir()
+		marker := filepath.Join(dir, ".unfinished-1")
+		require.NoError(t, os.Mkdir(marker, 0o700))
+		cause := `it has ".unfinished-1", so it is not complete: a restore was cut off: remove everything in the folder and restore again`
+		_, err := datafolder.Open(t.Context(), dir, owner)
+		require.ErrorContains(t, err, cause)
+		require.ErrorContains(t, datafolder.Claim(dir, owner), cause)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "nothing is written")
+		require.NoError(t, os.Remove(marker))
+		require.NoError(t, datafolder.Claim(dir, owner))
+	}
+}
+
 func TestOpen_refusesANewerFormat(t *testing.T) {
 	for _, block := range append(blocks(), datafolder.Enablers) {
 		dir := t.TempDir()

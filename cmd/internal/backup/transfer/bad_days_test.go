@@ -104,7 +104,7 @@ func TestBackup_leavesNoBackupWhenItIsKilled(t *testing.T) {
 	_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	archive := tar.NewWriter(conn)
-	for _, name := range []string{"blobs/aa/a", "store.db"} {
+	for _, name := range []string{"blobs/aa/aa" + strings.Repeat("0", 30), "store.db"} {
 		require.NoError(t, archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: 4, Mode: 0o600}))
 		_, err = io.WriteString(archive, "data")
 		require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,13 +111,14 @@ func openTarget(ctx context.Context, dir, where string) (target, error) {
 	return newFolderTarget(filepath.Clean(where), true, nil)
 }
 
-// checkApart returns an error for a target within the data folder.
+// checkApart returns an error for a target within the data folder, also by way of
+// symbolic links.
 func checkApart(dir, where string) error {
-	data, err := filepath.Abs(dir)
+	data, err := resolve(dir)
 	if err != nil {
 		return err
 	}
-	to, err := filepath.Abs(where)
+	to, err := resolve(where)
 	if err != nil {
 		return err
 	}
@@ -124,6 +126,27 @@ func checkApart(dir, where string) error {
 		return errors.New("the target is within the data folder, and would be lost with it: give another one")
 	}
 	return nil
+}
+
+// resolve returns the absolute path of a folder without symbolic links. Of one that is
+// missing it resolves the folder above, or the next one that exists.
+func resolve(dir string) (string, error) {
+	missing := ""
+	above, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for {
+		found, err := filepath.EvalSymlinks(above)
+		if err == nil {
+			return filepath.Join(found, missing), nil
+		}
+		next := filepath.Dir(above)
+		if !errors.Is(err, fs.ErrNotExist) || next == above {
+			return "", err
+		}
+		above, missing = next, filepath.Join(filepath.Base(above), missing)
+	}
 }
 
 // Restore is the command "enablers restore".

@@ -319,6 +319,34 @@ func TestBackup_refusesWrongArguments(t *testing.T) {
 	}
 }
 
+func TestBackup_refusesATargetWithinTheDataByASymbolicLink(t *testing.T) {
+	above := t.TempDir()
+	dir := newData(t, filepath.Join(above, "data"))
+	link := filepath.Join(above, "link")
+	require.NoError(t, os.Symlink(dir, link))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o700))
+	for _, c := range [][2]string{
+		{dir, filepath.Join(link, "empty")}, {dir, filepath.Join(link, "new")}, {dir, filepath.Join(link, "new", "below")},
+		{link, filepath.Join(dir, "empty")}, {link, filepath.Join(dir, "new")}, {dir, link},
+	} {
+		require.ErrorContains(t, takeBackup(t, c[0], c[1]), "within the data folder")
+	}
+	require.ElementsMatch(t, []string{"data", "link"}, entries(t, above))
+	require.ElementsMatch(t, []string{"blobs", "empty", "encryption-secret", "format.json", "store.db"}, entries(t, dir))
+	// A link out of the data folder leads to a place that is apart.
+	require.NoError(t, os.Symlink(above, filepath.Join(dir, "out")))
+	require.NoError(t, takeBackup(t, link, filepath.Join(dir, "out", "backup")))
+	require.FileExists(t, filepath.Join(above, "backup", backup.ManifestName))
+}
+
+func TestBackup_refusesAFolderInWhichARestoreWasCutOff(t *testing.T) {
+	above := t.TempDir()
+	dir := newData(t, filepath.Join(above, "data"))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".unfinished-1"), 0o700))
+	require.ErrorContains(t, takeBackup(t, dir, filepath.Join(above, "backup")), "a restore was cut off")
+	require.Equal(t, []string{"data"}, entries(t, above))
+}
+
 func TestBackup_ofAFolderOfAnEarlierVersion(t *testing.T) {
 	above := t.TempDir()
 	dir, again := newData(t, filepath.Join(above, "data")), filepath.Join(above, "again")

@@ -16,10 +16,12 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 )
 
-// unfinished is in the names of folders that are being written.
-const unfinished = ".unfinished-"
+// unfinished is in the names of folders that are being written. Servers refuse a folder
+// with an entry whose name begins so.
+const unfinished = datafolder.Unfinished
 
 // folderOrigin is a backup in a folder.
 type folderOrigin struct {
@@ -92,13 +94,15 @@ type folderTarget struct {
 	batch  []*os.File      // written, and not synced yet
 	keep   bool            // the manifest
 	check  func(stage string) error
+	rename func(from, to string) error
+	placed bool // at least one file has its name, perhaps not all
 }
 
 // newFolderTarget begins a folder, which must be empty or missing. The files are those of
 // a backup if keep is set, and otherwise of a folder that servers use. Check, which may
 // be nil, is called before the folder is complete.
 func newFolderTarget(dir string, keep bool, check func(stage string) error) (_ *folderTarget, err error) {
-	f := &folderTarget{dir: dir, made: map[string]bool{}, keep: keep, check: check}
+	f := &folderTarget{dir: dir, made: map[string]bool{}, keep: keep, check: check, rename: os.Rename}
 	if f.within, err = isEmptyFolder(dir); err != nil {
 		return nil, err
 	}
@@ -214,24 +218,33 @@ func (f *folderTarget) finish(ctx context.Context, manifest []byte) error {
 // place gives the files their names.
 func (f *folderTarget) place() error {
 	if !f.within {
-		return os.Rename(f.stage, f.dir)
+		return f.rename(f.stage, f.dir)
 	}
 	entries, err := os.ReadDir(f.stage)
 	if err != nil {
 		return err
 	}
-	// A server refuses a folder with blobs and without store.db, and a restore one without
-	// the manifest.
-	last := []string{"store.db", "format.json", backup.ManifestName}
+	// A server refuses the folder as long as the stage is in it. A restore refuses one
+	// without the manifest, and earlier versions of servers one with blobs and without
+	// store.db.
+	last := []string{"format.json", "store.db", backup.ManifestName}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
 		return cmp.Compare(slices.Index(last, a.Name()), slices.Index(last, b.Name()))
 	})
 	for _, entry := range entries {
-		if err := os.Rename(filepath.Join(f.stage, entry.Name()), filepath.Join(f.dir, entry.Name())); err != nil {
+		if err := f.rename(filepath.Join(f.stage, entry.Name()), filepath.Join(f.dir, entry.Name())); err != nil {
 			return fmt.Errorf("the folder is not complete: %w; empty it and begin again", err)
 		}
+		f.placed = true
 	}
-	return os.Remove(f.stage)
+	// The names are durable before the stage is gone.
+	if err = errors.Join(syncFolder(f.stage), syncFolder(f.dir)); err == nil {
+		err = os.Remove(f.stage)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder is not complete: %w; empty it and begin again", err)
+	}
+	return nil
 }
 
 func (f *folderTarget) abort() error {
@@ -239,6 +252,9 @@ func (f *folderTarget) abort() error {
 		_ = file.Close() // it is removed
 	}
 	_ = f.root.Close() // closed already when finish has failed
+	if f.placed {
+		return nil // the stage marks the folder as not complete
+	}
 	return os.RemoveAll(f.stage)
 }
 

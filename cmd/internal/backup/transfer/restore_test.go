@@ -202,12 +202,23 @@ func TestRestore_refusesAnArchiveThatIsNotABackup(t *testing.T) {
 		{tar.Header{Typeflag: tar.TypeSymlink, Name: "blobs", Linkname: "/tmp"}, "is not a file but of type"},
 		{tar.Header{Typeflag: tar.TypeLink, Name: "token", Linkname: "/etc/passwd"}, "is not a file but of type"},
 		{tar.Header{Typeflag: tar.TypeDir, Name: "blobs"}, "is not a file but of type"},
-		{tar.Header{Typeflag: tar.TypeReg, Name: "notes"}, `file "notes" is not in backup.json`},
+		{tar.Header{Typeflag: tar.TypeReg, Name: "notes"}, `file "notes": no folder of a server has such a file`},
+		{tar.Header{Typeflag: tar.TypeReg, Name: "blobs/aa/notes"}, `file "blobs/aa/notes": no folder of a server has such a file`},
+		{tar.Header{Typeflag: tar.TypeReg, Name: "credentials.json"}, `file "credentials.json" is not in backup.json`},
 		{tar.Header{Typeflag: tar.TypeReg, Name: "store.db"}, `file "store.db" is there twice`},
 	} {
 		refused(t, rewrite([]tar.Header{wrong.header}, nil), wrong.cause)
 	}
 	refused(t, rewrite(nil, []tar.Header{{Typeflag: tar.TypeReg, Name: "late"}}), "comes after backup.json")
+}
+
+func TestRestore_refusesAnUnknownNameBeforeItReadsOn(t *testing.T) {
+	var made bytes.Buffer
+	to := tar.NewWriter(&made)
+	require.NoError(t, to.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "notes", Size: 1 << 40}))
+	name := filepath.Join(t.TempDir(), "backup.tar")
+	require.NoError(t, os.WriteFile(name, made.Bytes(), 0o600))
+	refused(t, name, `file "notes": no folder of a server has such a file`)
 }
 
 func TestRestore_refusesANewerFormatAndAnotherOwner(t *testing.T) {

@@ -60,6 +60,9 @@ func (t transferred) take(ctx context.Context, name string, content io.Reader, t
 	if err := backup.CheckName(name); err != nil {
 		return fmt.Errorf("file %.80q: %w", name, err)
 	}
+	if !backup.IsKnownToAny(name) { // the manifest, with the owner, may come last
+		return fmt.Errorf("file %q: no folder of a server has such a file; a newer version may have made this backup", name)
+	}
 	if _, twice := t[name]; twice {
 		return fmt.Errorf("file %q is there twice", name)
 	}
