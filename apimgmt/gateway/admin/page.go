@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/cookies"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
@@ -133,8 +134,6 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 // sessionFunc answers a request with a login session.
 type sessionFunc func(w http.ResponseWriter, r *http.Request, s session) error
 
-const cookieName = "gateway-admin"
-
 // protected guards a page, and shows what goes wrong as a page.
 func (p *pages) protected(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -176,7 +175,7 @@ func (p *pages) signedIn(f sessionFunc) httpapi.HandlerFunc {
 }
 
 func secretOf(r *http.Request) string {
-	cookie, err := r.Cookie(cookieName)
+	cookie, err := r.Cookie(cookies.Admin)
 	if err != nil {
 		return ""
 	}
@@ -297,7 +296,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, secret string) err
 }
 
 func (p *pages) cookie(r *http.Request, secret string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
+	return &http.Cookie{Name: cookies.Admin, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
 		SameSite: http.SameSiteStrictMode}
 }
 
