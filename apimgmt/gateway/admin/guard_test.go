@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,7 +19,14 @@ import (
 
 // ask sends a request to a handler as if it had come over a connection.
 func ask(handler http.Handler, method, path, local, remote string, header map[string]string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://127.0.0.1:8101"+path, nil)
+	return askWith(handler, method, path, local, remote, header, "")
+}
+
+// askWith is ask with a body.
+func askWith(
+	handler http.Handler, method, path, local, remote string, header map[string]string, body string,
+) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:8101"+path, strings.NewReader(body))
 	r.RemoteAddr = remote
 	address, err := net.ResolveTCPAddr("tcp", local)
 	if err != nil {
@@ -131,5 +140,53 @@ func TestConfig_Authorize_acceptsFurtherCallers(t *testing.T) {
 		require.Equal(t, 200, ask(api.Handler(), "GET", "/services", here, there, kong).Code)
 		require.Equal(t, own != "", ask(api.Handler(), "GET", "/services", here, there, map[string]string{"Kong-Admin-Token": token}).Code == 200)
 		require.Equal(t, 200, ask(api.Handler(), "GET", "/healthz", here, me, nil).Code)
+	}
+}
+
+func TestConfig_Authorize_decidesWhoCreatesTheAccount(t *testing.T) {
+	authorize := func(r *http.Request, role string) error {
+		if cookie, err := r.Cookie("door"); err == nil && cookie.Value == "chloe" && role == "admin" ||
+			r.Header.Get("Authorization") == "Bearer of an admin" && role == "admin" {
+			return nil
+		}
+		return errors.New("the role " + role + " is required")
+	}
+	for _, c := range []struct {
+		name        string
+		own         string
+		authorize   func(r *http.Request, role string) error
+		field       string // of the form
+		header      string
+		show, setup int
+	}{
+		{name: "neither", show: 200, setup: 303},
+		{name: "anonymous", authorize: authorize, show: 403, setup: 403},
+		{name: "guess", authorize: authorize, header: "Authorization: Bearer guess", show: 403, setup: 403},
+		{name: "cookie", authorize: authorize, header: "Cookie: door=chloe", show: 200, setup: 303},
+		{name: "bearer", authorize: authorize, header: "Authorization: Bearer of an admin", show: 200, setup: 303},
+		{name: "token and anonymous", own: token, authorize: authorize, show: 200, setup: 403},
+		{name: "token and guess", own: token, authorize: authorize, field: "guess", show: 200, setup: 403},
+		{name: "token", own: token, authorize: authorize, field: token, show: 200, setup: 303},
+		{name: "token and cookie", own: token, authorize: authorize, header: "Cookie: door=chloe", show: 200, setup: 303},
+		{name: "token alone and cookie", own: token, header: "Cookie: door=chloe", show: 200, setup: 403},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, _ := openStore(t, storage.NewMemoryDocuments())
+			api, err := admin.New(admin.Config{Store: store, Token: c.own, Authorize: c.authorize})
+			require.NoError(t, err)
+			header := map[string]string{}
+			if name, value, ok := strings.Cut(c.header, ": "); ok {
+				header[name] = value
+			}
+			shown := ask(api.Handler(), "GET", "/admin/setup", here, me, header)
+			require.Equal(t, c.show, shown.Code)
+			if c.own != "" {
+				asked := strings.Contains(shown.Body.String(), `name="token"`)
+				require.Equal(t, c.authorize == nil || c.header == "", asked, "who is signed in needs no token")
+			}
+			fields := url.Values{"name": {"root"}, "password": {password}, "again": {password}, "token": {c.field}}
+			header["Content-Type"] = "application/x-www-form-urlencoded"
+			require.Equal(t, c.setup, askWith(api.Handler(), "POST", "/admin/setup", here, me, header, fields.Encode()).Code)
+		})
 	}
 }

@@ -32,8 +32,8 @@ type Config struct {
 	// Authorize accepts callers that do not show Token: it returns nil if the caller that
 	// sends a request has the role "admin", or "reader" for /metrics, and otherwise an
 	// error, which refuses the request with status 403 or that of its method
-	// HTTPStatus() int. The pages have accounts of their own and are not asked about. Nil
-	// leaves the decision to Token.
+	// HTTPStatus() int. It also decides, for the role "admin", who creates the account of
+	// the pages; after that they are not asked about. Nil leaves the decision to Token.
 	Authorize func(r *http.Request, role string) error
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
