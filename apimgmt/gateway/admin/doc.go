@@ -34,10 +34,10 @@
 //
 // # Access
 //
-// With a token ([Config]) every request to the API shows it. Without one the API
-// answers this machine only: a loopback address at both ends, no proxy in between, and
-// a Host header field that names this machine, against DNS rebinding. Requests that a
-// page of another origin has a browser send are refused in any case.
+// With a token ([Config]) every request to the API shows it, and guesses are slowed down.
+// Without one the API answers this machine only: a loopback address at both ends, no proxy
+// in between, and a Host header field that names this machine, against DNS rebinding.
+// Requests that a page of another origin has a browser send are refused in any case.
 //
 // The page has an account of its own, which the first visit creates: with the token, by an
 // administrator whom Config.Authorize accepts, or, where there is neither, from this

@@ -9,11 +9,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -187,6 +190,61 @@ func TestConfig_Authorize_decidesWhoCreatesTheAccount(t *testing.T) {
 			fields := url.Values{"name": {"root"}, "password": {password}, "again": {password}, "token": {c.field}}
 			header["Content-Type"] = "application/x-www-form-urlencoded"
 			require.Equal(t, c.setup, askWith(api.Handler(), "POST", "/admin/setup", here, me, header, fields.Encode()).Code)
+		})
+	}
+}
+
+func TestConfig_Token_cannotBeGuessed(t *testing.T) {
+	authorize := func(r *http.Request, _ string) error {
+		switch r.Header.Get("Authorization") {
+		case "Bearer of an admin":
+			return nil
+		case "Bearer of a reader":
+			return &httpapi.Error{Status: http.StatusForbidden}
+		}
+		return &httpapi.Error{Status: http.StatusUnauthorized}
+	}
+	for name, other := range map[string]func(r *http.Request, role string) error{"token alone": nil, "with a door": authorize} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, _ := openStore(t, storage.NewMemoryDocuments())
+				api, err := admin.New(admin.Config{Store: store, Token: token, Authorize: other})
+				require.NoError(t, err)
+				handler := api.Handler()
+				show := func(shown, remote string) *httptest.ResponseRecorder {
+					return ask(handler, "GET", "/services", here, remote, map[string]string{"Kong-Admin-Token": shown})
+				}
+				for range 20 { // a request that shows no token is no guess
+					require.Equal(t, 401, show("", me).Code)
+				}
+				for range 4 {
+					require.Equal(t, 401, show("guess", me).Code)
+				}
+				require.Equal(t, 200, show(token, me).Code, "a right token ends the row")
+				for range 5 {
+					require.Equal(t, 401, show("guess", me).Code)
+				}
+				for _, shown := range []string{"guess", token} {
+					w := show(shown, me)
+					require.Equal(t, 429, w.Code, "whatever the token")
+					require.Equal(t, "5", w.Header().Get("Retry-After"))
+				}
+				require.Equal(t, 200, show(token, there).Code, "another address")
+				require.Equal(t, 401, show("", me).Code)
+				if other != nil {
+					require.Equal(t, 200, show("of an admin", me).Code, "the door has its own count")
+					for range 10 {
+						require.Equal(t, 403, show("of a reader", me).Code)
+						require.Equal(t, 403, show("of a reader", "192.0.2.8:40000").Code, "a role is no guess")
+					}
+					require.Equal(t, 200, show(token, "192.0.2.8:40000").Code)
+				}
+				time.Sleep(5 * time.Second)
+				require.Equal(t, 401, show("guess", me).Code)
+				require.Equal(t, "10", show(token, me).Header().Get("Retry-After"), "it takes longer each time")
+				time.Sleep(10 * time.Second)
+				require.Equal(t, 200, show(token, me).Code)
+			})
 		})
 	}
 }
