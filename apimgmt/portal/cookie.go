@@ -4,8 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/internal/cookies"
 )
 
 // The names of the cookies. Over https they are bound to the host (RFC 6265bis,
@@ -61,8 +64,10 @@ func (p *Portal) open(purpose, sealed string, value any) bool {
 	return err == nil && json.Unmarshal(text, value) == nil
 }
 
-// isCookie reports whether a cookie of that name is the portal's.
-func isCookie(name string) bool {
+// isOurs reports whether a cookie of that name is the portal's or that of the gateway's
+// administration page, or the name begins with one of the prefixes.
+func isOurs(name string, prefixes []string) bool {
 	name = strings.TrimPrefix(name, "__Host-")
-	return name == sessionCookie || name == loginCookie
+	return name == sessionCookie || name == loginCookie || name == cookies.Admin ||
+		slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

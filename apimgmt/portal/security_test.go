@@ -215,7 +215,7 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 		seen = r
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.WriteHeader(http.StatusTeapot)
-	}), "http://portal.example/")
+	}), "http://portal.example/", "others-")
 	ask := func(method, origin string, header ...string) *httptest.ResponseRecorder {
 		seen = nil
 		r := httptest.NewRequest(method, "/x", nil)
@@ -242,6 +242,11 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	require.Equal(t, []string{"http://portal.example"}, real.Header()["Access-Control-Allow-Origin"])
 	require.Equal(t, http.StatusTeapot, real.Code)
 	require.Equal(t, "a=b; c=d", seen.Header.Get("Cookie"))
+
+	for _, origin := range []string{"", "http://portal.example"} { // whether or not the portal has cookies
+		ask(http.MethodGet, origin, "Cookie", "a=b; gateway-admin=secret; __Host-gateway-admin=secret; others-1=secret; gateway-admins=c")
+		require.Equal(t, "a=b; gateway-admins=c", seen.Header.Get("Cookie"))
+	}
 
 	ask(http.MethodPost, "http://portal.example", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors")
 	require.Empty(t, seen.Header.Get("Origin"), "services that refuse other origins do not refuse the portal")

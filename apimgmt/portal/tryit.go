@@ -15,12 +15,13 @@ import (
 // requests, because the portal is trusted: those that refuse pages of other
 // origins, as the other servers of this module do, would refuse it as well.
 //
-// Cookies of the portal are taken out of every request, because browsers send
-// cookies to all ports of a host. address is [Config.URL].
-func AllowPortal(gateway http.Handler, address string) http.Handler {
+// Cookies of the portal and of the gateway's administration page are taken out of
+// every request, because browsers send cookies to all ports of a host. So are those
+// whose names begin with one of cookies. address is [Config.URL].
+func AllowPortal(gateway http.Handler, address string, cookies ...string) http.Handler {
 	portal, _ := origin(address)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		dropCookies(r)
+		dropCookies(r, cookies)
 		if portal == "" || !slices.Equal(r.Header.Values("Origin"), []string{portal}) {
 			gateway.ServeHTTP(w, r)
 			return
@@ -43,20 +44,24 @@ func AllowPortal(gateway http.Handler, address string) http.Handler {
 	})
 }
 
-// dropCookies takes the portal's cookies out of a request.
-func dropCookies(r *http.Request) {
-	lines := r.Header["Cookie"]
-	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, sessionCookie) }) {
-		return
-	}
+// dropCookies takes the cookies out of a request that isOurs names. A request without
+// them stays as it is.
+func dropCookies(r *http.Request, prefixes []string) {
 	var kept []string
-	for _, line := range lines {
+	found := false
+	for _, line := range r.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
-			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if !isCookie(name) {
-				kept = append(kept, strings.TrimSpace(pair))
+			pair = strings.TrimSpace(pair)
+			name, _, _ := strings.Cut(pair, "=")
+			if isOurs(strings.TrimSpace(name), prefixes) {
+				found = true
+			} else {
+				kept = append(kept, pair)
 			}
 		}
+	}
+	if !found {
+		return
 	}
 	r.Header.Del("Cookie")
 	if len(kept) > 0 {

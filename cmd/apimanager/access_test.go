@@ -47,6 +47,30 @@ func TestRun_letsTheAdminAPIBeUsedWithATokenOfAnAdministrator(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
+func TestRun_createsTheAdministratorForAdminsOnly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(file, []byte("boris operator boris-and-16-characters\nchloe admin chloe-and-16-characters\n"), 0o600))
+	p := start(t, "-data", t.TempDir(), "-access-tokens", file)
+	const secret = "a password of the page"
+	setup := func(token string) int {
+		r := form(t, p.admin+"/admin/setup", url.Values{"name": {"chloe"}, "password": {secret}, "again": {secret}})
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		return noRedirect(t, r).StatusCode
+	}
+	require.Equal(t, http.StatusUnauthorized, setup(""))
+	require.Equal(t, http.StatusForbidden, setup("boris-and-16-characters"))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.admin+"/admin/setup", nil)
+	require.NoError(t, err)
+	r.Header.Set("Accept", "text/html")
+	answer := noRedirect(t, r)
+	require.Equal(t, http.StatusSeeOther, answer.StatusCode, "a browser is sent to the door")
+	require.Equal(t, "/.enablers/sign-in?to=%2Fadmin%2Fsetup", answer.Header.Get("Location"))
+	require.Equal(t, http.StatusSeeOther, setup("chloe-and-16-characters"))
+	require.NoError(t, p.Stop())
+}
+
 // TestRun_servesEverythingOverTLS publishes over https, with a token of the identity
 // provider inside, whose keys the process fetches from itself.
 func TestRun_servesEverythingOverTLS(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 const (
 	// sessionTime is how long a browser stays signed in.
 	sessionTime = 12 * time.Hour
+	// CookiePrefix begins the names of the cookies of all doors, so that a proxy can take
+	// them out of requests.
+	CookiePrefix = "enablers-session-"
 	// mostSessions bounds the sessions. Of too many, the oldest ends.
 	mostSessions = 1000
 	// mostOfToken bounds those of one token, so that its owner ends no session of others.
@@ -111,7 +114,7 @@ func (d *Door) signedIn(r *http.Request) (Identity, bool) {
 
 // cookieName differs between servers, because browsers send cookies to every port of a
 // host.
-func (d *Door) cookieName() string { return d.config.Name + "-session" }
+func (d *Door) cookieName() string { return CookiePrefix + d.config.Name }
 
 // setCookie has the browser keep a secret for a time in seconds; a negative one removes it.
 func (d *Door) setCookie(w http.ResponseWriter, r *http.Request, secret string, age int) {

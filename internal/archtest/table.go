@@ -135,8 +135,8 @@ func importTable() []room {
 			"internal/keep", "internal/outbound", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/portal", imports: []string{
-			"apimgmt", "apimgmt/definition", "apimgmt/internal/document", "apimgmt/oidc", "internal/httpapi",
-			"internal/look", "storage",
+			"apimgmt", "apimgmt/definition", "apimgmt/internal/cookies", "apimgmt/internal/document", "apimgmt/oidc",
+			"internal/httpapi", "internal/look", "storage",
 		}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
@@ -150,11 +150,12 @@ func importTable() []room {
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
-			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/password", "internal/httpapi",
-			"internal/keep", "internal/look", "internal/uplot", "storage",
+			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password",
+			"internal/httpapi", "internal/keep", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
 			modules: []string{openapi}},
+		{dir: "apimgmt/internal/cookies"},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 		{dir: "apimgmt/kong", imports: []string{
 			"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient",
@@ -202,8 +203,8 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/datafolder", "cmd/internal/door", "internal/keep", "internal/secretfile",
-			"internal/server", "storage",
+			"apimgmt/...", "cmd/internal/datafolder", "cmd/internal/door", "internal/access", "internal/keep",
+			"internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/server"}},

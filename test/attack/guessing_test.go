@@ -82,8 +82,8 @@ func TestGuessing_forms_areNoTokens(t *testing.T) {
 		for _, field := range []string{
 			"Authorization: Basic YWRtaW46YWRtaW4=", "Authorization: Bearer", "Authorization: Bearer ", "Authorization: bearer null",
 			"Authorization: " + good, "Authorization: Token " + good, "Authorization: Digest username=admin",
-			"Authorization: Negotiate AAAA", "Cookie: token=" + good, "X-Api-Key: " + good, "Cookie: " + p.name + "-session=" + good,
-			"Cookie: " + p.name + "-session=", "Proxy-Authorization: Bearer " + good,
+			"Authorization: Negotiate AAAA", "Cookie: token=" + good, "X-Api-Key: " + good, "Cookie: enablers-session-" + p.name + "=" + good,
+			"Cookie: enablers-session-" + p.name + "=", "Proxy-Authorization: Bearer " + good,
 		} {
 			a := send(t, "GET "+o.url, "", "", field)
 			require.Equal(t, http.StatusUnauthorized, a.status, field)

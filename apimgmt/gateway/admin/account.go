@@ -58,7 +58,7 @@ type administrator struct {
 
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]*session
-	failures map[netip.Addr]*failed
+	failures failures
 	all      failed
 }
 
@@ -72,15 +72,36 @@ type session struct {
 	secret   string // shown once, on the next page
 }
 
-// failed counts wrong passwords.
+// failed counts wrong passwords, or wrong tokens.
 type failed struct {
 	count  int
 	locked time.Time // until then
 }
 
+// failures are those of addresses, at most maxAddresses.
+type failures map[netip.Addr]*failed
+
+// of returns the failures of an address. A new one takes the place of those that are not
+// locked, if there are too many.
+func (m failures) of(from netip.Addr, now time.Time) *failed {
+	if f := m[from]; f != nil {
+		return f
+	}
+	if len(m) >= maxAddresses {
+		for address, old := range m {
+			if now.After(old.locked) || len(m) >= maxAddresses {
+				delete(m, address)
+			}
+		}
+	}
+	f := &failed{}
+	m[from] = f
+	return f
+}
+
 func newAdministrator(docs storage.Documents) *administrator {
 	return &administrator{docs: docs, hasher: password.New(), clock: time.Now,
-		sessions: map[[sha256.Size]byte]*session{}, failures: map[netip.Addr]*failed{}}
+		sessions: map[[sha256.Size]byte]*session{}, failures: failures{}}
 }
 
 // exists reports whether there is an account.
@@ -156,18 +177,7 @@ func (a *administrator) begin(from netip.Addr) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock()
-	f := a.failures[from]
-	if f == nil {
-		if len(a.failures) >= maxAddresses {
-			for address, old := range a.failures {
-				if now.After(old.locked) || len(a.failures) >= maxAddresses {
-					delete(a.failures, address)
-				}
-			}
-		}
-		f = &failed{}
-		a.failures[from] = f
-	}
+	f := a.failures.of(from, now)
 	if now.Before(f.locked) || now.Before(a.all.locked) {
 		return false
 	}

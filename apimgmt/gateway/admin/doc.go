@@ -34,13 +34,14 @@
 //
 // # Access
 //
-// With a token ([Config]) every request to the API shows it. Without one the API
-// answers this machine only: a loopback address at both ends, no proxy in between, and
-// a Host header field that names this machine, against DNS rebinding. Requests that a
-// page of another origin has a browser send are refused in any case.
+// With a token ([Config]) every request to the API shows it, and guesses are slowed down.
+// Without one the API answers this machine only: a loopback address at both ends, no proxy
+// in between, and a Host header field that names this machine, against DNS rebinding.
+// Requests that a page of another origin has a browser send are refused in any case.
 //
-// The page has an account of its own, which the first visit creates: from this machine,
-// or with the token. Sessions are in memory, end after 30 minutes without use or 12
+// The page has an account of its own, which the first visit creates: with the token, by an
+// administrator whom Config.Authorize accepts, or, where there is neither, from this
+// machine. Sessions are in memory, end after 30 minutes without use or 12
 // hours, and belong to one process; where several are behind one address, the page needs
 // one of its own for each. Five wrong passwords lock an address out for a while, fifty
 // every client. It draws the traffic and changes services, routes, plugins, consumers with

@@ -4,10 +4,15 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -24,11 +29,46 @@ type guard struct {
 	token    [sha256.Size]byte
 	hasToken bool
 	// other decides on callers that do not show the token. Nil refuses them.
-	other func(r *http.Request, role string) error
+	other   func(r *http.Request, role string) error
+	guesses guesses
+	logger  *slog.Logger
 }
 
-func newGuard(token string, other func(r *http.Request, role string) error) *guard {
-	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", other: other}
+func newGuard(token string, other func(r *http.Request, role string) error, logger *slog.Logger) *guard {
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", other: other,
+		guesses: guesses{failures: failures{}}, logger: logger}
+}
+
+// guesses slows wrong tokens down, by address.
+type guesses struct {
+	mu       sync.Mutex
+	failures failures
+}
+
+// wait returns how long an address has to wait before its next token is compared; zero or
+// less means not at all.
+func (g *guesses) wait(from netip.Addr) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.failures[from]; f != nil {
+		return time.Until(f.locked)
+	}
+	return 0
+}
+
+// failed counts a wrong token.
+func (g *guesses) failed(from netip.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.failures.of(from, now).fail(now, addressFailures, longestForAll)
+}
+
+// succeeded drops the failures of an address.
+func (g *guesses) succeeded(from netip.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.failures, from)
 }
 
 // tokenHeader is where a client may have the token; the other place is a bearer token
@@ -57,19 +97,59 @@ func (g *guard) knows(token string) bool {
 // authorize decides on a request to the API.
 func (g *guard) authorize(r *http.Request, role string) error {
 	switch {
-	case g.hasToken && g.knows(shown(r)):
-		return nil
-	case g.other != nil:
-		return g.other(asBearer(r), role)
-	case g.hasToken:
-		return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "Unauthorized",
-			Header: http.Header{"Www-Authenticate": {`Bearer realm="gateway admin"`}}}
+	case g.hasToken && shown(r) != "":
+		return g.authorizeToken(r, role)
+	case g.hasToken || g.other != nil:
+		return g.without(r, role)
 	}
 	var p *problem
 	if err := g.thisMachine(r); errors.As(err, &p) {
 		return &httpapi.Error{Status: p.status, Detail: p.Message, Err: p}
 	}
 	return nil
+}
+
+// authorizeToken decides on a request that shows a token. An address with too many wrong
+// ones waits; what g.other accepts goes on.
+func (g *guard) authorizeToken(r *http.Request, role string) error {
+	from := remote(r)
+	wait := g.guesses.wait(from)
+	if wait <= 0 && g.knows(shown(r)) {
+		g.guesses.succeeded(from)
+		return nil
+	}
+	err := g.without(r, role)
+	if err == nil || isKnown(err) {
+		return err
+	}
+	if wait > 0 {
+		seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
+		return &httpapi.Error{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {seconds}},
+			Detail: "Too many wrong tokens from this address. Try again in " + seconds + " s"}
+	}
+	g.guesses.failed(from)
+	g.logger.Warn("a token at the gateway's admin API is wrong", "address", r.RemoteAddr)
+	return err
+}
+
+// without decides on a request that does not show the token.
+func (g *guard) without(r *http.Request, role string) error {
+	if g.other != nil {
+		return g.other(asBearer(r), role)
+	}
+	return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "Unauthorized",
+		Header: http.Header{"Www-Authenticate": {`Bearer realm="gateway admin"`}}}
+}
+
+// isKnown reports whether g.other has refused a caller for its role, and not for its
+// token: the error has the status 403.
+func isKnown(err error) bool {
+	var refusal *httpapi.Error
+	if errors.As(err, &refusal) {
+		return refusal.Status == http.StatusForbidden
+	}
+	var status interface{ HTTPStatus() int }
+	return errors.As(err, &status) && status.HTTPStatus() == http.StatusForbidden
 }
 
 // asBearer returns the request with the token of Kong's header field as a bearer token.

@@ -6,18 +6,30 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // ask sends a request to a handler as if it had come over a connection.
 func ask(handler http.Handler, method, path, local, remote string, header map[string]string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://127.0.0.1:8101"+path, nil)
+	return askWith(handler, method, path, local, remote, header, "")
+}
+
+// askWith is ask with a body.
+func askWith(
+	handler http.Handler, method, path, local, remote string, header map[string]string, body string,
+) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:8101"+path, strings.NewReader(body))
 	r.RemoteAddr = remote
 	address, err := net.ResolveTCPAddr("tcp", local)
 	if err != nil {
@@ -131,5 +143,108 @@ func TestConfig_Authorize_acceptsFurtherCallers(t *testing.T) {
 		require.Equal(t, 200, ask(api.Handler(), "GET", "/services", here, there, kong).Code)
 		require.Equal(t, own != "", ask(api.Handler(), "GET", "/services", here, there, map[string]string{"Kong-Admin-Token": token}).Code == 200)
 		require.Equal(t, 200, ask(api.Handler(), "GET", "/healthz", here, me, nil).Code)
+	}
+}
+
+func TestConfig_Authorize_decidesWhoCreatesTheAccount(t *testing.T) {
+	authorize := func(r *http.Request, role string) error {
+		if cookie, err := r.Cookie("door"); err == nil && cookie.Value == "chloe" && role == "admin" ||
+			r.Header.Get("Authorization") == "Bearer of an admin" && role == "admin" {
+			return nil
+		}
+		return errors.New("the role " + role + " is required")
+	}
+	for _, c := range []struct {
+		name        string
+		own         string
+		authorize   func(r *http.Request, role string) error
+		field       string // of the form
+		header      string
+		show, setup int
+	}{
+		{name: "neither", show: 200, setup: 303},
+		{name: "anonymous", authorize: authorize, show: 403, setup: 403},
+		{name: "guess", authorize: authorize, header: "Authorization: Bearer guess", show: 403, setup: 403},
+		{name: "cookie", authorize: authorize, header: "Cookie: door=chloe", show: 200, setup: 303},
+		{name: "bearer", authorize: authorize, header: "Authorization: Bearer of an admin", show: 200, setup: 303},
+		{name: "token and anonymous", own: token, authorize: authorize, show: 200, setup: 403},
+		{name: "token and guess", own: token, authorize: authorize, field: "guess", show: 200, setup: 403},
+		{name: "token", own: token, authorize: authorize, field: token, show: 200, setup: 303},
+		{name: "token and cookie", own: token, authorize: authorize, header: "Cookie: door=chloe", show: 200, setup: 303},
+		{name: "token alone and cookie", own: token, header: "Cookie: door=chloe", show: 200, setup: 403},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, _ := openStore(t, storage.NewMemoryDocuments())
+			api, err := admin.New(admin.Config{Store: store, Token: c.own, Authorize: c.authorize})
+			require.NoError(t, err)
+			header := map[string]string{}
+			if name, value, ok := strings.Cut(c.header, ": "); ok {
+				header[name] = value
+			}
+			shown := ask(api.Handler(), "GET", "/admin/setup", here, me, header)
+			require.Equal(t, c.show, shown.Code)
+			if c.own != "" {
+				asked := strings.Contains(shown.Body.String(), `name="token"`)
+				require.Equal(t, c.authorize == nil || c.header == "", asked, "who is signed in needs no token")
+			}
+			fields := url.Values{"name": {"root"}, "password": {password}, "again": {password}, "token": {c.field}}
+			header["Content-Type"] = "application/x-www-form-urlencoded"
+			require.Equal(t, c.setup, askWith(api.Handler(), "POST", "/admin/setup", here, me, header, fields.Encode()).Code)
+		})
+	}
+}
+
+func TestConfig_Token_cannotBeGuessed(t *testing.T) {
+	authorize := func(r *http.Request, _ string) error {
+		switch r.Header.Get("Authorization") {
+		case "Bearer of an admin":
+			return nil
+		case "Bearer of a reader":
+			return &httpapi.Error{Status: http.StatusForbidden}
+		}
+		return &httpapi.Error{Status: http.StatusUnauthorized}
+	}
+	for name, other := range map[string]func(r *http.Request, role string) error{"token alone": nil, "with a door": authorize} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, _ := openStore(t, storage.NewMemoryDocuments())
+				api, err := admin.New(admin.Config{Store: store, Token: token, Authorize: other})
+				require.NoError(t, err)
+				handler := api.Handler()
+				show := func(shown, remote string) *httptest.ResponseRecorder {
+					return ask(handler, "GET", "/services", here, remote, map[string]string{"Kong-Admin-Token": shown})
+				}
+				for range 20 { // a request that shows no token is no guess
+					require.Equal(t, 401, show("", me).Code)
+				}
+				for range 4 {
+					require.Equal(t, 401, show("guess", me).Code)
+				}
+				require.Equal(t, 200, show(token, me).Code, "a right token ends the row")
+				for range 5 {
+					require.Equal(t, 401, show("guess", me).Code)
+				}
+				for _, shown := range []string{"guess", token} {
+					w := show(shown, me)
+					require.Equal(t, 429, w.Code, "whatever the token")
+					require.Equal(t, "5", w.Header().Get("Retry-After"))
+				}
+				require.Equal(t, 200, show(token, there).Code, "another address")
+				require.Equal(t, 401, show("", me).Code)
+				if other != nil {
+					require.Equal(t, 200, show("of an admin", me).Code, "the door has its own count")
+					for range 10 {
+						require.Equal(t, 403, show("of a reader", me).Code)
+						require.Equal(t, 403, show("of a reader", "192.0.2.8:40000").Code, "a role is no guess")
+					}
+					require.Equal(t, 200, show(token, "192.0.2.8:40000").Code)
+				}
+				time.Sleep(5 * time.Second)
+				require.Equal(t, 401, show("guess", me).Code)
+				require.Equal(t, "10", show(token, me).Header().Get("Retry-After"), "it takes longer each time")
+				time.Sleep(10 * time.Second)
+				require.Equal(t, 200, show(token, me).Code)
+			})
+		})
 	}
 }

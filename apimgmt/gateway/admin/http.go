@@ -26,14 +26,16 @@ type Config struct {
 	Store *Store
 	// Token is what every request to the API has to show, in the header field
 	// Kong-Admin-Token or as a bearer token, and is required for creating the account of the page.
-	// Empty means that requests from this machine are answered without a token, and no
-	// others at all.
+	// After five wrong tokens in a row an address waits, at most a minute, and gets status
+	// 429 before that. Empty means that requests from this machine are answered without a
+	// token, and no others at all.
 	Token string
 	// Authorize accepts callers that do not show Token: it returns nil if the caller that
 	// sends a request has the role "admin", or "reader" for /metrics, and otherwise an
 	// error, which refuses the request with status 403 or that of its method
-	// HTTPStatus() int. The pages have accounts of their own and are not asked about. Nil
-	// leaves the decision to Token.
+	// HTTPStatus() int; a method that returns 403 says that the token is valid, and such
+	// requests are not counted as wrong tokens. It also decides, for the role "admin", who creates the account of
+	// the pages; after that they are not asked about. Nil leaves the decision to Token.
 	Authorize func(r *http.Request, role string) error
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
@@ -70,11 +72,11 @@ func New(config Config) (*API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	a := &API{store: config.Store, guard: newGuard(config.Token, config.Authorize), node: id.String(),
-		hosts: config.Hosts, logger: config.Logger}
+	a := &API{store: config.Store, node: id.String(), hosts: config.Hosts, logger: config.Logger}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
+	a.guard = newGuard(config.Token, config.Authorize, a.logger)
 	a.routes = append(a.table(), newPages(a).routes()...)
 	if config.Metrics != nil {
 		metrics := a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{})))

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/cookies"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
@@ -96,11 +97,19 @@ func (p *pages) routes() []httpapi.Route {
 		return httpapi.Route{Pattern: pattern, Func: p.protected(f), Role: httpapi.Public, Undocumented: true, Origins: httpapi.OwnPagesAndLinks}
 	}
 	mine := func(pattern string, f sessionFunc) httpapi.Route { return open(pattern, p.signedIn(f)) }
+	// creating is a route that creates the account. With a token, the handler decides.
+	creating := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
+		route := open(pattern, f)
+		if !p.guard.hasToken && p.guard.other != nil {
+			route.Role = httpapi.Admin
+		}
+		return route
+	}
 	routes := []httpapi.Route{
 		open("GET /admin", p.home),
 		mine("GET /admin/traffic", p.traffic),
-		open("GET /admin/setup", p.showSetup),
-		open("POST /admin/setup", p.setup),
+		creating("GET /admin/setup", p.showSetup),
+		creating("POST /admin/setup", p.setup),
 		open("GET /admin/sign-in", p.showSignIn),
 		open("POST /admin/sign-in", p.signIn),
 		mine("POST /admin/sign-out", p.signOut),
@@ -132,8 +141,6 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 
 // sessionFunc answers a request with a login session.
 type sessionFunc func(w http.ResponseWriter, r *http.Request, s session) error
-
-const cookieName = "gateway-admin"
 
 // protected guards a page, and shows what goes wrong as a page.
 func (p *pages) protected(f httpapi.HandlerFunc) httpapi.HandlerFunc {
@@ -176,7 +183,7 @@ func (p *pages) signedIn(f sessionFunc) httpapi.HandlerFunc {
 }
 
 func secretOf(r *http.Request) string {
-	cookie, err := r.Cookie(cookieName)
+	cookie, err := r.Cookie(cookies.Admin)
 	if err != nil {
 		return ""
 	}
@@ -222,22 +229,30 @@ func (p *pages) showSetup(w http.ResponseWriter, r *http.Request) error {
 	if there {
 		return redirect(w, r, "sign-in")
 	}
-	return p.show(w, r, http.StatusOK, "setup", view{Title: "Create the administrator", NeedsToken: p.guard.hasToken})
+	return p.show(w, r, http.StatusOK, "setup", view{Title: "Create the administrator", NeedsToken: p.needsToken(r)})
 }
 
-// setup creates the account at the first visit: from this machine, or with the token.
+// needsToken reports whether a client needs the token for creating the account. A caller
+// that Config.Authorize accepts does not.
+func (p *pages) needsToken(r *http.Request) bool {
+	return p.guard.hasToken && (p.guard.other == nil || p.guard.other(asBearer(r), string(httpapi.Admin)) != nil)
+}
+
+// setup creates the account at the first visit: with the token, by a caller that
+// Config.Authorize accepts, or, where there is neither, from this machine.
 func (p *pages) setup(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return badRequest("The form cannot be read")
 	}
 	name, secret := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("password")
+	needsToken := p.needsToken(r)
 	again := func(status int, fault string) error {
-		return p.show(w, r, status, "setup", view{Title: "Create the administrator", Name: name, Fault: fault, NeedsToken: p.guard.hasToken})
+		return p.show(w, r, status, "setup", view{Title: "Create the administrator", Name: name, Fault: fault, NeedsToken: needsToken})
 	}
-	if p.guard.hasToken && !p.admin.begin(remote(r)) {
+	if needsToken && !p.admin.begin(remote(r)) {
 		return again(http.StatusTooManyRequests, "Too many attempts. Wait a moment")
 	}
-	if p.guard.hasToken && !p.guard.knows(r.PostForm.Get("token")) {
+	if needsToken && !p.guard.knows(r.PostForm.Get("token")) {
 		return again(http.StatusForbidden, "The token is wrong")
 	}
 	if secret != r.PostForm.Get("again") {
@@ -297,7 +312,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, secret string) err
 }
 
 func (p *pages) cookie(r *http.Request, secret string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
+	return &http.Cookie{Name: cookies.Admin, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
 		SameSite: http.SameSiteStrictMode}
 }
 

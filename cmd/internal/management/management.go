@@ -23,6 +23,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/portal"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -306,7 +307,7 @@ func (m *Management) Parts(announce func()) []server.Part {
 		at, handler = m.guarded(m.config.Admin, m.admin)
 		parts = append(parts, server.HTTP(at, handler, log))
 		at, _ = m.guarded(m.config.Gateway, nil) // its APIs have plugins that let callers in
-		parts = append(parts, server.Streams(at, portal.AllowPortal(m.gateway, m.config.PortalURL), log))
+		parts = append(parts, server.Streams(at, portal.AllowPortal(m.gateway, m.config.PortalURL, access.CookiePrefix), log))
 	}
 	parts[len(parts)-1].Announce = announce
 	return parts

@@ -1,0 +1,27 @@
+package admin
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFailures_of_isBounded(t *testing.T) {
+	address := func(i int) netip.Addr {
+		return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(i))))
+	}
+	known, now := failures{}, time.Now()
+	for i := range 2 * maxAddresses {
+		known.of(address(i), now).locked = now.Add(time.Hour)
+		require.LessOrEqual(t, len(known), maxAddresses)
+	}
+	require.Len(t, known, maxAddresses, "those that are locked stay as long as there is room")
+	for _, f := range known {
+		f.locked = time.Time{}
+	}
+	known.of(address(-1), now)
+	require.Len(t, known, 1)
+}
