@@ -30,11 +30,8 @@ func (c contender) besiege(ctx context.Context, s size, address string) *siege {
 	ctx, cancel := context.WithCancel(ctx)
 	g := &siege{cancel: cancel}
 	var begun sync.WaitGroup
-	slow := "POST " + c.post + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n"
-	if c.token != "" {
-		slow += "Authorization: Bearer " + c.token + "\r\n"
-	}
-	slow += "\r\n"
+	slow := "POST " + c.post + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n" +
+		"Authorization: Bearer " + token + "\r\n\r\n"
 	attackers := make(chan struct{}, 64) // that connect for the first time
 	for i := range s.Silent + s.Slow {
 		say := ""

@@ -59,9 +59,7 @@ func (c contender) call(ctx context.Context, client *http.Client, address string
 	if err != nil {
 		return err
 	}
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	}
+	request.Header.Set("Authorization", "Bearer "+token)
 	answer, err := client.Do(request)
 	if err != nil {
 		return err

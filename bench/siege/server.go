@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// token opens multi-link.
+// token is that of the legitimate calls, and of the slow senders.
 const token = "a-token-of-the-siege-with-many-letters"
 
 // contender is a server, with a legitimate call.
@@ -21,7 +22,6 @@ type contender struct {
 	listener  string // the end of the line with its address, empty if it has one listener
 	path      string // of the call
 	post      string // the path that slow senders send to
-	token     string
 }
 
 func servers() []contender {
@@ -34,8 +34,8 @@ func servers() []contender {
 			listener: "(admin)", path: "/services", post: "/services",
 		},
 		{
-			name: "multilink", arguments: []string{"-role", "server", "-allow", "nothing", "-tap", "tsiege0", "-token", token},
-			path: "/bond", post: "/tunnel/client/add", token: token,
+			name: "multilink", arguments: []string{"-role", "server", "-allow", "nothing", "-tap", "tsiege0"},
+			path: "/bond", post: "/tunnel/client/add",
 		},
 	}
 }
@@ -49,7 +49,12 @@ func (c contender) trial(ctx context.Context, s settings, folder string, n int) 
 			return t, fmt.Errorf("build: %w: %s", err, said)
 		}
 	}
-	arguments := append([]string{"-listen", "127.0.0.1:0", "-data", fmt.Sprint("data-", n)}, c.arguments...)
+	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("siege admin "+token+"\n"), 0o600); err != nil {
+		return t, err
+	}
+	arguments := append([]string{
+		"-listen", "127.0.0.1:0", "-data", fmt.Sprint("data-", n), "-access-tokens", "tokens",
+	}, c.arguments...)
 	p, err := rig.Start(ctx, folder, nil, program, arguments...)
 	if err != nil {
 		return t, err
