@@ -10,6 +10,7 @@ import (
 func FuzzParseTokens(f *testing.F) {
 	f.Add("# callers\nada admin 0123456789abcdef\n\n bob\treader  fedcba9876543210 \r\n")
 	f.Add("ada owner 0123456789abcdef")
+	f.Add("# none\n")
 	f.Add(strings.Repeat("x", 70_000))
 	f.Fuzz(func(t *testing.T, text string) {
 		known, err := parseTokens("tokens", []byte(text))
@@ -17,7 +18,6 @@ func FuzzParseTokens(f *testing.F) {
 			require.Empty(t, known)
 			return
 		}
-		require.NotEmpty(t, known)
 		for _, line := range strings.Split(text, "\n") {
 			fields := strings.Fields(line)
 			if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
