@@ -118,6 +118,9 @@ func TestServer_Serve_saysHowFarAConnectionIs(t *testing.T) {
 		require.NoError(t, err)
 		cancel()
 		require.NoError(t, <-served)
+		synctest.Wait()
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
 		require.Equal(t, []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateClosed}, seen.seen[theirs])
 	})
 }
