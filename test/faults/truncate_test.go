@@ -39,6 +39,10 @@ func filled(t *testing.T, b block) (string, *ledger) {
 	s := b.start(t, data)
 	written.fill(t, s.kinds, 6)
 	s.Kill() // it leaves more behind than an orderly end
+	socket := filepath.Join(data, "backup.sock")
+	if err := os.Remove(socket); !errors.Is(err, fs.ErrNotExist) { // which os.CopyFS cannot copy
+		require.NoError(t, err)
+	}
 	return data, written
 }
 
