@@ -1,20 +1,12 @@
 package server_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,60 +17,14 @@ import (
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
-// authority issues certificates for tests.
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-	serial      int64
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
-		BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	certificate, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	return &authority{certificate, key, 1}
-}
-
-// issue returns a certificate for 127.0.0.1 and its key in PEM.
-func (a *authority) issue(t *testing.T, name string) (certificate, key []byte) {
-	t.Helper()
-	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	a.serial++
-	template := &x509.Certificate{SerialNumber: big.NewInt(a.serial), Subject: pkix.Name{CommonName: name},
-		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, own.Public(), a.key)
-	require.NoError(t, err)
-	private, err := x509.MarshalPKCS8PrivateKey(own)
-	require.NoError(t, err)
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
-}
-
-func (a *authority) pem() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
-}
-
-// put writes files into a folder of the test, and returns their names.
-func put(t *testing.T, dir string, contents map[string][]byte) server.TLS {
-	t.Helper()
-	for name, data := range contents {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
-	}
-	return server.TLS{Certificate: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), ClientCA: filepath.Join(dir, "ca")}
+// filesOf returns the settings of a certificate whose authority is that of clients too.
+func filesOf(a *servertest.Authority, c *servertest.Certificate) server.TLS {
+	return server.TLS{Certificate: c.Cert, Key: c.Key, ClientCA: a.File}
 }
 
 func TestTLS_Config_servesAndIdentifiesClients(t *testing.T) {
-	own, other := newAuthority(t), newAuthority(t)
-	certificate, key := own.issue(t, "server")
-	files := put(t, t.TempDir(), map[string][]byte{"cert": certificate, "key": key, "ca": own.pem()})
-	config, err := files.Config(slog.New(slog.DiscardHandler))
+	own, other := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	config, err := filesOf(own, own.Issue("server")).Config(slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -91,15 +37,12 @@ func TestTLS_Config_servesAndIdentifiesClients(t *testing.T) {
 	}), slog.New(slog.DiscardHandler))
 	go func() { _ = part.Run(t.Context()) }()
 
-	roots := x509.NewCertPool()
-	roots.AddCert(own.certificate)
-	get := func(by *authority, protocols ...string) (string, error) {
-		client := &tls.Config{RootCAs: roots, NextProtos: protocols}
+	get := func(by *servertest.Authority, protocols ...string) (string, error) {
+		client := own.ClientTLS()
 		if by != nil {
-			pair, err := tls.X509KeyPair(by.issue(t, "press-7"))
-			require.NoError(t, err)
-			client.Certificates = []tls.Certificate{pair}
+			client.Certificates = by.ClientTLS(by.Issue("press-7")).Certificates
 		}
+		client.NextProtos = protocols
 		transport := &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: len(protocols) == 0}
 		defer transport.CloseIdleConnections()
 		answer, err := (&http.Client{Transport: transport}).Get("https://" + listener.Addr().String())
@@ -121,10 +64,14 @@ func TestTLS_Config_servesAndIdentifiesClients(t *testing.T) {
 }
 
 func TestTLS_Config_readsRenewedFiles(t *testing.T) {
-	own := newAuthority(t)
-	dir := t.TempDir()
-	certificate, key := own.issue(t, "old")
-	files := put(t, dir, map[string][]byte{"cert": certificate, "key": key, "ca": own.pem()})
+	own := servertest.NewAuthority(t)
+	certificate, renewed := own.Issue("old"), own.Issue("new")
+	copyTo := func(name, from string) {
+		data, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(name, data, 0o600))
+	}
+	files := filesOf(own, certificate)
 	var log servertest.Log
 	config, err := files.Config(slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
@@ -148,20 +95,19 @@ func TestTLS_Config_readsRenewedFiles(t *testing.T) {
 		return connection.ConnectionState().PeerCertificates[0].Subject.CommonName
 	}
 	require.Equal(t, "old", presented())
-	certificate, key = own.issue(t, "new")
-	put(t, dir, map[string][]byte{"cert": certificate}) // the key does not fit yet
+	copyTo(certificate.Cert, renewed.Cert) // the key does not fit yet
 	require.Eventually(t, func() bool {
 		require.Equal(t, "old", presented())
 		return strings.Contains(log.String(), "going on with the one before")
 	}, 10*time.Second, 50*time.Millisecond)
-	put(t, dir, map[string][]byte{"key": key})
+	copyTo(certificate.Key, renewed.Key)
 	require.Eventually(t, func() bool { return presented() == "new" }, 10*time.Second, 50*time.Millisecond)
 }
 
 func TestTLS_Config_namesTheFlagOfAFault(t *testing.T) {
-	own := newAuthority(t)
-	certificate, key := own.issue(t, "server")
-	files := put(t, t.TempDir(), map[string][]byte{"cert": certificate, "key": key, "ca": []byte("nothing")})
+	own := servertest.NewAuthority(t)
+	files := filesOf(own, own.Issue("server"))
+	require.NoError(t, os.WriteFile(files.ClientCA, []byte("nothing"), 0o600))
 	log := slog.New(slog.DiscardHandler)
 	config, err := server.TLS{}.Config(log)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import { createServer } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, phone, picture, submit } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage("--host-resolver-rules=MAP *.example 127.0.0.1");
@@ -64,23 +64,6 @@ async function signedIn(t, options) {
   await Promise.all([page.waitForNavigation(), page.getByRole("button", { name: "Sign in" }).click()]);
   assert.equal((await page.goto(stage.address + "/w3c")).status(), 200);
   return { context, page };
-}
-
-// submit has the page send a form and returns the answer.
-async function submit(page, action, enctype, fields) {
-  const answer = page.waitForResponse((response) => response.url() === action);
-  await page.evaluate(({ action, enctype, fields }) => {
-    const form = document.createElement("form");
-    Object.assign(form, { method: "POST", action, enctype });
-    for (const [name, value] of Object.entries(fields)) {
-      const field = document.createElement("textarea");
-      Object.assign(field, { name, value });
-      form.append(field);
-    }
-    document.body.append(form);
-    form.submit();
-  }, { action, enctype, fields });
-  return answer;
 }
 
 test("a person signs in with the keyboard, and out", async (t) => {

@@ -10,7 +10,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { Stage, desktop } from "./stage.js";
+import { Stage, desktop, submit } from "./stage.js";
 
 const rebound = "evil.example";
 const stage = new Stage(`--host-resolver-rules=MAP ${rebound} 127.0.0.1`);
@@ -65,23 +65,6 @@ async function foreign(t, origin) {
   const page = await context.newPage();
   await page.goto(origin);
   return page;
-}
-
-// submit has the page send a form and returns the answer.
-async function submit(page, action, enctype, fields) {
-  const answer = page.waitForResponse((response) => response.url() === action);
-  await page.evaluate(({ action, enctype, fields }) => {
-    const form = document.createElement("form");
-    Object.assign(form, { method: "POST", action, enctype });
-    for (const [name, value] of Object.entries(fields)) {
-      const field = document.createElement("textarea");
-      Object.assign(field, { name, value });
-      form.append(field);
-    }
-    document.body.append(form);
-    form.submit();
-  }, { action, enctype, fields });
-  return answer;
 }
 
 test("a form creates nothing", async (t) => {

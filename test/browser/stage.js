@@ -91,3 +91,20 @@ export class Stage {
 export async function picture(page, name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
 }
+
+// submit has the page send a form and returns the answer.
+export async function submit(page, action, enctype, fields) {
+  const answer = page.waitForResponse((response) => response.url() === action);
+  await page.evaluate(({ action, enctype, fields }) => {
+    const form = document.createElement("form");
+    Object.assign(form, { method: "POST", action, enctype });
+    for (const [name, value] of Object.entries(fields)) {
+      const field = document.createElement("textarea");
+      Object.assign(field, { name, value });
+      form.append(field);
+    }
+    document.body.append(form);
+    form.submit();
+  }, { action, enctype, fields });
+  return answer;
+}

@@ -66,3 +66,30 @@ func readManifest(content io.Reader) ([]byte, error) {
 	}
 	return data, err
 }
+
+// readNamed reads a manifest, and calls each for every file that it names. Open calls use with
+// the content of a file; absent is what it returns for one that is missing.
+func readNamed(open func(name string, use func(content io.Reader) error) error, absent error,
+	each func(name string, content io.Reader) error) (manifest []byte, err error) {
+	err = open(backup.ManifestName, func(content io.Reader) (err error) {
+		manifest, err = readManifest(content)
+		return err
+	})
+	if errors.Is(err, absent) {
+		return nil, errNoManifest
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := backup.ParseManifest(manifest)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range m.Files {
+		err := open(file.Name, func(content io.Reader) error { return each(file.Name, content) })
+		if err != nil && !errors.Is(err, absent) { // the comparison with the manifest names one that is missing
+			return nil, err
+		}
+	}
+	return manifest, nil
+}

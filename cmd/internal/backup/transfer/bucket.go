@@ -71,30 +71,8 @@ func (b *bucket) checkEmpty(ctx context.Context) error {
 }
 
 func (b *bucket) read(ctx context.Context, each func(name string, content io.Reader) error) (manifest []byte, err error) {
-	err = b.open(ctx, backup.ManifestName, func(content io.Reader) (err error) {
-		manifest, err = readManifest(content)
-		return err
-	})
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, errNoManifest
-	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := backup.ParseManifest(manifest)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range m.Files {
-		err := b.open(ctx, file.Name, func(content io.Reader) error { return each(file.Name, content) })
-		if errors.Is(err, storage.ErrNotFound) {
-			continue // the comparison with the manifest names it
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return manifest, nil
+	open := func(name string, use func(content io.Reader) error) error { return b.open(ctx, name, use) }
+	return readNamed(open, storage.ErrNotFound, each)
 }
 
 func (b *bucket) open(ctx context.Context, name string, read func(content io.Reader) error) (err error) {

@@ -70,25 +70,33 @@ func Backup(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	return err
 }
 
-func takeBackup(ctx context.Context, dir, where string, progress *progress) (_ backup.Manifest, err error) {
+func takeBackup(ctx context.Context, dir, where string, progress *progress) (m backup.Manifest, err error) {
 	// A wrong target is found before the server begins.
 	to, err := openTarget(ctx, dir, where)
 	if err != nil {
-		return backup.Manifest{}, err
+		return m, err
 	}
-	from, err := openData(ctx, dir)
+	err = carry(ctx, &m, func() (origin, error) { return openData(ctx, dir) }, to, progress)
+	return m, err
+}
+
+// carry carries everything from an origin to a target, or nothing. The manifest is there
+// before the target is finished.
+func carry(ctx context.Context, m *backup.Manifest, open func() (origin, error), to target, progress *progress) error {
+	from, err := open()
 	if err != nil {
-		return backup.Manifest{}, errors.Join(err, to.abort())
+		return errors.Join(err, to.abort())
 	}
-	m, manifest, err := transfer(ctx, from, to, progress)
+	var manifest []byte
+	*m, manifest, err = transfer(ctx, from, to, progress)
 	err = errors.Join(err, from.Close())
 	if err == nil {
 		err = to.finish(ctx, manifest)
 	}
 	if err != nil {
-		return m, errors.Join(err, to.abort())
+		return errors.Join(err, to.abort())
 	}
-	return m, nil
+	return nil
 }
 
 func openTarget(ctx context.Context, dir, where string) (target, error) {
@@ -170,19 +178,8 @@ func restore(ctx context.Context, dir, where string, progress *progress) (m back
 	if err != nil {
 		return m, err
 	}
-	from, err := openOrigin(ctx, where)
-	if err != nil {
-		return m, errors.Join(err, to.abort())
-	}
-	m, manifest, err := transfer(ctx, from, to, progress)
-	err = errors.Join(err, from.Close())
-	if err == nil {
-		err = to.finish(ctx, manifest)
-	}
-	if err != nil {
-		return m, errors.Join(err, to.abort())
-	}
-	return m, nil
+	err = carry(ctx, &m, func() (origin, error) { return openOrigin(ctx, where) }, to, progress)
+	return m, err
 }
 
 func openOrigin(ctx context.Context, where string) (origin, error) {

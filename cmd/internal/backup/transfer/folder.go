@@ -40,34 +40,11 @@ func (f *folderOrigin) Close() error { return f.root.Close() }
 
 // read reads the files that the manifest names. Others are left alone.
 func (f *folderOrigin) read(_ context.Context, each func(name string, content io.Reader) error) (manifest []byte, err error) {
-	err = f.open(backup.ManifestName, func(content io.Reader) (err error) {
-		manifest, err = readManifest(content)
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoManifest
-	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := backup.ParseManifest(manifest)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range m.Files {
-		err := f.open(filepath.FromSlash(file.Name), func(content io.Reader) error { return each(file.Name, content) })
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the comparison with the manifest names it
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return manifest, nil
+	return readNamed(f.open, fs.ErrNotExist, each)
 }
 
 func (f *folderOrigin) open(name string, read func(content io.Reader) error) (err error) {
-	file, err := f.root.Open(name)
+	file, err := f.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return err
 	}
