@@ -268,7 +268,7 @@ func (s *Switch) shard(key uint64) *switchShard {
 
 func (e *switchEntry) aged(now int64) bool { return now-e.seen.Load() > int64(switchAgeing) }
 
-// takeOne takes room for an address, if there is any.
+// takeSlot takes room for an address, if there is any.
 func takeSlot(room *atomic.Int32) bool {
 	for {
 		left := room.Load()
@@ -300,7 +300,7 @@ func addressKey(address, frame []byte) uint64 {
 
 func multicast(address []byte) bool { return address[0]&1 != 0 }
 
-// neighbours reports whether an address is one of those that no bridge passes
+// linkLocal reports whether an address is one of those that no bridge passes
 // on: 01-80-C2-00-00-00 to -0F, IEEE 802.1Q table 8-1.
 func linkLocal(address []byte) bool {
 	return [5]byte(address) == [5]byte{0x01, 0x80, 0xc2, 0, 0} && address[5]&0xf0 == 0
