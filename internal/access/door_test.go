@@ -279,6 +279,47 @@ func TestTokenFile_isReadAgainWhenItChanges(t *testing.T) {
 	})
 }
 
+func TestTokenFile_isReadAgainWhenItIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "tokens")
+		require.NoError(t, os.WriteFile(name, []byte("ada admin "+adminToken), 0o600))
+		file, err := access.OpenTokens(t.Context(), name, nil)
+		require.NoError(t, err)
+		door, err := access.New(access.Config{Name: "things", Tokens: []*access.TokenFile{file}})
+		require.NoError(t, err)
+		valid := func() bool {
+			time.Sleep(time.Second) // after which the file is looked at again
+			_, err := door.Identify(t.Context(), access.Credentials{Token: adminToken})
+			return err == nil
+		}
+		away := func() { require.NoError(t, os.Rename(name, name+"-away")) }
+		back := func() { require.NoError(t, os.Rename(name+"-away", name)) }
+
+		away()
+		require.True(t, valid())
+		time.Sleep(time.Minute)
+		require.False(t, valid())
+		back() // with the time and size of before
+		require.True(t, valid())
+
+		away()
+		require.True(t, valid())
+		back()
+		require.True(t, valid())
+		time.Sleep(time.Minute)
+		away()
+		require.True(t, valid(), "an earlier absence does not count")
+		back()
+		require.True(t, valid())
+
+		require.NoError(t, os.WriteFile(name, []byte("torn"), 0o600))
+		require.True(t, valid())
+		time.Sleep(time.Minute)
+		away()
+		require.True(t, valid(), "a content that is not valid is no absence")
+	})
+}
+
 func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 	h := served(closed(t, access.Config{}), nil)
 	page := []string{"Accept", "text/html,*/*;q=0.8", "Sec-Fetch-Mode", "navigate"}

@@ -32,8 +32,8 @@ const (
 	tokensPatience = time.Minute
 )
 
-// digest is the SHA-256 of a credential. Credentials themselves are not kept. A lookup by
-// digest takes a time that says nothing about other credentials.
+// digest is the SHA-256 of a credential. A lookup by digest takes a time that says nothing
+// about other credentials.
 type digest [sha256.Size]byte
 
 func digestOf(credential string) digest { return sha256.Sum256([]byte(credential)) }
@@ -50,8 +50,8 @@ type TokenFile struct {
 	known   map[digest]Identity
 	checked time.Time
 	version fileVersion
-	faulty  time.Time // when the content that is there now was found not to be valid; zero if it is
-	warned  time.Time
+	missing time.Time // when the file was first found missing; zero if it exists
+	warned  time.Time // of the present fault; zero without one
 }
 
 // fileVersion changes when a file does.
@@ -112,6 +112,7 @@ func (f *TokenFile) refreshLocked() {
 	f.checked = now
 	version, err := f.stat()
 	if err == nil && version == f.version {
+		f.missing, f.warned = time.Time{}, time.Time{}
 		return
 	}
 	var known map[digest]Identity
@@ -120,15 +121,19 @@ func (f *TokenFile) refreshLocked() {
 	}
 	switch {
 	case err == nil:
-		f.version, f.known, f.faulty = version, known, time.Time{}
+		f.version, f.known, f.missing, f.warned = version, known, time.Time{}, time.Time{}
 		f.log.Info("tokens read again", "file", f.name, "tokens", len(known))
-	case f.faulty.IsZero():
-		f.faulty = now
-		fallthrough
-	case now.Sub(f.warned) >= tokensPatience:
-		if errors.Is(err, fs.ErrNotExist) && now.Sub(f.faulty) >= tokensPatience {
-			clear(f.known)
-		}
+		return
+	case !errors.Is(err, fs.ErrNotExist):
+		f.missing = time.Time{}
+	case f.missing.IsZero():
+		f.missing = now
+	case now.Sub(f.missing) >= tokensPatience && len(f.known) > 0:
+		clear(f.known)
+		f.version = fileVersion{} // the same file is read again when it is back
+		f.warned = time.Time{}
+	}
+	if now.Sub(f.warned) >= tokensPatience {
 		f.warned = now
 		f.log.Error("the tokens have changed and cannot be read", "error", err, "tokens", len(f.known))
 	}
