@@ -11,8 +11,13 @@ import (
 	"time"
 )
 
-// certificateAge is the time after which the files of a certificate are looked at again.
-const certificateAge = time.Second
+const (
+	// certificateAge is the time after which the files of a certificate are looked at again.
+	certificateAge = time.Second
+	// certificateWarning is the least time between two lines in the log about files that
+	// cannot be used.
+	certificateWarning = time.Minute
+)
 
 // TLS has the flags of the certificate that all listeners of a server present. The zero
 // value means no TLS.
@@ -56,11 +61,12 @@ func (t TLS) Config(log *slog.Logger) (*tls.Config, error) {
 		return nil, err
 	}
 	files := &certificates{TLS: t, log: log}
+	files.version, files.checked = files.stat(), time.Now()
 	first, err := files.load()
 	if err != nil {
 		return nil, err
 	}
-	files.loaded, files.version, files.checked = first, files.stat(), time.Now()
+	files.loaded = first
 	config := first.Clone()
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil }
 	return config, nil
@@ -73,8 +79,9 @@ type certificates struct {
 
 	mu      sync.Mutex
 	loaded  *tls.Config
-	version [3]time.Time
+	version [3]time.Time // of loaded, or older
 	checked time.Time
+	warned  time.Time // that files cannot be used; zero if they can
 }
 
 // current returns the configuration of the files as they are now.
@@ -85,17 +92,19 @@ func (c *certificates) current() *tls.Config {
 		return c.loaded
 	}
 	c.checked = time.Now()
-	version := c.stat()
+	version := c.stat() // before load: what changes meanwhile is read the next time
 	if version == c.version {
 		return c.loaded
 	}
-	c.version = version
 	fresh, err := c.load()
 	if err != nil {
-		c.log.Error("the certificate was changed and cannot be used; going on with the one before", "error", err)
+		if c.checked.Sub(c.warned) >= certificateWarning {
+			c.warned = c.checked
+			c.log.Error("the certificate was changed and cannot be used; going on with the one before", "error", err)
+		}
 		return c.loaded
 	}
-	c.loaded = fresh
+	c.loaded, c.version, c.warned = fresh, version, time.Time{}
 	c.log.Info("certificate read again", "file", c.Certificate)
 	return fresh
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -63,14 +65,50 @@ func TestTLS_Config_servesAndIdentifiesClients(t *testing.T) {
 	require.Error(t, err, "a certificate of another authority is refused")
 }
 
+// copyFile gives a file the content of another.
+func copyFile(t *testing.T, name, from string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, data, 0o600))
+}
+
+// presented returns the common name of the certificate that a listener would present now.
+func presented(t *testing.T, config *tls.Config) string {
+	t.Helper()
+	current, err := config.GetConfigForClient(nil)
+	require.NoError(t, err)
+	certificate, err := x509.ParseCertificate(current.Certificates[0].Certificate[0])
+	require.NoError(t, err)
+	return certificate.Subject.CommonName
+}
+
+func TestTLS_Config_readsFilesAgainThatCouldNotBeRead(t *testing.T) {
+	own := servertest.NewAuthority(t)
+	certificate, renewed := own.Issue("old"), own.Issue("new")
+	synctest.Test(t, func(t *testing.T) {
+		var log servertest.Log
+		config, err := filesOf(own, certificate).Config(slog.New(slog.NewTextHandler(&log, nil)))
+		require.NoError(t, err)
+		copyFile(t, certificate.Key, renewed.Key)
+		changed := time.Now()
+		require.NoError(t, os.WriteFile(certificate.Cert, []byte("unreadable for now"), 0o600))
+		require.NoError(t, os.Chtimes(certificate.Cert, changed, changed))
+		for range 150 {
+			time.Sleep(time.Second)
+			require.Equal(t, "old", presented(t, config))
+		}
+		require.Equal(t, 3, strings.Count(log.String(), "going on with the one before"), "one line a minute")
+		copyFile(t, certificate.Cert, renewed.Cert)
+		require.NoError(t, os.Chtimes(certificate.Cert, changed, changed))
+		time.Sleep(time.Second)
+		require.Equal(t, "new", presented(t, config))
+	})
+}
+
 func TestTLS_Config_readsRenewedFiles(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	certificate, renewed := own.Issue("old"), own.Issue("new")
-	copyTo := func(name, from string) {
-		data, err := os.ReadFile(from)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(name, data, 0o600))
-	}
 	files := filesOf(own, certificate)
 	var log servertest.Log
 	config, err := files.Config(slog.New(slog.NewTextHandler(&log, nil)))
@@ -88,20 +126,20 @@ func TestTLS_Config_readsRenewedFiles(t *testing.T) {
 			_ = connection.Close()
 		}
 	}()
-	presented := func() string {
+	shown := func() string {
 		connection, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 		require.NoError(t, err)
 		defer func() { _ = connection.Close() }()
 		return connection.ConnectionState().PeerCertificates[0].Subject.CommonName
 	}
-	require.Equal(t, "old", presented())
-	copyTo(certificate.Cert, renewed.Cert) // the key does not fit yet
+	require.Equal(t, "old", shown())
+	copyFile(t, certificate.Cert, renewed.Cert) // the key does not fit yet
 	require.Eventually(t, func() bool {
-		require.Equal(t, "old", presented())
+		require.Equal(t, "old", shown())
 		return strings.Contains(log.String(), "going on with the one before")
 	}, 10*time.Second, 50*time.Millisecond)
-	copyTo(certificate.Key, renewed.Key)
-	require.Eventually(t, func() bool { return presented() == "new" }, 10*time.Second, 50*time.Millisecond)
+	copyFile(t, certificate.Key, renewed.Key)
+	require.Eventually(t, func() bool { return shown() == "new" }, 10*time.Second, 50*time.Millisecond)
 }
 
 func TestTLS_Config_namesTheFlagOfAFault(t *testing.T) {
