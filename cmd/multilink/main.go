@@ -66,13 +66,13 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	tokens, fresh, err := s.tokens(log)
+	tokens, where, fresh, err := s.tokens(log)
 	if err != nil {
 		return err
 	}
 	opened, err := s.door.Open(ctx, door.Config{
-		Name: "multilink-" + string(s.role), Dir: s.data, Listeners: []net.Listener{listener}, Tokens: tokens,
-		CertificateRole: httpapi.Admin, Logger: log,
+		Name: "multilink-" + string(s.role), Dir: s.data, Listeners: []net.Listener{listener},
+		Tokens: tokens, TokensAt: where, CertificateRole: httpapi.Admin, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -107,21 +107,23 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 }
 
 // tokens returns the token of -token or of its file, none if callers prove who they are
-// in other ways. Fresh is the name of a file that is new.
-func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, fresh string, err error) {
-	token, setting := s.token, "-token (MULTILINK_TOKEN)"
+// in other ways. Where says, for the sign-in page, where the token is to be found. Fresh is
+// the name of a file that is new.
+func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, where, fresh string, err error) {
+	token, setting, where := s.token, "-token (MULTILINK_TOKEN)", "the one of MULTILINK_TOKEN or -token"
 	if token == "" {
 		name := s.tokenFile
 		switch {
 		case name != "":
+			where = "the one in the file that -token-file names"
 		case s.door.NeedsToken():
-			name = filepath.Join(s.data, "token")
+			name, where = filepath.Join(s.data, "token"), "the one in the file token of the data folder"
 		default:
-			return nil, "", nil
+			return nil, "", "", nil
 		}
 		var isNew bool
 		if token, isNew, err = node.LoadToken(name); err != nil {
-			return nil, "", err
+			return nil, "", "", err
 		}
 		if isNew {
 			fresh = name
@@ -129,5 +131,5 @@ func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, fresh s
 		setting = fmt.Sprintf("token file %q", name)
 	}
 	one, err := door.GivenToken(setting, token, log)
-	return []*access.TokenFile{one}, fresh, err
+	return []*access.TokenFile{one}, where, fresh, err
 }

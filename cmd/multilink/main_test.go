@@ -100,6 +100,8 @@ func TestRun_createsATokenAndDoesNotPrintIt(t *testing.T) {
 	p = start(t, "-data", dir)
 	status, _ = ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
 	require.Equal(t, http.StatusOK, status, "the next start finds it")
+	_, page := ask(t, http.DefaultClient, "GET", p.address+"/.enablers/sign-in", "", "")
+	require.Contains(t, page, "The one in the file token of the data folder.")
 	require.NoError(t, p.Stop())
 }
 

@@ -370,6 +370,23 @@ func TestDoor_Handler_signsBrowsersIn(t *testing.T) {
 	require.Equal(t, 403, send(h, "POST", "/.enablers/sign-in", "token="+adminToken, "Origin", "https://evil.example").Code)
 }
 
+func TestDoor_Handler_asksForTheCertificateThatItTakes(t *testing.T) {
+	door, err := access.New(access.Config{Name: "things", Certificates: true,
+		Self: access.NewToken(access.Identity{Name: "this process", Role: httpapi.Admin}, adminToken)})
+	require.NoError(t, err)
+	h := served(door, nil)
+	page := send(h, "GET", "/.enablers/sign-in?to=/things", "").Body.String()
+	require.Contains(t, page, "by a client certificate")
+	require.NotContains(t, page, `name="token"`)
+	answer := send(h, "GET", "/things", "")
+	require.Equal(t, 401, answer.Code)
+	require.Contains(t, answer.Body.String(), "client certificate")
+	require.NotContains(t, answer.Body.String(), "Bearer")
+	require.Equal(t, 200, send(h, "GET", "/secrets", "", bearer(adminToken)...).Code, "the process reaches itself")
+	_, err = access.New(access.Config{Name: "things", Self: access.NewToken(access.Identity{}, adminToken)})
+	require.ErrorContains(t, err, "no way to be let in")
+}
+
 func TestDoor_Handler_endsSessionsWithTheirToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "tokens")

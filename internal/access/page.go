@@ -88,12 +88,13 @@ func (p *pages) routes() []httpapi.Route {
 type view struct {
 	Title, Server, Hint, Fault string
 	To                         string
-	Open                       bool
+	Open, TakesTokens          bool
 	Caller                     Identity
 }
 
 func (p *pages) show(w http.ResponseWriter, status int, v view) error {
-	v.Title, v.Server, v.Hint, v.Open = "Sign in", p.door.config.Name, p.hint, p.door.config.Open
+	v.Title, v.Server, v.Hint = "Sign in", p.door.config.Name, p.hint
+	v.Open, v.TakesTokens = p.door.config.Open, p.door.takesTokens()
 	return httpapi.WritePage(w, status, p.template, "", v, httpapi.FormPage())
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -36,6 +37,9 @@ type Config struct {
 	// Tokens are further tokens that are accepted. If there are any, no token is
 	// generated, and the door is not open unless a setting says so.
 	Tokens []*access.TokenFile
+	// TokensAt says on the sign-in page where Tokens are to be found, such as "the one in
+	// the file token of the data folder". Empty leaves them out there.
+	TokensAt string
 	// CertificateRole is that of access.Config.
 	CertificateRole httpapi.Role
 	// Logger logs what is decided.
@@ -52,7 +56,7 @@ type Door struct {
 
 	tls      *tls.Config
 	verifier io.Closer
-	hint     string // where a token is to be found, on the sign-in page
+	hints    []string // where tokens are to be found, on the sign-in page
 	backup   http.Handler
 	self     string // a token of this process for its own listeners
 }
@@ -75,6 +79,9 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 			ways = []string{wayNone}
 		}
 	}
+	if config.TokensAt != "" {
+		d.hints = append(d.hints, config.TokensAt)
+	}
 	c := access.Config{Name: config.Name, Tokens: config.Tokens, CertificateRole: config.CertificateRole,
 		Hosts: s.hosts, Logger: config.Logger}
 	for _, way := range ways {
@@ -85,30 +92,24 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 			if s.tokens == "" && len(config.Tokens) > 0 {
 				continue
 			}
-			file, err := d.openTokens(ctx, s.tokens, config)
-			d.hint = "One of the file of -access-tokens."
-			if d.File != "" {
-				d.hint = "The one in the file " + TokenFile + " of the data folder."
-			} else if d.Fresh != "" {
-				d.hint = "The one that the server printed when it started."
-			}
+			file, hint, err := d.openTokens(ctx, s.tokens, config)
 			if err != nil {
 				return nil, err
 			}
-			c.Tokens = append(slices.Clone(c.Tokens), file)
+			c.Tokens, d.hints = append(slices.Clone(c.Tokens), file), append(d.hints, hint)
 		case wayOIDC:
 			from, err := newIssuer(s.issuer, s.audience, s.roleClaim, config.Logger)
 			if err != nil {
 				return nil, err
 			}
 			c.Verifier, d.verifier = from, from.verifier
+			d.hints = append(d.hints, "an access token of the issuer "+s.issuer)
 		case wayMTLS:
 			c.Certificates = true
 		}
 	}
 	if !c.Open {
-		self := access.NewToken(access.Identity{Name: "this process", Role: httpapi.Admin}, d.self)
-		c.Tokens = append(slices.Clone(c.Tokens), self)
+		c.Self = access.NewToken(access.Identity{Name: "this process", Role: httpapi.Admin}, d.self)
 	}
 	if d.Door, err = access.New(c); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -122,35 +123,36 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 	return d, nil
 }
 
-// openTokens opens the tokens of the file, or the generated one.
-func (d *Door) openTokens(ctx context.Context, file string, config Config) (*access.TokenFile, error) {
+// openTokens opens the tokens of the file, or the generated one. The hint says where they are
+// to be found.
+func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *access.TokenFile, hint string, err error) {
 	if file != "" {
 		tokens, err := access.OpenTokens(ctx, file, config.Logger)
 		if err != nil {
-			return nil, fmt.Errorf("-access-tokens: %w", err)
+			return nil, "", fmt.Errorf("-access-tokens: %w", err)
 		}
-		return tokens, nil
+		return tokens, "one of those in the file that -access-tokens names", nil
 	}
 	generated := access.Identity{Name: "generated", Role: httpapi.Admin}
 	if config.Dir == "" {
 		d.Fresh = rand.Text()
 		config.Logger.Warn("there is no data folder, so the access token changes at every start; " +
 			"-access-tokens names a file of tokens that last")
-		return access.NewToken(generated, d.Fresh), nil
+		return access.NewToken(generated, d.Fresh), "the one that the server printed when it started", nil
 	}
 	d.File = filepath.Join(config.Dir, TokenFile)
 	text, fresh, err := secretfile.Token(d.File)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(text) < access.ShortestToken {
-		return nil, fmt.Errorf("load token from %q: it has %d characters, and can be guessed: use %d or more, "+
+		return nil, "", fmt.Errorf("load token from %q: it has %d characters, and can be guessed: use %d or more, "+
 			"or remove the file, and a new token is generated", d.File, len(text), access.ShortestToken)
 	}
 	if fresh {
 		d.Fresh = text
 	}
-	return access.NewToken(generated, text), nil
+	return access.NewToken(generated, text), "the one in the file " + TokenFile + " of the data folder", nil
 }
 
 // GivenToken returns a token that is the value of a setting, whose name errors and the log
@@ -276,7 +278,9 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 	options := &access.HandlerOptions{Backup: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.backup.ServeHTTP(w, r)
 	})}
-	options.Hint = d.hint
+	if hint := strings.Join(d.hints, ", or "); hint != "" {
+		options.Hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
+	}
 	return d.Door.Handler(next, options)
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,6 +90,34 @@ func TestGivenToken_refusesOneThatCanBeGuessed(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text.String(), "THE TOKEN IS TOO SHORT")
 	require.NotContains(t, text.String(), "eight ch")
+}
+
+func TestDoor_Handler_saysWhereTokensAreToBeFound(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	own := authority.Issue("own")
+	file := filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(file, []byte("ada reader ada-has-this-token"), 0o600))
+	given := door.Config{TokensAt: "the one of the test",
+		Tokens: []*access.TokenFile{access.NewToken(access.Identity{Name: "token"}, "sixteen or more characters")}}
+	mtls := []string{"-tls-cert", own.Cert, "-tls-key", own.Key, "-tls-client-ca", authority.File}
+	oidc := []string{"-access-issuer", "https://issuer.example", "-access-audience", "things"}
+	for want, one := range map[string]struct {
+		config door.Config
+		args   []string
+	}{
+		"The one in the file access-token of the data folder.": {door.Config{Dir: t.TempDir()}, []string{"-access", "token"}},
+		"The one that the server printed when it started.":     {door.Config{}, []string{"-access", "token"}},
+		"One of those in the file that -access-tokens names.":  {door.Config{}, []string{"-access-tokens", file}},
+		"An access token of the issuer https://issuer.example": {door.Config{}, oidc},
+		"The one of the test, or one of those in the file":     {given, []string{"-access-tokens", file}},
+		"by a client certificate":                              {door.Config{}, mtls},
+	} {
+		d, _ := open(t, "127.0.0.1:0", one.config, one.args...)
+		w := httptest.NewRecorder()
+		d.Handler(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.enablers/sign-in", nil))
+		require.Contains(t, w.Body.String(), want)
+		require.Equal(t, want != "by a client certificate", strings.Contains(w.Body.String(), `name="token"`), want)
+	}
 }
 
 func TestDoor_Client_trustsItsOwnCertificateAlone(t *testing.T) {
