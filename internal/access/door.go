@@ -194,8 +194,12 @@ func (d *Door) Authorizer() func(r *http.Request, role string) error {
 // Authorize returns nil if the caller that sends a request has the role, and otherwise an
 // [*httpapi.Error]: status 401 without valid credentials, 403 for another role, 429 while
 // the address is slowed down, 503 while a token cannot be checked. A browser that opens a
-// page without being signed in is sent to the sign-in page.
+// page without being signed in is sent to the sign-in page. An open door authorizes every
+// caller.
 func (d *Door) Authorize(r *http.Request, role string) error {
+	if d.config.Open {
+		return nil
+	}
 	c := Credentials{Address: r.RemoteAddr, TLS: r.TLS}
 	var identity Identity
 	var err error

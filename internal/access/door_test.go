@@ -107,6 +107,7 @@ func TestDoor_Authorizer_isNilForAnOpenDoor(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, door.IsOpen())
 	require.Nil(t, door.Authorizer())
+	require.NoError(t, door.Authorize(httptest.NewRequest("POST", "/things", nil), "admin"))
 	h := served(door, &access.HandlerOptions{Backup: http.NotFoundHandler()})
 	require.Equal(t, 200, send(h, "GET", "/secrets", "").Code)
 	require.Equal(t, 403, send(h, "GET", "/.enablers/backup", "").Code, "a backup has secrets")
