@@ -87,7 +87,7 @@ func TestRun_putsOneDoorBeforeEveryListener(t *testing.T) {
 		TLS: authority.ClientTLS(), Trainer: tumours.NewTrainer(parties[0])})
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(p.clients, "grpcs://"), p.clients)
-	require.ErrorContains(t, flowerClient.Run(t.Context()), "a token is required")
+	require.ErrorContains(t, flowerClient.Run(t.Context()), "A token is required")
 	require.NoError(t, p.Stop())
 	require.NotContains(t, p.Log.String(), "is not in the library")
 	require.NotContains(t, p.Log.String(), "is not attached")

@@ -50,9 +50,9 @@ func guarded(t *testing.T, args ...string) *process {
 func TestRun_letsClientsTrainWithAToken(t *testing.T) {
 	p := guarded(t)
 	err := <-train(t, flower.ClientConfig{Target: p.grpc})
-	require.ErrorContains(t, err, "a token is required")
+	require.ErrorContains(t, err, "A token is required")
 	err = <-train(t, flower.ClientConfig{Target: p.grpc, Token: "a wrong token of a hospital"})
-	require.ErrorContains(t, err, "the token is not valid")
+	require.ErrorContains(t, err, "The token is not valid")
 	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, Token: "hospital-with-16-characters"}))
 	require.NoError(t, p.Stop())
 	require.Contains(t, p.Log.String(), "stock clients can send no token and need -grpc-access none")
@@ -79,7 +79,7 @@ func TestRun_givesBothListenersTheCertificate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.ErrorContains(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS()}), "a token is required")
+	require.ErrorContains(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS()}), "A token is required")
 	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS(a.Issue("hospital"))}))
 	require.NoError(t, p.Stop())
 }

@@ -224,7 +224,7 @@ func (d *Door) Authorize(r *http.Request, role string) error {
 		to := url.Values{"to": {r.RequestURI}} // of the whole server, where a mux has cut the path of the URL
 		return &httpapi.Error{Status: http.StatusSeeOther, Header: http.Header{"Location": {signInPath + "?" + to.Encode()}}}
 	}
-	return d.refusal(err)
+	return d.Refusal(err)
 }
 
 // bearer returns the token of an Authorization header field, empty if it has another
@@ -251,20 +251,21 @@ func opensPage(r *http.Request) bool {
 // takesTokens reports whether callers can prove who they are with a token.
 func (d *Door) takesTokens() bool { return len(d.config.Tokens) > 0 || d.config.Verifier != nil }
 
-// proof says what a caller has to show.
+// proof says what a caller has to show, as a sentence.
 func (d *Door) proof() string {
-	const token, certificate = "a token: Authorization: Bearer TOKEN", "a client certificate of the authorities of -tls-client-ca"
+	const certificate = "client certificate of the authorities of -tls-client-ca"
 	switch {
 	case d.takesTokens() && d.config.Certificates:
-		return token + ", or " + certificate
+		return "A token is required, as Authorization: Bearer TOKEN, or a " + certificate + "."
 	case d.takesTokens():
-		return token
+		return "A token is required, as Authorization: Bearer TOKEN."
 	}
-	return certificate
+	return "A " + certificate + " is required."
 }
 
-// refusal returns what a client gets for an error of Admit.
-func (d *Door) refusal(err error) *httpapi.Error {
+// Refusal returns what a client gets for an error of Identify or Admit. Its text is a sentence
+// for the caller, and never has a credential.
+func (d *Door) Refusal(err error) *httpapi.Error {
 	challenge := func(rest string) http.Header {
 		return http.Header{"Www-Authenticate": {fmt.Sprintf("Bearer realm=%q", d.config.Name) + rest}}
 	}
@@ -287,7 +288,7 @@ func (d *Door) refusal(err error) *httpapi.Error {
 			Detail: "The token is not valid."}
 	case errors.Is(err, ErrAnonymous):
 		return &httpapi.Error{Status: http.StatusUnauthorized, Header: challenge(""),
-			Detail: "This needs " + d.proof() + "."}
+			Detail: d.proof()}
 	}
 	return &httpapi.Error{Status: http.StatusServiceUnavailable, Err: err}
 }

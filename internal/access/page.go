@@ -124,7 +124,7 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		if errors.Is(err, ErrAnonymous) {
 			err = ErrInvalid // an empty field
 		}
-		e := p.door.refusal(err)
+		e := p.door.Refusal(err)
 		if after := e.Header.Get("Retry-After"); after != "" {
 			w.Header().Set("Retry-After", after)
 		}

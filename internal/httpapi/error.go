@@ -37,6 +37,9 @@ func (e *Error) Text() string {
 	return http.StatusText(e.Status)
 }
 
+// HTTPStatus returns the status, for servers of other protocols.
+func (e *Error) HTTPStatus() int { return e.Status }
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -144,10 +144,6 @@ func (g *guard) without(r *http.Request, role string) error {
 // isKnown reports whether g.other has refused a caller for its role, and not for its
 // token: the error has the status 403.
 func isKnown(err error) bool {
-	var refusal *httpapi.Error
-	if errors.As(err, &refusal) {
-		return refusal.Status == http.StatusForbidden
-	}
 	var status interface{ HTTPStatus() int }
 	return errors.As(err, &status) && status.HTTPStatus() == http.StatusForbidden
 }

@@ -14,27 +14,30 @@ import (
 func TestDoor_Admit_tellsWhatIsMissing(t *testing.T) {
 	reader := access.NewToken(access.Identity{Name: "hospital-7", Role: httpapi.Reader}, "a token of a hospital")
 	d, _ := open(t, "127.0.0.1:0", door.Config{Tokens: []*access.TokenFile{reader}})
-	admit := func(token string, role httpapi.Role) (string, int) {
+	admit := func(token string, role httpapi.Role) (text string, status int) {
 		name, err := d.Admit(t.Context(), access.Credentials{Address: "192.0.2.1:5", Token: token}, role)
 		if err == nil {
 			return name, http.StatusOK
 		}
-		var status interface{ HTTPStatus() int }
-		require.ErrorAs(t, err, &status)
-		require.NotContains(t, err.Error(), "hospital\"")
-		return name, status.HTTPStatus()
+		var refused interface{ HTTPStatus() int }
+		require.ErrorAs(t, err, &refused)
+		return err.Error(), refused.HTTPStatus()
 	}
-	name, status := admit("a token of a hospital", httpapi.Reader)
+	text, status := admit("a token of a hospital", httpapi.Reader)
 	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, "hospital-7", name)
-	_, status = admit("a token of a hospital", httpapi.Operator)
+	require.Equal(t, "hospital-7", text)
+	text, status = admit("a token of a hospital", httpapi.Operator)
 	require.Equal(t, http.StatusForbidden, status)
-	_, status = admit("", httpapi.Reader)
+	require.Equal(t, `Not allowed: the role operator is required, and "hospital-7" has the role reader.`, text)
+	text, status = admit("", httpapi.Reader)
 	require.Equal(t, http.StatusUnauthorized, status)
+	require.Equal(t, "A token is required, as Authorization: Bearer TOKEN.", text)
 	for range 10 {
-		_, status = admit("a wrong token", httpapi.Reader)
+		text, status = admit("a wrong token", httpapi.Reader)
 		require.Equal(t, http.StatusUnauthorized, status)
+		require.Equal(t, "The token is not valid.", text)
 	}
-	_, status = admit("another wrong token", httpapi.Reader)
+	text, status = admit("another wrong token", httpapi.Reader)
 	require.Equal(t, http.StatusTooManyRequests, status)
+	require.Equal(t, "There were too many failed attempts from this address. Try again in 1 s.", text)
 }
