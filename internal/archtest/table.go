@@ -145,13 +145,13 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
-			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc",
+			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr",
 		}, modules: []string{crypto, openapi}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password",
-			"internal/httpapi", "internal/keep", "internal/look", "internal/uplot", "storage",
+			"internal/access", "internal/clientaddr", "internal/httpapi", "internal/keep", "internal/look", "internal/uplot", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
 			modules: []string{openapi}},
@@ -192,11 +192,12 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
-		{dir: "internal/access", imports: []string{"internal/httpapi", "internal/look"}},
+		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
-		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags}},
+		{dir: "internal/clientaddr"},
+		{dir: "internal/server", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/version"}, modules: []string{flags}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/datafolder", "internal/server", "internal/version", "storage",

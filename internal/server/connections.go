@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/clientaddr"
 )
 
 // most is the largest default of the flag max-connections.
@@ -298,12 +300,5 @@ func clientOf(address net.Addr) netip.Addr {
 	if !ok {
 		return netip.Addr{}
 	}
-	client := at.AddrPort().Addr().Unmap().WithZone("")
-	if client.Is6() {
-		const network = 64
-		if prefix, err := client.Prefix(network); err == nil {
-			return prefix.Addr()
-		}
-	}
-	return client
+	return clientaddr.Of(at.AddrPort().Addr())
 }

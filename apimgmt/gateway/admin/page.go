@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/internal/cookies"
+	"github.com/iotenablers/enablers/internal/clientaddr"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
@@ -322,21 +323,8 @@ func (p *pages) signOut(w http.ResponseWriter, r *http.Request, _ session) error
 	return redirect(w, r, "sign-in")
 }
 
-// remote is the address of the client; for IPv6 the network of 64 bits, as that is
-// what one client has.
-func remote(r *http.Request) netip.Addr {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	address := at.Addr().Unmap()
-	if address.Is6() {
-		if prefix, err := address.WithZone("").Prefix(64); err == nil {
-			return prefix.Addr()
-		}
-	}
-	return address
-}
+// remote returns the address that the client of a request counts by.
+func remote(r *http.Request) netip.Addr { return clientaddr.OfRemote(r.RemoteAddr) }
 
 // configOf is the configuration that a page is about.
 func (p *pages) configOf(ctx context.Context) (*entity.Config, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/internal/clientaddr"
 )
 
 // RateLimiting is the kind "rate-limiting": it refuses requests of clients that have
@@ -166,12 +167,7 @@ func (c *rateLimiting) client(x *gateway.Exchange) string {
 			return "k" + who.Credential
 		}
 	}
-	address := x.ClientIP()
-	if address.Is6() {
-		if network, err := address.WithZone("").Prefix(64); err == nil {
-			return "i" + network.String()
-		}
-	}
+	address := clientaddr.Of(x.ClientIP())
 	if address == (netip.Addr{}) {
 		return "i"
 	}
