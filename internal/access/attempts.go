@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/clientaddr"
 )
 
 const (
@@ -22,57 +24,43 @@ const (
 	mostCredentials = 64
 )
 
-// attempts slows failed attempts down, by address. IPv6 addresses of one network of 64
-// bits count as one, since one machine has all of them.
-type attempts struct {
+// Attempts slows failed attempts down, by address. After ten of them in a row an address has to
+// wait a second before each further one. Credentials that it has used with success lately need
+// not wait. IPv6 addresses of one network of 64 bits count as one. It is made with
+// [NewAttempts] and safe for concurrent use.
+type Attempts struct {
 	clock func() time.Time
 
 	mu     sync.Mutex
-	known  map[netip.Prefix]*list.Element // of *attempter
-	recent list.List                      // the latest first
+	known  map[netip.Addr]*list.Element // of *attempter, by clientaddr.Of
+	recent list.List                    // the latest first
 }
 
 // attempter is an address.
 type attempter struct {
-	network  netip.Prefix
+	client   netip.Addr
 	failures float64 // that are not forgiven yet
 	at       time.Time
 	good     map[digest]struct{} // credentials that were valid
 }
 
-func newAttempts(clock func() time.Time) *attempts {
-	return &attempts{clock: clock, known: map[netip.Prefix]*list.Element{}}
+// NewAttempts returns a record without failures.
+func NewAttempts() *Attempts {
+	return &Attempts{clock: time.Now, known: map[netip.Addr]*list.Element{}}
 }
 
-// networkOf returns what an address counts as. An address that cannot be read counts as
-// one with all others of that kind.
-func networkOf(address string) netip.Prefix {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	ip, bits := at.Addr().Unmap().WithZone(""), 64
-	if ip.Is4() {
-		bits = 32
-	}
-	network, err := ip.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return network
-}
-
-// wait returns how long a caller at the address has to wait before the credential is
-// checked; zero or less means not at all.
-func (a *attempts) wait(network netip.Prefix, credential digest) time.Duration {
+// Wait returns how long a caller at the remote address, host:port, has to wait before the
+// credential is checked; zero or less means not at all.
+func (a *Attempts) Wait(remote, credential string) time.Duration {
+	sum := digestOf(credential)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	element, ok := a.known[network]
+	element, ok := a.known[clientaddr.OfRemote(remote)]
 	if !ok {
 		return 0
 	}
 	one := element.Value.(*attempter)
-	if _, good := one.good[credential]; good {
+	if _, good := one.good[sum]; good {
 		return 0
 	}
 	one.forgive(a.clock())
@@ -80,41 +68,42 @@ func (a *attempts) wait(network netip.Prefix, credential digest) time.Duration {
 	return time.Duration(excess * float64(failureInterval))
 }
 
-// failed counts a failed attempt.
-func (a *attempts) failed(network netip.Prefix) {
+// Failed counts a failed attempt from the remote address.
+func (a *Attempts) Failed(remote string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	one := a.seenLocked(network)
+	one := a.seenLocked(clientaddr.OfRemote(remote))
 	one.forgive(a.clock())
 	one.failures = min(one.failures+1, freeFailures+mostExcess)
 }
 
-// succeeded remembers a valid credential of the address.
-func (a *attempts) succeeded(network netip.Prefix, credential digest) {
+// Succeeded remembers a valid credential of the remote address.
+func (a *Attempts) Succeeded(remote, credential string) {
+	sum := digestOf(credential)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	one := a.seenLocked(network)
-	if _, ok := one.good[credential]; ok {
+	one := a.seenLocked(clientaddr.OfRemote(remote))
+	if _, ok := one.good[sum]; ok {
 		return
 	}
 	if len(one.good) >= mostCredentials {
 		clear(one.good)
 	}
-	one.good[credential] = struct{}{}
+	one.good[sum] = struct{}{}
 }
 
 // seenLocked returns the record of an address, as the latest one.
-func (a *attempts) seenLocked(network netip.Prefix) *attempter {
-	if element, ok := a.known[network]; ok {
+func (a *Attempts) seenLocked(client netip.Addr) *attempter {
+	if element, ok := a.known[client]; ok {
 		a.recent.MoveToFront(element)
 		return element.Value.(*attempter)
 	}
 	if len(a.known) >= mostAddresses {
 		last := a.recent.Back()
-		delete(a.known, a.recent.Remove(last).(*attempter).network)
+		delete(a.known, a.recent.Remove(last).(*attempter).client)
 	}
-	one := &attempter{network: network, at: a.clock(), good: map[digest]struct{}{}}
-	a.known[network] = a.recent.PushFront(one)
+	one := &attempter{client: client, at: a.clock(), good: map[digest]struct{}{}}
+	a.known[client] = a.recent.PushFront(one)
 	return one
 }
 

@@ -45,7 +45,7 @@ type Config struct {
 // safe for concurrent use.
 type Door struct {
 	config   Config
-	attempts *attempts
+	attempts *Attempts
 	sessions *sessions
 	counts   counts
 }
@@ -64,7 +64,7 @@ func New(config Config) (*Door, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Door{config: config, attempts: newAttempts(time.Now), sessions: newSessions(time.Now)}, nil
+	return &Door{config: config, attempts: NewAttempts(), sessions: newSessions(time.Now)}, nil
 }
 
 // Credentials are what a caller shows.
@@ -125,22 +125,22 @@ func (d *Door) Identify(ctx context.Context, c Credentials) (Identity, error) {
 }
 
 func (d *Door) identifyToken(ctx context.Context, c Credentials) (Identity, error) {
-	network, sum := networkOf(c.Address), digestOf(c.Token)
-	if wait := d.attempts.wait(network, sum); wait > 0 {
+	if wait := d.attempts.Wait(c.Address, c.Token); wait > 0 {
 		return Identity{}, &SlowedError{wait}
 	}
-	identity, err := d.lookUp(ctx, c.Token, sum)
+	identity, err := d.lookUp(ctx, c.Token)
 	switch {
 	case err == nil:
-		d.attempts.succeeded(network, sum)
+		d.attempts.Succeeded(c.Address, c.Token)
 	case errors.Is(err, ErrInvalid):
-		d.attempts.failed(network)
+		d.attempts.Failed(c.Address)
 	}
 	return identity, err
 }
 
 // lookUp returns the identity behind a token, whatever the address.
-func (d *Door) lookUp(ctx context.Context, token string, sum digest) (Identity, error) {
+func (d *Door) lookUp(ctx context.Context, token string) (Identity, error) {
+	sum := digestOf(token)
 	if identity, ok := d.config.Self.find(sum); ok {
 		return identity, nil
 	}

@@ -147,7 +147,8 @@ func TestDoor_Admit_readsRolesFromCertificates(t *testing.T) {
 	require.ErrorIs(t, err, access.ErrAnonymous, "certificates are not accepted here")
 	certified, err := access.New(access.Config{Name: "things", Certificates: true})
 	require.NoError(t, err)
-	require.Contains(t, send(served(certified, nil), "GET", "/things", "").Body.String(), "A client certificate of the authorities of -tls-client-ca is required.")
+	require.Contains(t, send(served(certified, nil), "GET", "/things", "").Body.String(),
+		"A client certificate of the authorities of -tls-client-ca is required.")
 	admin := closed(t, access.Config{Certificates: true, CertificateRole: httpapi.Admin})
 	_, err = admin.Admit(t.Context(), access.Credentials{TLS: state()}, httpapi.Admin)
 	require.NoError(t, err)

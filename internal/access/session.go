@@ -108,7 +108,7 @@ func (d *Door) signedIn(r *http.Request) (Identity, bool) {
 	if !ok {
 		return Identity{}, false
 	}
-	identity, err := d.lookUp(r.Context(), token, digestOf(token))
+	identity, err := d.lookUp(r.Context(), token)
 	return identity, err == nil
 }
 

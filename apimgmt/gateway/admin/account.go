@@ -72,7 +72,7 @@ type session struct {
 	secret   string // shown once, on the next page
 }
 
-// failed counts wrong passwords, or wrong tokens.
+// failed counts wrong passwords, and wrong tokens of the form that creates the account.
 type failed struct {
 	count  int
 	locked time.Time // until then

@@ -11,9 +11,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -29,46 +28,14 @@ type guard struct {
 	token    [sha256.Size]byte
 	hasToken bool
 	// other decides on callers that do not show the token. Nil refuses them.
-	other   func(r *http.Request, role string) error
-	guesses guesses
-	logger  *slog.Logger
+	other    func(r *http.Request, role string) error
+	attempts *access.Attempts
+	logger   *slog.Logger
 }
 
 func newGuard(token string, other func(r *http.Request, role string) error, logger *slog.Logger) *guard {
 	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", other: other,
-		guesses: guesses{failures: failures{}}, logger: logger}
-}
-
-// guesses slows wrong tokens down, by address.
-type guesses struct {
-	mu       sync.Mutex
-	failures failures
-}
-
-// wait returns how long an address has to wait before its next token is compared; zero or
-// less means not at all.
-func (g *guesses) wait(from netip.Addr) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if f := g.failures[from]; f != nil {
-		return time.Until(f.locked)
-	}
-	return 0
-}
-
-// failed counts a wrong token.
-func (g *guesses) failed(from netip.Addr) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := time.Now()
-	g.failures.of(from, now).fail(now, addressFailures, longestForAll)
-}
-
-// succeeded drops the failures of an address.
-func (g *guesses) succeeded(from netip.Addr) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.failures, from)
+		attempts: access.NewAttempts(), logger: logger}
 }
 
 // tokenHeader is where a client may have the token; the other place is a bearer token
@@ -110,12 +77,12 @@ func (g *guard) authorize(r *http.Request, role string) error {
 }
 
 // authorizeToken decides on a request that shows a token. An address with too many wrong
-// ones waits; what g.other accepts goes on.
+// ones waits, unless it has shown the right one lately; what g.other accepts goes on.
 func (g *guard) authorizeToken(r *http.Request, role string) error {
-	from := remote(r)
-	wait := g.guesses.wait(from)
-	if wait <= 0 && g.knows(shown(r)) {
-		g.guesses.succeeded(from)
+	token := shown(r)
+	wait := g.attempts.Wait(r.RemoteAddr, token)
+	if wait <= 0 && g.knows(token) {
+		g.attempts.Succeeded(r.RemoteAddr, token)
 		return nil
 	}
 	err := g.without(r, role)
@@ -127,7 +94,7 @@ func (g *guard) authorizeToken(r *http.Request, role string) error {
 		return &httpapi.Error{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {seconds}},
 			Detail: "Too many wrong tokens from this address. Try again in " + seconds + " s"}
 	}
-	g.guesses.failed(from)
+	g.attempts.Failed(r.RemoteAddr)
 	g.logger.Warn("a token at the gateway's admin API is wrong", "address", r.RemoteAddr)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -26,8 +27,8 @@ type Config struct {
 	Store *Store
 	// Token is what every request to the API has to show, in the header field
 	// Kong-Admin-Token or as a bearer token, and is required for creating the account of the page.
-	// After five wrong tokens in a row an address waits, at most a minute, and gets status
-	// 429 before that. Empty means that requests from this machine are answered without a
+	// After ten wrong tokens in a row an address may try one more each second, and gets
+	// status 429 before that, unless it has shown the token lately. Empty means that requests from this machine are answered without a
 	// token, and no others at all.
 	Token string
 	// Authorize accepts callers that do not show Token: it returns nil if the caller that
@@ -65,8 +66,8 @@ func New(config Config) (*API, error) {
 	if config.Store == nil {
 		return nil, errors.New("admin: Config.Store: is required")
 	}
-	if config.Token != "" && len(config.Token) < 16 {
-		return nil, errors.New("admin: Config.Token: is shorter than 16 characters")
+	if config.Token != "" && len(config.Token) < access.ShortestToken {
+		return nil, fmt.Errorf("admin: Config.Token: is shorter than %d characters", access.ShortestToken)
 	}
 	id, err := uuid.NewRandom()
 	if err != nil {
