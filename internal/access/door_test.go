@@ -108,7 +108,7 @@ func TestDoor_Authorizer_isNilForAnOpenDoor(t *testing.T) {
 	require.True(t, door.IsOpen())
 	require.Nil(t, door.Authorizer())
 	require.NoError(t, door.Authorize(httptest.NewRequest("POST", "/things", nil), "admin"))
-	h := served(door, &access.HandlerOptions{Backup: http.NotFoundHandler()})
+	h := served(door, &access.HandlerOptions{Backup: http.NotFoundHandler})
 	require.Equal(t, 200, send(h, "GET", "/secrets", "").Code)
 	require.Equal(t, 403, send(h, "GET", "/.enablers/backup", "").Code, "a backup has secrets")
 	_, err = door.Admit(t.Context(), access.Credentials{}, httpapi.Admin)
@@ -441,13 +441,29 @@ func TestDoor_Handler_countsOutcomes(t *testing.T) {
 	require.Equal(t, 401, send(h, "GET", "/.enablers/metrics", "").Code)
 }
 
+func TestDoor_Handler_countsNoSessionThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := served(closed(t, access.Config{}), nil)
+		sessions := func() string {
+			_, after, _ := strings.Cut(send(h, "GET", "/.enablers/metrics", "", bearer(readToken)...).Body.String(), "\nenablers_access_sessions ")
+			return after
+		}
+		send(h, "POST", "/.enablers/sign-in", "token="+readToken, "Content-Type", "application/x-www-form-urlencoded")
+		require.Equal(t, "1\n", sessions())
+		time.Sleep(12 * time.Hour)
+		require.Equal(t, "0\n", sessions())
+	})
+}
+
 func TestDoor_Handler_sendsBackupsToAdmins(t *testing.T) {
 	backup := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "everything") })
-	h := served(closed(t, access.Config{}), &access.HandlerOptions{Backup: backup})
+	h := served(closed(t, access.Config{}), &access.HandlerOptions{Backup: func() http.Handler { return backup }})
 	require.Equal(t, "everything", send(h, "GET", "/.enablers/backup", "", bearer(adminToken)...).Body.String())
 	require.Equal(t, 403, send(h, "GET", "/.enablers/backup", "", bearer(operateToken)...).Code)
-	without := served(closed(t, access.Config{}), nil)
-	require.Equal(t, 501, send(without, "GET", "/.enablers/backup", "", bearer(adminToken)...).Code)
+	for _, opts := range []*access.HandlerOptions{nil, {Backup: func() http.Handler { return nil }}} {
+		without := served(closed(t, access.Config{}), opts)
+		require.Equal(t, 501, send(without, "GET", "/.enablers/backup", "", bearer(adminToken)...).Code)
+	}
 }
 
 func TestDoor_Handler_agreesWithItsOpenAPIDocument(t *testing.T) {

@@ -28,9 +28,10 @@ type HandlerOptions struct {
 	// Hint says on the sign-in page where the token is to be found, as a sentence. Empty
 	// means a general one.
 	Hint string
-	// Backup answers GET /.enablers/backup, which requires the role admin, also of an
-	// open door: the answer has secrets. Nil means that there is no such address.
-	Backup http.Handler
+	// Backup returns what answers GET /.enablers/backup, and is called at each request. The
+	// request requires the role admin, and an open door refuses it: the answer has secrets.
+	// Nil, also as the result, means that there is nothing to back up: the status is 501.
+	Backup func() http.Handler
 }
 
 // Handler returns a handler that serves the paths below [Prefix], and passes all others on
@@ -63,7 +64,7 @@ func (d *Door) Handler(next http.Handler, opts *HandlerOptions) http.Handler {
 type pages struct {
 	door     *Door
 	hint     string
-	backup   http.Handler
+	backup   func() http.Handler
 	template *template.Template
 }
 
@@ -148,15 +149,19 @@ func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *pages) sendBackup(w http.ResponseWriter, r *http.Request) error {
+	var backup http.Handler
+	if p.backup != nil {
+		backup = p.backup()
+	}
 	switch {
-	case p.backup == nil:
+	case backup == nil:
 		return &httpapi.Error{Status: http.StatusNotImplemented, Detail: "This server keeps nothing in a data folder. " +
 			"If it has a database, back that up with the tools of the database."}
 	case p.door.config.Open:
 		return &httpapi.Error{Status: http.StatusForbidden, Detail: "A backup has secrets, and this server does not " +
 			"identify its callers. Start it with -access token; or run enablers backup on its machine, as the owner of the data folder."}
 	}
-	p.backup.ServeHTTP(w, r)
+	backup.ServeHTTP(w, r)
 	return nil
 }
 

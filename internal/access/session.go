@@ -28,7 +28,8 @@ type sessions struct {
 }
 
 // session is a browser that has signed in. It is worth what its token is: one that has
-// expired or was removed ends the session.
+// expired or was removed ends the session. So it has the token itself, which a [Verifier] has to
+// see at each request.
 type session struct {
 	token string
 	ends  time.Time
@@ -92,10 +93,17 @@ func (s *sessions) end(secret string) {
 	delete(s.known, digestOf(secret))
 }
 
+// count returns how many sessions have not ended.
 func (s *sessions) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.known)
+	total := 0
+	for _, one := range s.known {
+		if s.clock().Before(one.ends) {
+			total++
+		}
+	}
+	return total
 }
 
 // signedIn returns the identity of the person whose browser sends a request.

@@ -56,15 +56,15 @@ type Door struct {
 
 	tls      *tls.Config
 	verifier io.Closer
-	hints    []string // where tokens are to be found, on the sign-in page
-	backup   http.Handler
-	self     string // a token of this process for its own listeners
+	hints    []string     // where tokens are to be found, on the sign-in page
+	backup   http.Handler // nil means that there is nothing to back up
+	self     string       // a token of this process for its own listeners
 }
 
 // Open reads the files that the settings name, and decides who is let in. The caller
 // closes the door after the listeners.
 func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error) {
-	d := &Door{backup: http.HandlerFunc(noBackup)}
+	d := &Door{}
 	if d.tls, err = s.tls.Config(config.Logger); err != nil {
 		return nil, err
 	}
@@ -267,17 +267,11 @@ func (d *Door) BackUp(backup http.Handler) { d.backup = backup }
 
 // Handler returns the handler with the door's own addresses.
 func (d *Door) Handler(next http.Handler) http.Handler {
-	options := &access.HandlerOptions{Backup: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.backup.ServeHTTP(w, r)
-	})}
+	options := &access.HandlerOptions{Backup: func() http.Handler { return d.backup }}
 	if hint := strings.Join(d.hints, ", or "); hint != "" {
 		options.Hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
 	}
 	return d.Door.Handler(next, options)
-}
-
-func noBackup(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "This server keeps nothing in a data folder, so there is nothing to back up here.", http.StatusNotImplemented)
 }
 
 // Announce prints a token that was generated now, and where to sign in with it.
