@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,10 +33,11 @@ const connectionsUsage = "the largest `number` of connections to this server at 
 // The HTTP servers of this package say how far a connection is. Others call [ConnState],
 // or accept from a listener of [Connections.ListenLong]. At most one warning in 10 seconds has the counts.
 //
-// Nil bounds nothing.
+// Listeners of a nil *Connections are not bounded.
 type Connections struct {
-	max int
-	log *slog.Logger
+	setting int // the value of the flag; 0 means the default
+	max     int // the bound
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	clients map[netip.Addr]*connectionQueue
@@ -63,7 +65,8 @@ const (
 // Connections declares the flag max-connections and returns the bound, which is for the
 // listeners of the command. [Flags.Serve] gives it its logger.
 func (f *Flags) Connections() *Connections {
-	f.connections = &Connections{log: slog.New(slog.DiscardHandler), clients: map[netip.Addr]*connectionQueue{}}
+	f.connections = &Connections{max: defaultConnections(), log: slog.New(slog.DiscardHandler),
+		clients: map[netip.Addr]*connectionQueue{}}
 	f.Var((*connectionLimit)(f.connections), "max-connections", connectionsUsage)
 	return f.connections
 }
@@ -72,23 +75,23 @@ func (f *Flags) Connections() *Connections {
 type connectionLimit Connections
 
 // String implements flag.Value.
-func (l *connectionLimit) String() string { return fmt.Sprint(l.max) }
+func (l *connectionLimit) String() string { return strconv.Itoa(l.setting) }
 
 // Set implements flag.Value.
 func (l *connectionLimit) Set(text string) error {
-	n := 0
-	if _, err := fmt.Sscanf(text+"\n", "%d\n", &n); err != nil || n < 0 || n == 1 {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n == 1 {
 		return fmt.Errorf("expected 0 or a number from 2 on, got %q", text)
 	}
-	l.max = n
+	l.setting, l.max = n, n
+	if n == 0 {
+		l.max = defaultConnections()
+	}
 	return nil
 }
 
-// Max returns the bound.
-func (c *Connections) Max() int {
-	if c.max > 0 {
-		return c.max
-	}
+// defaultConnections returns the default bound, for the limit of open files as it is now.
+func defaultConnections() int {
 	const reserve, least = 64, 16 // of files that are no connections; with connections to services, each takes two
 	return max(least, min(most, (openFiles()-reserve)/2))
 }
@@ -204,14 +207,13 @@ func (b *Connections) admit(accepted net.Conn, first stage) net.Conn {
 func (b *Connections) enter(c *boundedConn) (victim *boundedConn, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	bound := b.Max()
 	of := b.clients[c.client]
 	if of == nil {
 		of = &connectionQueue{}
 		b.clients[c.client] = of
 	}
-	full := b.all.count >= bound
-	own := of.count >= max(1, bound/2)
+	full := b.all.count >= b.max
+	own := of.count >= max(1, b.max/2)
 	if full || own {
 		from := &b.all
 		if own {
@@ -289,7 +291,7 @@ func (b *Connections) warnLocked(count *int) {
 		return
 	}
 	b.log.Warn("too many connections; the bound is that of -max-connections, and half of it for each client address",
-		"open", b.all.count, "bound", b.Max(), "closed_silent", b.closed, "refused", b.refused)
+		"open", b.all.count, "bound", b.max, "closed_silent", b.closed, "refused", b.refused)
 	b.logged, b.closed, b.refused = now, 0, 0
 }
 

@@ -208,18 +208,6 @@ func TestConnections_ListenLong_refusesWhenAllAreLong(t *testing.T) {
 	require.Contains(t, lines.String(), "closed_silent=1")
 }
 
-func TestConnections_Max(t *testing.T) {
-	f := server.NewFlags("test", "TEST", "a test")
-	connections := f.Connections()
-	require.LessOrEqual(t, connections.Max(), 10_000)
-	require.GreaterOrEqual(t, connections.Max(), 16)
-	for _, wrong := range []string{"-1", "1", "many", "4x"} {
-		require.ErrorContains(t, f.Parse([]string{"-max-connections", wrong}), "max-connections")
-	}
-	require.NoError(t, f.Parse([]string{"-max-connections", "7"}))
-	require.Equal(t, 7, connections.Max())
-}
-
 func TestConnections_Listen_withoutABound(t *testing.T) {
 	var none *server.Connections
 	for _, listen := range []func(flagName, address string) (net.Listener, error){none.Listen, none.ListenLong} {
