@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -241,6 +243,18 @@ func TestOpenTokens_namesTheLineOfAFault(t *testing.T) {
 	}
 	_, err := access.OpenTokens(t.Context(), filepath.Join(t.TempDir(), "absent"), nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestCheckToken_refusesOneThatCanBeGuessed(t *testing.T) {
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	err := access.CheckToken("-token", "seven c", log)
+	require.EqualError(t, err, "-token: the token has 7 characters, and can be guessed: use 16 or more")
+	require.NoError(t, access.CheckToken("-token", "sixteen or more characters", log))
+	require.Empty(t, text.String())
+	require.NoError(t, access.CheckToken("-token", "eight ch", log))
+	require.Contains(t, text.String(), "THE TOKEN IS TOO SHORT")
+	require.NotContains(t, text.String(), "eight ch")
 }
 
 func TestTokenFile_isReadAgainWhenItChanges(t *testing.T) {

@@ -92,6 +92,20 @@ func NewToken(identity Identity, token string) *TokenFile {
 	return &TokenFile{known: map[digest]Identity{digestOf(token): identity}}
 }
 
+// CheckToken returns an error for a token that an operator has set and that can be guessed: one
+// of less than half of [ShortestToken]. It logs a warning if the token is shorter than that.
+// The error and the warning name the setting, and never show the token.
+func CheckToken(setting, token string, log *slog.Logger) error {
+	if len(token) < ShortestToken/2 {
+		return fmt.Errorf("%s: the token has %d characters, and can be guessed: use %d or more", setting, len(token), ShortestToken)
+	}
+	if len(token) < ShortestToken {
+		log.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one",
+			"setting", setting, "want", ShortestToken)
+	}
+	return nil
+}
+
 // find returns the identity of a token.
 func (f *TokenFile) find(token digest) (Identity, bool) {
 	if f == nil {

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
@@ -37,7 +38,7 @@ const (
 	// ShortestToken is the length below which a token can be guessed: one that is
 	// shorter is taken with a warning in the log, and one of less than half of it is
 	// refused. Those that are generated are longer.
-	ShortestToken = 16
+	ShortestToken = access.ShortestToken
 )
 
 // Config is the configuration of a [Node].
@@ -120,13 +121,18 @@ func (c *Config) normalise() error {
 			bad("Port.Addresses[%d]: want the address of a host and the length of its network's prefix, got %v", i, address)
 		}
 	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	c.Token = strings.TrimSpace(c.Token) // a header cannot show what is around it
 	switch {
 	case c.Authorize != nil:
 	case c.Token == "" && !c.Certificates:
 		bad("Token: is required where Certificates is false")
-	case c.Token != "" && len(c.Token) < ShortestToken/2:
-		bad("Token: has %d characters, and can be guessed: use %d or more", len(c.Token), ShortestToken)
+	case c.Token != "":
+		if err := access.CheckToken("node: Config.Token", c.Token, c.Logger); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if c.MaxClients < 0 {
 		bad("MaxClients: want 0 or more, got %d", c.MaxClients)
@@ -136,9 +142,6 @@ func (c *Config) normalise() error {
 		c.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return errors.Join(errs...)
 }

@@ -178,7 +178,7 @@ func TestOpen_namesTheFieldOfABadConfig(t *testing.T) {
 	require.ErrorContains(t, err, "node: Config.Token:")
 	config.Token = "hush"
 	_, err = node.Open(t.Context(), config)
-	require.ErrorContains(t, err, "node: Config.Token: has 4 characters, and can be guessed")
+	require.ErrorContains(t, err, "node: Config.Token: the token has 4 characters, and can be guessed")
 	config.Token, config.Certificates = "", true
 	_, err = node.Open(t.Context(), config)
 	require.NoError(t, err)

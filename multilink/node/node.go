@@ -62,9 +62,6 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	if config.Authorize == nil && config.Token != "" && len(config.Token) < ShortestToken {
-		n.logger.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one", "want", ShortestToken)
-	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})
 	if n.rest, err = newREST(n); err != nil {

@@ -155,21 +155,6 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 	return access.NewToken(generated, text), "the one in the file " + TokenFile + " of the data folder", nil
 }
 
-// GivenToken returns a token that is the value of a setting, whose name errors and the log
-// show. Its caller may do everything. A token that can be guessed is refused, and one that
-// is shorter than generated ones is accepted with a warning.
-func GivenToken(setting, token string, log *slog.Logger) (*access.TokenFile, error) {
-	const refused = access.ShortestToken / 2
-	if len(token) < refused {
-		return nil, fmt.Errorf("%s: the token has %d characters, and can be guessed: use %d or more", setting, len(token), access.ShortestToken)
-	}
-	if len(token) < access.ShortestToken {
-		log.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one",
-			"setting", setting, "want", access.ShortestToken)
-	}
-	return access.NewToken(access.Identity{Name: "token", Role: httpapi.Admin}, token), nil
-}
-
 // Listener returns the listener with TLS on top if there is a certificate.
 func (d *Door) Listener(listener net.Listener) net.Listener {
 	if d.tls == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
@@ -70,8 +71,7 @@ func TestSettings_Open_refusesAStoredTokenThatCanBeGuessed(t *testing.T) {
 }
 
 func TestSettings_Open_generatesNoTokenBesidesAGivenOne(t *testing.T) {
-	given, err := door.GivenToken("-token", "sixteen or more characters", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	given := access.NewToken(access.Identity{Name: "token", Role: httpapi.Admin}, "sixteen or more characters")
 	for _, args := range [][]string{nil, {"-access", "token"}} {
 		d, _ := open(t, "127.0.0.1:0", door.Config{Dir: t.TempDir(), Tokens: []*access.TokenFile{given}}, args...)
 		require.Empty(t, d.Fresh)
@@ -79,17 +79,6 @@ func TestSettings_Open_generatesNoTokenBesidesAGivenOne(t *testing.T) {
 		require.NoError(t, asked(d, "sixteen or more characters", "admin"))
 		require.NoError(t, asked(d, d.Self(), "admin"))
 	}
-}
-
-func TestGivenToken_refusesOneThatCanBeGuessed(t *testing.T) {
-	var text bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&text, nil))
-	_, err := door.GivenToken("-token", "seven c", log)
-	require.EqualError(t, err, "-token: the token has 7 characters, and can be guessed: use 16 or more")
-	_, err = door.GivenToken("-token", "eight ch", log)
-	require.NoError(t, err)
-	require.Contains(t, text.String(), "THE TOKEN IS TOO SHORT")
-	require.NotContains(t, text.String(), "eight ch")
 }
 
 func TestDoor_Handler_saysWhereTokensAreToBeFound(t *testing.T) {
