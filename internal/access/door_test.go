@@ -459,7 +459,8 @@ func TestDoor_Handler_countsNoSessionThatHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := served(closed(t, access.Config{}), nil)
 		sessions := func() string {
-			_, after, _ := strings.Cut(send(h, "GET", "/.enablers/metrics", "", bearer(readToken)...).Body.String(), "\nenablers_access_sessions ")
+			answer := send(h, "GET", "/.enablers/metrics", "", bearer(readToken)...)
+			_, after, _ := strings.Cut(answer.Body.String(), "\nenablers_access_sessions ")
 			return after
 		}
 		send(h, "POST", "/.enablers/sign-in", "token="+readToken, "Content-Type", "application/x-www-form-urlencoded")

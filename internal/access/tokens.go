@@ -97,7 +97,8 @@ func NewToken(identity Identity, token string) *TokenFile {
 // The error and the warning name the setting, and never show the token.
 func CheckToken(setting, token string, log *slog.Logger) error {
 	if len(token) < ShortestToken/2 {
-		return fmt.Errorf("%s: the token has %d characters, and can be guessed: use %d or more", setting, len(token), ShortestToken)
+		return fmt.Errorf("%s: the token has %d characters, and can be guessed: use %d or more",
+			setting, len(token), ShortestToken)
 	}
 	if len(token) < ShortestToken {
 		log.Warn("THE TOKEN IS TOO SHORT: a client that reaches the port can guess it; use a longer one",
