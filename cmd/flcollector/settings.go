@@ -43,10 +43,10 @@ type settings struct {
 	door                     *door.Settings
 }
 
-// readSettings reads and checks the settings. The flags are returned for -h.
 // tokens are for the FL repository and the orchestrator.
 type tokens struct{ repository, orchestrator string }
 
+// readSettings reads and checks the settings. The flags are returned for -h.
 func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
 	f := s.declare()
