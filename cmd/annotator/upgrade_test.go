@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,25 +18,32 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
-	tap := newTap(t, mqtttest.Embedded(t).String())
-	folder := upgrade.Folder(t, "undivided/annotator", `"port":18830`, `"port":`+tap.port)
-	for range 2 { // the second time on what the first one has written
-		p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
-		for _, channel := range []string{"weather", "signed-in"} {
-			require.Eventually(t, func() bool {
-				state := upgrade.Call(t, http.StatusOK, http.MethodGet, p.URLs[0]+"/channels/"+channel+"?status=true", "", "")
-				return strings.Contains(state, `"isStopped":false`)
-			}, patience, 10*time.Millisecond, channel)
-		}
-		upgrade.Compare(t, upgrade.Comparison{Record: "undivided/annotator", URL: p.URLs[0],
-			Replacements: []string{`"port":` + tap.port, `"port":18830`}})
-		require.True(t, tap.saw("made-up-user"))
-		require.True(t, tap.saw("made-up-password"), "the broker gets the password in clear")
-		for _, isStopped := range []string{"false", "true"} {
-			upgrade.Call(t, http.StatusOK, http.MethodPatch, p.URLs[0]+"/channels/stopped", "", `{"isStopped": `+isStopped+`}`)
-		}
-		p.Stop()
+// The folder unowned is of a version that wrote passwords in clear and no format.json.
+func TestRun_opensAFolderOfAnEarlierVersion(t *testing.T) {
+	for _, version := range []string{"undivided", "unowned"} {
+		t.Run(version, func(t *testing.T) {
+			tap := newTap(t, mqtttest.Embedded(t).String())
+			folder := upgrade.Folder(t, version+"/annotator", `"port":18830`, `"port":`+tap.port)
+			for range 2 { // the second time on what the first one has written
+				p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
+				for _, channel := range []string{"weather", "signed-in"} {
+					require.Eventually(t, func() bool {
+						state := upgrade.Call(t, http.StatusOK, http.MethodGet, p.URLs[0]+"/channels/"+channel+"?status=true", "", "")
+						return strings.Contains(state, `"isStopped":false`)
+					}, patience, 10*time.Millisecond, channel)
+				}
+				upgrade.Compare(t, upgrade.Comparison{Record: version + "/annotator", URL: p.URLs[0],
+					Replacements: []string{`"port":` + tap.port, `"port":18830`}})
+				require.True(t, tap.saw("made-up-user"))
+				require.True(t, tap.saw("made-up-password"), "the broker gets the password in clear")
+				for _, isStopped := range []string{"false", "true"} {
+					upgrade.Call(t, http.StatusOK, http.MethodPatch, p.URLs[0]+"/channels/stopped", "", `{"isStopped": `+isStopped+`}`)
+				}
+				p.Stop()
+			}
+			upgrade.RequireOwner(t, folder, "annotator")
+			require.FileExists(t, filepath.Join(folder, "encryption-secret"))
+		})
 	}
 }
 
