@@ -67,7 +67,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return fmt.Errorf("-data: %w", err)
 	}
 	access, err := s.door.Open(ctx, door.Config{Name: "enablers", Dir: s.data,
-		Listeners: at.guarded(s.clientAccess != openToClients), Logger: log})
+		Listeners: at.guarded(!s.clientAccess.IsOpen()), Logger: log})
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		}})
 	}
 	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
-		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store(), "apimanager": managed.Store(),
+		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": managed.Store(),
 	}})
 	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)

@@ -7,6 +7,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
+	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -18,9 +19,6 @@ needs nothing to be set up and no rights over the machine, and is made for tryin
 things out; for production run the servers by themselves.
 
 ` + transfer.About
-
-// openToClients is the value of -flcollector-grpc-access that lets every Flower client train.
-const openToClients = "none"
 
 // settings are the values of flags, environment and file.
 type settings struct {
@@ -43,8 +41,8 @@ type settings struct {
 	demoRate    int
 	// private is whether published definitions may name this machine and private networks.
 	private, privateGiven bool
-	// clientAccess is none if every Flower client may train.
-	clientAccess string
+	// clientAccess says whether every Flower client may train.
+	clientAccess collector.ClientAccess
 	door         *door.Settings
 }
 
@@ -77,7 +75,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	s.connections = f.Connections()
 	f.BoolVar(&s.private, "private-upstreams", false,
 		"let published definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
-	f.StringVar(&s.clientAccess, "flcollector-grpc-access", "",
+	f.StringVar((*string)(&s.clientAccess), "flcollector-grpc-access", "",
 		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as those of the stock library")
 	s.door = door.Declare(f)
 	f.Logging("log/enablers.log")
@@ -97,8 +95,8 @@ func (s *settings) check() error {
 	if n := len(s.secret); n != 0 && n != manager.SecretLength {
 		return fmt.Errorf("-encryption-auth-secret: expected %d bytes, got %d", manager.SecretLength, n)
 	}
-	if s.clientAccess != "" && s.clientAccess != openToClients {
-		return fmt.Errorf("-flcollector-grpc-access: expected none or nothing, got %q", s.clientAccess)
+	if err := s.clientAccess.Check(); err != nil {
+		return fmt.Errorf("-flcollector-grpc-access: %w", err)
 	}
 	return s.door.Check()
 }

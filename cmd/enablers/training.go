@@ -2,23 +2,23 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/flcollect"
-	"github.com/iotenablers/enablers/flcollect/flower"
-	"github.com/iotenablers/enablers/internal/access"
-	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // training is the training collector with the FL repository and its own folder.
 type training struct {
 	*collector.Collector
+	*disk.Store
 	web, clients net.Listener
 	access       *door.Door
 	there        *inventory
@@ -26,39 +26,32 @@ type training struct {
 
 // openTraining opens the collector. The caller closes it.
 func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (*training, error) {
-	config := collector.Config{Dir: dir, Hosts: s.door.Hosts(), Authorize: d.Authorizer(), TLS: d.TLS(), Logger: log,
-		Wrap: func(interfaces http.Handler) http.Handler { return d.Handler(interfaces) },
-		AuthorizeClient: func(ctx context.Context, c flower.Caller) (string, error) {
-			return d.Admit(ctx, access.Credentials{Address: c.Address, Token: c.Token, TLS: c.TLS}, httpapi.Reader)
-		}}
-	if s.clientAccess == openToClients {
-		config.AuthorizeClient = nil
-		if !server.IsLoopback(at.clients) {
-			log.Warn("EVERY FLOWER CLIENT MAY TRAIN that reaches the server", "address", at.clients.Addr().String())
-		}
+	if s.clientAccess.IsOpen() {
+		collector.WarnIfExposed(log, at.clients)
 	}
-	c, err := collector.Open(ctx, config)
+	store, err := datafolder.Open(ctx, dir, datafolder.FLCollector)
 	if err != nil {
 		return nil, err
+	}
+	c, err := collector.New(collector.Config{
+		Store: store, Dir: dir, Door: d, OpenToClients: s.clientAccess.IsOpen(), Hosts: s.door.Hosts(), Logger: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	there := newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
 		n, err := c.Results(ctx)
 		return []console.Fact{{Name: "results", Value: uint64(n)}}, err
 	})
-	return &training{Collector: c, web: at.collector, clients: at.clients, access: d, there: there}, nil
+	return &training{Collector: c, Store: store, web: at.collector, clients: at.clients, access: d, there: there}, nil
 }
 
-func (t *training) parts() []server.Part { return t.Parts(t.access.Listener(t.web), t.clients, nil) }
+func (t *training) parts() []server.Part { return t.Parts(t.web, t.clients, nil) }
 
 func (t *training) address() string { return t.access.URL(t.web) }
 
 // grpc returns the URL at which Flower clients connect.
-func (t *training) grpc() string {
-	if t.access.TLS() != nil {
-		return "grpcs://" + t.clients.Addr().String()
-	}
-	return "grpc://" + t.clients.Addr().String()
-}
+func (t *training) grpc() string { return t.ClientsURL(t.clients) }
 
 func (t *training) service() console.Service {
 	totals := t.Jobs.Totals()

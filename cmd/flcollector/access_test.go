@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/tls"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -82,6 +84,24 @@ func TestRun_givesBothListenersTheCertificate(t *testing.T) {
 	require.ErrorContains(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS()}), "A token is required")
 	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS(a.Issue("hospital"))}))
 	require.NoError(t, p.Stop())
+}
+
+// Only the door watches the files of its certificate.
+func TestSettings_clientTLS_leavesTheCertificateToTheDoor(t *testing.T) {
+	a := servertest.NewAuthority(t)
+	own := a.Issue("collector")
+	clientTLS := func(args ...string) *tls.Config {
+		s, _, err := readSettings(append(args, "-tls-cert", own.Cert, "-tls-key", own.Key))
+		require.NoError(t, err)
+		config, err := s.clientTLS(slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		return config
+	}
+	require.Nil(t, clientTLS())
+	require.Nil(t, clientTLS("-tls-client-ca", a.File))
+	require.Nil(t, clientTLS("-grpc-access", "none"))
+	require.Equal(t, tls.RequireAndVerifyClientCert, clientTLS("-grpc-client-ca", a.File).ClientAuth)
+	require.NotNil(t, clientTLS("-grpc-cert", own.Cert, "-grpc-key", own.Key))
 }
 
 func TestRun_trainsTheDemonstrationBehindTheDoor(t *testing.T) {

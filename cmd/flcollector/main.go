@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"os"
 	"runtime/debug"
@@ -73,33 +72,34 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { _ = clients.Close() }() // likewise
-	gate, err := s.gate(log)
+	clientTLS, err := s.clientTLS(log)
 	if err != nil {
 		return err
 	}
-	var access *door.Door // which needs the folder, and decides on no request before it is open
-	c, err := collector.Open(ctx, collector.Config{
-		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
-		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
-		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
-		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		TLS: gate.tls, AuthorizeClient: gate.authorize(&access),
-		Authorize: func(r *http.Request, role string) error { return access.Authorize(r, role) },
-		Wrap:      func(interfaces http.Handler) http.Handler { return access.Handler(interfaces) },
-		Hosts:     s.door.Hosts(), Logger: log,
-	})
+	store, err := datafolder.Open(ctx, s.data, datafolder.FLCollector)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	access, err = s.door.Open(ctx, door.Config{Name: "flcollector", Dir: s.data, Listeners: s.guarded(web, clients), Logger: log})
+	defer func() { err = errors.Join(err, store.Close()) }()
+	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: s.data, Listeners: s.guarded(web, clients), Logger: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
+	c, err := collector.New(collector.Config{
+		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Hosts: s.door.Hosts(),
+		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
+		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
+		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
+		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
+		Logger: log,
+	})
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
 	s.say(log, clients, access.IsOpen())
-	parts := c.Parts(access.Listener(web), clients, func() {
-		s.announce(stdout, access.URL(web), gate.url(clients))
+	parts := c.Parts(web, clients, func() {
+		s.announce(stdout, access.URL(web), c.ClientsURL(clients))
 		access.Announce(stdout, web)
 	})
 	if s.demo {
@@ -111,7 +111,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
-	backups := backup.Of(s.data, datafolder.FLCollector, c.Store(), log)
+	backups := backup.Of(s.data, datafolder.FLCollector, store, log)
 	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpclient"
@@ -19,9 +20,6 @@ import (
 const about = `flcollector is the server of federated learning: Flower clients train, it
 aggregates what they send, and the result goes to an FL repository, its own
 unless another is named. Its REST interface is documented at /docs.`
-
-// openToClients is the value of -grpc-access that lets every Flower client train.
-const openToClients = "none"
 
 // settings are the values of flags, environment and file.
 type settings struct {
@@ -33,7 +31,7 @@ type settings struct {
 	repository, orchestrator string
 	tokens                   tokens
 	cert, key, clientCA      string
-	clientAccess             string
+	clientAccess             collector.ClientAccess
 	maxMessage, uploads      int64
 	maxContext               int64
 	clientTimeout, parkedFor time.Duration
@@ -87,7 +85,7 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.key, "grpc-key", "", "the PEM `file` with its key")
 	f.StringVar(&s.clientCA, "grpc-client-ca", "",
 		"a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name; they need no token")
-	f.StringVar(&s.clientAccess, "grpc-access", "",
+	f.StringVar((*string)(&s.clientAccess), "grpc-access", "",
 		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as "+
 			"those of the stock library; empty means that they prove who they are as all other callers do")
 	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage,
@@ -176,8 +174,8 @@ func (s *settings) check(f *server.Flags) error {
 	if s.clientCA != "" && s.cert == "" && s.door.TLS().Certificate == "" {
 		wrong("grpc-client-ca", "certificates of clients need TLS: -grpc-cert and -grpc-key, or -tls-cert and -tls-key")
 	}
-	if s.clientAccess != "" && s.clientAccess != openToClients {
-		wrong("grpc-access", "expected none or nothing, got %q", s.clientAccess)
+	if err := s.clientAccess.Check(); err != nil {
+		wrong("grpc-access", "%w", err)
 	}
 	if s.clientAccess != "" && s.clientCA != "" {
 		wrong("grpc-access", "none cannot be given together with -grpc-client-ca, which asks for certificates")

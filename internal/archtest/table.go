@@ -201,7 +201,7 @@ func importTable() []room {
 		{dir: "internal/server", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/version"}, modules: []string{flags}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
-			"flcollect/...", "cmd/internal/datafolder", "internal/server", "internal/version", "storage",
+			"flcollect/...", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server", "internal/version", "storage",
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{

@@ -2,10 +2,8 @@ package collector
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,39 +12,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/flcollect/flower"
-	"github.com/iotenablers/enablers/internal/access"
-	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server"
 )
 
 // tokens are tokens by their roles.
 var tokens = map[string]string{
 	"reader": "token-of-the-reader", "operator": "token-of-the-operator", "admin": "token-of-the-admin",
-}
-
-// refusal has the status of a door's refusal.
-type refusal struct {
-	error
-	status int
-}
-
-func (r refusal) HTTPStatus() int { return r.status }
-
-// clientsOf returns what asks a door whether a client may train.
-func clientsOf(door *access.Door) func(ctx context.Context, caller flower.Caller) (string, error) {
-	return func(ctx context.Context, caller flower.Caller) (string, error) {
-		credentials := access.Credentials{Address: caller.Address, Token: caller.Token, TLS: caller.TLS}
-		identity, err := door.Admit(ctx, credentials, httpapi.Reader)
-		var slowed *access.SlowedError
-		switch {
-		case errors.As(err, &slowed):
-			err = refusal{err, http.StatusTooManyRequests}
-		case err != nil:
-			err = refusal{err, http.StatusUnauthorized}
-		}
-		return identity.Name, err
-	}
 }
 
 // runSecured runs a collector behind a door that knows the tokens, and returns the
@@ -59,13 +34,16 @@ func runSecured(t *testing.T) (c *Collector, web, clients string) {
 		text += "the-" + role + " " + role + " " + token + "\n"
 	}
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	known, err := access.OpenTokens(t.Context(), file, nil)
+	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
+	store, err := datafolder.Open(t.Context(), dir, datafolder.FLCollector)
 	require.NoError(t, err)
-	door, err := access.New(access.Config{Name: "flcollector", Tokens: []*access.TokenFile{known}})
+	flags := server.NewFlags("flcollector", "FLCOLLECTOR", "")
+	settings := door.Declare(flags)
+	require.NoError(t, flags.Parse([]string{"-access-tokens", file}))
+	require.NoError(t, settings.Check())
+	d, err := settings.Open(t.Context(), door.Config{Name: "flcollector", Logger: log})
 	require.NoError(t, err)
-	c, err = Open(t.Context(), Config{
-		Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Authorize: door.Authorizer(), AuthorizeClient: clientsOf(door),
-	})
+	c, err = New(Config{Store: store, Dir: dir, Door: d, Logger: log})
 	require.NoError(t, err)
 	listeners := [2]net.Listener{}
 	for i := range listeners {
@@ -80,7 +58,8 @@ func runSecured(t *testing.T) (c *Collector, web, clients string) {
 	t.Cleanup(func() {
 		cancel()
 		group.Wait()
-		require.NoError(t, c.Close())
+		require.NoError(t, d.Close())
+		require.NoError(t, store.Close())
 	})
 	require.Eventually(t, func() bool { return c.Jobs.Ready() == nil }, 30*time.Second, time.Millisecond)
 	return c, "http://" + listeners[0].Addr().String(), listeners[1].Addr().String()

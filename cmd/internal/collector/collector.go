@@ -6,12 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/orchestrator"
@@ -21,10 +20,20 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// Config configures a [Collector]. Dir and Logger are required.
+// Config configures a [Collector]. Store, Dir, Door and Logger are required.
 type Config struct {
-	// Dir is the folder where everything is stored.
+	// Store stores everything. The caller closes it after the parts have ended.
+	Store *disk.Store
+	// Dir is the folder of Store.
 	Dir string
+	// Door decides on the callers of the web interface and on Flower clients, and has the
+	// certificate of the web interface. The caller closes it after the parts have ended.
+	Door *door.Door
+	// OpenToClients says that every Flower client may train, or every one whose
+	// certificate TLS accepts: Door does not decide on them.
+	OpenToClients bool
+	// TLS is that for Flower clients. Nil means that of Door.
+	TLS *tls.Config
 	// Repository and Orchestrator are URLs. Empty means the repository of the
 	// collector itself, and no orchestrator.
 	Repository, Orchestrator string
@@ -39,16 +48,8 @@ type Config struct {
 	Clip, TrustClients, NoAudit bool
 	// MaxContext is as in flcollect.Config.
 	MaxContext int64
-	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
+	// MaxMessage and Uploads are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
-	TLS                 *tls.Config
-	// AuthorizeClient is Authorize of flower.ServerConfig.
-	AuthorizeClient func(ctx context.Context, caller flower.Caller) (name string, err error)
-	// Authorize is as in flcollect.HandlerOptions, and for the repository of the
-	// collector itself.
-	Authorize func(r *http.Request, role string) error
-	// Wrap returns the handler to serve for that of the interfaces. Nil means that one.
-	Wrap func(interfaces http.Handler) http.Handler
 	// Hosts is as in flcollect.HandlerOptions, and for the repository of the
 	// collector itself.
 	Hosts []string
@@ -56,12 +57,11 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Collector is a collector over an open folder. Make one with [Open].
+// Collector is a collector over an open folder. Make one with [New].
 type Collector struct {
 	// Jobs are the jobs.
 	Jobs *flcollect.Server
 
-	store      *disk.Store
 	repository *repository.Store // nil with another repository
 	gate       *flower.Server
 	config     Config
@@ -70,26 +70,20 @@ type Collector struct {
 	end        context.CancelFunc
 }
 
-// Open opens the folder and composes the collector. It starts nothing. The caller closes
-// the collector, which outlives ctx.
-func Open(ctx context.Context, config Config) (_ *Collector, err error) {
+// New composes the collector. It starts nothing.
+func New(config Config) (_ *Collector, err error) {
+	if config.TLS == nil {
+		config.TLS = config.Door.TLS()
+	}
 	c := &Collector{config: config, log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
-	if c.store, err = datafolder.Open(ctx, config.Dir, datafolder.FLCollector); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.store.Close())
-		}
-	}()
 	spill, err := emptyFolder(config.Dir)
 	if err != nil {
 		return nil, err
 	}
 	options := flcollect.Config{
-		Documents: storage.Prefixed(c.store.Documents(), "collector/"),
-		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "collector/"),
+		Documents: storage.Prefixed(config.Store.Documents(), "collector/"),
+		Blobs:     storage.PrefixedBlobs(config.Store.Blobs(), "collector/"),
 		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Logger: config.Logger,
 	}
@@ -107,7 +101,7 @@ func Open(ctx context.Context, config Config) (_ *Collector, err error) {
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
 		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
-		Authorize: config.AuthorizeClient, ConnState: server.ConnState, Logger: config.Logger,
+		Authorize: config.authorizeClient(), ConnState: server.ConnState, Logger: config.Logger,
 	})
 	return c, err
 }
@@ -118,8 +112,8 @@ func (c *Collector) openRepository(config Config, spill string) (flcollect.Repos
 		return newRemote(repository.ClientConfig{BaseURL: config.Repository, Token: config.RepositoryToken, Dir: spill}, config.Logger)
 	}
 	store, err := repository.New(repository.Config{
-		Documents:  storage.Prefixed(c.store.Documents(), "repository/"),
-		Blobs:      storage.PrefixedBlobs(c.store.Blobs(), "repository/"),
+		Documents:  storage.Prefixed(config.Store.Documents(), "repository/"),
+		Blobs:      storage.PrefixedBlobs(config.Store.Blobs(), "repository/"),
 		Strategies: loadStrategy,
 		Dir:        spill, Logger: config.Logger,
 	})
@@ -145,15 +139,6 @@ func (c *Collector) Results(ctx context.Context) (int, error) {
 	return c.repository.Results(ctx)
 }
 
-// Store returns the store of the folder, for backups.
-func (c *Collector) Store() *disk.Store { return c.store }
-
-// Close closes the folder. The parts have ended by then.
-func (c *Collector) Close() error {
-	c.end()
-	return c.store.Close()
-}
-
 // Parts returns what runs: the web interface on one listener, and the jobs with
 // their clients on the other. Announce is called when both can be used. They
 // stop in the opposite order, so that the interface answers while the clients are
@@ -164,7 +149,7 @@ func (c *Collector) Parts(web, clients net.Listener, announce func()) []server.P
 		parts = append(parts, server.Part{Name: "repository", Run: c.repository.Run})
 	}
 	return append(parts,
-		server.HTTP(web, c.Handler(), c.log),
+		server.HTTP(c.config.Door.Listener(web), c.Handler(), c.log),
 		server.Part{
 			Name: "collector", Ready: c.Jobs.Ready, Announce: announce,
 			Run: func(ctx context.Context) error { return c.run(ctx, clients) },

@@ -19,15 +19,16 @@ func beside() []string {
 	return []string{"/model", "/models", "/training-results", "/strategy", "/collector", "/transformation"}
 }
 
-// Handler returns the interfaces, see the package documentation.
+// Handler returns the interfaces behind the door, see the package documentation.
 func (c *Collector) Handler() http.Handler {
+	authorize := c.config.Door.Authorizer()
 	mux := http.NewServeMux()
 	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{
-		Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Authorize, Logger: c.log,
+		Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,
 	}))
 	if c.repository != nil {
 		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
-			Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Authorize, Logger: c.log,
+			Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,
 		})
 		for _, path := range beside() {
 			mux.Handle(path, inside)
@@ -35,10 +36,7 @@ func (c *Collector) Handler() http.Handler {
 		}
 		mux.Handle(below+"/", http.StripPrefix(below, inside))
 	}
-	if c.config.Wrap != nil {
-		return c.config.Wrap(c.untilOver(mux))
-	}
-	return c.untilOver(mux)
+	return c.config.Door.Handler(c.untilOver(mux))
 }
 
 // untilOver ends streams of events when the jobs end: there are no more events, and the

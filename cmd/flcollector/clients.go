@@ -1,0 +1,51 @@
+package main
+
+import (
+	"cmp"
+	"crypto/tls"
+	"log/slog"
+	"net"
+
+	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// openToClients reports whether the door does not decide on Flower clients: every one may
+// train, or every one with a certificate of -grpc-client-ca.
+func (s *settings) openToClients() bool { return s.clientCA != "" || s.clientAccess.IsOpen() }
+
+// guarded returns the listeners whose callers the door lets in. That of Flower clients is
+// not among them if it has a rule of its own.
+func (s *settings) guarded(web, clients net.Listener) []net.Listener {
+	if s.openToClients() {
+		return []net.Listener{web}
+	}
+	return []net.Listener{web, clients}
+}
+
+// clientTLS returns the TLS for Flower clients of the -grpc flags, nil if none of them is
+// set: it is then that of the door.
+func (s *settings) clientTLS(log *slog.Logger) (*tls.Config, error) {
+	if s.cert == "" && s.clientCA == "" {
+		return nil, nil
+	}
+	files := s.door.TLS()
+	return server.TLS{Prefix: "grpc", Certificate: cmp.Or(s.cert, files.Certificate), Key: cmp.Or(s.key, files.Key),
+		ClientCA: cmp.Or(s.clientCA, files.ClientCA), ClientRequired: s.clientCA != ""}.Config(log)
+}
+
+// say logs what clients need, and warns if every one that reaches the listener may train.
+func (s *settings) say(log *slog.Logger, clients net.Listener, isOpen bool) {
+	need := "a token, as metadata authorization: Bearer TOKEN, or a client certificate with -tls-client-ca; " +
+		"stock clients can send no token and need -grpc-access none or -grpc-client-ca"
+	switch {
+	case s.clientCA != "":
+		need = "a certificate of an authority in -grpc-client-ca"
+	case isOpen, s.clientAccess.IsOpen():
+		need = "nothing"
+		if collector.WarnIfExposed(log, clients) {
+			return
+		}
+	}
+	log.Info("Flower clients are let in", "address", clients.Addr().String(), "need", need)
+}
