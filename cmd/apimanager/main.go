@@ -63,16 +63,17 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			return fmt.Errorf("-kong: %w", err)
 		}
 	}
-	var access *door.Door
-	config.Door = func(ctx context.Context) (_ *door.Door, err error) {
-		access, err = s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(), Logger: log})
-		return access, err
+	store, err := datafolder.Open(ctx, s.data, datafolder.APIManager)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
 	}
-	defer func() {
-		if access != nil {
-			err = errors.Join(err, access.Close())
-		}
-	}()
+	defer func() { err = errors.Join(err, store.Close()) }()
+	access, err := s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, access.Close()) }()
+	config.Store, config.Door = store, access
 	m, err := management.Open(ctx, config)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
@@ -80,7 +81,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	defer func() { err = errors.Join(err, m.Close()) }()
 	m.Warn()
 	parts := m.Parts(func() { s.announce(stdout, at, access, m) })
-	backups := backup.Of(s.data, datafolder.APIManager, m.Store(), log)
+	backups := backup.Of(s.data, datafolder.APIManager, store, log)
 	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
 }
@@ -130,14 +131,10 @@ func (l *listeners) close() {
 
 // management returns the configuration of the settings.
 func (s *settings) management(at *listeners) management.Config {
-	private := s.private
-	if !s.privateGiven {
-		private = server.IsLoopback(at.portal) && (s.kong != "" || server.IsLoopback(at.gateway))
-	}
 	return management.Config{
 		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
 		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients),
-		PrivateUpstreams: private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
+		PrivateUpstreams: s.private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
 		Hosts: s.door.Hosts(),
 		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
 	}

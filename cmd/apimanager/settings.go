@@ -26,7 +26,7 @@ type settings struct {
 	realm, clients           string
 	demoPassword             string
 	clientSecret, adminToken string
-	private, privateGiven    bool
+	private                  *bool // nil if it is not set
 	hosts, securityPlugin    string
 	kong, kongToken          string
 	door                     *door.Settings
@@ -57,7 +57,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`secret` of the clients private-backend and kong of the identity provider inside; better given by the environment")
 	f.StringVar(&s.adminToken, "admin-token", "",
 		"`token` that the admin API requires; better given by the environment. Empty means none on loopback, and a generated one elsewhere")
-	f.BoolVar(&s.private, "private-upstreams", false,
+	private := f.Bool("private-upstreams", false,
 		"let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar(&s.hosts, "upstream-hosts", "",
 		"`hosts` that definitions may name, with commas between, such as api.example.org or *.example.org; empty means any")
@@ -74,7 +74,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	if err := f.Parse(args); err != nil {
 		return s, f, err
 	}
-	s.privateGiven = f.Given("private-upstreams")
+	if f.Given("private-upstreams") {
+		s.private = private
+	}
 	return s, f, s.check(f)
 }
 

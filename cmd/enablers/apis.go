@@ -15,14 +15,16 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
-	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // apis is API management with its own folder.
 type apis struct {
 	*management.Management
+	*disk.Store
 	credentials string // the file with the password of the users
 	access      *door.Door
 	at          *listeners
@@ -32,17 +34,19 @@ type apis struct {
 
 // openAPIs opens API management. The caller closes it.
 func (s *settings) openAPIs(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (*apis, error) {
-	private := s.private || !s.privateGiven && server.IsLoopback(at.portal) && server.IsLoopback(at.gateway)
-	m, err := management.Open(ctx, management.Config{
-		Dir: dir, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
-		PrivateUpstreams: private, Hosts: s.door.Hosts(), Logger: log,
-		Door: func(context.Context) (*door.Door, error) { return d, nil },
-	})
+	store, err := datafolder.Open(ctx, dir, datafolder.APIManager)
 	if err != nil {
 		return nil, err
 	}
+	m, err := management.Open(ctx, management.Config{
+		Store: store, Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
+		PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	m.Warn()
-	return &apis{m, filepath.Join(dir, management.CredentialsFile), d, at, log,
+	return &apis{m, store, filepath.Join(dir, management.CredentialsFile), d, at, log,
 		newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
 			n, err := m.Publisher.Inventory(ctx)
 			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
@@ -52,6 +56,9 @@ func (s *settings) openAPIs(ctx context.Context, dir string, at *listeners, d *d
 			}, err
 		})}, nil
 }
+
+// Close closes API management and its folder.
+func (a *apis) Close() error { return errors.Join(a.Management.Close(), a.Store.Close()) }
 
 // library puts the definitions of the services of this process into the library, as
 // drafts. A user can read them, and publish them to have the gateway serve them.

@@ -164,7 +164,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		}})
 	}
 	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
-		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": managed.Store(),
+		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": managed.Store,
 	}})
 	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)

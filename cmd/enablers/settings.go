@@ -39,8 +39,9 @@ type settings struct {
 	secret      string
 	demo        bool
 	demoRate    int
-	// private is whether published definitions may name this machine and private networks.
-	private, privateGiven bool
+	// private is whether published definitions may name this machine and private networks,
+	// nil if it is not set.
+	private *bool
 	// clientAccess says whether every Flower client may train.
 	clientAccess collector.ClientAccess
 	door         *door.Settings
@@ -73,14 +74,16 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
 	s.connections = f.Connections()
-	f.BoolVar(&s.private, "private-upstreams", false,
+	private := f.Bool("private-upstreams", false,
 		"let published definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar((*string)(&s.clientAccess), "flcollector-grpc-access", "",
 		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as those of the stock library")
 	s.door = door.Declare(f)
 	f.Logging("log/enablers.log")
 	err := f.Parse(args)
-	s.privateGiven = f.Given("private-upstreams")
+	if f.Given("private-upstreams") {
+		s.private = private
+	}
 	if err == nil {
 		err = s.check()
 	}

@@ -205,7 +205,7 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/datafolder", "cmd/internal/door", "internal/access", "internal/keep",
+			"apimgmt/...", "cmd/internal/door", "internal/access", "internal/keep",
 			"internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},

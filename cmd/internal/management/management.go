@@ -21,7 +21,6 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
-	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/server"
@@ -29,17 +28,20 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// Config configures a [Management]. Dir, Portal and Logger are required.
+// Config configures a [Management]. Store, Dir, Portal, Door and Logger are required, and
+// without Elsewhere also Gateway and Admin.
 type Config struct {
-	// Dir is the folder where everything is stored.
+	// Store stores everything but the secrets. The caller closes it after the Management.
+	Store *disk.Store
+	// Dir is the folder of Store.
 	Dir string
 	// Portal, Gateway and Admin are open listeners, without TLS. The latter two are not
 	// used with Elsewhere.
 	Portal, Gateway, Admin net.Listener
-	// Door opens the door of the publisher's interface, the admin API and the metrics,
-	// which also has the certificate of all listeners. It is called once the folder is
-	// there. Nil means neither of them. The caller closes the door.
-	Door func(ctx context.Context) (*door.Door, error)
+	// Door decides on the callers of the publisher's interface, the admin API and the
+	// metrics, and has the certificate of all listeners. The caller closes it after the
+	// Management.
+	Door *door.Door
 	// PortalURL and GatewayURL are the addresses that browsers use. Empty means
 	// those of the listeners.
 	PortalURL, GatewayURL string
@@ -57,9 +59,9 @@ type Config struct {
 	Clients []string
 	// Given are secrets in place of generated ones.
 	Given Credentials
-	// PrivateUpstreams says that definitions may name this machine and private
-	// networks.
-	PrivateUpstreams bool
+	// PrivateUpstreams says whether definitions may name this machine and private
+	// networks. Nil means that they may while portal and gateway listen on loopback alone.
+	PrivateUpstreams *bool
 	// UpstreamHosts are the hosts that definitions may name. Nil means any.
 	UpstreamHosts []string
 	// SecurityPlugin is the publisher's.
@@ -81,8 +83,6 @@ type Management struct {
 	Issuer string
 
 	config   Config
-	door     *door.Door // nil if there is none
-	store    *disk.Store
 	provider *devidp.Provider // nil if it is elsewhere
 	gateway  *gateway.Gateway // nil if it is elsewhere
 	entities *admin.Store     // nil likewise
@@ -92,27 +92,19 @@ type Management struct {
 	portal   *portal.Portal
 }
 
-// Open opens the folder and composes API management. It starts nothing. The caller closes
-// it.
+// Open reads what is stored and composes API management. It starts nothing. The caller
+// closes it.
 func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	config.Realm = cmp.Or(config.Realm, "OpenAPI")
 	if config.Clients == nil {
 		config.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
 	}
 	m := &Management{config: config}
-	if m.store, err = datafolder.Open(ctx, config.Dir, datafolder.APIManager); err != nil {
-		return nil, err
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.Close())
 		}
 	}()
-	if config.Door != nil {
-		if m.door, err = config.Door(ctx); err != nil {
-			return nil, err
-		}
-	}
 	config.PortalURL = strings.TrimRight(cmp.Or(config.PortalURL, m.addressOf(config.Portal)), "/")
 	if config.Elsewhere == nil {
 		config.GatewayURL = cmp.Or(config.GatewayURL, m.addressOf(config.Gateway))
@@ -136,7 +128,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		behind = m.entities
 	}
 	m.Publisher, err = apimgmt.NewPublisher(apimgmt.Config{
-		Documents: storage.Prefixed(m.store.Documents(), "publisher/"), Blobs: storage.PrefixedBlobs(m.store.Blobs(), "publisher/"),
+		Documents: storage.Prefixed(config.Store.Documents(), "publisher/"), Blobs: storage.PrefixedBlobs(config.Store.Blobs(), "publisher/"),
 		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()},
 		SecurityPlugin: config.SecurityPlugin, Logger: config.Logger,
 	})
@@ -168,7 +160,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 			}
 		}
 		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
-			Documents: storage.Prefixed(m.store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
+			Documents: storage.Prefixed(c.Store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
 		if err != nil {
 			return err
 		}
@@ -185,9 +177,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				Token: here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/token",
 			}
 		}
-		if m.door != nil {
-			asked.HTTPClient = m.door.Client() // which knows the certificate, whatever names that has
-		}
+		asked.HTTPClient = c.Door.Client() // which knows the certificate, whatever names that has
 	}
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
 	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
@@ -202,15 +192,13 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := prometheus.NewRegistry()
 	options := gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
-	if m.door != nil {
-		options.Transport.RootCAs = m.door.RootCAs() // definitions may name listeners of this process
-	}
+	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)
 	if err != nil {
 		return err
 	}
 	m.entities, err = admin.Open(ctx,
-		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.store.Documents(), "gateway/"), Logger: m.config.Logger})
+		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.config.Store.Documents(), "gateway/"), Logger: m.config.Logger})
 	if err != nil {
 		return err
 	}
@@ -219,7 +207,7 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 		token = secrets.AdminToken
 	}
 	api, err := admin.New(admin.Config{
-		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Authorize: m.authorizer(), Logger: m.config.Logger,
+		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Authorize: m.config.Door.Authorizer(), Logger: m.config.Logger,
 	})
 	if err != nil {
 		return err
@@ -231,7 +219,11 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 // private returns the addresses, besides public ones, that definitions may name. Those of
 // link-local services, such as the metadata of clouds, are not among them.
 func (c Config) private() []netip.Prefix {
-	if !c.PrivateUpstreams {
+	allowed := server.IsLoopback(c.Portal) && (c.Elsewhere != nil || server.IsLoopback(c.Gateway))
+	if c.PrivateUpstreams != nil {
+		allowed = *c.PrivateUpstreams
+	}
+	if !allowed {
 		return nil
 	}
 	var made []netip.Prefix
@@ -243,26 +235,7 @@ func (c Config) private() []netip.Prefix {
 
 // addressOf returns the URL at which this machine reaches a listener.
 func (m *Management) addressOf(listener net.Listener) string {
-	if m.door == nil {
-		return server.Reachable("http://" + listener.Addr().String())
-	}
-	return server.Reachable(m.door.URL(listener))
-}
-
-// authorizer returns the function that decides on callers, nil if there is none.
-func (m *Management) authorizer() func(r *http.Request, role string) error {
-	if m.door == nil {
-		return nil
-	}
-	return m.door.Authorizer()
-}
-
-// guarded returns the listener with TLS, and the handler with the door's own addresses.
-func (m *Management) guarded(listener net.Listener, handler http.Handler) (net.Listener, http.Handler) {
-	if m.door == nil {
-		return listener, handler
-	}
-	return m.door.Listener(listener), m.door.Handler(handler)
+	return server.Reachable(m.config.Door.URL(listener))
 }
 
 // PortalURL returns the address of the portal.
@@ -271,14 +244,11 @@ func (m *Management) PortalURL() string { return m.config.PortalURL }
 // GatewayURL returns the address of the gateway.
 func (m *Management) GatewayURL() string { return m.config.GatewayURL }
 
-// Store returns the store of the folder, for backups.
-func (m *Management) Store() *disk.Store { return m.store }
-
 // AdminURL returns the address of the gateway's admin API as this machine reaches it. There
 // is none with another gateway.
 func (m *Management) AdminURL() string { return m.addressOf(m.config.Admin) }
 
-// Close closes the folder and the clients. The parts have ended before.
+// Close closes the gateway and the clients of the provider. The parts have ended before.
 func (m *Management) Close() error {
 	var errs []error
 	if m.client != nil {
@@ -290,24 +260,22 @@ func (m *Management) Close() error {
 	if m.gateway != nil {
 		errs = append(errs, m.gateway.Close())
 	}
-	return errors.Join(append(errs, m.store.Close())...)
+	return errors.Join(errs...)
 }
 
 // Parts returns the parts in the order of their start. Announce is called when all of them
 // can be used. The gateway stops before the identity provider that its plugins call.
 func (m *Management) Parts(announce func()) []server.Part {
-	log := m.config.Logger
+	log, d := m.config.Logger, m.config.Door
 	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}
 	if m.gateway != nil {
 		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run})
 	}
-	at, handler := m.guarded(m.config.Portal, m.Handler())
-	parts = append(parts, server.HTTP(at, handler, log))
+	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
 	if m.gateway != nil {
-		at, handler = m.guarded(m.config.Admin, m.admin)
-		parts = append(parts, server.HTTP(at, handler, log))
-		at, _ = m.guarded(m.config.Gateway, nil) // its APIs have plugins that let callers in
-		parts = append(parts, server.Streams(at, portal.AllowPortal(m.gateway, m.config.PortalURL, access.CookiePrefix), log))
+		apis := portal.AllowPortal(m.gateway, m.config.PortalURL, access.CookiePrefix) // with plugins that let callers in
+		parts = append(parts, server.HTTP(d.Listener(m.config.Admin), d.Handler(m.admin), log),
+			server.Streams(d.Listener(m.config.Gateway), apis, log))
 	}
 	parts[len(parts)-1].Announce = announce
 	return parts
@@ -317,7 +285,7 @@ func (m *Management) Parts(announce func()) []server.Part {
 func (m *Management) Handler() http.Handler {
 	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{
 		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...),
-		Authorize: m.authorizer(), Logger: m.config.Logger,
+		Authorize: m.config.Door.Authorizer(), Logger: m.config.Logger,
 	})
 	mux := http.NewServeMux()
 	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -50,10 +53,18 @@ func start(t *testing.T) (*apiManager, func() error) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = listeners[i].Close() })
 	}
+	dir, log := t.TempDir(), slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	store, err := datafolder.Open(t.Context(), dir, datafolder.APIManager)
+	require.NoError(t, err)
+	flags := server.NewFlags("apimanager", "APIMANAGER", "")
+	settings := door.Declare(flags)
+	require.NoError(t, flags.Parse([]string{"-access", "none"}))
+	require.NoError(t, settings.Check())
+	d, err := settings.Open(t.Context(), door.Config{Name: "apimanager", Logger: log})
+	require.NoError(t, err)
 	m, err := management.Open(t.Context(), management.Config{
-		Dir: t.TempDir(), Portal: listeners[0], Gateway: listeners[1], Admin: listeners[2], PrivateUpstreams: true,
-		Given:  management.Credentials{DemoPassword: password, ClientSecret: secret},
-		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Store: store, Dir: dir, Door: d, Portal: listeners[0], Gateway: listeners[1], Admin: listeners[2],
+		Given: management.Credentials{DemoPassword: password, ClientSecret: secret}, Logger: log,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -64,11 +75,7 @@ func start(t *testing.T) (*apiManager, func() error) {
 	stop := sync.OnceValue(func() error {
 		a.client.CloseIdleConnections()
 		cancel()
-		ran := <-done
-		if err := m.Close(); ran == nil {
-			ran = err
-		}
-		return ran
+		return errors.Join(<-done, m.Close(), d.Close(), store.Close())
 	})
 	t.Cleanup(func() { _ = stop() })
 	select {
