@@ -63,21 +63,23 @@ func (a *apis) Close() error { return errors.Join(a.Management.Close(), a.Store.
 // library puts the definitions of the services of this process into the library, as
 // drafts. A user can read them, and publish them to have the gateway serve them.
 func (a *apis) library(ctx context.Context, of map[string]string) {
+	client := a.access.Client()
+	defer client.CloseIdleConnections()
 	for enabler, address := range of {
-		if err := a.put(ctx, enabler, address); err != nil && ctx.Err() == nil {
+		if err := a.put(ctx, client, enabler, address); err != nil && ctx.Err() == nil {
 			a.log.Warn("an API is not in the library", "enabler", enabler, "error", err)
 		}
 	}
 }
 
-func (a *apis) put(ctx context.Context, enabler, address string) error {
+func (a *apis) put(ctx context.Context, client *http.Client, enabler, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/openapi.json", nil)
 	if err != nil {
 		return err
 	}
-	answer, err := a.access.Client().Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		return err
 	}
