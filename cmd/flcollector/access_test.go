@@ -81,7 +81,8 @@ func TestRun_givesBothListenersTheCertificate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.ErrorContains(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS()}), "A token is required")
+	err = <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS()})
+	require.ErrorContains(t, err, "A client certificate of the authorities of -tls-client-ca is required")
 	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: a.ClientTLS(a.Issue("hospital"))}))
 	require.NoError(t, p.Stop())
 }
