@@ -148,8 +148,8 @@ func (s *Store) tidy(ctx context.Context) error {
 	return nil
 }
 
-// Ping returns nil if the documents and the blobs can be read. They may be on
-// different servers.
+// Ping returns nil if the documents and the blobs can be read and have space. They may be
+// on different servers and disks.
 func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.config.Documents.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: documents: %w", err)
@@ -159,6 +159,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	if err := storage.Space(ctx, s.config.Documents); err != nil {
 		return fmt.Errorf("modelrepo: documents: %w", err)
+	}
+	if err := storage.Space(ctx, s.config.Blobs); err != nil {
+		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
 	return nil
 }

@@ -53,19 +53,6 @@ func litter(t *testing.T, dir string) []string {
 	return found
 }
 
-// writeBlob is put for goroutines, which cannot end the test.
-func writeBlob(ctx context.Context, store *disk.Store, key, content string) error {
-	writer, err := store.Blobs().Create(ctx, key)
-	if err != nil {
-		return err
-	}
-	if _, err := io.WriteString(writer, content); err != nil {
-		return err
-	}
-	_, err = writer.Commit(ctx)
-	return err
-}
-
 func TestStore_Snapshot_keepsTheStateOfItsMoment(t *testing.T) {
 	dir := t.TempDir()
 	store, err := disk.Open(t.Context(), dir, &disk.Options{Owner: "test"})
@@ -208,7 +195,7 @@ func TestStore_Snapshot_hasWhatWasAcknowledgedBeforeIt(t *testing.T) {
 				text := fmt.Sprintf(`{"number":%d,"filler":%q}`, i, strings.Repeat("x", 2000))
 				_, err := store.Documents().Create(ctx, fmt.Sprintf("%d/%06d", w, i), []byte(text))
 				if err == nil {
-					err = writeBlob(ctx, store, fmt.Sprint(w), fmt.Sprint(i)) // replaces the last one
+					_, err = writeBlob(ctx, store.Blobs(), fmt.Sprint(w), fmt.Sprint(i)) // replaces the last one
 				}
 				if err == nil && i%3 == 0 {
 					err = store.Blobs().Delete(ctx, fmt.Sprint(w))

@@ -98,3 +98,6 @@ const resizePrefix = "file resize error: "
 
 // Space implements the optional method that [storage.Space] calls.
 func (d *Documents) Space(ctx context.Context) error { return d.store.Space(ctx) }
+
+// Space implements the optional method that [storage.Space] calls.
+func (b *Blobs) Space(ctx context.Context) error { return b.store.Space(ctx) }

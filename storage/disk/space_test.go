@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -43,8 +42,8 @@ func writeUntilFull(dir string) error {
 	if err != nil {
 		return err
 	}
-	docs, blobs := storage.Prefixed(store.Documents(), "of/"), store.Blobs()
-	if err := errors.Join(storage.Space(ctx, docs), setSpace(128<<10)); err != nil {
+	docs, blobs := storage.Prefixed(store.Documents(), "of/"), storage.PrefixedBlobs(store.Blobs(), "of/")
+	if err := errors.Join(storage.Space(ctx, docs), storage.Space(ctx, blobs), setSpace(128<<10)); err != nil {
 		return err
 	}
 	written := 0
@@ -57,8 +56,12 @@ func writeUntilFull(dir string) error {
 	if err := storage.Space(ctx, docs); !errors.Is(err, storage.ErrFull) {
 		return fmt.Errorf("space of documents: expected ErrFull, got %w", err)
 	}
-	if err := writeBlank(ctx, blobs, 1<<20); !errors.Is(err, storage.ErrFull) {
+	blank := string(make([]byte, 1<<20))
+	if _, err := writeBlob(ctx, blobs, "blob", blank); !errors.Is(err, storage.ErrFull) {
 		return fmt.Errorf("write blob: expected ErrFull, got %w", err)
+	}
+	if err := storage.Space(ctx, blobs); !errors.Is(err, storage.ErrFull) {
+		return fmt.Errorf("space of blobs: expected ErrFull, got %w", err)
 	}
 	page, err := docs.List(ctx, "", "", written+1)
 	if err != nil || len(page) != written-1 {
@@ -70,28 +73,16 @@ func writeUntilFull(dir string) error {
 	if _, err := docs.Create(ctx, "again", []byte("1")); err != nil {
 		return err
 	}
-	if err := writeBlank(ctx, blobs, 1<<20); err != nil {
+	if _, err := writeBlob(ctx, blobs, "blob", blank); err != nil {
 		return err
 	}
-	for began := time.Now(); storage.Space(ctx, docs) != nil; {
+	for began := time.Now(); errors.Join(storage.Space(ctx, docs), storage.Space(ctx, blobs)) != nil; {
 		if time.Since(began) > time.Minute {
 			return errors.New("there is space, but the store does not notice")
 		}
 		runtime.Gosched()
 	}
 	return store.Close()
-}
-
-func writeBlank(ctx context.Context, blobs storage.Blobs, size int) error {
-	writer, err := blobs.Create(ctx, "blob")
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(writer, bytes.NewReader(make([]byte, size))); err != nil {
-		return errors.Join(err, writer.Abort())
-	}
-	_, err = writer.Commit(ctx)
-	return err
 }
 
 func TestStore_Space_isGoneUntilThereIsSomeAgain(t *testing.T) {

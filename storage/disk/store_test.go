@@ -2,6 +2,7 @@ package disk_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -21,13 +22,21 @@ import (
 // put commits a blob.
 func put(t testing.TB, store *disk.Store, key, content string) storage.BlobInfo {
 	t.Helper()
-	writer, err := store.Blobs().Create(t.Context(), key)
-	require.NoError(t, err)
-	_, err = io.WriteString(writer, content)
-	require.NoError(t, err)
-	info, err := writer.Commit(t.Context())
+	info, err := writeBlob(t.Context(), store.Blobs(), key, content)
 	require.NoError(t, err)
 	return info
+}
+
+// writeBlob is put for goroutines and other processes, which cannot end the test.
+func writeBlob(ctx context.Context, blobs storage.Blobs, key, content string) (storage.BlobInfo, error) {
+	writer, err := blobs.Create(ctx, key)
+	if err != nil {
+		return storage.BlobInfo{}, err
+	}
+	if _, err := io.WriteString(writer, content); err != nil {
+		return storage.BlobInfo{}, errors.Join(err, writer.Abort())
+	}
+	return writer.Commit(ctx)
 }
 
 // read returns the content of a blob.
