@@ -203,7 +203,10 @@ func (s *Server) Ready() error {
 		if err := context.Cause(s.ending); err != nil {
 			return err
 		}
-		return storage.Space(s.ending, s.config.Documents)
+		if err := storage.Space(s.ending, s.config.Documents); err != nil {
+			return err
+		}
+		return storage.Space(s.ending, s.config.Blobs)
 	default:
 		return ErrNotRunning
 	}

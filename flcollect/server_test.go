@@ -1,11 +1,15 @@
 package flcollect_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/storage"
 )
 
 func TestServer_Result_isTheWeightedMean(t *testing.T) {
@@ -49,4 +53,14 @@ func TestServer_Result_isTheWeightedMean(t *testing.T) {
 	require.EqualValues(t, 3, totals.Rounds)
 	require.EqualValues(t, 12, totals.Results)
 	require.Equal(t, 1, totals.Jobs[flcollect.Finished])
+}
+
+// fullBlobs are blobs on a disk without space.
+type fullBlobs struct{ storage.Blobs }
+
+func (fullBlobs) Space(context.Context) error { return storage.ErrFull }
+
+func TestServer_Ready_findsAFullDiskOfTheBlobsAlone(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Blobs: fullBlobs{storage.NewMemoryBlobs()}})
+	require.Eventually(t, func() bool { return errors.Is(w.Ready(), storage.ErrFull) }, patience, time.Millisecond)
 }

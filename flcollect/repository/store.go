@@ -94,6 +94,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := storage.Space(ctx, s.docs); err != nil {
 		return fmt.Errorf("repository: documents: %w", err)
 	}
+	if err := storage.Space(ctx, s.blobs); err != nil {
+		return fmt.Errorf("repository: blobs: %w", err)
+	}
 	return nil
 }
 

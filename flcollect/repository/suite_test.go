@@ -1,6 +1,7 @@
 package repository_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -67,4 +68,15 @@ func TestClient_passesTheSuite(t *testing.T) {
 			})
 		})
 	}
+}
+
+// fullBlobs are blobs on a disk without space.
+type fullBlobs struct{ storage.Blobs }
+
+func (fullBlobs) Space(context.Context) error { return storage.ErrFull }
+
+func TestStore_Ready_findsAFullDiskOfTheBlobsAlone(t *testing.T) {
+	require.NoError(t, memory(t).Ready(t.Context()))
+	store := newStore(t, storage.NewMemoryDocuments(), fullBlobs{storage.NewMemoryBlobs()})
+	require.ErrorIs(t, store.Ready(t.Context()), storage.ErrFull)
 }
