@@ -15,9 +15,20 @@ import (
 	"github.com/iotenablers/enablers/storage/s3"
 )
 
-const bucketScheme = "s3://"
+const (
+	bucketScheme = "s3" + schemeEnd
+	schemeEnd    = "://"
+)
 
 func isBucket(where string) bool { return strings.HasPrefix(where, bucketScheme) }
+
+// checkNoURL returns an error for a URL that is not that of a bucket.
+func checkNoURL(where, expected string) error {
+	if strings.Contains(where, schemeEnd) {
+		return fmt.Errorf("expected %s or %s", expected, s3.URLForm)
+	}
+	return nil
+}
 
 // bucket is a backup in S3: each file is a blob, and the manifest the last one.
 type bucket struct {

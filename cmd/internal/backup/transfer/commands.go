@@ -110,8 +110,8 @@ func openTarget(ctx context.Context, dir, where string) (target, error) {
 		}
 		return to, nil
 	}
-	if strings.Contains(where, "://") {
-		return nil, fmt.Errorf("expected a folder or %s", s3.URLForm)
+	if err := checkNoURL(where, "a folder"); err != nil {
+		return nil, err
 	}
 	if err := checkApart(dir, where); err != nil {
 		return nil, err
@@ -189,6 +189,9 @@ func openOrigin(ctx context.Context, where string) (origin, error) {
 	if where == "-" {
 		return &archive{os.Stdin, func() error { return nil }}, nil
 	}
+	if err := checkNoURL(where, "a folder, an archive"); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(where)
 	if err != nil {
 		return nil, err
@@ -219,8 +222,8 @@ func arguments(name, what, about string, args []string, stdout io.Writer) (dir, 
 		return "", "", err
 	case err != nil:
 	case flags.NArg() > 1:
-		err = fmt.Errorf("unexpected argument %q; -data goes before %s", flags.Arg(1), what)
-	case dir == "":
+		err = fmt.Errorf("unexpected argument %s; -data goes before %s", shown(flags.Arg(1)), what)
+	case dir == "" || strings.Contains(dir, schemeEnd):
 		err = errors.New("-data: give the data folder")
 	case flags.NArg() == 0 || flags.Arg(0) == "":
 		err = fmt.Errorf("%s: it is missing", what)
@@ -231,10 +234,17 @@ func arguments(name, what, about string, args []string, stdout io.Writer) (dir, 
 	return dir, flags.Arg(0), nil
 }
 
-// shown returns a place for output, without secrets.
+// shown returns a place for output, without secrets: those of a URL that is not that of a
+// bucket may be anywhere in it.
 func shown(where string) string {
 	if isBucket(where) {
 		return bucketName(where)
+	}
+	if scheme, _, found := strings.Cut(where, schemeEnd); found {
+		if strings.ContainsAny(scheme, ":@") {
+			scheme = "…"
+		}
+		return scheme + schemeEnd + "…"
 	}
 	return fmt.Sprintf("%q", cmp.Or(where, "."))
 }

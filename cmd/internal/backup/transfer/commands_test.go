@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -317,6 +318,32 @@ func TestBackup_refusesWrongArguments(t *testing.T) {
 		require.NoError(t, command(t.Context(), []string{"-h"}, &help, io.Discard))
 		require.Contains(t, help.String(), "usage: enablers "+name+" -data DIR")
 	}
+}
+
+func TestCommands_showNoSecretOfAMistypedURL(t *testing.T) {
+	above := t.TempDir()
+	dir, missing := newData(t, filepath.Join(above, "data")), filepath.Join(above, "new")
+	for where, shown := range map[string]string{
+		"S3://user:hidden@host/bucket":    "S3://…",
+		"https://user:hidden@host/bucket": "https://…",
+		"user:hidden@s3://host/bucket":    "…://…",
+		"s3://user:hidden@host":           "s3://…",
+	} {
+		for args, cause := range map[[3]string]string{
+			{"-data=" + dir, where}:           shown,
+			{"-data=" + missing, where}:       shown,
+			{"-data=" + dir, "target", where}: "unexpected argument",
+			{"-data=" + where, dir}:           "give the data folder",
+		} {
+			given := slices.DeleteFunc(args[:], func(arg string) bool { return arg == "" })
+			for _, command := range transfer.Commands() {
+				err := command(t.Context(), given, io.Discard, io.Discard)
+				require.ErrorContains(t, err, cause)
+				require.NotContains(t, err.Error(), "hidden")
+			}
+		}
+	}
+	require.Equal(t, []string{"data"}, entries(t, above))
 }
 
 func TestBackup_refusesATargetWithinTheDataByASymbolicLink(t *testing.T) {
