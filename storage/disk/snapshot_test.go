@@ -131,11 +131,11 @@ func TestStore_Snapshot_stopsWithTheContext(t *testing.T) {
 	snapshot, err := store.Snapshot(t.Context())
 	require.NoError(t, err)
 	defer snapshot.Close()
+	var last error
 	for _, err := range snapshot.Files(ctx) {
-		if err != nil {
-			require.ErrorIs(t, err, context.Canceled)
-		}
+		last = err
 	}
+	require.ErrorIs(t, last, context.Canceled)
 }
 
 func TestOpen_removesWhatASnapshotOfAKilledProcessLeft(t *testing.T) {
