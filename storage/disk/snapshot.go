@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -32,7 +31,6 @@ const snapshotReserve = 16 << 20
 // deleted. A crash leaves both to the next [Open], which removes them.
 type Snapshot struct {
 	store *Store
-	begun time.Time
 	name  string // of the copy of the database
 	size  int64
 	copy  *bbolt.DB
@@ -79,7 +77,7 @@ func (s *Store) makeSnapshot(ctx context.Context) (_ *Snapshot, err error) {
 	if !s.pins.begin() {
 		return nil, ErrSnapshot
 	}
-	n := &Snapshot{store: s, begun: time.Now()}
+	n := &Snapshot{store: s}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.discard())
@@ -149,9 +147,6 @@ func (n *Snapshot) refers(key string, id contentID) bool {
 	})
 	return err == nil && found
 }
-
-// Time returns when the snapshot was begun. It has all that was acknowledged before.
-func (n *Snapshot) Time() time.Time { return n.begun }
 
 // Files yields the files: store.db, then one for each blob, and format.json if the
 // folder has an owner. The sequence ends with the first error. One is that the file of a
