@@ -71,15 +71,17 @@ type folderTarget struct {
 	batch  []*os.File      // written, and not synced yet
 	keep   bool            // the manifest
 	check  func(stage string) error
-	rename func(from, to string) error
 	placed bool // at least one file has its name, perhaps not all
+
+	rename     func(from, to string) error
+	syncFolder func(dir string) error
 }
 
 // newFolderTarget begins a folder, which must be empty or missing. The files are those of
 // a backup if keep is set, and otherwise of a folder that servers use. Check, which may
 // be nil, is called before the folder is complete.
 func newFolderTarget(dir string, keep bool, check func(stage string) error) (_ *folderTarget, err error) {
-	f := &folderTarget{dir: dir, made: map[string]bool{}, keep: keep, check: check, rename: os.Rename}
+	f := &folderTarget{dir: dir, made: map[string]bool{}, keep: keep, check: check, rename: os.Rename, syncFolder: syncFolder}
 	if f.within, err = isEmptyFolder(dir); err != nil {
 		return nil, err
 	}
@@ -182,21 +184,29 @@ func (f *folderTarget) finish(ctx context.Context, manifest []byte) error {
 	if err := f.root.Close(); err != nil {
 		return err
 	}
-	if err := f.place(); err != nil {
-		return err
-	}
-	above := filepath.Dir(f.dir)
 	if f.within {
-		above = f.dir
+		return f.placeFiles()
 	}
-	return syncFolder(above)
+	return f.placeFolder()
 }
 
-// place gives the files their names.
-func (f *folderTarget) place() error {
-	if !f.within {
-		return f.rename(f.stage, f.dir)
+// placeFolder gives a new folder its name. After an error it has the one that abort removes.
+func (f *folderTarget) placeFolder() error {
+	if err := f.rename(f.stage, f.dir); err != nil {
+		return err
 	}
+	err := f.syncFolder(filepath.Dir(f.dir))
+	if err == nil {
+		return nil
+	}
+	if back := f.rename(f.dir, f.stage); back != nil {
+		return fmt.Errorf("the folder may be lost if the machine fails: %w; remove it and begin again", errors.Join(err, back))
+	}
+	return err
+}
+
+// placeFiles gives the files their names in a folder that was there before.
+func (f *folderTarget) placeFiles() error {
 	entries, err := os.ReadDir(f.stage)
 	if err != nil {
 		return err
@@ -215,8 +225,13 @@ func (f *folderTarget) place() error {
 		f.placed = true
 	}
 	// The names are durable before the stage is gone.
-	if err = errors.Join(syncFolder(f.stage), syncFolder(f.dir)); err == nil {
+	if err = errors.Join(f.syncFolder(f.stage), f.syncFolder(f.dir)); err == nil {
 		err = os.Remove(f.stage)
+	}
+	if err == nil {
+		if err = f.syncFolder(f.dir); err != nil {
+			err = errors.Join(err, os.Mkdir(f.stage, 0o700)) // the mark again
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("the folder is not complete: %w; empty it and begin again", err)

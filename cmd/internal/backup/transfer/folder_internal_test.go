@@ -65,6 +65,57 @@ func TestFolderTarget_refusedUntilEverythingIsInPlace(t *testing.T) {
 	}
 }
 
+func TestFolderTarget_leavesNoCompleteFolderWhenItsNameIsNotDurable(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	for name, c := range map[string]struct {
+		exists bool
+		syncs  int // that succeed
+	}{"new folder": {false, 0}, "empty folder": {true, 0}, "empty folder, after the mark is removed": {true, 2}} {
+		t.Run(name, func(t *testing.T) {
+			above := t.TempDir()
+			dir := filepath.Join(above, "backup")
+			if c.exists {
+				require.NoError(t, os.Mkdir(dir, 0o700))
+			}
+			to, err := newFolderTarget(dir, false, nil)
+			require.NoError(t, err)
+			require.NoError(t, to.write(t.Context(), "store.db", strings.NewReader("content")))
+			left := c.syncs
+			to.syncFolder = func(string) error {
+				if left == 0 {
+					return broken
+				}
+				left--
+				return nil
+			}
+			require.ErrorIs(t, to.finish(t.Context(), nil), broken)
+			require.NoError(t, to.abort())
+			if !c.exists {
+				requireEntries(t, above, 0)
+				return
+			}
+			require.ErrorContains(t, datafolder.CheckComplete(dir), "a restore was cut off")
+		})
+	}
+}
+
+func TestFolderTarget_saysThatAFolderKeptItsName(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	dir := filepath.Join(t.TempDir(), "backup")
+	to, err := newFolderTarget(dir, false, nil)
+	require.NoError(t, err)
+	require.NoError(t, to.write(t.Context(), "store.db", strings.NewReader("content")))
+	to.syncFolder = func(string) error { return broken }
+	to.rename = func(from, name string) error {
+		if from == dir {
+			return broken
+		}
+		return os.Rename(from, name)
+	}
+	require.ErrorContains(t, to.finish(t.Context(), nil), "remove it and begin again")
+	require.NoError(t, to.abort())
+}
+
 // requireEntries checks how many entries a folder has.
 func requireEntries(t *testing.T, dir string, count int) {
 	t.Helper()
