@@ -48,17 +48,20 @@ type File struct {
 
 // ParseManifest reads and checks a manifest.
 func ParseManifest(data []byte) (Manifest, error) {
-	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
+	var made struct {
+		Format  int    `json:"format"`
+		Version string `json:"version"`
+	}
+	if err := json.Unmarshal(data, &made); err != nil {
 		return Manifest{}, fmt.Errorf("read %s: it is not complete, or no manifest: %w", ManifestName, err)
 	}
-	if m.Format > Format { // it may have members that are not known here
+	if made.Format > Format { // it may have members that are not known here
 		return Manifest{}, fmt.Errorf("read %s: a newer version (%q) made this backup, in format %d, and this one reads up to %d; "+
-			"use that version", ManifestName, m.Version, m.Format, Format)
+			"use that version", ManifestName, made.Version, made.Format, Format)
 	}
+	var m Manifest
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	m = Manifest{}
 	err := decoder.Decode(&m)
 	if err == nil {
 		err = m.check()
@@ -70,10 +73,11 @@ func ParseManifest(data []byte) (Manifest, error) {
 }
 
 func (m Manifest) check() error {
+	owner, ok := layoutOf(m.Owner)
 	switch {
 	case m.Format < 1:
 		return fmt.Errorf("format: expected 1 to %d, got %d", Format, m.Format)
-	case Folders(m.Owner) == nil:
+	case !ok:
 		return fmt.Errorf("owner: %.40q is not known; a newer version may have made this backup", m.Owner)
 	case m.Time.IsZero():
 		return errors.New("time: it is missing")
@@ -82,7 +86,11 @@ func (m Manifest) check() error {
 	}
 	seen := make(map[string]bool, len(m.Files))
 	for _, f := range m.Files {
-		if err := f.check(m.Owner); err != nil {
+		err := f.check()
+		if err == nil && !owner.has(f.Name) {
+			err = fmt.Errorf("a folder of %s has no such file; a newer version may have made this backup", m.Owner)
+		}
+		if err != nil {
 			return fmt.Errorf("file %.*q: %w", maxName, f.Name, err)
 		}
 		if seen[f.Name] {
@@ -93,14 +101,12 @@ func (m Manifest) check() error {
 	return nil
 }
 
-func (f File) check(owner string) error {
+func (f File) check() error {
 	if err := CheckName(f.Name); err != nil {
 		return err
 	}
 	digest, err := hex.DecodeString(f.SHA256)
 	switch {
-	case !IsKnown(owner, f.Name):
-		return fmt.Errorf("a folder of %s has no such file; a newer version may have made this backup", owner)
 	case f.Size < 0:
 		return fmt.Errorf("size: %d is negative", f.Size)
 	case err != nil || len(digest) != 32 || f.SHA256 != strings.ToLower(f.SHA256):

@@ -15,15 +15,14 @@ import (
 )
 
 // Stopped is the source of a folder on which no server runs. Its stores are locked.
-type Stopped struct {
-	*Source
-	stores []*disk.Store
-}
+type Stopped struct{ *Source }
 
 // Close closes the stores.
-func (s *Stopped) Close() error {
+func (s *Stopped) Close() error { return closeAll(s.config.Stores) }
+
+func closeAll(stores map[string]*disk.Store) error {
 	var errs []error
-	for _, store := range s.stores {
+	for _, store := range stores {
 		errs = append(errs, store.Close())
 	}
 	return errors.Join(errs...)
@@ -32,7 +31,7 @@ func (s *Stopped) Close() error {
 // OpenStopped opens the stores of a folder. It creates none. It returns [disk.ErrLocked]
 // when a server runs on it. The caller closes the source.
 func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
-	if exists(filepath.Join(dir, ManifestName)) {
+	if Exists(filepath.Join(dir, ManifestName)) {
 		return nil, fmt.Errorf("folder %q is a backup itself: copy it, or restore it", dir)
 	}
 	if err := datafolder.CheckComplete(dir); err != nil {
@@ -42,20 +41,19 @@ func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stopped{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
 	folders := Folders(owner)
 	if folders == nil {
 		return nil, fmt.Errorf("folder %q is that of %.40q, which this version does not know", dir, owner)
 	}
 	stores := map[string]*disk.Store{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll(stores))
+		}
+	}()
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		below := filepath.Join(dir, folder)
-		if !exists(filepath.Join(below, databaseName)) {
+		if !Exists(filepath.Join(below, DatabaseName)) {
 			continue
 		}
 		marked, err := datafolder.OwnerOf(below)
@@ -69,14 +67,12 @@ func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s.stores = append(s.stores, store)
 		stores[folder] = store
 	}
 	if len(stores) == 0 {
 		return nil, noStore(dir)
 	}
-	s.Source = NewSource(Config{Dir: dir, Owner: owner, Stores: stores})
-	return s, nil
+	return &Stopped{NewSource(Config{Dir: dir, Owner: owner, Stores: stores})}, nil
 }
 
 // ownerOf returns the owner of a folder, by its records if an earlier version has left it.
@@ -90,12 +86,13 @@ func ownerOf(ctx context.Context, dir string) (owner string, err error) {
 	if owner, err = datafolder.OwnerOf(dir); owner != "" || err != nil {
 		return owner, err
 	}
-	for folder := range layouts()[datafolder.Enablers].folders {
-		if exists(filepath.Join(dir, folder, databaseName)) {
+	blocks, _ := layoutOf(datafolder.Enablers)
+	for _, b := range blocks.below {
+		if Exists(filepath.Join(dir, b.folder, DatabaseName)) {
 			return datafolder.Enablers, nil
 		}
 	}
-	if !exists(filepath.Join(dir, databaseName)) {
+	if !Exists(filepath.Join(dir, DatabaseName)) {
 		return "", noStore(dir)
 	}
 	store, err := disk.Open(ctx, dir, nil)
@@ -106,7 +103,7 @@ func ownerOf(ctx context.Context, dir string) (owner string, err error) {
 	owner, err = datafolder.Recognise(store)
 	if err == nil && owner == "" {
 		err = fmt.Errorf("folder %q has no %s and no records that say whose it is: start its server once, which writes that file",
-			dir, formatName)
+			dir, FormatName)
 	}
 	return owner, err
 }
@@ -116,7 +113,8 @@ func noStore(dir string) error {
 		"back it up with mongodump, or with the tools of the bucket; what is in memory ends with the server", dir)
 }
 
-func exists(name string) bool {
+// Exists reports whether there is a file, or anything else, of that name.
+func Exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }

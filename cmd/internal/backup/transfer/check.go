@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -19,8 +18,8 @@ func checkFolders(ctx context.Context, dir, owner string) error {
 	stores := 0
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		below := filepath.Join(dir, folder)
-		if !exists(filepath.Join(below, "store.db")) {
-			if folder == "" || exists(below) {
+		if !backup.Exists(filepath.Join(below, backup.DatabaseName)) {
+			if folder == "" || backup.Exists(below) {
 				if err := datafolder.Claim(below, folders[folder]); err != nil {
 					return err
 				}
@@ -33,7 +32,7 @@ func checkFolders(ctx context.Context, dir, owner string) error {
 		}
 	}
 	if stores == 0 {
-		return errors.New("it has no store.db")
+		return errors.New("it has no " + backup.DatabaseName)
 	}
 	return nil
 }
@@ -57,9 +56,4 @@ func checkStore(ctx context.Context, dir, owner string) (err error) {
 		}
 	}
 	return nil
-}
-
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
 }

@@ -214,7 +214,7 @@ func (f *folderTarget) placeFiles() error {
 	// A server refuses the folder as long as the stage is in it. A restore refuses one
 	// without the manifest, and earlier versions of servers one with blobs and without
 	// store.db.
-	last := []string{"format.json", "store.db", backup.ManifestName}
+	last := []string{backup.FormatName, backup.DatabaseName, backup.ManifestName}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
 		return cmp.Compare(slices.Index(last, a.Name()), slices.Index(last, b.Name()))
 	})
