@@ -81,7 +81,7 @@ func (b *bucket) checkEmpty(ctx context.Context) error {
 	return nil
 }
 
-func (b *bucket) read(ctx context.Context, each func(name string, content io.Reader) error) (manifest []byte, err error) {
+func (b *bucket) read(ctx context.Context, each func(name string, content io.Reader) error) (manifest, error) {
 	open := func(name string, use func(content io.Reader) error) error { return b.open(ctx, name, use) }
 	return readNamed(open, storage.ErrNotFound, each)
 }

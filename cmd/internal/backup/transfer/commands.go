@@ -87,11 +87,11 @@ func carry(ctx context.Context, m *backup.Manifest, open func() (origin, error),
 	if err != nil {
 		return errors.Join(err, to.abort())
 	}
-	var manifest []byte
-	*m, manifest, err = transfer(ctx, from, to, progress)
+	found, err := transfer(ctx, from, to, progress)
+	*m = found.Manifest
 	err = errors.Join(err, from.Close())
 	if err == nil {
-		err = to.finish(ctx, manifest)
+		err = to.finish(ctx, found.data)
 	}
 	if err != nil {
 		return errors.Join(err, to.abort())

@@ -39,7 +39,7 @@ func openFolder(dir string) (*folderOrigin, error) {
 func (f *folderOrigin) Close() error { return f.root.Close() }
 
 // read reads the files that the manifest names. Others are left alone.
-func (f *folderOrigin) read(_ context.Context, each func(name string, content io.Reader) error) (manifest []byte, err error) {
+func (f *folderOrigin) read(_ context.Context, each func(name string, content io.Reader) error) (manifest, error) {
 	return readNamed(f.open, fs.ErrNotExist, each)
 }
 

@@ -15,9 +15,15 @@ import (
 type origin interface {
 	// read calls each for every file but the manifest, and returns the manifest, or an
 	// error that says that it is missing.
-	read(ctx context.Context, each func(name string, content io.Reader) error) (manifest []byte, err error)
+	read(ctx context.Context, each func(name string, content io.Reader) error) (manifest, error)
 	// Close ends the reading.
 	Close() error
+}
+
+// manifest is a manifest with its bytes.
+type manifest struct {
+	backup.Manifest
+	data []byte
 }
 
 // target is where a backup goes to. What is written is incomplete until finish.
@@ -38,21 +44,18 @@ type transferred map[string]backup.File
 
 // transfer takes all files from the origin to the target and compares them with the
 // manifest. It does not finish the target.
-func transfer(ctx context.Context, from origin, to target, progress *progress) (m backup.Manifest, manifest []byte, err error) {
+func transfer(ctx context.Context, from origin, to target, progress *progress) (manifest, error) {
 	files := transferred{}
-	manifest, err = from.read(ctx, func(name string, content io.Reader) error {
+	found, err := from.read(ctx, func(name string, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		return files.take(ctx, name, content, to, progress)
 	})
 	if err != nil {
-		return m, nil, err
+		return manifest{}, err
 	}
-	if m, err = backup.ParseManifest(manifest); err != nil {
-		return m, nil, err
-	}
-	return m, manifest, files.compare(m)
+	return found, files.compare(found.Manifest)
 }
 
 // take takes one file to the target.
