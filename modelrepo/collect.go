@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -136,7 +137,7 @@ func (c *collector) unnamed(ctx context.Context, contents map[string]storedDiges
 			return nil, err
 		}
 		digestKey := contentPrefix + info.SHA256
-		if contents[digestKey].Blob != info.Key && time.Since(info.Modified) >= c.grace {
+		if contents[digestKey].Blob != info.Key && clock.Passed(info.Modified, c.grace) {
 			strays[info.Key] = digestKey
 		}
 	}
@@ -186,7 +187,7 @@ func (c *collector) release(ctx context.Context, key string, found storedDigest,
 		}
 		return err
 	}
-	if time.Since(found.Unreferenced) < c.grace {
+	if !clock.Passed(found.Unreferenced, c.grace) {
 		return nil
 	}
 	if err := c.docs.Delete(ctx, key, found.revision); err != nil {

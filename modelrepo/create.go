@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -148,9 +149,8 @@ func (p *proposal) withdraw(ctx context.Context, revision storage.Revision) {
 	_ = p.tree.docs.Delete(ctx, p.at.key(), revision) // or Repair does it later
 }
 
-// stale reports whether the operation that set the mark has probably crashed. A mark of the
-// future was set before the clock was set back.
-func (t *tree) stale(m *mark) bool { return time.Since(m.Since).Abs() >= t.settle }
+// stale reports whether the operation that set the mark has probably crashed.
+func (t *tree) stale(m *mark) bool { return clock.Passed(m.Since, t.settle) }
 
 // admit returns why the parent does not admit the child. It runs before the child is
 // recorded in the parent, and the record is written at the revision that was read. So

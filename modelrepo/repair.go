@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
 	"github.com/iotenablers/enablers/storage"
@@ -59,7 +60,7 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 	if err != nil {
 		return err
 	}
-	expired := func(u ticket) bool { return time.Since(u.Renewed) >= grace }
+	expired := func(u ticket) bool { return clock.Passed(u.Renewed, grace) }
 	before := len(n.Uploads)
 	n.Uploads = slices.DeleteFunc(n.Uploads, expired)
 	given := before - len(n.Uploads)

@@ -1,7 +1,11 @@
 package modelrepo_test
 
 import (
+	"context"
+	"iter"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,4 +25,77 @@ func TestStore_Repair_removesTracesFromBeforeTheClockWasSetBack(t *testing.T) {
 	require.Equal(t, 1, done.Operations)
 	_, err = documents.Get(t.Context(), "namespace/new")
 	require.ErrorIs(t, err, storage.ErrNotFound)
+}
+
+// change replaces a part of the only document whose key begins with the prefix.
+func change(t *testing.T, docs storage.Documents, prefix, before, after string) {
+	t.Helper()
+	found, err := docs.List(t.Context(), prefix, "", 2)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Contains(t, string(found[0].Data), before)
+	_, err = docs.Update(t.Context(), found[0].Key, found[0].Revision, []byte(strings.Replace(string(found[0].Data), before, after, 1)))
+	require.NoError(t, err)
+}
+
+// futureBlobs were all stored before the clock was set back.
+type futureBlobs struct{ storage.Blobs }
+
+func (b futureBlobs) List(ctx context.Context, prefix string) iter.Seq2[storage.BlobInfo, error] {
+	return func(yield func(storage.BlobInfo, error) bool) {
+		for info, err := range b.Blobs.List(ctx, prefix) {
+			info.Modified = info.Modified.AddDate(100, 0, 0)
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestStore_Collect_freesContentFromBeforeTheClockWasSetBack(t *testing.T) {
+	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
+	s, err := modelrepo.New(modelrepo.Config{Documents: docs, Blobs: futureBlobs{blobs}})
+	require.NoError(t, err)
+	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1"}
+	require.NoError(t, s.CreateNamespace(t.Context(), at.Namespace, modelrepo.NamespaceUpdate{}))
+	require.NoError(t, s.CreateModel(t.Context(), modelrepo.Path{Namespace: at.Namespace, Model: at.Model}, modelrepo.ModelUpdate{}))
+	require.NoError(t, s.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
+	_, err = s.Upload(t.Context(), at, "f", strings.NewReader("content"), nil)
+	require.NoError(t, err)
+
+	// Content that is referred to stays, and so does a blob with a ticket that is only a little ahead.
+	tidy := func() (int, modelrepo.Collected) {
+		repaired, err := s.Repair(t.Context())
+		require.NoError(t, err)
+		collected, err := s.Collect(t.Context())
+		require.NoError(t, err)
+		return repaired.Uploads, collected
+	}
+	stray, err := blobs.Create(t.Context(), "blob/stray")
+	require.NoError(t, err)
+	_, err = stray.Commit(t.Context())
+	require.NoError(t, err)
+	ticket := func(renewed time.Time) string {
+		return `"uploads":[{"id":"a","blob":"blob/stray","renewed":"` + renewed.UTC().Format(time.RFC3339) + `"}],"formats"`
+	}
+	soon, far := ticket(time.Now().Add(time.Hour)), ticket(time.Now().AddDate(100, 0, 0))
+	change(t, docs, "version/", `"formats"`, soon)
+	for range 3 {
+		uploads, collected := tidy()
+		require.Zero(t, uploads)
+		require.Zero(t, collected)
+	}
+
+	change(t, docs, "version/", soon, far)
+	uploads, _ := tidy()
+	require.Equal(t, 1, uploads)
+	_, collected := tidy()
+	require.Equal(t, modelrepo.Collected{Blobs: 1}, collected)
+
+	require.NoError(t, s.DeleteContent(t.Context(), at, "f", modelrepo.Condition{}))
+	_, collected = tidy()
+	require.Zero(t, collected)
+	change(t, docs, "content/", `"unreferenced":"`, `"unreferenced":"2100-01-01T00:00:00Z","was":"`)
+	_, collected = tidy()
+	require.Equal(t, 1, collected.Contents)
 }

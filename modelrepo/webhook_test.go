@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -299,6 +300,26 @@ func TestStore_Run_deliversAfterTheClockWasSetBack(t *testing.T) {
 	}
 	run(t, s)
 	require.Contains(t, to.await(t, 1)[0].body, `"gone"`)
+}
+
+func TestStore_Run_givesUpEventsFromBeforeTheClockWasSetBack(t *testing.T) {
+	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
+	to.answer(http.StatusServiceUnavailable)
+	s := hooked(t, docs, nil)
+	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
+	keys := []string{"event/" + created.ID + "/1", "intent/2"}
+	for _, key := range keys {
+		_, err := docs.Create(t.Context(), key, []byte(`{"id": "1", "action": "namespace_create", "at": {"Namespace": "gone"},
+			"time": "2100-01-01T00:00:00Z", "hooks": ["`+created.ID+`"]}`))
+		require.NoError(t, err)
+	}
+	run(t, s)
+	for _, key := range keys {
+		require.Eventually(t, func() bool {
+			_, err := docs.Get(t.Context(), key)
+			return errors.Is(err, storage.ErrNotFound)
+		}, patience, time.Millisecond, key)
+	}
 }
 
 func TestStore_Run_boundsTheQueueOfAFailingCallback(t *testing.T) {

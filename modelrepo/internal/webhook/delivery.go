@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -165,7 +166,7 @@ func (h *Hooks) deliverEvent(
 		h.delivered.Add(1)
 	case ctx.Err() != nil:
 		return false, nil
-	case time.Since(e.Time) >= h.config.GiveUp:
+	case clock.Passed(e.Time, h.config.GiveUp):
 		h.givenUp.Add(1)
 		h.log.Warn("an event was dropped, its callback kept failing",
 			"webhook", hook.ID, "event", e.ID, "action", e.Action, "error", failure)

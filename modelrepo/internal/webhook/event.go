@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -139,7 +140,7 @@ func (h *Hooks) settleIntents(ctx context.Context) error {
 		if err := json.Unmarshal(doc.Data, &e); err != nil {
 			return err
 		}
-		if time.Since(e.Time).Abs() < h.settle { // one of the future was recorded before the clock was set back
+		if !clock.Passed(e.Time, h.settle) {
 			continue
 		}
 		body, happened, err := h.tree.Happened(ctx, e)
@@ -149,7 +150,7 @@ func (h *Hooks) settleIntents(ctx context.Context) error {
 		case happened:
 			e.Body = body
 			err = h.emit(ctx, e, doc.Revision)
-		case time.Since(e.Time) >= h.config.GiveUp:
+		case clock.Passed(e.Time, h.config.GiveUp):
 			err = h.docs.Delete(ctx, doc.Key, doc.Revision)
 		}
 		if err != nil && !cas.Moved(err) {

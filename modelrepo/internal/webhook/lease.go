@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -33,14 +34,6 @@ type heldLease struct {
 // span returns how long a lease holds: longer than several calls may take.
 func (h *Hooks) span() time.Duration { return 3*h.config.Timeout + 10*time.Second }
 
-// ahead reports whether a stored time is ahead, by no more than was ever stored: one that is
-// further ahead was stored before the clock was set back, and would block for as long. The
-// clocks of processes may differ by up to a minute.
-func ahead(stored, now time.Time, most time.Duration) bool {
-	const skew = time.Minute
-	return stored.After(now) && stored.Sub(now) <= most+skew
-}
-
 // acquireLease acquires the lease of a webhook, unless another process holds it or the
 // next attempt is not due.
 func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool, error) {
@@ -55,12 +48,12 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 			return nil, false, err
 		}
 	}
-	now := time.Now()
-	if ahead(held.Next, now, longestRetry) || held.Owner != "" && held.Owner != h.work.me && ahead(held.Until, now, h.span()) {
+	elsewhere := held.Owner != "" && held.Owner != h.work.me && clock.Ahead(held.Until, h.span())
+	if elsewhere || clock.Ahead(held.Next, longestRetry) {
 		return nil, false, nil
 	}
 	held.revision = doc.Revision
-	held.Owner, held.Until = h.work.me, now.Add(h.span()).UTC()
+	held.Owner, held.Until = h.work.me, time.Now().Add(h.span()).UTC()
 	data, err := held.unknown.Marshal(held.lease)
 	if err != nil {
 		return nil, false, err
