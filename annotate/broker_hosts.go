@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 
 	"github.com/iotenablers/enablers/internal/outbound"
 )
@@ -49,8 +48,7 @@ func (h *BrokerHosts) Check(host string, port int) error {
 	if h == nil || h.hosts.Check(host, port) == nil {
 		return nil
 	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return &FieldError{Field: "host", Reason: h.refuse(net.JoinHostPort(host, strconv.Itoa(port))).Error()}
+	return &FieldError{Field: "host", Reason: h.refuse(net.JoinHostPort(outbound.Bare(host), strconv.Itoa(port))).Error()}
 }
 
 // Over returns a function that connects to brokers of the list only, by means of dial. The

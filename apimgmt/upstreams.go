@@ -44,31 +44,21 @@ func isAddress(host string) bool {
 
 // allow decides on one host.
 func (u Upstreams) allow(host string) error {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if len(u.Hosts) > 0 && !slices.ContainsFunc(u.Hosts, func(pattern string) bool { return matchesHost(pattern, host) }) {
+	if len(u.Hosts) > 0 && !slices.ContainsFunc(u.Hosts, func(name string) bool { return outbound.NameOf(name).Matches(host) }) {
 		return errors.New("the host is none of those that definitions may name")
 	}
+	host = outbound.Canonical(host)
 	policy := outbound.Policy{Allow: u.Private}
 	if address, err := netip.ParseAddr(host); err == nil {
 		return policy.Check(address)
 	}
-	last := host[strings.LastIndexByte(host, '.')+1:]
 	switch {
-	case last == "" || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
-		// Some resolvers take 2130706433 and 0x7f.1 for addresses.
+	case outbound.IsNumber(host):
 		return errors.New("the host is neither a name nor an address")
-	case last == "localhost":
+	case strings.HasSuffix("."+host, ".localhost"):
 		if policy.Check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil && policy.Check(netip.IPv6Loopback()) != nil {
 			return fmt.Errorf("%w: %s is not public", outbound.ErrRefused, host)
 		}
 	}
 	return nil
-}
-
-func matchesHost(pattern, host string) bool {
-	pattern = strings.ToLower(strings.TrimSuffix(pattern, "."))
-	if below, ok := strings.CutPrefix(pattern, "*"); ok {
-		return strings.HasSuffix(host, below) && len(host) > len(below)
-	}
-	return pattern == host
 }

@@ -20,11 +20,10 @@ type Hosts struct {
 	ranges []hostRange
 }
 
-// hostName is a name, or the end of names below it, at a port; zero is any port.
+// hostName is a name at a port; zero is any port.
 type hostName struct {
-	name  string
-	below bool
-	port  int
+	Name
+	port int
 }
 
 // hostRange is a range of addresses, at a port; zero is any port.
@@ -58,7 +57,7 @@ func (h *Hosts) add(entry string) error {
 		return nil
 	}
 	host, port := entry, 0
-	if _, err := netip.ParseAddr(bare(entry)); err != nil && strings.Contains(entry, ":") {
+	if _, err := netip.ParseAddr(Bare(entry)); err != nil && strings.Contains(entry, ":") {
 		var text string
 		if host, text, err = net.SplitHostPort(entry); err != nil {
 			return errors.New("expected HOST, HOST:PORT, *.DOMAIN or a range of addresses")
@@ -67,16 +66,16 @@ func (h *Hosts) add(entry string) error {
 			return fmt.Errorf("the port %q is not a number from 1 to 65535", text)
 		}
 	}
-	if address, err := netip.ParseAddr(bare(host)); err == nil {
+	if address, err := netip.ParseAddr(Bare(host)); err == nil {
 		address = address.WithZone("").Unmap()
 		h.ranges = append(h.ranges, hostRange{netip.PrefixFrom(address, address.BitLen()), port})
 		return nil
 	}
-	name, below := strings.CutPrefix(canonical(host), "*.")
-	if err := checkName(name); err != nil {
+	name := NameOf(host)
+	if err := checkName(name.name); err != nil {
 		return err
 	}
-	h.names = append(h.names, hostName{name, below, port})
+	h.names = append(h.names, hostName{name, port})
 	return nil
 }
 
@@ -88,17 +87,10 @@ func checkName(name string) error {
 	switch {
 	case name == "" || strings.ContainsFunc(name, wrong) || strings.HasPrefix(name, ".") || strings.Contains(name, ".."):
 		return errors.New("expected HOST, HOST:PORT, *.DOMAIN or a range of addresses")
-	case isNumber(name):
+	case IsNumber(name):
 		return errors.New("neither a name nor an address")
 	}
 	return nil
-}
-
-// isNumber reports whether some resolvers take a name for an address, such as 127.1,
-// 2130706433 and 0x7f.1.
-func isNumber(name string) bool {
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
 }
 
 // Check returns an error that wraps ErrRefused for a host that cannot be on the list. It
@@ -108,12 +100,12 @@ func (h *Hosts) Check(host string, port int) error {
 	if h == nil || h.hasName(host, port) {
 		return nil
 	}
-	address, err := netip.ParseAddr(bare(host))
+	address, err := netip.ParseAddr(Bare(host))
 	switch {
-	case err != nil && !isNumber(canonical(host)) && h.hasRange(port):
+	case err != nil && !IsNumber(Canonical(host)) && h.hasRange(port):
 		return nil
 	case err != nil || !h.hasAddress(address, port):
-		return refusedHost(net.JoinHostPort(bare(host), strconv.Itoa(port)))
+		return refusedHost(net.JoinHostPort(Bare(host), strconv.Itoa(port)))
 	}
 	return nil
 }
@@ -180,16 +172,7 @@ func refusedHost(hostPort string) error {
 
 // hasName reports whether the list has a name.
 func (h *Hosts) hasName(host string, port int) bool {
-	host = canonical(host)
-	return slices.ContainsFunc(h.names, func(n hostName) bool {
-		if n.port != 0 && n.port != port {
-			return false
-		}
-		if n.below {
-			return strings.HasSuffix(host, "."+n.name) && len(host) > len(n.name)+1
-		}
-		return host == n.name
-	})
+	return slices.ContainsFunc(h.names, func(n hostName) bool { return (n.port == 0 || n.port == port) && n.Matches(host) })
 }
 
 // hasRange reports whether the list has any address at a port.
@@ -204,17 +187,6 @@ func (h *Hosts) hasAddress(address netip.Addr, port int) bool {
 		return (r.port == 0 || r.port == port) && r.prefix.Contains(address)
 	})
 }
-
-// bare returns a host without the brackets of an IPv6 address.
-func bare(host string) string {
-	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
-		return host[1 : len(host)-1]
-	}
-	return host
-}
-
-// canonical returns a name as the list has it.
-func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 // unmapped returns a range of IPv4 addresses inside IPv6 as the range of IPv4.
 func unmapped(prefix netip.Prefix) netip.Prefix {
