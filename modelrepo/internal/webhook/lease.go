@@ -2,10 +2,10 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
@@ -14,7 +14,7 @@ import (
 const leasePrefix = "lease/" // and the webhook's identifier
 
 // lease is the right of one process to call a callback, and the time of the next
-// attempt. It is a stored format.
+// attempt. It is a stored format; members that this version does not have are not kept.
 type lease struct {
 	Owner    string    `json:"owner,omitempty"`
 	Until    time.Time `json:"until,omitzero"`
@@ -28,7 +28,6 @@ type heldLease struct {
 	hooks    *Hooks
 	key      string
 	revision storage.Revision
-	unknown  keep.Members // of the document
 }
 
 // span returns how long a lease holds: longer than several calls may take.
@@ -44,7 +43,7 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 		return nil, false, err
 	}
 	if !missing {
-		if held.unknown, err = keep.Unmarshal(doc.Data, &held.lease); err != nil {
+		if err = json.Unmarshal(doc.Data, &held.lease); err != nil {
 			return nil, false, err
 		}
 	}
@@ -54,7 +53,7 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 	}
 	held.revision = doc.Revision
 	held.Owner, held.Until = h.work.me, time.Now().Add(h.span()).UTC()
-	data, err := held.unknown.Marshal(held.lease)
+	data, err := json.Marshal(held.lease)
 	if err != nil {
 		return nil, false, err
 	}
@@ -79,7 +78,7 @@ func (l *heldLease) renew(ctx context.Context) error {
 }
 
 func (l *heldLease) save(ctx context.Context) error {
-	data, err := l.unknown.Marshal(l.lease)
+	data, err := json.Marshal(l.lease)
 	if err != nil {
 		return err
 	}
