@@ -92,11 +92,8 @@ func (d *Document) LoadRows(data []byte) error {
 
 // Bound implements [input.Bounded]. A cell is counted with the offset of a row.
 func (d *Document) Bound(bytes int) {
-	d.maxCells, d.maxNames = d.compiler.maxCells, math.MaxInt
-	if bytes > 0 {
-		d.maxCells = min(d.maxCells, max(1, bytes/cellBytes))
-		d.maxNames = max(1, bytes/nameBytes)
-	}
+	d.maxCells = input.Within(bytes, cellBytes, d.compiler.maxCells)
+	d.maxNames = input.Within(bytes, nameBytes, math.MaxInt)
 }
 
 // Records appends the index of every row.

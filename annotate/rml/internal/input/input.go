@@ -85,6 +85,15 @@ type Bounded interface {
 	Bound(bytes int)
 }
 
+// Within returns how many nodes of a size there may be: as many as the limit, and the bytes
+// of [Bounded], allow. There is always one.
+func Within(bytes, size, limit int) int {
+	if bytes <= 0 {
+		return limit
+	}
+	return min(limit, max(1, bytes/size))
+}
+
 // Limits bounds what a document accepts. Zero fields mean no limit here; the
 // engine fills in its defaults.
 type Limits struct {

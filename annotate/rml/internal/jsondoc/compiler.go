@@ -61,7 +61,7 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 
 // NewDocument returns an empty document.
 func (c *Compiler) NewDocument() input.Document {
-	return &Document{owner: c, maxDepth: c.maxDepth, maxNodes: c.maxNodes, allowed: c.maxNodes, shapes: newShapes(len(c.slots))}
+	return &Document{owner: c, maxDepth: c.maxDepth, maxNodes: c.maxNodes, shapes: newShapes(len(c.slots))}
 }
 
 // number gives every member name of a query its slot.

@@ -15,7 +15,6 @@ import (
 type Document struct {
 	owner              *Compiler
 	maxDepth, maxNodes int
-	allowed            int // nodes by Limits, of which maxNodes are bound by memory
 
 	data    []byte
 	tape    []node
@@ -66,10 +65,7 @@ func (d *Document) Load(data []byte) error {
 
 // Bound implements [input.Bounded].
 func (d *Document) Bound(bytes int) {
-	d.maxNodes = d.allowed
-	if bytes > 0 {
-		d.maxNodes = min(d.allowed, max(1, bytes/int(unsafe.Sizeof(node{}))))
-	}
+	d.maxNodes = input.Within(bytes, int(unsafe.Sizeof(node{})), d.owner.maxNodes)
 }
 
 // reset drops the loaded text and frees buffers that are too large.

@@ -198,7 +198,7 @@ func (c *Compiler) NewDocument() input.Document {
 
 // newDocument returns a document with the names that are compiled so far.
 func (c *Compiler) newDocument() *Document {
-	d := &Document{compiler: c, maxNodes: limit(c.limits.MaxNodes), allowed: limit(c.limits.MaxNodes), maxDepth: limit(c.limits.MaxDepth)}
+	d := &Document{compiler: c, maxNodes: limit(c.limits.MaxNodes), maxDepth: limit(c.limits.MaxDepth)}
 	d.spaces, d.ownSpaces = slices.Clone(c.spaces), len(c.spaces)
 	d.lexicon.fill(c.names)
 	return d

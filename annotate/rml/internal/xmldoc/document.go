@@ -17,7 +17,6 @@ import (
 type Document struct {
 	compiler *Compiler
 	maxNodes int
-	allowed  int // nodes by Limits, of which maxNodes are bound by memory
 	maxDepth int
 	data     []byte
 	nodes    []node
@@ -63,10 +62,7 @@ func (d *Document) Load(data []byte) error {
 
 // Bound implements [input.Bounded].
 func (d *Document) Bound(bytes int) {
-	d.maxNodes = d.allowed
-	if bytes > 0 {
-		d.maxNodes = min(d.allowed, max(1, bytes/int(unsafe.Sizeof(node{}))))
-	}
+	d.maxNodes = input.Within(bytes, int(unsafe.Sizeof(node{})), limit(d.compiler.limits.MaxNodes))
 }
 
 // reset empties the document, and frees buffers that are far too large for an
