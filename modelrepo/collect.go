@@ -119,7 +119,7 @@ func (c *collector) contents(ctx context.Context) (map[string]storedDigest, erro
 		if err != nil {
 			return nil, err
 		}
-		d, err := decode[digest](doc)
+		d, err := decodeDigest(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (c *collector) references(ctx context.Context, contents map[string]storedDi
 		if err != nil {
 			return err
 		}
-		n, err := peek[node](doc)
+		n, err := peekNode(doc)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (c *collector) references(ctx context.Context, contents map[string]storedDi
 func (c *collector) release(ctx context.Context, key string, found storedDigest, done *Collected) error {
 	if found.Unreferenced.IsZero() {
 		found.Unreferenced = time.Now().UTC()
-		_, err := c.docs.Update(ctx, key, found.revision, encode(found.digest))
+		_, err := c.docs.Update(ctx, key, found.revision, found.digest.encode())
 		if cas.Moved(err) {
 			return nil
 		}

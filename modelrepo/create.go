@@ -44,7 +44,7 @@ func (t *tree) addWith(
 			err = t.announce(ctx, at, func(parent *node) error { return t.admit(ctx, op, at, parent) })
 		}
 		if err == nil {
-			_, err = t.docs.Update(ctx, at.key(), revision, encode(n))
+			_, err = t.docs.Update(ctx, at.key(), revision, n.encode())
 		}
 		if err == nil {
 			return nil
@@ -85,7 +85,7 @@ func (t *tree) announce(ctx context.Context, child Path, check func(*node) error
 			return err
 		}
 		root := node{ID: newID()}
-		if _, err := t.docs.Create(ctx, rootKey, encode(root)); err != nil && !errors.Is(err, storage.ErrExists) {
+		if _, err := t.docs.Create(ctx, rootKey, root.encode()); err != nil && !errors.Is(err, storage.ErrExists) {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 	t, key, marked := p.tree, p.at.key(), p.node
 	for attempt := 0; ; attempt++ {
 		marked.Mark = &mark{pending, p.node.ID, time.Now().UTC()}
-		revision, err := t.docs.Create(ctx, key, encode(marked))
+		revision, err := t.docs.Create(ctx, key, marked.encode())
 		if !errors.Is(err, storage.ErrExists) {
 			return revision, false, err
 		}
@@ -115,7 +115,7 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 		if err != nil {
 			return 0, false, err
 		}
-		found, err := peek[node](doc)
+		found, err := peekNode(doc)
 		switch {
 		case err != nil:
 			return 0, false, err
@@ -131,7 +131,7 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 			}
 			continue
 		}
-		revision, err = t.docs.Update(ctx, key, doc.Revision, encode(marked))
+		revision, err = t.docs.Update(ctx, key, doc.Revision, marked.encode())
 		if err == nil {
 			p.took = true
 			return revision, false, nil

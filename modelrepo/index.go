@@ -174,7 +174,7 @@ func (i *index) read(ctx context.Context, t *tree, parent node) error {
 			names = append(names, name)
 			continue
 		}
-		child, err := peek[node](doc)
+		child, err := peekNode(doc)
 		if err != nil {
 			return err
 		}

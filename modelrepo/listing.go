@@ -131,7 +131,7 @@ func children[T any](
 		if err != nil {
 			return nil, err
 		}
-		child, err := peek[node](doc)
+		child, err := peekNode(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +182,7 @@ func childrenOfPage[T any](
 			if doc.Key > last {
 				return set, nil
 			}
-			child, err := peek[node](doc)
+			child, err := peekNode(doc)
 			if err != nil {
 				return nil, err
 			}

@@ -133,41 +133,45 @@ var (
 	digestType = keep.TypeOf[digest]()
 )
 
-// decode reads a stored document.
-func decode[T node | digest](doc storage.Document) (T, error) {
-	var value T
-	var err error
-	switch value := any(&value).(type) {
-	case *node:
-		value.unknown, err = nodeType.Unmarshal(doc.Data, value)
-	case *digest:
-		value.unknown, err = digestType.Unmarshal(doc.Data, value)
-	}
-	if err != nil {
-		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
-	}
-	return value, nil
+// decodeNode reads the stored document of a node.
+func decodeNode(doc storage.Document) (n node, err error) {
+	n.unknown, err = decodeInto(&n, nodeType, doc)
+	return n, err
 }
 
-// peek is decode for a document that is not written again.
-func peek[T node | digest](doc storage.Document) (T, error) {
-	var value T
-	if err := json.Unmarshal(doc.Data, &value); err != nil {
-		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
+// decodeDigest reads the stored document of a digest.
+func decodeDigest(doc storage.Document) (d digest, err error) {
+	d.unknown, err = decodeInto(&d, digestType, doc)
+	return d, err
+}
+
+// decodeInto reads a stored document of a type, and returns the members of it that this
+// version does not have.
+func decodeInto(value any, of keep.Type, doc storage.Document) (keep.Members, error) {
+	unknown, err := of.Unmarshal(doc.Data, value)
+	if err != nil {
+		return keep.Members{}, fmt.Errorf("read document %q: %w", doc.Key, err)
 	}
-	return value, nil
+	return unknown, nil
+}
+
+// peekNode is decodeNode for a document that is not written again.
+func peekNode(doc storage.Document) (n node, err error) {
+	if err := json.Unmarshal(doc.Data, &n); err != nil {
+		return n, fmt.Errorf("read document %q: %w", doc.Key, err)
+	}
+	return n, nil
 }
 
 // encode returns the stored document, with the members of it that this version does not
 // have. Structs of strings, numbers and times always have a JSON form.
-func encode[T node | digest](value T) []byte {
-	var unknown keep.Members
-	switch value := any(value).(type) {
-	case node:
-		unknown = value.unknown
-	case digest:
-		unknown = value.unknown
-	}
-	data, _ := unknown.Marshal(value)
+func (n node) encode() []byte {
+	data, _ := n.unknown.Marshal(n)
+	return data
+}
+
+// encode is that of a node.
+func (d digest) encode() []byte {
+	data, _ := d.unknown.Marshal(d)
 	return data
 }

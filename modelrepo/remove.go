@@ -42,7 +42,7 @@ func (t *tree) removeAt(
 		return err
 	}
 	n.Mark = &mark{leaving, me, time.Now().UTC()}
-	revision, err := t.docs.Update(ctx, at.key(), revision, encode(n))
+	revision, err := t.docs.Update(ctx, at.key(), revision, n.encode())
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (t *tree) childless(ctx context.Context, at Path) error {
 		if err != nil {
 			return err
 		}
-		child, err := peek[node](doc)
+		child, err := peekNode(doc)
 		if err != nil {
 			return err
 		}

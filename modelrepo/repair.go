@@ -56,7 +56,7 @@ func (s *Store) Repair(ctx context.Context) (Repaired, error) {
 
 // repair repairs one node, unless it has changed meanwhile.
 func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Duration, done *Repaired) error {
-	n, err := decode[node](doc)
+	n, err := decodeNode(doc)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 		err = t.docs.Delete(ctx, doc.Key, doc.Revision)
 	case left || given > 0 && n.visible():
 		n.Mark = nil
-		_, err = t.docs.Update(ctx, doc.Key, doc.Revision, encode(n))
+		_, err = t.docs.Update(ctx, doc.Key, doc.Revision, n.encode())
 	default:
 		return nil
 	}

@@ -118,7 +118,7 @@ func (c *scan) look(name string, doc storage.Document) error {
 			return nil
 		}
 	}
-	n, err := peek[node](doc)
+	n, err := peekNode(doc)
 	if err != nil || !n.visible() || !c.holds(name, &n) {
 		return err
 	}

@@ -19,7 +19,7 @@ func (u *upload) share(ctx context.Context, info storage.BlobInfo) (blob string,
 	for attempt := 0; ; attempt++ {
 		doc, err := docs.Get(ctx, key)
 		if errors.Is(err, storage.ErrNotFound) {
-			_, err = docs.Create(ctx, key, encode(digest{Blob: u.ticket.Blob, Size: info.Size}))
+			_, err = docs.Create(ctx, key, digest{Blob: u.ticket.Blob, Size: info.Size}.encode())
 			if err == nil {
 				return u.ticket.Blob, nil
 			}
@@ -58,7 +58,7 @@ func (u *upload) enterDigest(ctx context.Context, sha256 string) error {
 // touch writes the document of a digest again and returns the blob that it names. That
 // is the upload's own if the other one cannot be shared.
 func (u *upload) touch(ctx context.Context, doc storage.Document) (blob string, err error) {
-	found, err := decode[digest](doc)
+	found, err := decodeDigest(doc)
 	if err != nil {
 		return "", err
 	}
@@ -72,6 +72,6 @@ func (u *upload) touch(ctx context.Context, doc storage.Document) (blob string, 
 		}
 	}
 	found.Unreferenced = time.Time{}
-	_, err = u.contents.docs.Update(ctx, doc.Key, doc.Revision, encode(found))
+	_, err = u.contents.docs.Update(ctx, doc.Key, doc.Revision, found.encode())
 	return found.Blob, err
 }

@@ -53,7 +53,7 @@ func (s *Store) Inventory(ctx context.Context) (Inventory, error) {
 				return Inventory{}, fmt.Errorf("count the repository: %w", err)
 			}
 			if bytes.Contains(doc.Data, []byte(markMember)) {
-				n, err := peek[node](doc)
+				n, err := peekNode(doc)
 				if err != nil {
 					return Inventory{}, fmt.Errorf("count the repository: %w", err)
 				}

@@ -35,7 +35,7 @@ func (t *tree) load(ctx context.Context, at Path) (node, storage.Revision, error
 	if err != nil {
 		return node{}, 0, err
 	}
-	n, err := decode[node](doc)
+	n, err := decodeNode(doc)
 	if err != nil {
 		return node{}, 0, err
 	}
@@ -67,7 +67,7 @@ func (t *tree) edit(ctx context.Context, at Path, change func(*node) error) (nod
 			return n, err
 		}
 		n.Mark = nil
-		_, err = t.docs.Update(ctx, at.key(), revision, encode(n))
+		_, err = t.docs.Update(ctx, at.key(), revision, n.encode())
 		if err == nil || !cas.Moved(err) {
 			return n, err
 		}
@@ -115,7 +115,7 @@ func (t *tree) eachChild(ctx context.Context, at Path, do func(Path, node) error
 		if err != nil {
 			return err
 		}
-		n, err := peek[node](doc)
+		n, err := peekNode(doc)
 		if err != nil {
 			return err
 		}

@@ -126,7 +126,7 @@ func (t *tree) contentBytes(ctx context.Context, namespace string) (int64, error
 		if err != nil {
 			return 0, err
 		}
-		n, err := peek[node](doc)
+		n, err := peekNode(doc)
 		if err != nil {
 			return 0, err
 		}
