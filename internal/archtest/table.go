@@ -210,7 +210,7 @@ func importTable() []room {
 			"internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},
-		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/server"}},
+		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},

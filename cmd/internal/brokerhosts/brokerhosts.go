@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/outbound"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -67,8 +68,7 @@ func (b *Flag) Hosts(also ...Address) (*annotate.BrokerHosts, error) {
 	}
 	entries := append([]string(nil), b.entries...)
 	for _, a := range also {
-		host := strings.TrimSuffix(strings.TrimPrefix(a.Host, "["), "]")
-		entries = append(entries, net.JoinHostPort(host, strconv.Itoa(a.Port)))
+		entries = append(entries, net.JoinHostPort(outbound.Bare(a.Host), strconv.Itoa(a.Port)))
 	}
 	return annotate.NewBrokerHosts(entries, fmt.Sprintf("-%s (%s)", name, b.variable(name)))
 }
