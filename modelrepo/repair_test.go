@@ -34,7 +34,8 @@ func change(t *testing.T, docs storage.Documents, prefix, before, after string) 
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Contains(t, string(found[0].Data), before)
-	_, err = docs.Update(t.Context(), found[0].Key, found[0].Revision, []byte(strings.Replace(string(found[0].Data), before, after, 1)))
+	data := strings.Replace(string(found[0].Data), before, after, 1)
+	_, err = docs.Update(t.Context(), found[0].Key, found[0].Revision, []byte(data))
 	require.NoError(t, err)
 }
 
@@ -56,14 +57,14 @@ func TestStore_Collect_freesContentFromBeforeTheClockWasSetBack(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	s, err := modelrepo.New(modelrepo.Config{Documents: docs, Blobs: futureBlobs{blobs}})
 	require.NoError(t, err)
+	model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1"}
 	require.NoError(t, s.CreateNamespace(t.Context(), at.Namespace, modelrepo.NamespaceUpdate{}))
-	require.NoError(t, s.CreateModel(t.Context(), modelrepo.Path{Namespace: at.Namespace, Model: at.Model}, modelrepo.ModelUpdate{}))
+	require.NoError(t, s.CreateModel(t.Context(), model, modelrepo.ModelUpdate{}))
 	require.NoError(t, s.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
 	_, err = s.Upload(t.Context(), at, "f", strings.NewReader("content"), nil)
 	require.NoError(t, err)
 
-	// Content that is referred to stays, and so does a blob with a ticket that is only a little ahead.
 	tidy := func() (int, modelrepo.Collected) {
 		repaired, err := s.Repair(t.Context())
 		require.NoError(t, err)
@@ -78,6 +79,7 @@ func TestStore_Collect_freesContentFromBeforeTheClockWasSetBack(t *testing.T) {
 	ticket := func(renewed time.Time) string {
 		return `"uploads":[{"id":"a","blob":"blob/stray","renewed":"` + renewed.UTC().Format(time.RFC3339) + `"}],"formats"`
 	}
+	// Content that is referred to stays, and so does a blob with a ticket that is only a little ahead.
 	soon, far := ticket(time.Now().Add(time.Hour)), ticket(time.Now().AddDate(100, 0, 0))
 	change(t, docs, "version/", `"formats"`, soon)
 	for range 3 {

@@ -76,7 +76,8 @@ func importTable() []room {
 		{dir: "modelrepo/internal/tus", imports: []string{"internal/keep", "modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
 		{dir: "modelrepo/internal/webhook", imports: []string{
-			"internal/keep", "internal/outbound", "internal/notify", "modelrepo/internal/cas", "modelrepo/internal/clock", "storage",
+			"internal/keep", "internal/outbound", "internal/notify", "modelrepo/internal/cas", "modelrepo/internal/clock",
+			"storage",
 		}, modules: []string{uuid}},
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"},

@@ -172,7 +172,9 @@ func refusedHost(hostPort string) error {
 
 // hasName reports whether the list has a name.
 func (h *Hosts) hasName(host string, port int) bool {
-	return slices.ContainsFunc(h.names, func(n hostName) bool { return (n.port == 0 || n.port == port) && n.Matches(host) })
+	return slices.ContainsFunc(h.names, func(n hostName) bool {
+		return (n.port == 0 || n.port == port) && n.Matches(host)
+	})
 }
 
 // hasRange reports whether the list has any address at a port.

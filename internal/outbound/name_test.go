@@ -10,8 +10,9 @@ import (
 
 func TestName_Matches(t *testing.T) {
 	for text, c := range map[string]struct{ matched, others []string }{
-		"Weather.example.": {[]string{"weather.example", "WEATHER.EXAMPLE."}, []string{"a.weather.example", "weather.example..", ""}},
-		"*.example":        {[]string{"a.example", "a.b.Example."}, []string{"example", ".example", "badexample"}},
+		"Weather.example.": {[]string{"weather.example", "WEATHER.EXAMPLE."},
+			[]string{"a.weather.example", "weather.example..", ""}},
+		"*.example": {[]string{"a.example", "a.b.Example."}, []string{"example", ".example", "badexample"}},
 	} {
 		name := outbound.NameOf(text)
 		for _, host := range c.matched {

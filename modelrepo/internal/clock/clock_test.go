@@ -34,7 +34,8 @@ func TestAhead_isFalseForWhatWasNeverStored(t *testing.T) {
 func TestPassed_isTrueForWhatIsTooFarAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for age, passed := range map[time.Duration]bool{
-			2 * day: true, day: true, day - 1: false, 0: false, -day: false, -day - time.Minute: false, -day - time.Minute - 1: true,
+			2 * day: true, day: true, day - 1: false, 0: false,
+			-day: false, -day - time.Minute: false, -day - time.Minute - 1: true,
 		} {
 			require.Equal(t, passed, clock.Passed(time.Now().Add(-age), day), age)
 		}

@@ -81,7 +81,9 @@ type folderTarget struct {
 // a backup if keep is set, and otherwise of a folder that servers use. Check, which may
 // be nil, is called before the folder is complete.
 func newFolderTarget(dir string, keep bool, check func(stage string) error) (_ *folderTarget, err error) {
-	f := &folderTarget{dir: dir, made: map[string]bool{}, keep: keep, check: check, rename: os.Rename, syncFolder: syncFolder}
+	f := &folderTarget{
+		dir: dir, made: map[string]bool{}, keep: keep, check: check, rename: os.Rename, syncFolder: syncFolder,
+	}
 	if f.within, err = isEmptyFolder(dir); err != nil {
 		return nil, err
 	}
@@ -200,7 +202,8 @@ func (f *folderTarget) placeFolder() error {
 		return nil
 	}
 	if back := f.rename(f.dir, f.stage); back != nil {
-		return fmt.Errorf("the folder may be lost if the machine fails: %w; remove it and begin again", errors.Join(err, back))
+		err = errors.Join(err, back)
+		return fmt.Errorf("the folder may be lost if the machine fails: %w; remove it and begin again", err)
 	}
 	return err
 }
