@@ -2,82 +2,46 @@ package flcollect_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/hex"
-	"math/big"
 	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// certificate returns one for a key, of itself or of an authority.
-func certificate(t *testing.T, name string, key *ecdsa.PrivateKey, of *tls.Certificate) tls.Certificate {
-	t.Helper()
-	form := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: of == nil, BasicConstraintsValid: true,
-	}
-	parent, signer := form, key
-	if of != nil {
-		parent, signer = of.Leaf, of.PrivateKey.(*ecdsa.PrivateKey)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, form, parent, &key.PublicKey, signer)
-	require.NoError(t, err)
-	leaf, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	return key
-}
-
 func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
-	authority := certificate(t, "authority", newKey(t), nil)
-	pool := x509.NewCertPool()
-	pool.AddCert(authority.Leaf)
+	authority := servertest.NewAuthority(t)
 	options := flcollect.Config{
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Initial: zeros, Dir: t.TempDir(),
 		Identify: func(*flower.Session) string { return "a name that any client may take" },
 	}
 	server, err := flcollect.NewServer(options)
 	require.NoError(t, err)
-	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, TLS: &tls.Config{
-		Certificates: []tls.Certificate{certificate(t, "server", newKey(t), &authority)},
-		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: pool,
-	}})
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, TLS: authority.ServerTLS(tls.RequireAndVerifyClientCert)})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	w := serve(t, options, server, flowers, listener)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-	key := newKey(t)
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	own := authority.Issue("hospital")
+	der, err := own.PublicKey()
 	require.NoError(t, err)
 	sum := sha256.Sum256(der)
 	for round := 1; round <= 2; round++ {
 		ctx, cancel := context.WithCancel(t.Context())
-		client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: trainer{step: 1, examples: 1}, TLS: &tls.Config{
-			RootCAs: pool, Certificates: []tls.Certificate{certificate(t, "hospital", key, &authority)},
-		}})
+		authority.Prolong(own, "hospital") // each round with a new certificate
+		client, err := flower.NewClient(flower.ClientConfig{
+			Target: w.address, Trainer: trainer{step: 1, examples: 1}, TLS: authority.ClientTLS(own),
+		})
 		require.NoError(t, err)
 		var group sync.WaitGroup
 		group.Go(func() { _ = client.Run(ctx) }) // ends with the round

@@ -19,6 +19,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // denial is an error with a status of HTTP.
@@ -126,13 +127,10 @@ func TestServer_Serve_refusesSuperNodesWithoutRight(t *testing.T) {
 }
 
 func TestServer_Serve_showsAuthorizeTheCertificate(t *testing.T) {
-	authority := newAuthority(t)
+	authority := servertest.NewAuthority(t)
 	ids := make(chan string, 1)
 	address := serve(t, flower.ServerConfig{
-		TLS: &tls.Config{
-			Certificates: []tls.Certificate{authority.issue(t, "server")},
-			ClientAuth:   tls.VerifyClientCertIfGiven, ClientCAs: authority.pool,
-		},
+		TLS: authority.ServerTLS(tls.VerifyClientCertIfGiven),
 		Authorize: func(_ context.Context, caller flower.Caller) (string, error) {
 			if len(caller.TLS.VerifiedChains) == 0 {
 				return "", denial(http.StatusUnauthorized)
@@ -144,11 +142,11 @@ func TestServer_Serve_showsAuthorizeTheCertificate(t *testing.T) {
 			return s.Reconnect(ctx, 0)
 		},
 	})
-	own := &tls.Config{RootCAs: authority.pool, Certificates: []tls.Certificate{authority.issue(t, "hospital-7")}}
+	own := authority.ClientTLS(authority.Issue("hospital-7"))
 	require.NoError(t, <-start(t, flower.ClientConfig{Target: address, Trainer: trainer{}, TLS: own}))
 	require.Equal(t, "hospital-7, the name of hospital-7", <-ids, "the certificate goes on to name the client")
-	nameless := &tls.Config{RootCAs: authority.pool}
-	require.ErrorContains(t, <-start(t, flower.ClientConfig{Target: address, Trainer: trainer{}, TLS: nameless}), "Unauthenticated")
+	nameless := start(t, flower.ClientConfig{Target: address, Trainer: trainer{}, TLS: authority.ClientTLS()})
+	require.ErrorContains(t, <-nameless, "Unauthenticated")
 }
 
 // The recipe of docs/flcollect.md for start_client, which has no parameter for a token.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // runPython starts a real client and returns how it ends, with its output.
@@ -138,19 +138,17 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 
 func TestServer_acceptsAFlowerClientOverTLS(t *testing.T) {
 	program := peertest.Python(t, "flwr==1.3.0")
-	authority := newAuthority(t)
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(file, authority.pem, 0o600))
+	authority := servertest.NewAuthority(t)
 	joined := make(chan *flower.Session, 1)
 	address := serve(t, flower.ServerConfig{
-		TLS: &tls.Config{Certificates: []tls.Certificate{authority.issue(t, "localhost")}},
+		TLS: authority.ServerTLS(tls.NoClientCert),
 		Handle: func(ctx context.Context, s *flower.Session) error {
 			joined <- s
 			<-ctx.Done()
 			return nil
 		},
 	})
-	ended := runPython(t, program, address, "1", file)
+	ended := runPython(t, program, address, "1", authority.File)
 	select {
 	case s := <-joined:
 		require.Equal(t, 1.0, round(t.Context(), t, s))

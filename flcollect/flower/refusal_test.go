@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // lines is a log that may be read while it is written.
@@ -52,8 +53,8 @@ func goodbye(ctx context.Context, s *flower.Session) error { return s.Reconnect(
 
 // secured are the server's and the clients' configurations of TLS.
 func secured(t *testing.T) (server, client *tls.Config) {
-	a := newAuthority(t)
-	return &tls.Config{Certificates: []tls.Certificate{a.issue(t, "server")}}, &tls.Config{RootCAs: a.pool}
+	authority := servertest.NewAuthority(t)
+	return authority.ServerTLS(tls.NoClientCert), authority.ClientTLS()
 }
 
 func TestServer_refusesSuperNodesOverHTTP(t *testing.T) {

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -33,8 +34,9 @@ type Authority struct {
 func NewAuthority(t *testing.T) *Authority {
 	t.Helper()
 	a := &Authority{t: t, File: filepath.Join(t.TempDir(), "authority.pem")}
-	a.certificate, a.key = a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
-		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.key = a.newKey()
+	a.certificate = a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, a.key)
 	a.write(a.File, "CERTIFICATE", a.certificate.Raw)
 	return a
 }
@@ -46,11 +48,12 @@ type Certificate struct {
 	// Serial is its serial number.
 	Serial *big.Int
 
-	pair tls.Certificate
+	key *ecdsa.PrivateKey
+	raw []byte
 }
 
-// Issue issues a certificate for 127.0.0.1, [::1] and localhost, for servers and clients,
-// with a name and organizational units.
+// Issue issues a certificate for 127.0.0.1, [::1], localhost and its name, for servers and
+// clients, with organizational units.
 func (a *Authority) Issue(name string, units ...string) *Certificate {
 	a.t.Helper()
 	dir := a.t.TempDir()
@@ -62,15 +65,25 @@ func (a *Authority) Issue(name string, units ...string) *Certificate {
 // Renew writes a new certificate, with a new key, into the files of one that exists.
 func (a *Authority) Renew(c *Certificate, name string, units ...string) {
 	a.t.Helper()
-	certificate, key := a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: name, OrganizationalUnit: units},
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}})
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	c.key = a.newKey()
+	raw, err := x509.MarshalPKCS8PrivateKey(c.key)
 	require.NoError(a.t, err)
 	a.write(c.Key, "PRIVATE KEY", raw)
-	a.write(c.Cert, "CERTIFICATE", certificate.Raw)
-	c.Serial, c.pair = certificate.SerialNumber, tls.Certificate{Certificate: [][]byte{certificate.Raw}, PrivateKey: key}
+	a.Prolong(c, name, units...)
 }
+
+// Prolong writes a new certificate for the key of one that exists.
+func (a *Authority) Prolong(c *Certificate, name string, units ...string) {
+	a.t.Helper()
+	certificate := a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name, OrganizationalUnit: units},
+		DNSNames: []string{name, "localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}, c.key)
+	a.write(c.Cert, "CERTIFICATE", certificate.Raw)
+	c.Serial, c.raw = certificate.SerialNumber, certificate.Raw
+}
+
+// PublicKey returns the key of the certificate in the form that certificates have it in (PKIX).
+func (c *Certificate) PublicKey() ([]byte, error) { return x509.MarshalPKIXPublicKey(&c.key.PublicKey) }
 
 // Client returns a client that trusts the authority and shows the certificates. It keeps
 // no connection.
@@ -83,28 +96,39 @@ func (a *Authority) ClientTLS(certificates ...*Certificate) *tls.Config {
 	config := &tls.Config{RootCAs: x509.NewCertPool()}
 	config.RootCAs.AddCert(a.certificate)
 	for _, one := range certificates {
-		config.Certificates = append(config.Certificates, one.pair)
+		config.Certificates = append(config.Certificates, tls.Certificate{Certificate: [][]byte{one.raw}, PrivateKey: one.key})
 	}
 	return config
 }
 
-// issue signs the certificate, and has it sign itself if there is no other one.
-func (a *Authority) issue(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+// ServerTLS returns the configuration of a server that has a certificate and trusts clients of the authority.
+func (a *Authority) ServerTLS(clients tls.ClientAuthType) *tls.Config {
+	a.t.Helper()
+	config := a.ClientTLS(a.Issue("server"))
+	config.ClientAuth, config.ClientCAs = clients, config.RootCAs
+	return config
+}
+
+func (a *Authority) newKey() *ecdsa.PrivateKey {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
+	return key
+}
+
+// sign signs a certificate for a key, and that of the authority if it has none.
+func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	a.t.Helper()
+	var err error
 	template.SerialNumber, err = rand.Int(rand.Reader, big.NewInt(1<<62))
 	require.NoError(a.t, err)
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := a.certificate, a.key
-	if parent == nil {
-		parent, signer = template, key
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	parent := cmp.Or(a.certificate, template)
+	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
 	require.NoError(a.t, err)
 	certificate, err := x509.ParseCertificate(raw)
 	require.NoError(a.t, err)
-	return certificate, key
+	return certificate
 }
 
 func (a *Authority) write(name, kind string, raw []byte) {
