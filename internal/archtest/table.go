@@ -217,7 +217,7 @@ func importTable() []room {
 		}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "cmd/internal/door/doortest", imports: []string{
-			"apimgmt/oidc/devidp", "internal/server/servertest", "storage",
+			"apimgmt/oidc/devidp", "internal/server", "internal/server/servertest", "storage",
 		}, modules: []string{testify}},
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",

@@ -3,7 +3,6 @@
 package servertest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -21,11 +20,13 @@ type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 
 // Program is a command that runs. Its methods are for the goroutine of the test.
 type Program struct {
-	// Log has what the command has written to standard error.
-	Log *Log
+	// Out and Log have what the command has written to standard output and to standard
+	// error.
+	Out, Log *Log
 
 	t      testing.TB
-	lines  *bufio.Scanner
+	read   int // bytes of Out that are in the lines before
+	ended  chan struct{}
 	cancel context.CancelFunc
 	stop   func() error
 }
@@ -34,19 +35,17 @@ type Program struct {
 func Start(t testing.TB, run Run, args ...string) *Program {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	p := &Program{Log: &Log{}, t: t, lines: bufio.NewScanner(out), cancel: cancel}
-	done := make(chan error, 1)
+	p := &Program{Out: &Log{}, Log: &Log{}, t: t, ended: make(chan struct{}), cancel: cancel}
+	var failure error
 	go func() {
-		err := run(ctx, args, stdout, p.Log)
-		_ = stdout.CloseWithError(io.EOF) // always nil
-		done <- err
+		failure = run(ctx, args, p.Out, p.Log)
+		close(p.ended)
 	}()
-	p.stop = sync.OnceValue(func() error {
+	p.stop = func() error {
 		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }() // what is printed at the end
-		return <-done
-	})
+		<-p.ended
+		return failure
+	}
 	t.Cleanup(func() { _ = p.stop() })
 	return p
 }
@@ -54,11 +53,23 @@ func Start(t testing.TB, run Run, args ...string) *Program {
 // Next returns the next line of standard output. The test fails if there is none.
 func (p *Program) Next() string {
 	p.t.Helper()
-	if !p.lines.Scan() {
-		require.NoError(p.t, p.stop())
-		p.t.Fatal("the program has ended")
+	for ended := false; ; {
+		text, changed := p.Out.next()
+		line, _, whole := strings.Cut(text[p.read:], "\n")
+		switch {
+		case whole:
+			p.read += len(line) + 1
+			return line
+		case ended:
+			require.NoError(p.t, p.stop())
+			p.t.Fatal("the program has ended")
+		}
+		select {
+		case <-changed:
+		case <-p.ended:
+			ended = true
+		}
 	}
-	return p.lines.Text()
 }
 
 // Await returns the next line of standard output that contains the text.
@@ -101,15 +112,30 @@ func (p *Program) Stop() error { return p.stop() }
 
 // Log is a log that may be read while it is written. The zero value is empty.
 type Log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed by the next Write, nil while nothing waits for it
 }
 
 // Write implements [io.Writer].
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
 	return l.text.Write(p)
+}
+
+// next returns what has been written, and a channel that is closed when there is more.
+func (l *Log) next() (text string, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.text.String(), l.changed
 }
 
 // String returns what has been written.

@@ -37,6 +37,7 @@ func TestProgram_readsLinesUntilItIsStopped(t *testing.T) {
 	require.ErrorIs(t, p.Stop(), errLate)
 	require.ErrorIs(t, p.Stop(), errLate)
 	require.Equal(t, "started\n", p.Log.String())
+	require.Contains(t, p.Out.String(), "[a b]\nstopped\n")
 }
 
 func TestCheckVersion_acceptsNameAndVersion(t *testing.T) {

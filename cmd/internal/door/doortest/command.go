@@ -3,7 +3,6 @@
 package doortest
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
@@ -55,50 +55,30 @@ func (c Command) Check(t *testing.T) {
 
 // process is a command that runs.
 type process struct {
+	*servertest.Program
+
 	t      *testing.T
 	at     string // the URL of the listener
-	out    *servertest.Log
-	log    *servertest.Log
 	client *http.Client
-	stop   func()
 }
 
 // start starts the command and waits until it listens.
 func (c Command) start(t *testing.T, host, folder string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, out: &servertest.Log{}, log: &servertest.Log{},
+	p := &process{t: t, Program: servertest.Start(t, c.Run, append(c.Args(host, folder), args...)...),
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx, append(c.Args(host, folder), args...), p.out, p.log) }()
-	p.stop = func() {
-		cancel()
-		if done != nil {
-			require.NoError(t, <-done)
-			done = nil
-		}
-	}
 	t.Cleanup(p.stop)
-	name := ""
-	if c.Listener != "" {
-		name = ` \(` + regexp.QuoteMeta(c.Listener) + `\)`
-	}
-	listening := regexp.MustCompile(`(?m)^listening on (https?://[^ \n]*?)/?` + name + `\n`)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
 	for {
-		if found := listening.FindStringSubmatch(p.out.String()); found != nil {
-			p.at = strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "127.0.0.1:").Replace(found[1])
+		at, name, _ := strings.Cut(strings.TrimPrefix(p.Await("listening on http"), "listening on "), " ")
+		if c.Listener == "" || name == "("+c.Listener+")" {
+			p.at = server.Reachable(strings.TrimSuffix(at, "/"))
 			return p
-		}
-		select {
-		case err := <-done:
-			done = nil
-			t.Fatalf("the command has ended: %v\n%s", err, p.out)
-		case <-tick.C:
 		}
 	}
 }
+
+// stop ends the command, which has no error.
+func (p *process) stop() { require.NoError(p.t, p.Stop()) }
 
 // send sends a request, "METHOD PATH", and returns status and text of the answer.
 func (p *process) send(request, token string, header map[string]string) (int, string) {
@@ -160,7 +140,7 @@ func (c Command) checkLoopback(t *testing.T) {
 	p.allows(c, "", true, !c.OwnAccess)
 	p.guarded(c, "")
 	p.stop()
-	require.NotContains(t, p.out.String(), "access token")
+	require.NotContains(t, p.Out.String(), "access token")
 	require.NoFileExists(t, filepath.Join(folder, "access-token"))
 }
 
@@ -169,7 +149,7 @@ func (c Command) checkGenerated(t *testing.T) {
 	p := c.start(t, "0.0.0.0", folder)
 	var found []string
 	require.Eventually(t, func() bool {
-		found = regexp.MustCompile(`(?m)^new access token, (.*): (\S+)\nsign in at (\S+),`).FindStringSubmatch(p.out.String())
+		found = regexp.MustCompile(`(?m)^new access token, (.*): (\S+)\nsign in at (\S+),`).FindStringSubmatch(p.Out.String())
 		return found != nil
 	}, time.Minute, 2*time.Millisecond)
 	where, token, page := found[1], found[2], found[3]
@@ -179,8 +159,8 @@ func (c Command) checkGenerated(t *testing.T) {
 	p.allows(c, token, true, true)
 	p.guarded(c, token)
 	p.stop()
-	require.NotContains(t, p.log.String(), token)
-	require.Contains(t, p.log.String(), "in the clear")
+	require.NotContains(t, p.Log.String(), token)
+	require.Contains(t, p.Log.String(), "in the clear")
 	if c.NoFolder {
 		require.Equal(t, "valid until the server ends", where)
 		return
@@ -198,8 +178,8 @@ func (c Command) checkGenerated(t *testing.T) {
 	again.allows(c, "", false, false)
 	again.allows(c, token, true, true)
 	again.stop()
-	require.NotContains(t, again.out.String(), "access token", "it is printed once")
-	require.NotContains(t, again.out.String()+again.log.String(), token)
+	require.NotContains(t, again.Out.String(), "access token", "it is printed once")
+	require.NotContains(t, again.Out.String()+again.Log.String(), token)
 }
 
 func (c Command) checkNone(t *testing.T) {
@@ -208,8 +188,8 @@ func (c Command) checkNone(t *testing.T) {
 	p.allows(c, "", true, !c.OwnAccess)
 	p.allows(c, "any", true, !c.OwnAccess)
 	p.stop()
-	require.Contains(t, p.log.String(), "level=WARN")
-	require.Contains(t, p.log.String(), "ACCESS IS OPEN")
+	require.Contains(t, p.Log.String(), "level=WARN")
+	require.Contains(t, p.Log.String(), "ACCESS IS OPEN")
 	require.NoFileExists(t, filepath.Join(folder, "access-token"))
 }
 
@@ -232,7 +212,7 @@ func (c Command) checkTokens(t *testing.T) {
 	p.allows(c, "another-one-of-16-characters", true, true)
 	p.allows(c, "chloe-and-16-characters", false, false)
 	p.stop()
-	require.NotContains(t, p.out.String()+p.log.String(), "-16-characters")
+	require.NotContains(t, p.Out.String()+p.Log.String(), "-16-characters")
 	require.NoFileExists(t, filepath.Join(dir, "data", "access-token"))
 }
 
