@@ -163,6 +163,7 @@ func TestServersServeNoTruncatedContent(t *testing.T) {
 			s.calm(t)
 			_ = os.RemoveAll(filepath.Dir(broken))
 		}
+		require.Positive(t, found, "no start listened")
 		t.Logf("%d contents at %d places each: refused when read in %d runs", len(names), most, found)
 	})
 }
