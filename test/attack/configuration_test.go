@@ -102,7 +102,7 @@ func unsafe(a answer) string {
 // TestConfiguration_filesOfTheServer_areNotServed asks for what lies in data folders and what
 // other servers have, as an administrator.
 func TestConfiguration_filesOfTheServer_areNotServed(t *testing.T) {
-	eachListener(t, func(t *testing.T, p *process, at string) {
+	eachSharedListener(t, func(t *testing.T, p *process, at string) {
 		w := newWire(t, at)
 		for _, path := range []string{
 			"/store.db", "/access-token", "/tokens", "/data/store.db", "/format.json", "/credentials.json", "/encryption-secret",
@@ -128,37 +128,33 @@ func TestConfiguration_filesOfTheServer_areNotServed(t *testing.T) {
 // TestConfiguration_beyondLoopback_isClosed starts every server as it comes on an address that other
 // machines reach: it generates a token, and lets no caller in without.
 func TestConfiguration_beyondLoopback_isClosed(t *testing.T) {
-	for _, c := range commands() {
-		t.Run(c.name, func(t *testing.T) {
-			c.arguments = append([]string(nil), c.arguments...)
-			for i, argument := range c.arguments {
-				if argument == "127.0.0.1:0" && c.arguments[i-1] != "-mqtt" {
-					c.arguments[i] = "0.0.0.0:0"
+	everyCommand(t, func(t *testing.T, c command) {
+		c.arguments = append([]string(nil), c.arguments...)
+		for i, argument := range c.arguments {
+			if argument == "127.0.0.1:0" && c.arguments[i-1] != "-mqtt" {
+				c.arguments[i] = "0.0.0.0:0"
+			}
+		}
+		p := c.start(t, "-access", "", "-log-level", "info")
+		for name, at := range p.at {
+			if outsideTheDoor[name] {
+				continue
+			}
+			at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
+			for _, o := range operations(t, at) {
+				if o.role != httpapi.Public {
+					require.Equal(t, http.StatusUnauthorized, send(t, o.method+" "+o.url, "", "").status, "%s at %s", o, name)
 				}
 			}
-			p := c.start(t, "-access", "", "-log-level", "info")
-			for name, at := range p.at {
-				if outsideTheDoor[name] {
-					continue
-				}
-				at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
-				for _, o := range operations(t, at) {
-					if o.role != httpapi.Public {
-						require.Equal(t, http.StatusUnauthorized, send(t, o.method+" "+o.url, "", "").status, "%s at %s", o, name)
-					}
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestConfiguration_openServers_giveNoBackup asks an open server for what has its secrets.
 func TestConfiguration_openServers_giveNoBackup(t *testing.T) {
-	for _, c := range commands() {
-		t.Run(c.name, func(t *testing.T) {
-			p := c.start(t, "-access", "none")
-			a := send(t, "GET "+p.anyListener()+"/.enablers/backup", "", "")
-			require.Contains(t, []int{http.StatusForbidden, http.StatusNotImplemented}, a.status, a.body)
-		})
-	}
+	everyCommand(t, func(t *testing.T, c command) {
+		p := c.start(t, "-access", "none")
+		a := send(t, "GET "+p.anyListener()+"/.enablers/backup", "", "")
+		require.Contains(t, []int{http.StatusForbidden, http.StatusNotImplemented}, a.status, a.body)
+	})
 }

@@ -3,11 +3,9 @@
 package attack_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // smallDisk mounts a file system of 32 MiB, or skips the test without the right to.
@@ -48,17 +48,16 @@ func fillUp(t *testing.T, dir string) (free func()) {
 
 // storing is a request that stores something, and one that reads it.
 type storing struct {
-	name, method, path, content string
-	body                        func(n int) string
-	header                      []string
-	read                        string
+	command, path string
+	body          func(n int) string
+	read          string
 }
 
 func storings() []storing {
 	long := strings.Repeat("x", 8<<10)
 	return []storing{
 		{
-			name: "annotator", method: http.MethodPost, path: "/annotations", content: "application/json", read: "/annotations",
+			command: "annotator", path: "/annotations", read: "/annotations",
 			body: func(n int) string {
 				text, _ := json.Marshal(map[string]any{
 					"name": fmt.Sprint("m", n, long), "inputFormat": "JSON", "outputFormat": "TTL", "rml": secretMapping,
@@ -67,17 +66,17 @@ func storings() []storing {
 			},
 		},
 		{
-			name: "modelrepo", method: http.MethodPost, path: "/name%d", content: "application/json", read: "/",
+			command: "modelrepo", path: "/name%d", read: "/",
 			body: func(int) string { return `{"metadata":{"text":"` + long[:1000] + `"}}` },
 		},
 		{
-			name: "flcollector", method: http.MethodPost, path: "/model", content: "application/json", read: "/model",
+			command: "flcollector", path: "/model", read: "/model",
 			body: func(n int) string {
 				return fmt.Sprintf(`{"model_name":"m%d","model_version":"1","meta":{"library":"keras","description":"%s"}}`, n, long)
 			},
 		},
 		{
-			name: "apimanager", method: http.MethodPost, path: "/services", content: "application/json", read: "/services",
+			command: "apimanager", path: "/services", read: "/services",
 			body: func(n int) string {
 				return fmt.Sprintf(`{"name":"s%d","url":"http://127.0.0.1:1/%s","tags":["%s"]}`, n, long[:100], long[:100])
 			},
@@ -85,74 +84,55 @@ func storings() []storing {
 	}
 }
 
-func (s storing) ask(t *testing.T, method, address, body string) (int, string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader([]byte(body)))
-	require.NoError(t, err)
-	if body != "" {
-		request.Header.Set("Content-Type", s.content)
-	}
-	for i := 0; i < len(s.header); i += 2 {
-		request.Header.Set(s.header[i], s.header[i+1])
-	}
-	answer, err := http.DefaultTransport.RoundTrip(request)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, answer.Body.Close()) }()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	return answer.StatusCode, string(text)
-}
-
 // write stores the thing of a number.
-func (s storing) write(t *testing.T, address string, n int) (int, string) {
+func (s storing) write(t *testing.T, at, token string, n int) answer {
 	t.Helper()
 	path := s.path
 	if strings.Contains(path, "%d") {
 		path = fmt.Sprintf(path, n)
 	}
-	return s.ask(t, s.method, address+path, s.body(n))
+	return send(t, "POST "+at+path, token, s.body(n), "Content-Type: application/json")
 }
 
 func TestDisk_fullIsA507AndNotReadyUntilThereIsSpace(t *testing.T) {
+	t.Parallel()
 	for _, s := range storings() {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.command, func(t *testing.T) {
+			t.Parallel()
 			disk := smallDisk(t)
-			p := startStarved(t, s.name, "true", filepath.Join(disk, "data"))
-			address := startedAt(p)
-			if s.name == "apimanager" {
-				address = (&marked{Process: p}).listener("(admin)")
+			p := named(s.command).run(t, options{data: filepath.Join(disk, "data"), tokens: true})
+			p.awaitListeners(t)
+			at, token := p.anyListener(), p.tokens[httpapi.Admin]
+			if s.command == "apimanager" {
+				at = p.at["admin"]
 			}
-			status, answer := s.write(t, address, 0)
-			require.Less(t, status, 300, answer)
+			a := s.write(t, at, token, 0)
+			require.Less(t, a.status, 300, a.body)
 			free := fillUp(t, disk)
 			n := 1
-			for ; status < 300; n++ {
-				status, answer = s.write(t, address, n)
+			for ; a.status < 300; n++ {
+				a = s.write(t, at, token, n)
 				require.Less(t, n, 10_000)
 			}
-			require.Equal(t, http.StatusInsufficientStorage, status, answer)
-			require.Contains(t, answer, "full")
-			status, answer = s.ask(t, http.MethodGet, address+"/readyz", "")
-			require.Equal(t, http.StatusServiceUnavailable, status)
-			require.Contains(t, answer, "no space")
-			require.NotContains(t, answer, disk, "it is public")
-			status, _ = s.ask(t, http.MethodGet, address+"/healthz", "")
-			require.Equal(t, http.StatusOK, status)
-			status, answer = s.ask(t, http.MethodGet, address+s.read, "")
-			require.Equal(t, http.StatusOK, status, answer)
-			if s.name == "flcollector" {
-				example, err := json.Marshal((&marked{Process: p}).exampleOf(t, address, "/job/config/{id}", "post"))
-				require.NoError(t, err)
-				status, _ = s.ask(t, http.MethodPost, address+"/job/config/1", string(example))
-				require.Equal(t, http.StatusInsufficientStorage, status)
+			require.Equal(t, http.StatusInsufficientStorage, a.status, a.body)
+			require.Contains(t, a.body, "full")
+			a = send(t, "GET "+at+"/readyz", "", "")
+			require.Equal(t, http.StatusServiceUnavailable, a.status)
+			require.Contains(t, a.body, "no space")
+			require.NotContains(t, a.body, disk, "it is public")
+			require.Equal(t, http.StatusOK, send(t, "GET "+at+"/healthz", "", "").status)
+			a = send(t, "GET "+at+s.read, token, "")
+			require.Equal(t, http.StatusOK, a.status, a.body)
+			if s.command == "flcollector" {
+				a = sendJSON(t, "POST "+at+"/job/config/1", token, exampleOf(t, at, "/job/config/{id}", "post"))
+				require.Equal(t, http.StatusInsufficientStorage, a.status)
 			}
 			free()
 			require.Eventually(t, func() bool {
-				status, _ = s.ask(t, http.MethodGet, address+"/readyz", "")
-				return status == http.StatusOK
-			}, time.Minute, 50*time.Millisecond)
-			status, answer = s.write(t, address, n)
-			require.Less(t, status, 300, answer)
+				return send(t, "GET "+at+"/readyz", "", "").status == http.StatusOK
+			}, patience, 50*time.Millisecond)
+			a = s.write(t, at, token, n)
+			require.Less(t, a.status, 300, a.body)
 			p.Stop()
 		})
 	}

@@ -112,72 +112,71 @@ func with(members map[string]any, name string, value any) map[string]any {
 // TestIssuer_forgedTokens_areRefused shows every server tokens that its issuer has not made, or not
 // for it.
 func TestIssuer_forgedTokens_areRefused(t *testing.T) {
-	for _, c := range commands() {
-		t.Run(c.name, func(t *testing.T) {
-			i := newIssuer(t)
-			p := c.start(t, "-access", "oidc", "-access-issuer", i.URL, "-access-audience", "models")
-			other, err := rsa.GenerateKey(rand.Reader, 2048)
-			require.NoError(t, err)
-			public, err := x509.MarshalPKIXPublicKey(&i.key.PublicKey)
-			require.NoError(t, err)
-			sealed := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})
-			good, ours := i.claims(), rs256(t, i.key)
-			foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				t.Errorf("the server follows a token to %s", r.URL)
-			}))
-			t.Cleanup(foreign.Close)
-			valid := token(t, head(), good, ours)
-			parts := strings.Split(valid, ".")
-			forged := map[string]string{
-				"no signature":            parts[0] + "." + parts[1] + ".",
-				"alg none":                token(t, with(head(), "alg", "none"), good, func(string) []byte { return nil }),
-				"alg None":                token(t, with(head(), "alg", "None"), good, func(string) []byte { return nil }),
-				"alg missing":             token(t, with(head(), "alg", nil), good, ours),
-				"HS256 with the key, PEM": token(t, with(head(), "alg", "HS256"), good, hs256(sealed)),
-				"HS256 with the key, DER": token(t, with(head(), "alg", "HS256"), good, hs256(public)),
-				"HS256 with the modulus":  token(t, with(head(), "alg", "HS256"), good, hs256(i.key.N.Bytes())),
-				"HS256 with nothing":      token(t, with(head(), "alg", "HS256"), good, hs256(nil)),
-				"another key":             token(t, head(), good, rs256(t, other)),
-				"a key in the token":      token(t, with(head(), "jwk", publicKey(other, "one")), good, rs256(t, other)),
-				"a key of an address":     token(t, with(head(), "jku", foreign.URL), good, rs256(t, other)),
-				"a certificate's address": token(t, with(head(), "x5u", foreign.URL), good, rs256(t, other)),
-				"a key of a file":         token(t, with(head(), "kid", "../../../../dev/null"), good, hs256(nil)),
-				"another audience":        token(t, head(), with(good, "aud", "somewhere else"), ours),
-				"no audience":             token(t, head(), with(good, "aud", nil), ours),
-				"another issuer":          token(t, head(), with(good, "iss", foreign.URL), ours),
-				"no issuer":               token(t, head(), with(good, "iss", nil), ours),
-				"expired":                 token(t, head(), with(good, "exp", time.Now().Add(-time.Hour).Unix()), ours),
-				"no end":                  token(t, head(), with(good, "exp", nil), ours),
-				"not yet":                 token(t, head(), with(good, "nbf", time.Now().Add(time.Hour).Unix()), ours),
-				"a critical extension":    token(t, with(head(), "crit", []string{"x"}), good, ours),
-				"changed claims":          parts[0] + "." + encoded([]byte(`{"aud":"models","exp":99999999999}`)) + "." + parts[2],
-				"two dots more":           valid + "..",
-				"words":                   "not a token of any kind",
-				"a long one":              strings.Repeat("x", 32<<10),
-			}
-			at := p.anyListener()
-			o := protected(t, at)
-			a := send(t, "GET "+o.url, valid, "")
-			require.Equal(t, http.StatusOK, a.status, "%s\n%s", a.body, p.Output())
-			for name, one := range forged {
-				a := sendFrom(t, anotherAddress(), "GET "+o.url, one, "")
-				require.Equal(t, http.StatusUnauthorized, a.status, "%s: %s", name, a.body)
-				require.NotContains(t, a.body, i.URL)
-			}
-			for _, roles := range []any{
-				nil, []string{"Admin", "administrator", "admin "}, "reader-of-something", 1, map[string]any{"admin": true},
-			} {
-				weak := token(t, head(), with(good, "realm_access", map[string]any{"roles": roles}), ours)
-				a := sendFrom(t, anotherAddress(), "GET "+o.url, weak, "")
-				require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, a.status, "%v", roles)
-			}
-		})
-	}
+	everyCommand(t, func(t *testing.T, c command) {
+		i := newIssuer(t)
+		p := c.start(t, "-access", "oidc", "-access-issuer", i.URL, "-access-audience", "models")
+		other, err := rsa.GenerateKey(rand.Reader, 2048)
+		require.NoError(t, err)
+		public, err := x509.MarshalPKIXPublicKey(&i.key.PublicKey)
+		require.NoError(t, err)
+		sealed := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})
+		good, ours := i.claims(), rs256(t, i.key)
+		foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			t.Errorf("the server follows a token to %s", r.URL)
+		}))
+		t.Cleanup(foreign.Close)
+		valid := token(t, head(), good, ours)
+		parts := strings.Split(valid, ".")
+		forged := map[string]string{
+			"no signature":            parts[0] + "." + parts[1] + ".",
+			"alg none":                token(t, with(head(), "alg", "none"), good, func(string) []byte { return nil }),
+			"alg None":                token(t, with(head(), "alg", "None"), good, func(string) []byte { return nil }),
+			"alg missing":             token(t, with(head(), "alg", nil), good, ours),
+			"HS256 with the key, PEM": token(t, with(head(), "alg", "HS256"), good, hs256(sealed)),
+			"HS256 with the key, DER": token(t, with(head(), "alg", "HS256"), good, hs256(public)),
+			"HS256 with the modulus":  token(t, with(head(), "alg", "HS256"), good, hs256(i.key.N.Bytes())),
+			"HS256 with nothing":      token(t, with(head(), "alg", "HS256"), good, hs256(nil)),
+			"another key":             token(t, head(), good, rs256(t, other)),
+			"a key in the token":      token(t, with(head(), "jwk", publicKey(other, "one")), good, rs256(t, other)),
+			"a key of an address":     token(t, with(head(), "jku", foreign.URL), good, rs256(t, other)),
+			"a certificate's address": token(t, with(head(), "x5u", foreign.URL), good, rs256(t, other)),
+			"a key of a file":         token(t, with(head(), "kid", "../../../../dev/null"), good, hs256(nil)),
+			"another audience":        token(t, head(), with(good, "aud", "somewhere else"), ours),
+			"no audience":             token(t, head(), with(good, "aud", nil), ours),
+			"another issuer":          token(t, head(), with(good, "iss", foreign.URL), ours),
+			"no issuer":               token(t, head(), with(good, "iss", nil), ours),
+			"expired":                 token(t, head(), with(good, "exp", time.Now().Add(-time.Hour).Unix()), ours),
+			"no end":                  token(t, head(), with(good, "exp", nil), ours),
+			"not yet":                 token(t, head(), with(good, "nbf", time.Now().Add(time.Hour).Unix()), ours),
+			"a critical extension":    token(t, with(head(), "crit", []string{"x"}), good, ours),
+			"changed claims":          parts[0] + "." + encoded([]byte(`{"aud":"models","exp":99999999999}`)) + "." + parts[2],
+			"two dots more":           valid + "..",
+			"words":                   "not a token of any kind",
+			"a long one":              strings.Repeat("x", 32<<10),
+		}
+		at := p.anyListener()
+		o := protected(t, at)
+		a := send(t, "GET "+o.url, valid, "")
+		require.Equal(t, http.StatusOK, a.status, "%s\n%s", a.body, p.Output())
+		for name, one := range forged {
+			a := sendFrom(t, anotherAddress(), "GET "+o.url, one, "")
+			require.Equal(t, http.StatusUnauthorized, a.status, "%s: %s", name, a.body)
+			require.NotContains(t, a.body, i.URL)
+		}
+		for _, roles := range []any{
+			nil, []string{"Admin", "administrator", "admin "}, "reader-of-something", 1, map[string]any{"admin": true},
+		} {
+			weak := token(t, head(), with(good, "realm_access", map[string]any{"roles": roles}), ours)
+			a := sendFrom(t, anotherAddress(), "GET "+o.url, weak, "")
+			require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, a.status, "%v", roles)
+		}
+	})
 }
 
 // TestIssuer_hostileAnswers_takeNothingDown has an issuer that hangs, answers without end, and sends
 // the server elsewhere: callers get a 503, and the server goes on.
 func TestIssuer_hostileAnswers_takeNothingDown(t *testing.T) {
+	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the server follows its issuer to %s", r.URL)
 	}))
@@ -203,6 +202,7 @@ func TestIssuer_hostileAnswers_takeNothingDown(t *testing.T) {
 	for _, c := range commands() {
 		for name, handler := range hostile {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				i := httptest.NewServer(handler)
 				t.Cleanup(i.Close) // after the process has ended
 				p := c.start(t, "-access", "oidc", "-access-issuer", i.URL, "-access-audience", "models")

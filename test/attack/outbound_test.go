@@ -10,9 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,84 +23,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 	"github.com/iotenablers/enablers/examples/weather"
-	"github.com/iotenablers/enablers/test/interop"
 )
-
-// outboundPatience ends a test that hangs.
-const outboundPatience = 2 * time.Minute
-
-// outboundPrograms has a function for each command that builds it once.
-var outboundPrograms sync.Map
-
-// caller is a server that an attacker has connect to places of their choice.
-type caller struct {
-	*interop.Process
-	lines []string // "listening on" ones
-}
-
-// startCaller starts a command and waits until it has written where each of its listeners
-// is.
-func startCaller(t *testing.T, name string, listeners int, environment []string, arguments ...string) *caller {
-	t.Helper()
-	build, _ := outboundPrograms.LoadOrStore(name, sync.OnceValues(func() (string, error) {
-		folder, err := os.MkdirTemp("", "attack-outbound-") // for all tests of the binary
-		if err != nil {
-			return "", err
-		}
-		return interop.BuildIn(folder, name)
-	}))
-	program, err := build.(func() (string, error))()
-	require.NoError(t, err)
-	t.Cleanup(func() { // the next test that needs it builds it again
-		outboundPrograms.Delete(name)
-		_ = os.RemoveAll(filepath.Dir(program))
-	})
-	dir := t.TempDir()
-	command := exec.Command(program, append([]string{"-data", filepath.Join(dir, "data")}, arguments...)...)
-	command.Dir, command.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, environment...)
-	c := &caller{Process: interop.StartProcess(t, command)}
-	address := regexp.MustCompile(`(?m)^listening on (https?://\S+?)/?(?: .*)?$`)
-	require.Eventually(t, func() bool {
-		c.lines = nil
-		for _, line := range address.FindAllStringSubmatch(c.Output(), -1) {
-			c.lines = append(c.lines, line[1])
-		}
-		return len(c.lines) >= listeners
-	}, outboundPatience, 10*time.Millisecond, "%s does not listen", name)
-	return c
-}
-
-func (c *caller) awaitOutput(t *testing.T, text string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(c.Output(), text) }, outboundPatience, 10*time.Millisecond, text)
-}
-
-// exchange sends a JSON document, if there is one, and returns the answer.
-func exchange(t *testing.T, method, address string, document any, fields ...string) (int, string) {
-	t.Helper()
-	var body io.Reader
-	switch given := document.(type) {
-	case nil:
-	case *bytes.Buffer:
-		body = given
-	default:
-		data, err := json.Marshal(document)
-		require.NoError(t, err)
-		body = bytes.NewReader(data)
-	}
-	request, err := http.NewRequestWithContext(t.Context(), method, address, body)
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(fields); i += 2 {
-		request.Header.Set(fields[i], fields[i+1])
-	}
-	answer, err := http.DefaultTransport.RoundTrip(request)
-	require.NoError(t, err)
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	return answer.StatusCode, string(text)
-}
 
 // inside is a service of the network that an attacker must not reach. It counts
 // connections and answers each with the same bytes, until the other side hangs up.
@@ -128,7 +48,7 @@ func newInside(t *testing.T, answer []byte) *inside {
 			s.reached.Add(1)
 			work.Go(func() {
 				defer func() { _ = conn.Close() }()
-				_ = conn.SetDeadline(time.Now().Add(outboundPatience)) // a server that waits fails the test
+				_ = conn.SetDeadline(time.Now().Add(2 * patience)) // a server that waits fails the test
 				reader := bufio.NewReader(conn)
 				if _, err := reader.Peek(1); err != nil {
 					return
@@ -145,7 +65,10 @@ func newInside(t *testing.T, answer []byte) *inside {
 	return s
 }
 
-const webAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nContent-Type: text/plain\r\n\r\ninside"
+// insideBody is what the service answers, in a text that no other answer has.
+const insideBody = "4711 inside"
+
+const webAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nContent-Type: text/plain\r\n\r\n" + insideBody
 
 // spellings are ways to write the address of a service on this machine, and others that
 // no caller may reach.
@@ -159,10 +82,11 @@ func (s *inside) spellings() []string {
 }
 
 func TestOutbound_webhooks_callNothingInside(t *testing.T) {
+	t.Parallel()
 	target, proxy := newInside(t, []byte(webAnswer)), newInside(t, []byte(webAnswer))
 	through := fmt.Sprintf("http://127.0.0.1:%d", proxy.port)
-	repository := startCaller(t, "modelrepo", 1,
-		[]string{"HTTP_PROXY=" + through, "HTTPS_PROXY=" + through, "http_proxy=" + through, "ALL_PROXY=" + through}, "-listen", "127.0.0.1:0")
+	repository := startOpen(t, "modelrepo",
+		[]string{"HTTP_PROXY=" + through, "HTTPS_PROXY=" + through, "http_proxy=" + through, "ALL_PROXY=" + through})
 	hooks := map[string]string{}
 	for _, host := range append(target.spellings(), "inside.attack.invalid") { // which a proxy would resolve
 		if id := repository.hook(t, "http://"+host+"/latest/meta-data/"); id != "" {
@@ -171,8 +95,8 @@ func TestOutbound_webhooks_callNothingInside(t *testing.T) {
 	}
 	require.Contains(t, hooks, fmt.Sprintf("127.0.0.1:%d", target.port))
 	require.Contains(t, hooks, fmt.Sprintf("localhost:%d", target.port), "a name that leads inside")
-	status, body := exchange(t, "POST", repository.lines[0]+"/w3c", nil)
-	require.Less(t, status, 300, body)
+	a := send(t, "POST "+repository.anyListener()+"/w3c", "", "")
+	require.Less(t, a.status, 300, a.body)
 	for _, id := range hooks {
 		repository.awaitOutput(t, `a callback failed, it is called again" webhook=`+id)
 	}
@@ -185,20 +109,21 @@ func TestOutbound_webhooks_callNothingInside(t *testing.T) {
 
 // hook has the repository call a URL when a namespace is made. It returns the identifier, or
 // nothing if the URL is refused.
-func (c *caller) hook(t *testing.T, callback string) string {
+func (p *process) hook(t *testing.T, callback string) string {
 	t.Helper()
-	status, body := exchange(t, "POST", c.lines[0]+"/h", map[string]any{"action": "namespace_create", "callback": callback})
-	if status == http.StatusBadRequest {
+	a := sendJSON(t, "POST "+p.anyListener()+"/h", "", map[string]any{"action": "namespace_create", "callback": callback})
+	if a.status == http.StatusBadRequest {
 		return ""
 	}
-	require.Equal(t, http.StatusOK, status, body)
+	require.Equal(t, http.StatusOK, a.status, a.body)
 	var made struct{ Handle string }
-	require.NoError(t, json.Unmarshal([]byte(body), &made))
-	require.NotEmpty(t, made.Handle, body)
+	require.NoError(t, json.Unmarshal([]byte(a.body), &made))
+	require.NotEmpty(t, made.Handle, a.body)
 	return made.Handle
 }
 
 func TestOutbound_webhooks_followNoRedirect(t *testing.T) {
+	t.Parallel()
 	target := newInside(t, []byte(webAnswer))
 	var called atomic.Int32
 	redirecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -206,10 +131,10 @@ func TestOutbound_webhooks_followNoRedirect(t *testing.T) {
 		http.Redirect(w, r, fmt.Sprintf("http://127.0.0.1:%d/", target.port), http.StatusTemporaryRedirect)
 	}))
 	defer redirecting.Close()
-	repository := startCaller(t, "modelrepo", 1, nil, "-listen", "127.0.0.1:0", "-webhooks-private")
+	repository := startOpen(t, "modelrepo", nil, "-webhooks-private")
 	id := repository.hook(t, redirecting.URL)
-	status, body := exchange(t, "POST", repository.lines[0]+"/w3c", nil)
-	require.Less(t, status, 300, body)
+	a := send(t, "POST "+repository.anyListener()+"/w3c", "", "")
+	require.Less(t, a.status, 300, a.body)
 	repository.awaitOutput(t, `a callback failed, it is called again" webhook=`+id)
 	require.Contains(t, repository.Output(), "status 307")
 	require.Positive(t, called.Load())
@@ -217,34 +142,33 @@ func TestOutbound_webhooks_followNoRedirect(t *testing.T) {
 }
 
 func TestOutbound_upstreams_areNothingInside(t *testing.T) {
+	t.Parallel()
 	target, proxy := newInside(t, []byte(webAnswer)), newInside(t, []byte(webAnswer))
 	through := fmt.Sprintf("http://127.0.0.1:%d", proxy.port)
 	environment := []string{"HTTP_PROXY=" + through, "http_proxy=" + through, "APIMANAGER_DEMO_PASSWORD=password for tests"}
-	apis := startCaller(t, "apimanager", 4, environment,
-		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-private-upstreams=false")
-	portal, front, admin, idp := apis.lines[0], apis.lines[1], apis.lines[2], apis.lines[3]
-	status, body := exchange(t, "POST", idp+"/realms/OpenAPI/protocol/openid-connect/token",
-		bytes.NewBufferString("grant_type=password&client_id=public-backend-access&username=demodeveloper&password=password+for+tests"),
-		"Content-Type", "application/x-www-form-urlencoded")
-	require.Equal(t, http.StatusOK, status, body)
+	apis := startOpen(t, "apimanager", environment, "-private-upstreams=false")
+	portal, front, admin, idp := apis.at["portal"], apis.at["gateway"], apis.at["admin"], apis.at["idp"]
+	a := send(t, "POST "+idp+"/realms/OpenAPI/protocol/openid-connect/token", "",
+		"grant_type=password&client_id=public-backend-access&username=demodeveloper&password=password+for+tests", form)
+	require.Equal(t, http.StatusOK, a.status, a.body)
 	var tokens struct {
 		Access string `json:"access_token"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(body), &tokens))
+	require.NoError(t, json.Unmarshal([]byte(a.body), &tokens))
 
 	for i, host := range target.spellings() {
 		// Through a definition, which users publish.
-		var form bytes.Buffer
-		parts := multipart.NewWriter(&form)
+		var upload bytes.Buffer
+		parts := multipart.NewWriter(&upload)
 		file, err := parts.CreateFormFile("upload_file", "api.json")
 		require.NoError(t, err)
 		fmt.Fprintf(file, `{"openapi": "3.0.3", "info": {"title": "Inside", "version": "1.0"}, "servers": [{"url": "http://%s/"}],
 			"paths": {"/x": {"get": {"responses": {"200": {"description": "ok"}}}}}}`, host)
 		require.NoError(t, parts.Close())
 		address := fmt.Sprintf("%s/OpenAPIDocumentation/?enabler=e%d&description=x", portal, i)
-		status, body = exchange(t, "POST", address, &form, "Content-Type", parts.FormDataContentType(), "Authorization", "Bearer "+tokens.Access)
-		require.GreaterOrEqual(t, status, 400, "%s was published", host)
-		require.Less(t, status, 500, body)
+		a := send(t, "POST "+address, tokens.Access, upload.String(), "Content-Type: "+parts.FormDataContentType())
+		require.GreaterOrEqual(t, a.status, 400, "%s was published", host)
+		require.Less(t, a.status, 500, a.body)
 
 		// Through the gateway's admin API, whose hosts are checked when the gateway connects.
 		name, port, err := net.SplitHostPort(host)
@@ -254,32 +178,24 @@ func TestOutbound_upstreams_areNothingInside(t *testing.T) {
 		number, err := strconv.Atoi(port)
 		require.NoError(t, err)
 		service := fmt.Sprintf("inside-%d", i)
-		status, body = exchange(t, "POST", admin+"/services", map[string]any{"name": service, "host": name, "port": number, "retries": 0,
+		a = sendJSON(t, "POST "+admin+"/services", "", map[string]any{"name": service, "host": name, "port": number, "retries": 0,
 			"connect_timeout": 2000})
-		if status == http.StatusBadRequest {
+		if a.status == http.StatusBadRequest {
 			continue
 		}
-		require.Equal(t, http.StatusCreated, status, body)
-		status, body = exchange(t, "POST", admin+"/services/"+service+"/routes", map[string]any{"paths": []string{"/" + service}})
-		require.Equal(t, http.StatusCreated, status, body)
-		status, body = exchange(t, "GET", front+"/"+service, nil)
-		require.GreaterOrEqual(t, status, 500, "%s: %s", host, body)
-		require.NotContains(t, body, "inside\n")
+		require.Equal(t, http.StatusCreated, a.status, a.body)
+		a = sendJSON(t, "POST "+admin+"/services/"+service+"/routes", "", map[string]any{"paths": []string{"/" + service}})
+		require.Equal(t, http.StatusCreated, a.status, a.body)
+		a = send(t, "GET "+front+"/"+service, "", "")
+		require.GreaterOrEqual(t, a.status, 500, "%s: %s", host, a.body)
+		require.NotContains(t, a.body, insideBody)
 	}
 	require.Zero(t, target.reached.Load())
 	require.Zero(t, proxy.reached.Load())
 }
 
-// brokerCallers are the commands that run channels, with the variable of the list.
-var brokerCallers = map[string]struct {
-	variable  string
-	arguments []string
-}{
-	"annotator": {"ANNOTATOR_BROKER_HOSTS", []string{"-listen", "127.0.0.1:0"}},
-	"enablers": {"ENABLERS_BROKER_HOSTS", []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
-		"-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0",
-		"-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0"}},
-}
+// brokerLists are the commands that run channels, with the variable of their list of brokers.
+var brokerLists = map[string]string{"annotator": "ANNOTATOR_BROKER_HOSTS", "enablers": "ENABLERS_BROKER_HOSTS"}
 
 // outboundTopic is a topic at a broker, in the form of the REST interface.
 func outboundTopic(kind, host string, port int) map[string]any {
@@ -305,11 +221,13 @@ func outboundChannel(id string, input, output map[string]any, role string, furth
 }
 
 func TestOutbound_channels_useNoBrokerOffTheList(t *testing.T) {
-	for name, c := range brokerCallers {
+	t.Parallel()
+	for name, variable := range brokerLists {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			open := newInside(t, []byte(webAnswer))
 			closed := closedPort(t)
-			server := startCaller(t, name, 1, []string{c.variable + "=mqtt.example.org,kafka.example.org:9092"}, c.arguments...)
+			server := startOpen(t, name, []string{variable + "=mqtt.example.org,kafka.example.org:9092"})
 			allowed := outboundTopic("MQTT", "mqtt.example.org", 1883)
 			var answers []string
 			for _, kind := range []string{"MQTT", "KAFKA"} {
@@ -322,11 +240,11 @@ func TestOutbound_channels_useNoBrokerOffTheList(t *testing.T) {
 							"monitor input":  outboundChannel("a", allowed, allowed, "monitorInputTopicSettings", off),
 							"monitor output": outboundChannel("a", allowed, allowed, "monitorOutputTopicSettings", off),
 						} {
-							status, body := exchange(t, "POST", server.lines[0]+"/channels", channel)
-							require.Equal(t, http.StatusBadRequest, status, "%s at %s: %s", role, host, body)
-							require.Contains(t, body, "-broker-hosts ("+c.variable+")")
+							a := sendJSON(t, "POST "+server.anyListener()+"/channels", "", channel)
+							require.Equal(t, http.StatusBadRequest, a.status, "%s at %s: %s", role, host, a.body)
+							require.Contains(t, a.body, "-broker-hosts ("+variable+")")
 							if role == "input" && host == "127.0.0.1" {
-								answers = append(answers, strings.ReplaceAll(body, strconv.Itoa(port), "PORT"))
+								answers = append(answers, strings.ReplaceAll(a.body, strconv.Itoa(port), "PORT"))
 							}
 						}
 					}
@@ -335,8 +253,7 @@ func TestOutbound_channels_useNoBrokerOffTheList(t *testing.T) {
 			require.Equal(t, answers[0], answers[1], "the answer tells nothing of what listens")
 			require.Equal(t, answers[2], answers[3])
 			require.Zero(t, open.reached.Load())
-			_, body := exchange(t, "GET", server.lines[0]+"/channels", nil)
-			require.JSONEq(t, "{}", body)
+			require.JSONEq(t, "{}", send(t, "GET "+server.anyListener()+"/channels", "", "").body)
 		})
 	}
 }
@@ -352,20 +269,22 @@ func closedPort(t *testing.T) int {
 
 // A cluster on the list names a broker that is not.
 func TestOutbound_channels_followNoClusterOffTheList(t *testing.T) {
+	t.Parallel()
 	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "attack"))
-	server := startCaller(t, "annotator", 1, nil, "-listen", "127.0.0.1:0", "-broker-hosts", fmt.Sprintf("localhost:%d", cluster.Port))
+	server := startOpen(t, "annotator", nil, "-broker-hosts", fmt.Sprintf("localhost:%d", cluster.Port))
 	topic := outboundTopic("KAFKA", "localhost", cluster.Port)
-	status, body := exchange(t, "POST", server.lines[0]+"/channels", outboundChannel("a", topic, topic, "", nil))
-	require.Equal(t, http.StatusOK, status, body)
-	_, body = exchange(t, "GET", server.lines[0]+"/channels/a?status=true", nil)
+	a := sendJSON(t, "POST "+server.anyListener()+"/channels", "", outboundChannel("a", topic, topic, "", nil))
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	body := send(t, "GET "+server.anyListener()+"/channels/a?status=true", "", "").body
 	require.Contains(t, body, fmt.Sprintf(`\"127.0.0.1:%d\" is not a broker that channels may use`, cluster.Port))
 	require.Contains(t, body, `"isStopped":true`)
 }
 
 // Services that pose as brokers: what they send costs neither memory nor time.
 func TestOutbound_channels_allocateNothingForWhatIsNoBroker(t *testing.T) {
+	t.Parallel()
 	flood := append([]byte{0x20, 3, 0, 0, 0}, 0x30, 0xff, 0xff, 0xff, 0x7f) // CONNACK, and a PUBLISH of 256 MiB
-	server := startCaller(t, "annotator", 1, nil, "-listen", "127.0.0.1:0")
+	server := startOpen(t, "annotator", nil)
 	for _, c := range []struct {
 		name, kind string
 		answer     []byte
@@ -382,9 +301,9 @@ func TestOutbound_channels_allocateNothingForWhatIsNoBroker(t *testing.T) {
 			pretender := newInside(t, c.answer)
 			before := server.allocated(t)
 			topic := outboundTopic(c.kind, pretender.host, pretender.port)
-			status, id := exchange(t, "POST", server.lines[0]+"/channels", outboundChannel("", topic, topic, "", nil))
-			require.Equal(t, http.StatusOK, status, id)
-			_, said := exchange(t, "GET", server.lines[0]+"/channels/"+id+"?status=true", nil)
+			a := sendJSON(t, "POST "+server.anyListener()+"/channels", "", outboundChannel("", topic, topic, "", nil))
+			require.Equal(t, http.StatusOK, a.status, a.body)
+			said := send(t, "GET "+server.anyListener()+"/channels/"+a.body+"?status=true", "", "").body
 			require.Contains(t, said, `"isStopped":true`)
 			for line := range strings.Lines(server.Output()) {
 				if strings.Contains(line, strconv.Itoa(pretender.port)) {
@@ -400,9 +319,9 @@ func TestOutbound_channels_allocateNothingForWhatIsNoBroker(t *testing.T) {
 }
 
 // allocated returns the bytes that the server has allocated since it started.
-func (c *caller) allocated(t *testing.T) float64 {
+func (p *process) allocated(t *testing.T) float64 {
 	t.Helper()
-	_, body := exchange(t, "GET", c.lines[0]+"/metrics", nil)
+	body := send(t, "GET "+p.anyListener()+"/metrics", "", "").body
 	found := regexp.MustCompile(`(?m)^go_memstats_alloc_bytes_total (\S+)$`).FindStringSubmatch(body)
 	require.Len(t, found, 2)
 	bytes, err := strconv.ParseFloat(found[1], 64)

@@ -69,10 +69,7 @@ func (w *wire) read(method string) answer {
 // ask sends a request line with a target as it is written, and the header fields.
 func (w *wire) ask(method, target string, fields ...string) answer {
 	w.t.Helper()
-	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\n", method, target, w.host)
-	for _, field := range fields {
-		text += field + "\r\n"
-	}
+	text := strings.Join(append([]string{method + " " + target + " HTTP/1.1", "Host: " + w.host}, fields...), "\r\n") + "\r\n"
 	if method != http.MethodGet && method != http.MethodHead {
 		text += "Content-Length: 0\r\n"
 	}
@@ -107,7 +104,7 @@ func spellings(host, path string) []string {
 // TestPaths_otherSpellings_reachNothing asks for every protected route in other spellings, without
 // a token. What is let in is public by itself.
 func TestPaths_otherSpellings_reachNothing(t *testing.T) {
-	eachListener(t, func(t *testing.T, _ *process, at string) {
+	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		w := newWire(t, at)
 		served := map[string]bool{} // what public routes answer
 		for _, o := range operations(t, at) {
@@ -186,7 +183,7 @@ func isPublicPost(path string) bool { return strings.HasPrefix(path, "/.enablers
 
 // TestPaths_forwardedAddress_isNotBelieved has callers claim to come of this machine.
 func TestPaths_forwardedAddress_isNotBelieved(t *testing.T) {
-	eachListener(t, func(t *testing.T, _ *process, at string) {
+	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		for _, o := range operations(t, at) {
 			if o.role == httpapi.Public {
 				continue
@@ -203,7 +200,7 @@ var otherMethods = []string{"TRACE", "TRACK", "CONNECT", "PROPFIND", "DEBUG", "g
 
 // TestPaths_otherMethods_reachNothing asks for every route by methods that it does not have.
 func TestPaths_otherMethods_reachNothing(t *testing.T) {
-	eachListener(t, func(t *testing.T, _ *process, at string) {
+	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		w := newWire(t, at)
 		for _, o := range operations(t, at) {
 			for _, method := range otherMethods {

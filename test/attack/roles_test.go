@@ -112,7 +112,7 @@ func TestRoles_everyRoute_hasTheRoleOfItsMethod(t *testing.T) {
 	for _, path := range public {
 		open["GET "+path] = true
 	}
-	eachListener(t, func(t *testing.T, p *process, at string) {
+	eachSharedListener(t, func(t *testing.T, p *process, at string) {
 		for _, o := range operations(t, at) {
 			least := httpapi.Operator
 			switch o.method {

@@ -28,8 +28,9 @@ func encryption() string {
 }
 
 func TestAnnotator_keepsTheSecretsOfBrokers(t *testing.T) {
-	m := startMarked(t, "annotator", []string{"ANNOTATOR_ENCRYPTION_AUTH_SECRET=" + encryption()}, "-listen", "127.0.0.1:0")
-	at := m.address("listening on ")
+	t.Parallel()
+	m := startMarked(t, named("annotator"), []string{"ANNOTATOR_ENCRYPTION_AUTH_SECRET=" + encryption()})
+	at := m.anyListener()
 	topic := func(kind, name string, more map[string]any) map[string]any {
 		settings := map[string]any{"host": "127.0.0.1", "port": 1, "user": mark("User"), "password": mark("Password")}
 		for member, value := range more {
@@ -55,19 +56,18 @@ func TestAnnotator_keepsTheSecretsOfBrokers(t *testing.T) {
 		channel(topic("kafka", "a", map[string]any{"saslMechanism": "none at all"}), topic("mqtt", "b", nil)),
 		channel(topic("mqtt", "a", map[string]any{"port": "x"}), topic("mqtt", "b", map[string]any{"unknown": mark("Member")})),
 	} {
-		_, answer := m.send(t, http.MethodPost, at+"/channels", c)
-		answers = append(answers, answer)
+		answers = append(answers, sendJSON(t, "POST "+at+"/channels", "", c).body)
 	}
 	m.marks = append(m.marks, mark("User"), mark("Password"))
 	for _, path := range []string{"/channels", "/settings", "/status", "/metrics"} {
-		_, answer := m.send(t, http.MethodGet, at+path, nil)
-		answers = append(answers, answer)
+		answers = append(answers, send(t, "GET "+at+path, "", "").body)
 	}
 	m.knock(t, at)
 	m.keepsSecrets(t, answers...)
 }
 
 func TestAnnotator_keepsTheSecretsOfSettings(t *testing.T) {
+	t.Parallel()
 	for name, arguments := range map[string][]string{
 		"an encryption secret of another length": {"-encryption-auth-secret", mark("Short")},
 		"a connection string that is malformed":  {"-db-uri", "mongodb://user:" + mark("URI") + "@host:port/x"},
@@ -77,24 +77,22 @@ func TestAnnotator_keepsTheSecretsOfSettings(t *testing.T) {
 		"an unknown option":                      {"-db-uri", "mongodb://user:" + mark("Option") + "@127.0.0.1:1/?authMechanism=none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := startMarked(t, "annotator", nil, append(arguments, "-listen", "127.0.0.1:0")...)
-			require.Equal(t, 1, m.AwaitEnd())
-			m.requireNone(t)
+			t.Parallel()
+			runMarked(t, named("annotator"), nil, arguments...).requireRefused(t)
 		})
 	}
 	t.Run("a database that is away", func(t *testing.T) {
-		m := startMarked(t, "annotator", []string{"DB_URI=mongodb://" + mark("Name") + ":" + "s3cretMarkURIZq7" + "@" + away + "/?tls=true"},
-			"-listen", "127.0.0.1:0", "-db-timeout", "100ms")
-		m.marks = append(m.marks, mark("URI"))
-		at := m.address("listening on ")
-		_, status := m.send(t, http.MethodGet, at+"/settings", nil)
-		_, ready := m.send(t, http.MethodGet, at+"/readyz", nil)
+		address := "mongodb://" + mark("Name") + ":" + mark("URI") + "@" + away + "/?tls=true"
+		m := startMarked(t, named("annotator"), []string{"DB_URI=" + address}, "-db-timeout", "100ms")
+		at := m.anyListener()
+		answers := []string{send(t, "GET "+at+"/settings", "", "").body, send(t, "GET "+at+"/readyz", "", "").body}
 		m.knock(t, at)
-		m.keepsSecrets(t, status, ready)
+		m.keepsSecrets(t, answers...)
 	})
 }
 
 func TestModelrepo_keepsTheSecretsOfSettings(t *testing.T) {
+	t.Parallel()
 	for name, arguments := range map[string][]string{
 		"a connection string that is malformed": {"-store", "mongodb://user:" + mark("URI") + "@host:port/x"},
 		"a connection string with a slash":      {"-store", "mongodb://user:pass/" + mark("Slash") + "@127.0.0.1:1/"},
@@ -104,59 +102,58 @@ func TestModelrepo_keepsTheSecretsOfSettings(t *testing.T) {
 		"a bucket of another scheme":            {"-store", "mongodb://" + away, "-blobs", "ftp://key:" + mark("Other") + "@127.0.0.1/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := startMarked(t, "modelrepo", nil, append(arguments, "-listen", "127.0.0.1:0")...)
-			require.Equal(t, 1, m.AwaitEnd())
-			m.requireNone(t)
+			t.Parallel()
+			runMarked(t, named("modelrepo"), nil, arguments...).requireRefused(t)
 		})
 	}
 	t.Run("stores that are away", func(t *testing.T) {
-		m := startMarked(t, "modelrepo", nil, "-listen", "127.0.0.1:0", "-store-timeout", "100ms",
+		m := startMarked(t, named("modelrepo"), nil, "-store-timeout", "100ms",
 			"-store", "mongodb://user:"+mark("URI")+"@"+away, "-blobs", "s3://key:"+mark("Key")+"@"+away+"/bucket?insecure=true")
-		at := m.address("listening on ")
-		_, ready := m.send(t, http.MethodGet, at+"/readyz", nil)
+		at := m.anyListener()
+		ready := send(t, "GET "+at+"/readyz", "", "").body
 		m.knock(t, at)
 		m.keepsSecrets(t, ready)
 	})
 }
 
 func TestModelrepo_keepsTheSecretsOfWebhooks(t *testing.T) {
-	m := startMarked(t, "modelrepo", nil, "-listen", "127.0.0.1:0", "-webhooks-private")
-	at := m.address("listening on ")
-	hook := func(callback string) (int, string) {
-		return m.send(t, http.MethodPost, at+"/h", map[string]any{
+	t.Parallel()
+	m := startMarked(t, named("modelrepo"), nil, "-webhooks-private")
+	at := m.anyListener()
+	hook := func(callback string) answer {
+		return sendJSON(t, "POST "+at+"/h", "", map[string]any{
 			"action": "model_create", "callback": callback, "context": map[string]any{"namespace": "name"},
 		})
 	}
-	status, refusal := hook("http://user:" + mark("User") + "@" + away + "/hook")
-	require.Equal(t, http.StatusBadRequest, status)
-	status, answer := hook("http://" + away + "/hook?token=" + mark("Callback"))
-	require.Equal(t, http.StatusOK, status, answer)
+	refusal := hook("http://user:" + mark("User") + "@" + away + "/hook")
+	require.Equal(t, http.StatusBadRequest, refusal.status)
+	a := hook("http://" + away + "/hook?token=" + mark("Callback"))
+	require.Equal(t, http.StatusOK, a.status, a.body)
 	var created struct{ Secret string }
-	require.NoError(t, json.Unmarshal([]byte(answer), &created))
+	require.NoError(t, json.Unmarshal([]byte(a.body), &created))
 	require.NotEmpty(t, created.Secret)
 	m.marks = append(m.marks, created.Secret, mark("User"), mark("Callback"))
-	m.send(t, http.MethodPost, at+"/name", nil)
-	status, answer = m.send(t, http.MethodPost, at+"/name/model", nil)
-	require.Equal(t, http.StatusOK, status, answer)
+	send(t, "POST "+at+"/name", "", "")
+	a = send(t, "POST "+at+"/name/model", "", "")
+	require.Equal(t, http.StatusOK, a.status, a.body)
 	m.awaitOutput(t, "a callback failed")
 	m.knock(t, at)
-	_, metrics := m.send(t, http.MethodGet, at+"/metrics", nil)
-	m.keepsSecrets(t, metrics, refusal)
+	metrics := send(t, "GET "+at+"/metrics", "", "").body
+	m.keepsSecrets(t, metrics, refusal.body)
 }
 
 func TestFLCollector_keepsTheSecretsOfSettings(t *testing.T) {
-	m := startMarked(t, "flcollector", nil, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+	t.Parallel()
+	m := startMarked(t, named("flcollector"), nil,
 		"-repository-address", "http://user:"+mark("Repository")+"@"+away,
 		"-orchestrator-address", "http://user:"+mark("Orchestrator")+"@"+away)
-	at := m.address("listening on http")
-	at = "http" + at
-	status, answer := m.send(t, http.MethodPost, at+"/job/config/7", m.exampleOf(t, at, "/job/config/{id}", "post"))
-	require.Equal(t, http.StatusOK, status, answer)
-	answers := []string{answer}
-	m.send(t, http.MethodPost, at+"/job/stop", nil)
+	at := m.anyListener()
+	a := sendJSON(t, "POST "+at+"/job/config/7", "", exampleOf(t, at, "/job/config/{id}", "post"))
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	answers := []string{a.body}
+	send(t, "POST "+at+"/job/stop", "", "")
 	for _, path := range []string{"/jobs", "/job/status/7", "/readyz", "/metrics", "/", "/live/7"} {
-		_, answer := m.send(t, http.MethodGet, at+path, nil)
-		answers = append(answers, answer)
+		answers = append(answers, send(t, "GET "+at+path, "", "").body)
 	}
 	m.knock(t, at)
 	m.keepsSecrets(t, answers...)
@@ -165,22 +162,21 @@ func TestFLCollector_keepsTheSecretsOfSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, flag := range []string{"-repository-address", "-orchestrator-address"} {
-				m := startMarked(t, "flcollector", nil, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", flag, address)
-				require.Equal(t, 1, m.AwaitEnd())
-				m.requireNone(t)
+				runMarked(t, named("flcollector"), nil, flag, address).requireRefused(t)
 			}
 		})
 	}
 }
 
 func TestAPIManager_keepsItsSecrets(t *testing.T) {
-	m := startMarked(t, "apimanager", nil, "-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0",
+	t.Parallel()
+	m := startMarked(t, named("apimanager"), nil,
 		"-admin-token", mark("Admin"), "-client-secret", mark("Client"), "-demo-password", mark("Demo"))
-	portal, admin, gateway := m.listener("(portal)"), m.listener("(admin)"), m.listener("(gateway)")
-	token := []string{"Kong-Admin-Token", mark("Admin"), "Authorization", "Bearer " + mark("Admin")}
+	portal, admin, gateway := m.at["portal"], m.at["admin"], m.at["gateway"]
+	token := "Kong-Admin-Token: " + mark("Admin")
 	post := func(path string, body map[string]any) {
-		status, answer := m.send(t, http.MethodPost, admin+path, body, token...)
-		require.Equal(t, http.StatusCreated, status, answer)
+		a := sendJSON(t, "POST "+admin+path, mark("Admin"), body, token)
+		require.Equal(t, http.StatusCreated, a.status, a.body)
 	}
 	post("/services", map[string]any{"name": "s", "url": "http://" + away + "/base"})
 	post("/services/s/routes", map[string]any{"name": "r", "paths": []string{"/s"}})
@@ -193,16 +189,15 @@ func TestAPIManager_keepsItsSecrets(t *testing.T) {
 	m.marks = append(m.marks, mark("Upstream"), mark("Consumer"))
 	var answers []string
 	for _, key := range []string{mark("Consumer"), mark("Guess")} {
-		for _, call := range [][]string{{"/s?apikey=" + key}, {"/s", "Apikey", key}} {
-			_, answer := m.send(t, http.MethodGet, gateway+call[0], nil, call[1:]...)
-			answers = append(answers, answer)
+		for _, call := range [][]string{{"/s?apikey=" + key}, {"/s", "Apikey: " + key}} {
+			answers = append(answers, send(t, "GET "+gateway+call[0], "", "", call[1:]...).body)
 		}
 	}
 	m.marks = append(m.marks, mark("Guess"))
-	m.send(t, http.MethodPost, admin+"/services/s/plugins", map[string]any{
+	sendJSON(t, "POST "+admin+"/services/s/plugins", mark("Admin"), map[string]any{
 		"name": "key-auth", "config": map[string]any{"unknown": mark("Config")},
-	}, token...)
-	_, metrics := m.send(t, http.MethodGet, admin+"/metrics", nil, token...)
+	}, token)
+	metrics := send(t, "GET "+admin+"/metrics", mark("Admin"), "", token).body
 	answers = append(answers, metrics)
 	for _, at := range []string{portal, gateway, admin} {
 		m.knock(t, at)
@@ -212,10 +207,12 @@ func TestAPIManager_keepsItsSecrets(t *testing.T) {
 }
 
 func TestAPIManager_keepsTheSecretsOfOtherServices(t *testing.T) {
-	m := startMarked(t, "apimanager", nil, "-listen", "127.0.0.1:0", "-kong", "http://"+away, "-gateway-url", "http://"+away,
-		"-kong-token", mark("Token"))
-	portal := m.listener("(portal)")
-	_, ready := m.send(t, http.MethodGet, portal+"/readyz", nil)
+	t.Parallel()
+	c := named("apimanager")
+	c.listeners = []string{"portal"} // for the gateway is another service
+	m := startMarked(t, c, nil, "-kong", "http://"+away, "-gateway-url", "http://"+away, "-kong-token", mark("Token"))
+	portal := m.at["portal"]
+	ready := send(t, "GET "+portal+"/readyz", "", "").body
 	m.knock(t, portal)
 	m.keepsSecrets(t, ready)
 	for name, arguments := range map[string][]string{
@@ -225,40 +222,31 @@ func TestAPIManager_keepsTheSecretsOfOtherServices(t *testing.T) {
 		"a short admin token":    {"-admin-token", mark("")[:7]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := startMarked(t, "apimanager", nil, append(arguments, "-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0",
-				"-admin-listen", "127.0.0.1:0")...)
-			m.marks = append(m.marks, mark("Kong"), mark("Provider"), mark("Short")[3:])
-			m.Stop()
-			m.requireNone(t)
+			t.Parallel()
+			runMarked(t, named("apimanager"), nil, arguments...).requireRefused(t)
 		})
 	}
 }
 
 func TestMultilink_keepsItsSecrets(t *testing.T) {
-	m := startMarked(t, "multilink", []string{"MULTILINK_TOKEN=" + mark("Token")}, "-listen", "127.0.0.1:0",
-		"-role", "server", "-allow", "nothing", "-tap", "tsecrets0")
-	at := m.address("listening on ")
-	bearer := []string{"Authorization", "Bearer " + mark("Token")}
+	t.Parallel()
+	m := startMarked(t, named("multilink"), []string{"MULTILINK_TOKEN=" + mark("Token")})
+	at := m.anyListener()
 	m.marks = append(m.marks, mark("Token"))
 	var answers []string
 	for _, path := range []string{"/metrics", "/readyz", "/status", "/clients", "/"} {
-		_, answer := m.send(t, http.MethodGet, at+path, nil, bearer...)
-		answers = append(answers, answer)
+		answers = append(answers, send(t, "GET "+at+path, mark("Token"), "").body)
 	}
 	m.knock(t, at)
 	m.keepsSecrets(t, answers...)
 }
 
 func TestEnablers_keepsItsSecrets(t *testing.T) {
-	m := startMarked(t, "enablers", []string{"ENABLERS_ENCRYPTION_AUTH_SECRET=" + encryption()},
-		"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0",
-		"-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0",
-		"-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0")
-	at := m.address("listening on ")
-	_, answer := m.send(t, http.MethodGet, at+"/settings", nil)
+	t.Parallel()
+	m := startMarked(t, named("enablers"), []string{"ENABLERS_ENCRYPTION_AUTH_SECRET=" + encryption()})
+	at := m.anyListener()
+	answer := send(t, "GET "+at+"/settings", "", "").body
 	m.knock(t, at)
 	m.keepsSecrets(t, answer)
-	short := startMarked(t, "enablers", nil, "-encryption-auth-secret", mark("Short"))
-	require.Equal(t, 1, short.AwaitEnd())
-	short.requireNone(t)
+	runMarked(t, named("enablers"), nil, "-encryption-auth-secret", mark("Short")).requireRefused(t)
 }

@@ -25,7 +25,7 @@ func signIn(t *testing.T, at, token string) string {
 
 // TestSessions_cookie_isHiddenAndBoundToTheSite looks at the cookie of a browser that signs in.
 func TestSessions_cookie_isHiddenAndBoundToTheSite(t *testing.T) {
-	eachListener(t, func(t *testing.T, p *process, at string) {
+	eachSharedListener(t, func(t *testing.T, p *process, at string) {
 		token := p.tokens[httpapi.Reader]
 		a := send(t, "POST "+at+"/.enablers/sign-in", "", url.Values{"token": {token}}.Encode(), form)
 		cookie := a.header.Get("Set-Cookie")
@@ -98,7 +98,7 @@ func TestSessions_ofPagesElsewhere_changeNothing(t *testing.T) {
 
 // TestSessions_to_staysOnTheServer signs in with addresses to go on to that lead elsewhere.
 func TestSessions_to_staysOnTheServer(t *testing.T) {
-	eachListener(t, func(t *testing.T, p *process, at string) {
+	eachSharedListener(t, func(t *testing.T, p *process, at string) {
 		for _, to := range []string{
 			"https://evil.example/", "//evil.example", `/\evil.example`, `\\evil.example`, "javascript:alert(1)", "/\t/evil.example",
 			"/\r\nSet-Cookie: x=y", "http:evil.example", "///evil.example", "/%0d%0aX: y", " //evil.example",
@@ -123,7 +123,7 @@ func TestSessions_to_staysOnTheServer(t *testing.T) {
 // TestSessions_pages_leadToTheSignInPage opens a protected address as a browser does, and as a
 // script does.
 func TestSessions_pages_leadToTheSignInPage(t *testing.T) {
-	eachListener(t, func(t *testing.T, _ *process, at string) {
+	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		o := protected(t, at)
 		a := send(t, "GET "+o.url, "", "", "Accept: text/html")
 		require.Equal(t, http.StatusSeeOther, a.status)

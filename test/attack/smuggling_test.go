@@ -102,34 +102,32 @@ func (u *upstream) seen() string {
 // TestSmuggling_gateway_sendsNoHiddenRequest sends ambiguous requests through the gateway of every
 // command that has one.
 func TestSmuggling_gateway_sendsNoHiddenRequest(t *testing.T) {
-	for _, c := range commands() {
-		t.Run(c.name, func(t *testing.T) {
-			if !c.hasGateway() {
-				return
+	everyCommand(t, func(t *testing.T, c command) {
+		if !c.hasGateway() {
+			return
+		}
+		p, u := c.start(t), newUpstream(t)
+		admin, gateway := p.at["admin"]+p.at["gateway admin"], p.at["gateway"]+p.at["API gateway"]
+		service, err := json.Marshal(map[string]any{"name": "open", "url": "http://" + u.Addr().String()})
+		require.NoError(t, err)
+		a := send(t, "POST "+admin+"/services", p.tokens[httpapi.Admin], string(service), "Content-Type: application/json")
+		require.Equal(t, http.StatusCreated, a.status, a.body)
+		a = send(t, "POST "+admin+"/services/open/routes", p.tokens[httpapi.Admin], `{"paths":["/open"],"strip_path":false}`,
+			"Content-Type: application/json")
+		require.Equal(t, http.StatusCreated, a.status, a.body)
+		require.Eventually(t, func() bool {
+			return send(t, "GET "+gateway+"/open", "", "").status == http.StatusOK
+		}, patience, 50*time.Millisecond)
+		for _, one := range ambiguous {
+			host := strings.TrimPrefix(gateway, "http://")
+			conversation(t, host, render(one.text, host)+"x\r\n\r\n")
+			a := send(t, "GET "+gateway+"/open?after", "", "")
+			require.Equal(t, http.StatusOK, a.status, "%s: the next caller gets another's answer", one.name)
+			for line := range strings.Lines(u.seen()) {
+				require.Contains(t, line, " /open", "%s: the service has read a hidden request", one.name)
 			}
-			p, u := c.start(t), newUpstream(t)
-			admin, gateway := p.at["admin"]+p.at["gateway admin"], p.at["gateway"]+p.at["API gateway"]
-			service, err := json.Marshal(map[string]any{"name": "open", "url": "http://" + u.Addr().String()})
-			require.NoError(t, err)
-			a := send(t, "POST "+admin+"/services", p.tokens[httpapi.Admin], string(service), "Content-Type: application/json")
-			require.Equal(t, http.StatusCreated, a.status, a.body)
-			a = send(t, "POST "+admin+"/services/open/routes", p.tokens[httpapi.Admin], `{"paths":["/open"],"strip_path":false}`,
-				"Content-Type: application/json")
-			require.Equal(t, http.StatusCreated, a.status, a.body)
-			require.Eventually(t, func() bool {
-				return send(t, "GET "+gateway+"/open", "", "").status == http.StatusOK
-			}, patience, 50*time.Millisecond)
-			for _, one := range ambiguous {
-				host := strings.TrimPrefix(gateway, "http://")
-				conversation(t, host, render(one.text, host)+"x\r\n\r\n")
-				a := send(t, "GET "+gateway+"/open?after", "", "")
-				require.Equal(t, http.StatusOK, a.status, "%s: the next caller gets another's answer", one.name)
-				for line := range strings.Lines(u.seen()) {
-					require.Contains(t, line, " /open", "%s: the service has read a hidden request", one.name)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func (c command) hasGateway() bool {
@@ -166,7 +164,7 @@ func conversation(t *testing.T, host, text string) (statuses []int) {
 // TestSmuggling_servers_refuseAmbiguousRequests sends requests whose end or whose server is not clear to
 // every listener: each is refused, and the connection ends.
 func TestSmuggling_servers_refuseAmbiguousRequests(t *testing.T) {
-	eachListener(t, func(t *testing.T, _ *process, at string) {
+	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		host := strings.TrimPrefix(at, "http://")
 		for _, text := range []string{
 			"POST /x HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nabcde",
