@@ -17,7 +17,7 @@ import (
 // they are written in an address.
 var hostileNames = []string{
 	"%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%22%20onload=%22alert(1)", "x%0d%0aSet-Cookie:%20stolen=1", "..%2f..%2f..%2fetc%2fpasswd",
-	"%2e%2e", "%00", "x%00.html", "%E2%80%AEtxt.exe", "%ff%fe", "-rf", "$(id)", "%7B%7B7*7%7D%7D", "CON", strings.Repeat("n", 8<<10),
+	"%2e%2e", "%00", "x%00.html", "%E2%80%AEtxt.exe", "%ff%fe", "-rf", "$(id)", "%7B%7B1234*4321%7D%7D", "CON", strings.Repeat("n", 8<<10),
 	"%5c..%5c..", "javascript:alert(1)", "%7B%22$gt%22:%22%22%7D", "a'%20or%20'1'='1",
 }
 
@@ -46,7 +46,7 @@ func TestNames_hostile_breakNoAnswer(t *testing.T) {
 						require.NotContains(t, a.body, `" onload="`, o)
 					}
 					require.NotContains(t, a.body, "root:x:", o)
-					require.NotContains(t, a.body, "49}}", o)
+					require.NotContains(t, a.body, "5332114", "%s evaluates a name", o) // 1234 * 4321
 					if to := a.header.Get("Location"); to != "" {
 						require.NotContains(t, to, "\n", o)
 						require.False(t, leadsElsewhere(to), "%s leads to %s", o, to)
@@ -81,11 +81,13 @@ func (p *process) ownsItsFolder(t *testing.T) {
 // TestNames_archives_leaveNoFolder imports archives whose members are paths out of the folder, links,
 // and devices, into the model repository.
 func TestNames_archives_leaveNoFolder(t *testing.T) {
+	t.Parallel()
 	for _, c := range commands() {
 		if c.name != "modelrepo" && c.name != "enablers" {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := c.start(t)
 			at := p.at[""] + p.at["model repository"]
 			outside := filepath.Join(p.dir, "outside")
