@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadme_namesTestsThatExist looks for every test that the README names.
-func TestReadme_namesTestsThatExist(t *testing.T) {
+// TestReadme_namesTheTests looks for every test that the README names, and in the README for every test of
+// this folder but this one.
+func TestReadme_namesTheTests(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	declared := map[string]bool{}
@@ -32,6 +33,17 @@ func TestReadme_namesTestsThatExist(t *testing.T) {
 		}
 		return err
 	}))
+	inFolder, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	for _, name := range inFolder {
+		code, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, found := range declaration.FindAllStringSubmatch(string(code), -1) {
+			if found[1] != "TestMain" && found[1] != t.Name() {
+				require.True(t, strings.Contains(string(text), "`"+found[1]+"`"), "%s of %s is not in the README", found[1], name)
+			}
+		}
+	}
 	named := regexp.MustCompile("`((?:Test\\w+)|(?:\\w+\\.test\\.js))`").FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(named), 40)
 	for _, name := range named {
