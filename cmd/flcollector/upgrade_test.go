@@ -17,6 +17,10 @@ func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 		"-data", upgrade.Folder(t, "undivided/flcollector")}
 	for range 2 { // the second time on what the first one has written
 		p := upgrade.Start(t, run, 2, args...)
+		require.Eventually(t, func() bool { // it was recorded while it waited for clients
+			state := upgrade.Call(t, http.StatusOK, http.MethodGet, p.URLs[0]+"/job/status/waiting", "", "")
+			return strings.Contains(state, `"round":0`)
+		}, wait, tick)
 		upgrade.Compare(t, upgrade.Comparison{Record: "undivided/flcollector", URL: p.URLs[0]})
 		p.Stop()
 	}
