@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,11 +20,13 @@ import (
 )
 
 // bounded serves a handler with a bound of connections until the test ends. It returns
-// the address and the log, which is complete when the test ends.
-func bounded(t *testing.T, bound string, handler http.HandlerFunc) (address string, lines *guardedBuffer) {
+// the address, the log, which is complete when the test ends, and the bound.
+func bounded(t *testing.T, bound string, handler http.HandlerFunc) (
+	address string, lines *guardedBuffer, connections *server.Connections,
+) {
 	t.Helper()
 	f := server.NewFlags("test", "TEST", "a test")
-	connections := f.Connections()
+	connections = f.Connections()
 	f.Logging("log")
 	require.NoError(t, f.Parse([]string{"-max-connections", bound}))
 	lines = &guardedBuffer{}
@@ -44,7 +47,7 @@ func bounded(t *testing.T, bound string, handler http.HandlerFunc) (address stri
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return <-listening, lines
+	return <-listening, lines, connections
 }
 
 // guardedBuffer is a buffer for several goroutines.
@@ -99,7 +102,7 @@ func requireClosed(t *testing.T, conn net.Conn) {
 func answerOK(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
 
 func TestConnections_closesTheOldestWithoutARequest(t *testing.T) {
-	address, lines := bounded(t, "4", answerOK)
+	address, lines, _ := bounded(t, "4", answerOK)
 	used := dial(t, "127.0.0.2", address)
 	require.Equal(t, "ok", get(t, used))
 	old := dial(t, "127.0.0.3", address)
@@ -116,11 +119,13 @@ func TestConnections_closesTheOldestWithoutARequest(t *testing.T) {
 }
 
 func TestConnections_closesTheLongestWaitingWhenAllHaveHadARequest(t *testing.T) {
-	address, _ := bounded(t, "2", answerOK)
+	address, _, connections := bounded(t, "2", answerOK)
 	first, second := dial(t, "127.0.0.2", address), dial(t, "127.0.0.3", address)
-	require.Equal(t, "ok", get(t, first))
-	require.Equal(t, "ok", get(t, second))
-	require.Equal(t, "ok", get(t, first))
+	for i, conn := range []net.Conn{first, second, first} {
+		require.Equal(t, "ok", get(t, conn))
+		// The server notes that a connection waits after the client has its answer.
+		require.Eventually(t, func() bool { return connections.Waiting() == min(i+1, 2) }, 10*time.Second, time.Millisecond)
+	}
 	require.Equal(t, "ok", get(t, dial(t, "127.0.0.4", address)))
 	requireClosed(t, second)
 	require.Equal(t, "ok", get(t, first))
@@ -128,7 +133,7 @@ func TestConnections_closesTheLongestWaitingWhenAllHaveHadARequest(t *testing.T)
 
 func TestConnections_closesNoneWithARequestUnderWay(t *testing.T) {
 	begun, proceed := make(chan struct{}), make(chan struct{})
-	address, lines := bounded(t, "2", func(w http.ResponseWriter, r *http.Request) {
+	address, lines, _ := bounded(t, "2", func(w http.ResponseWriter, r *http.Request) {
 		begun <- struct{}{}
 		<-proceed
 		answerOK(w, r)
@@ -147,7 +152,7 @@ func TestConnections_closesNoneWithARequestUnderWay(t *testing.T) {
 }
 
 func TestConnections_givesAClientAddressHalf(t *testing.T) {
-	address, _ := bounded(t, "8", answerOK)
+	address, _, _ := bounded(t, "8", answerOK)
 	other := dial(t, "127.0.0.3", address) // silent for longer than all of the first client
 	first := dial(t, "127.0.0.2", address)
 	for range 3 {
