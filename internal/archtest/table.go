@@ -241,6 +241,7 @@ func importTable() []room {
 		}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
+		{dir: "internal/history"},
 		{dir: "internal/keep"},
 		{dir: "internal/look"},
 		{dir: "internal/notify"},
