@@ -10,6 +10,9 @@
 //     form; class buttons makes the row of buttons that ends it;
 //   - class badge with a dot inside shows a state in words and a colour. The page's own
 //     sheet says which, with the property --tone: [data-state="up"] { --tone: var(--good); };
+//   - class empty is a place where nothing is yet, with what to do next and a row of buttons;
+//   - class notice is a sentence about the last action; see internal/shell for the header,
+//     the sections and messages;
 //   - id live is the line that says whether the page is up to date, its data-state
 //     running or failed. The module refused.js has it say that the server refuses what
 //     a script asks for, with a link to the sign-in page;

@@ -1,0 +1,145 @@
+// What all pages share: times of the person's own zone, messages, requests, and the line
+// that says whether the page is up to date.
+
+const form = new Intl.DateTimeFormat("sv-SE", {
+  year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+});
+
+// timeText writes a time as all pages do: 2026-11-23 08:15:03 CET.
+export function timeText(date) {
+  const part = Object.fromEntries(form.formatToParts(date).map(({ type, value }) => [type, value]));
+  return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second} ${part.timeZoneName}`;
+}
+
+// showTimes writes the times below an element that have not been written yet.
+export function showTimes(within = document) {
+  for (const element of within.querySelectorAll("time[datetime]:not([data-shown])")) {
+    const date = new Date(element.dateTime);
+    if (Number.isNaN(date.getTime())) continue;
+    element.dataset.shown = element.dateTime;
+    element.textContent = timeText(date);
+  }
+}
+
+// setTime has a time element show another time; null empties it.
+export function setTime(element, date) {
+  if (!date) {
+    element.textContent = "–";
+    return;
+  }
+  element.dateTime = date.toISOString();
+  element.textContent = timeText(date);
+}
+
+const sentences = { 401: "You are not signed in.", 403: "Your role does not allow this." };
+
+function signIn(status) {
+  const link = document.createElement("a");
+  link.href = `/.enablers/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`;
+  link.textContent = status === 401 ? "Sign in" : "Sign in as another person";
+  return link;
+}
+
+// toast shows a message at the edge of the page. One about an error stays until it is
+// closed; others go after a while.
+export function toast(text, { error = false, link } = {}) {
+  const place = document.getElementById("toasts");
+  const item = document.createElement("div");
+  item.className = error ? "toast fault" : "toast";
+  item.setAttribute("role", error ? "alert" : "status");
+  const words = document.createElement("p");
+  words.textContent = text;
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "quiet";
+  close.textContent = "Close";
+  close.addEventListener("click", () => item.remove());
+  item.append(words, ...(link ? [link] : []), close);
+  place.append(item);
+  while (place.children.length > 4) place.firstElementChild.remove();
+  if (!error) setTimeout(() => item.remove(), 6000);
+  return item;
+}
+
+// Refused is an answer that is no success. Its message is a sentence of the server.
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// textOf reads the sentence out of an answer: problem details, a member that servers here
+// use, or plain text.
+async function textOf(answer) {
+  const text = (await answer.text()).trim();
+  try {
+    const body = JSON.parse(text);
+    for (const name of ["detail", "message", "error", "title"]) {
+      if (typeof body[name] === "string" && body[name]) return body[name];
+    }
+  } catch {
+    // it is no JSON
+  }
+  return text.slice(0, 1000) || `The server answered with status ${answer.status}.`;
+}
+
+// request sends a request and returns the answer, or throws a Refused.
+export async function request(url, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(url, { cache: "no-store", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, "The server cannot be reached.");
+  }
+  if (!answer.ok) throw new Refused(answer.status, sentences[answer.status] ?? (await textOf(answer)));
+  return answer;
+}
+
+// report shows an error of request as a message.
+export function report(error) {
+  if (error.name === "AbortError") return;
+  const link = error.status in sentences ? signIn(error.status) : undefined;
+  toast(error.message, { error: true, link });
+}
+
+// setLive has the line #live say whether the page is up to date: "live" and "failed" are the
+// states.
+export function setLive(state, text, status) {
+  const live = document.getElementById("live");
+  if (!live) return;
+  if (live.dataset.state === state && live.dataset.text === text) return; // a link in it keeps the focus
+  live.dataset.state = state;
+  live.dataset.text = text;
+  live.replaceChildren(text);
+  if (status in sentences) live.append(" ", signIn(status));
+}
+
+// poll calls f now and then again after each period, while the page is visible. What f throws
+// is shown in the line #live.
+export function poll(period, f) {
+  let timer;
+  async function turn() {
+    clearTimeout(timer);
+    if (!document.hidden) {
+      try {
+        await f();
+        setLive("running", "live");
+      } catch (error) {
+        setLive("failed", error.message, error.status);
+      }
+    }
+    timer = setTimeout(turn, period);
+  }
+  document.addEventListener("visibilitychange", () => document.hidden || turn());
+  turn();
+}
+
+// confirmForms asks before a form with the attribute data-confirm is sent.
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !window.confirm(question)) event.preventDefault();
+});
+
+showTimes();

@@ -1,0 +1,114 @@
+package shell
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/look"
+)
+
+//go:embed page
+var files embed.FS
+
+// Part is the pages of one room.
+type Part struct {
+	section   string
+	templates map[string]*template.Template
+	assets    httpapi.Assets
+}
+
+// PartConfig configures [NewPart].
+type PartConfig struct {
+	// Section is the name of the section that the pages belong to.
+	Section string
+	// Files has the templates, named *.html, and the other files that the pages load. One
+	// whose name begins with "_" has definitions that all templates use.
+	Files fs.FS
+	// Funcs are the functions of the templates, besides those of this package.
+	Funcs template.FuncMap
+	// Assets are further files that the pages load.
+	Assets httpapi.Assets
+}
+
+// NewPart reads the templates. It panics if one of them is faulty, which is a mistake in the
+// program.
+func NewPart(config PartConfig) *Part {
+	p := &Part{section: config.Section, templates: map[string]*template.Template{}, assets: httpapi.Assets{
+		"look.css": {Files: look.Files}, "icon.svg": {Files: look.Files},
+		"shell.js": {Files: files, Path: "page/shell.js"},
+	}}
+	for name, asset := range config.Assets {
+		p.assets[name] = asset
+	}
+	entries, err := fs.ReadDir(config.Files, ".")
+	if err != nil {
+		panic(fmt.Sprintf("shell: the files of %s: %v", config.Section, err))
+	}
+	shared := []string{}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "_") {
+			shared = append(shared, entry.Name())
+		}
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		switch {
+		case strings.HasPrefix(name, "_"):
+		case path.Ext(name) == ".html":
+			t := template.New(name).Funcs(functions()).Funcs(config.Funcs)
+			t = template.Must(t.ParseFS(files, "page/shell.html"))
+			p.templates[name] = template.Must(t.ParseFS(config.Files, append([]string{name}, shared...)...))
+		default:
+			p.assets[name] = httpapi.Asset{Files: config.Files}
+		}
+	}
+	return p
+}
+
+// functions are those that all templates have.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"time": func(at time.Time) template.HTML {
+			if at.IsZero() {
+				return "–"
+			}
+			at = at.UTC()
+			return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + at.Format("2006-01-02 15:04:05") + " UTC</time>")
+		},
+	}
+}
+
+// AssetPattern is the pattern of the route for the files of a part.
+const AssetPattern = "GET /page/{name}"
+
+// Routes returns the routes that every part has: its files, and the icon.
+func (p *Part) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: AssetPattern, Func: p.assets.Serve, Role: httpapi.Public, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Role: httpapi.Public, Undocumented: true},
+	}
+}
+
+// Framed is a view: a struct that embeds [Frame].
+type Framed interface{ frame() *Frame }
+
+func (f *Frame) frame() *Frame { return f }
+
+// Show answers with the page of that name. The view is a pointer to a struct that embeds the
+// frame of the request. Notices of the last action are shown once.
+func (p *Part) Show(w http.ResponseWriter, r *http.Request, status int, name string, view Framed) error {
+	t := p.templates[name]
+	if t == nil {
+		return fmt.Errorf("show page %q: there is no such template", name)
+	}
+	f := view.frame()
+	f.Notices = append(f.Notices, takeNotice(w, r)...)
+	return httpapi.WritePage(w, status, t, name, view, httpapi.FormPage())
+}
