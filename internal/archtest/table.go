@@ -195,6 +195,7 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
+		{dir: "internal/session", imports: []string{"storage"}},
 		{dir: "internal/shell", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
