@@ -243,6 +243,8 @@ func importTable() []room {
 		}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
+		{dir: "internal/editor"},
+		{dir: "internal/graph"},
 		{dir: "internal/history"},
 		{dir: "internal/keep"},
 		{dir: "internal/look"},
