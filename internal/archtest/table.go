@@ -195,7 +195,6 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
-		{dir: "internal/session", imports: []string{"storage"}},
 		{dir: "internal/shell", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
@@ -217,6 +216,7 @@ func importTable() []room {
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
+		{dir: "cmd/internal/session", imports: []string{"storage"}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "cmd/internal/door/doortest", imports: []string{
 			"apimgmt/oidc/devidp", "internal/server", "internal/server/servertest", "storage",
@@ -376,7 +376,7 @@ func separations() []separation {
 // everywhere.
 func httpHomes() []string {
 	return []string{
-		"internal/access", "internal/httpapi/...", "internal/httpclient", "internal/server/...",
+		"internal/access", "internal/httpapi/...", "internal/httpclient", "internal/server/...", "internal/shell",
 		"storage/s3/...",
 		"annotate/manager",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",

@@ -38,7 +38,8 @@ func setNotice(w http.ResponseWriter, n Notice, age int) {
 	if age > 0 {
 		value = base64.RawURLEncoding.EncodeToString([]byte(shorten(n.Text)))
 	}
-	http.SetCookie(w, &http.Cookie{Name: noticeCookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: noticeCookie, Value: value, Path: "/", MaxAge: age,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 
 // takeNotice returns the notice of the last action, and has the browser forget it.

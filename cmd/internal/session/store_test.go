@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/internal/session"
+	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/storage"
 )
 
