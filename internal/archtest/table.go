@@ -35,6 +35,7 @@ func importTable() []room {
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
 		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."},
 			modules: []string{text, xz}},
+		{dir: "annotate/rml/suggest"},
 		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
