@@ -51,15 +51,17 @@ type counts [outcomes]atomic.Uint64
 func (c *counts) add(o outcome) { c[o].Add(1) }
 
 // metrics answers with the counts in the text format of Prometheus.
-func (d *Door) metrics(w http.ResponseWriter, _ *http.Request) error {
+func (d *Door) metrics(w http.ResponseWriter, r *http.Request) error {
 	var text strings.Builder
 	text.WriteString("# HELP enablers_access_requests_total Requests at the door by outcome.\n" +
 		"# TYPE enablers_access_requests_total counter\n")
 	for o := range outcomes {
 		fmt.Fprintf(&text, "enablers_access_requests_total{outcome=%q} %d\n", o, d.counts[o].Load())
 	}
-	fmt.Fprintf(&text, "# HELP enablers_access_sessions Browsers that are signed in.\n"+
-		"# TYPE enablers_access_sessions gauge\nenablers_access_sessions %d\n", d.sessions.count())
+	if n, err := d.sessions.Count(r.Context()); err == nil { // otherwise the storage does not answer
+		fmt.Fprintf(&text, "# HELP enablers_access_sessions Browsers that are signed in.\n"+
+			"# TYPE enablers_access_sessions gauge\nenablers_access_sessions %d\n", n)
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = w.Write([]byte(text.String())) // a client that has gone is not an error
 	return nil

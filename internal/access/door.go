@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -37,6 +38,8 @@ type Config struct {
 	CertificateRole httpapi.Role
 	// Hosts are those of [httpapi.Options], for the door's own pages.
 	Hosts []string
+	// Sessions keeps the sessions of browsers. Nil means that they end with the process.
+	Sessions Sessions
 	// Logger receives refused attempts, without credentials. Nil is silent.
 	Logger *slog.Logger
 }
@@ -46,7 +49,8 @@ type Config struct {
 type Door struct {
 	config   Config
 	attempts *Attempts
-	sessions *sessions
+	sessions Sessions
+	signOn   atomic.Pointer[signOn] // nil without a provider
 	counts   counts
 }
 
@@ -64,7 +68,10 @@ func New(config Config) (*Door, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Door{config: config, attempts: NewAttempts(), sessions: newSessions(time.Now)}, nil
+	if config.Sessions == nil {
+		config.Sessions = newMemory(time.Now)
+	}
+	return &Door{config: config, attempts: NewAttempts(), sessions: config.Sessions}, nil
 }
 
 // Credentials are what a caller shows.
@@ -213,8 +220,8 @@ func (d *Door) Authorize(r *http.Request, role string) error {
 		identity, err = d.Identify(r.Context(), c)
 	}
 	if errors.Is(err, ErrAnonymous) {
-		if session, ok := d.signedIn(r); ok {
-			identity, err = session, nil
+		if person, none := d.signedIn(r); !errors.Is(none, ErrNoSession) {
+			identity, err = person, none
 		}
 	}
 	if err = d.judge(identity, err, r.RemoteAddr, httpapi.Role(role)); err == nil {

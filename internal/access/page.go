@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -46,12 +47,19 @@ func (d *Door) Handler(next http.Handler, opts *HandlerOptions) http.Handler {
 			p.hint = opts.Hint
 		}
 	}
-	head := template.Must(template.New("sign-in.html").Parse(look.Head("page/")))
+	head := template.Must(template.New("sign-in.html").Parse(look.Head(Prefix + "page/")))
 	p.template = template.Must(head.ParseFS(pageFiles, "page/sign-in.html"))
 	own := httpapi.NewHandler(p.routes(), &httpapi.Options{
 		Hosts: d.config.Hosts, Logger: d.config.Logger, Authorize: d.Authorizer(),
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if on := d.signOn.Load(); on != nil && r.URL.Path == on.answer.Path {
+			answer := *r
+			address := *r.URL
+			address.Path, address.RawPath = answerPath, ""
+			answer.URL = &address
+			r = &answer
+		}
 		if strings.HasPrefix(r.URL.Path, Prefix) {
 			own.ServeHTTP(w, r)
 			return
@@ -77,6 +85,8 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "GET " + signInPath, Func: p.showSignIn, Role: httpapi.Public},
 		{Pattern: "POST " + signInPath, Func: p.signIn, Role: httpapi.Public},
 		{Pattern: "POST " + Prefix + "sign-out", Func: p.signOut, Role: httpapi.Public},
+		{Pattern: "GET " + signOnPath, Func: p.beginSignOn, Role: httpapi.Public, Origins: httpapi.OwnPagesAndLinks},
+		{Pattern: "GET " + answerPath, Func: p.finishSignOn, Role: httpapi.Public},
 		{Pattern: "GET " + Prefix + "page/{name}", Func: assets.Serve, Role: httpapi.Public, Undocumented: true},
 		{Pattern: "GET " + Prefix + "metrics", Func: p.door.metrics},
 		{Pattern: "GET " + Prefix + "openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
@@ -90,12 +100,17 @@ type view struct {
 	Title, Server, Hint, Fault string
 	To                         string
 	Open, TakesTokens          bool
+	Provider                   string // that the person may sign in at, empty if there is none
 	Caller                     Identity
+	GoOn                       bool // whether the browser goes on by itself
 }
 
 func (p *pages) show(w http.ResponseWriter, status int, v view) error {
 	v.Title, v.Server, v.Hint = "Sign in", p.door.config.Name, p.hint
 	v.Open, v.TakesTokens = p.door.config.Open, p.door.takesTokens()
+	if on := p.door.signOn.Load(); on != nil {
+		v.Provider = on.name
+	}
 	return httpapi.WritePage(w, status, p.template, "", v, httpapi.FormPage())
 }
 
@@ -136,16 +151,35 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		return p.show(w, status, view{To: to, Fault: e.Text()})
 	}
 	p.door.config.Logger.Info("signed in", "name", identity.Name, "role", identity.Role, "address", r.RemoteAddr)
-	p.door.setCookie(w, r, p.door.sessions.begin(token), int(sessionTime.Seconds()))
+	p.door.endSession(r)
+	if err := p.door.beginSession(w, r, "token of "+identity.Name, session{Token: token}); err != nil {
+		return err
+	}
 	return seeOther(w, to)
 }
 
+// signOut ends the session of a browser, and has the provider end its own.
 func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
-	if cookie, err := r.Cookie(p.door.cookieName()); err == nil {
-		p.door.sessions.end(cookie.Value)
+	to := signInPath
+	if on := p.door.signOn.Load(); on != nil {
+		if _, grant, err := p.door.Granted(r); err == nil {
+			if page := on.provider.EndURL(r.Context(), grant); page != "" {
+				to = page
+			}
+		}
 	}
-	p.door.setCookie(w, r, "", -1)
-	return seeOther(w, signInPath)
+	p.door.endSession(r)
+	p.door.setCookie(w, r, p.door.cookieName(), "", -time.Second)
+	return seeOther(w, to)
+}
+
+// endSession ends the session of a browser, if there is one.
+func (d *Door) endSession(r *http.Request) {
+	if cookie, err := r.Cookie(d.cookieName()); err == nil {
+		if err := d.sessions.End(r.Context(), cookie.Value); err != nil {
+			d.config.Logger.Warn("a session was not ended in storage; it ends by itself", "error", err)
+		}
+	}
 }
 
 func (p *pages) sendBackup(w http.ResponseWriter, r *http.Request) error {

@@ -1,131 +1,148 @@
 package access
 
 import (
-	"crypto/rand"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
-	"sync"
 	"time"
 )
 
-const (
-	// sessionTime is how long a browser stays signed in.
-	sessionTime = 12 * time.Hour
-	// CookiePrefix begins the names of the cookies of all doors, so that a proxy can take
-	// them out of requests.
-	CookiePrefix = "enablers-session-"
-	// mostSessions bounds the sessions. Of too many, the oldest ends.
-	mostSessions = 1000
-	// mostOfToken bounds those of one token, so that its owner ends no session of others.
-	mostOfToken = 20
-)
+// CookiePrefix begins the names of the cookies of all doors, so that a proxy can take them
+// out of requests.
+const CookiePrefix = "enablers-session-"
 
-// sessions are the login sessions of browsers. They end with the process.
-type sessions struct {
-	clock func() time.Time
-
-	mu    sync.Mutex
-	known map[digest]session // by the digest of their secret
-}
-
-// session is a browser that has signed in. It is worth what its token is: one that has
-// expired or was removed ends the session. So it has the token itself, which a [Verifier] has to
-// see at each request.
+// session is what a browser has proved. It is worth what its token is: one that has expired
+// or was removed ends the session.
 type session struct {
-	token string
-	ends  time.Time
+	// Token is that of the sign-in form.
+	Token string `json:"token,omitempty"`
+	// Grant is what the provider has given instead.
+	Grant *Grant `json:"grant,omitempty"`
 }
 
-func newSessions(clock func() time.Time) *sessions {
-	return &sessions{clock: clock, known: map[digest]session{}}
-}
-
-// begin starts a session and returns its secret.
-func (s *sessions) begin(token string) string {
-	secret := rand.Text()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all, own age
-	for sum, one := range s.known {
-		if !s.clock().Before(one.ends) {
-			delete(s.known, sum)
-			continue
-		}
-		all.count(sum, one)
-		if one.token == token {
-			own.count(sum, one)
-		}
+// beginSession starts the session of a person in a browser.
+func (d *Door) beginSession(w http.ResponseWriter, r *http.Request, owner string, s session) error {
+	value, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("begin session: %w", err)
 	}
-	switch {
-	case own.total >= mostOfToken:
-		delete(s.known, own.oldest)
-	case all.total >= mostSessions:
-		delete(s.known, all.oldest)
+	secret, err := d.sessions.Begin(r.Context(), owner, value)
+	if err != nil {
+		return fmt.Errorf("begin session: %w", err)
 	}
-	s.known[digestOf(secret)] = session{token, s.clock().Add(sessionTime)}
-	return secret
+	d.setCookie(w, r, d.cookieName(), secret, SessionTime)
+	return nil
 }
 
-// age finds the oldest of some sessions.
-type age struct {
-	total  int
-	oldest digest
-	ends   time.Time
+// signedIn returns the identity of the person whose browser sends a request. The error is
+// ErrNoSession, or says why the session cannot be looked at.
+func (d *Door) signedIn(r *http.Request) (Identity, error) {
+	identity, _, err := d.granted(r)
+	return identity, err
 }
 
-func (a *age) count(sum digest, one session) {
-	a.total++
-	if a.total == 1 || one.ends.Before(a.ends) {
-		a.oldest, a.ends = sum, one.ends
-	}
-}
-
-// find returns the token of a session.
-func (s *sessions) find(secret string) (token string, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.known[digestOf(secret)]
-	return one.token, ok && s.clock().Before(one.ends)
-}
-
-func (s *sessions) end(secret string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.known, digestOf(secret))
-}
-
-// count returns how many sessions have not ended.
-func (s *sessions) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	total := 0
-	for _, one := range s.known {
-		if s.clock().Before(one.ends) {
-			total++
-		}
-	}
-	return total
-}
-
-// signedIn returns the identity of the person whose browser sends a request.
-func (d *Door) signedIn(r *http.Request) (Identity, bool) {
+// granted returns also what the provider has given, if the person has signed in there.
+func (d *Door) granted(r *http.Request) (Identity, Grant, error) {
 	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
-		return Identity{}, false
+		return Identity{}, Grant{}, ErrNoSession
 	}
-	token, ok := d.sessions.find(cookie.Value)
-	if !ok {
-		return Identity{}, false
+	value, err := d.sessions.Find(r.Context(), cookie.Value)
+	if err != nil {
+		return Identity{}, Grant{}, unlessGone(err)
 	}
-	identity, err := d.lookUp(r.Context(), token)
-	return identity, err == nil
+	s, err := readSession(value)
+	if err != nil {
+		return Identity{}, Grant{}, err
+	}
+	if s.Grant != nil {
+		return d.grantedBy(r.Context(), cookie.Value, *s.Grant)
+	}
+	identity, err := d.lookUp(r.Context(), s.Token)
+	if errors.Is(err, ErrInvalid) {
+		err = ErrNoSession // its token was removed or has expired
+	}
+	return identity, Grant{}, err
+}
+
+// grantedBy returns the identity behind a grant, having refreshed it if it is about to
+// expire.
+func (d *Door) grantedBy(ctx context.Context, secret string, g Grant) (Identity, Grant, error) {
+	on := d.signOn.Load()
+	if on == nil {
+		return Identity{}, Grant{}, ErrNoSession
+	}
+	if time.Until(g.Expires) < early {
+		value, err := d.sessions.Update(ctx, secret, func(value []byte) ([]byte, error) {
+			s, err := readSession(value)
+			if err != nil || s.Grant == nil {
+				return nil, ErrNoSession
+			}
+			if time.Until(s.Grant.Expires) >= early {
+				return value, nil // another request was first
+			}
+			next, err := on.provider.Refresh(ctx, *s.Grant)
+			if errors.Is(err, ErrUnavailable) && time.Now().Before(s.Grant.Expires) {
+				return value, nil // valid for a moment, and the provider may be back then
+			}
+			if err != nil {
+				return nil, err
+			}
+			s.Grant = &next
+			return json.Marshal(s)
+		})
+		if errors.Is(err, ErrInvalid) {
+			_ = d.sessions.End(ctx, secret) // otherwise it ends by itself
+			err = ErrNoSession
+		}
+		if err != nil {
+			return Identity{}, Grant{}, unlessGone(err)
+		}
+		s, err := readSession(value)
+		if err != nil {
+			return Identity{}, Grant{}, err
+		}
+		g = *s.Grant
+	}
+	identity, err := on.provider.Identify(ctx, g.Access)
+	if err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
+		err = ErrNoSession
+	}
+	return identity, g, err
+}
+
+// early is how long before its end a grant is refreshed.
+const early = 30 * time.Second
+
+func readSession(value []byte) (session, error) {
+	var s session
+	if json.Unmarshal(value, &s) != nil {
+		return session{}, ErrNoSession // of a later version
+	}
+	return s, nil
+}
+
+// unlessGone returns ErrNoSession as it is, and says of other errors that the storage does
+// not answer.
+func unlessGone(err error) error {
+	if errors.Is(err, ErrNoSession) || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: sessions: %w", ErrUnavailable, err)
 }
 
 // cookieName differs between servers, because browsers send cookies to every port of a
 // host.
 func (d *Door) cookieName() string { return CookiePrefix + d.config.Name }
 
-// setCookie has the browser keep a secret for a time in seconds; a negative one removes it.
-func (d *Door) setCookie(w http.ResponseWriter, r *http.Request, secret string, age int) {
-	http.SetCookie(w, &http.Cookie{Name: d.cookieName(), Value: secret, Path: "/", MaxAge: age,
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+// setCookie has the browser keep a secret for a time; a negative one removes it.
+func (d *Door) setCookie(w http.ResponseWriter, r *http.Request, name, secret string, age time.Duration) {
+	cookie := &http.Cookie{Name: name, Value: secret, Path: "/", MaxAge: int(age / time.Second),
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	if name == d.loginCookie() {
+		cookie.SameSite = http.SameSiteLaxMode // the provider's page leads back here
+	}
+	http.SetCookie(w, cookie)
 }

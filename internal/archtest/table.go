@@ -217,7 +217,7 @@ func importTable() []room {
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
-		{dir: "cmd/internal/session", imports: []string{"storage"}},
+		{dir: "cmd/internal/session", imports: []string{"internal/access", "storage"}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "cmd/internal/door/doortest", imports: []string{
 			"apimgmt/oidc/devidp", "internal/server", "internal/server/servertest", "storage",

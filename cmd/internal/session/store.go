@@ -15,23 +15,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/storage"
 )
-
-// ErrNone reports that there is no session with that secret: it has ended, or there never
-// was one.
-var ErrNone = errors.New("session: there is none")
 
 // Config configures a [Store].
 type Config struct {
 	// Documents keep the sessions. Required.
 	Documents storage.Documents
-	// Longest is when a session ends in any case. Zero means 12 hours.
+	// Longest is when a session ends in any case. Zero means access.SessionTime.
 	Longest time.Duration
 	// Idle is after what time without a request a session ends. Zero means Longest.
 	Idle time.Duration
 	// MaxOwner is how many sessions one owner may have; of more, the oldest ends. Zero
-	// means 20.
+	// means access.MaxOwnerSessions.
 	MaxOwner int
 	// Clock returns the time. Nil means time.Now.
 	Clock func() time.Time
@@ -46,6 +43,8 @@ type Store struct {
 	swept time.Time // when expired sessions were last removed
 }
 
+var _ access.Sessions = (*Store)(nil)
+
 // New returns a store. Errors name the field of the configuration.
 func New(config Config) (*Store, error) {
 	if config.Documents == nil {
@@ -55,13 +54,13 @@ func New(config Config) (*Store, error) {
 		return nil, errors.New("new session store: Config.Longest, Idle and MaxOwner must not be negative")
 	}
 	if config.Longest == 0 {
-		config.Longest = 12 * time.Hour
+		config.Longest = access.SessionTime
 	}
 	if config.Idle == 0 {
 		config.Idle = config.Longest
 	}
 	if config.MaxOwner == 0 {
-		config.MaxOwner = 20
+		config.MaxOwner = access.MaxOwnerSessions
 	}
 	if config.Clock == nil {
 		config.Clock = time.Now
@@ -104,7 +103,7 @@ func (s *Store) Begin(ctx context.Context, owner string, value []byte) (secret s
 	return secret, nil
 }
 
-// Find returns what a session holds. The error is [ErrNone], or that of the storage.
+// Find returns what a session holds. The error is [access.ErrNoSession], or that of the storage.
 func (s *Store) Find(ctx context.Context, secret string) ([]byte, error) {
 	doc, one, err := s.get(ctx, secret)
 	if err != nil {
@@ -189,7 +188,7 @@ func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, c
 func (s *Store) End(ctx context.Context, secret string) error {
 	for {
 		doc, _, err := s.get(ctx, secret)
-		if errors.Is(err, ErrNone) {
+		if errors.Is(err, access.ErrNoSession) {
 			return nil
 		}
 		if err == nil {
@@ -222,7 +221,7 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 // get returns the document of a session that has not ended.
 func (s *Store) get(ctx context.Context, secret string) (storage.Document, record, error) {
 	if !isSecret(secret) {
-		return storage.Document{}, record{}, ErrNone
+		return storage.Document{}, record{}, access.ErrNoSession
 	}
 	doc, err := s.config.Documents.Get(ctx, keyOf(secret))
 	if err != nil {
@@ -230,7 +229,7 @@ func (s *Store) get(ctx context.Context, secret string) (storage.Document, recor
 	}
 	one, ok := read(doc.Data)
 	if !ok || s.over(one, s.config.Clock()) {
-		return storage.Document{}, record{}, ErrNone
+		return storage.Document{}, record{}, access.ErrNoSession
 	}
 	return doc, one, nil
 }
@@ -244,10 +243,10 @@ func (s *Store) put(ctx context.Context, doc storage.Document, one record) error
 	return err
 }
 
-// failure returns ErrNone for a session that is gone, and other errors with what was done.
+// failure returns access.ErrNoSession for a session that is gone, and other errors with what was done.
 func (s *Store) failure(verb string, err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
-		return ErrNone
+		return access.ErrNoSession
 	}
 	return fmt.Errorf("%s: %w", verb, err)
 }
@@ -354,7 +353,7 @@ func open(secret string, sealed []byte) ([]byte, error) {
 	}
 	value, err := box.Open(nil, nil, sealed, nil)
 	if err != nil {
-		return nil, ErrNone
+		return nil, access.ErrNoSession
 	}
 	return value, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/cmd/internal/session"
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -65,12 +66,12 @@ func TestStore_Find_knowsTheSessionsOfOtherInstances(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "x", secret + "x", secret[:32] + ".", "../" + secret, secret[:40], "ü." + secret} {
 		_, err := other.Find(t.Context(), wrong)
-		require.ErrorIs(t, err, session.ErrNone, "%q", wrong)
+		require.ErrorIs(t, err, access.ErrNoSession, "%q", wrong)
 	}
 	require.NoError(t, other.End(t.Context(), secret))
 	require.NoError(t, other.End(t.Context(), secret), "a second time")
 	_, err = one.Find(t.Context(), secret)
-	require.ErrorIs(t, err, session.ErrNone)
+	require.ErrorIs(t, err, access.ErrNoSession)
 }
 
 func TestStore_Find_endsWhatIsIdleOrOld(t *testing.T) {
@@ -85,10 +86,10 @@ func TestStore_Find_endsWhatIsIdleOrOld(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = one.Find(t.Context(), idle)
-	require.ErrorIs(t, err, session.ErrNone)
+	require.ErrorIs(t, err, access.ErrNoSession)
 	c.add(20 * time.Minute)
 	_, err = one.Find(t.Context(), used)
-	require.ErrorIs(t, err, session.ErrNone, "10 hours")
+	require.ErrorIs(t, err, access.ErrNoSession, "10 hours")
 	_, err = one.Begin(t.Context(), "Eve", nil)
 	require.NoError(t, err)
 	n, err := one.Count(t.Context())
@@ -113,7 +114,7 @@ func TestStore_Begin_endsTheOldestOfTooMany(t *testing.T) {
 	for i, secret := range secrets {
 		_, err := one.Find(t.Context(), secret)
 		if i < 2 {
-			require.ErrorIs(t, err, session.ErrNone)
+			require.ErrorIs(t, err, access.ErrNoSession)
 		} else {
 			require.NoError(t, err)
 		}
@@ -165,5 +166,5 @@ func TestStore_Update_keepsWhatWasThereIfTheChangeFails(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "before!", string(value))
 	_, err = one.Update(t.Context(), "unknown", nil)
-	require.ErrorIs(t, err, session.ErrNone)
+	require.ErrorIs(t, err, access.ErrNoSession)
 }

@@ -1,0 +1,215 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// Provider signs people in at an issuer of tokens, such as one of OpenID Connect.
+type Provider interface {
+	Verifier
+	// Begin prepares a sign-in: the address of the issuer's page, and what Finish needs to
+	// know of it. An error that wraps [ErrUnavailable] means that the issuer does not answer.
+	Begin(ctx context.Context) (page string, state []byte, err error)
+	// Finish ends a sign-in with the query with which the browser comes back.
+	Finish(ctx context.Context, state []byte, answer url.Values) (Grant, error)
+	// Refresh returns a later grant. An error that wraps [ErrInvalid] means that the issuer
+	// gives none, and that the session is over.
+	Refresh(ctx context.Context, g Grant) (Grant, error)
+	// EndURL returns the address at which the browser ends the session at the issuer. Empty
+	// means that there is none.
+	EndURL(ctx context.Context, g Grant) string
+}
+
+// Grant is what an issuer gives a person who has signed in.
+type Grant struct {
+	// Access is the token for calls, Refresh the one for a later grant, ID the one that tells
+	// the issuer whose session ends.
+	Access  string `json:"access"`
+	Refresh string `json:"refresh,omitempty"`
+	ID      string `json:"id,omitempty"`
+	// Expires is when Access does.
+	Expires time.Time `json:"expires"`
+}
+
+// SignOn is how people sign in at a provider.
+type SignOn struct {
+	// Provider signs them in.
+	Provider Provider
+	// Name is that of the provider, for the sign-in page.
+	Name string
+	// AnswerURL is where the provider sends browsers back to: an address of a listener of
+	// the door.
+	AnswerURL string
+}
+
+// signOn is a SignOn that was read.
+type signOn struct {
+	provider Provider
+	name     string
+	answer   *url.URL
+}
+
+// SignOn has the sign-in page offer a provider. It is called before a listener is served.
+func (d *Door) SignOn(s SignOn) error {
+	answer, err := url.Parse(s.AnswerURL)
+	if err != nil || answer.Scheme != "http" && answer.Scheme != "https" || answer.Host == "" || !strings.HasPrefix(answer.Path, "/") {
+		return fmt.Errorf("access: SignOn.AnswerURL: %q: expected http://HOST/PATH or https://HOST/PATH", s.AnswerURL)
+	}
+	d.signOn.Store(&signOn{provider: s.Provider, name: s.Name, answer: answer})
+	return nil
+}
+
+const (
+	signOnPath = Prefix + "sign-on"
+	answerPath = Prefix + "signed-on"
+	// loginTime is how long a sign-in at the provider may take.
+	loginTime = 10 * time.Minute
+)
+
+// login is a sign-in that has begun.
+type login struct {
+	State []byte    `json:"state"`
+	To    string    `json:"to"` // absolute
+	Until time.Time `json:"until"`
+}
+
+// loginCookie is the name of the cookie of a sign-in that has begun.
+func (d *Door) loginCookie() string { return CookiePrefix + d.config.Name + "-login" }
+
+// beginSignOn sends the browser to the provider.
+func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
+	d := p.door
+	on := d.signOn.Load()
+	if on == nil {
+		return &httpapi.Error{Status: http.StatusNotFound, Detail: "This server has no identity provider. Sign in with a token at " + signInPath + "."}
+	}
+	to := ownPath(r.URL.Query().Get("to"))
+	here := &url.URL{Scheme: "http", Host: r.Host}
+	if r.TLS != nil {
+		here.Scheme = "https"
+	}
+	if name := on.answer.Hostname(); !strings.EqualFold(httpapi.Hostname(r), name) {
+		// The cookies that are set here would not be sent there.
+		here.Host = withPort(name, here.Port())
+		return seeOther(w, here.String()+signOnPath+"?"+url.Values{"to": {to}}.Encode())
+	}
+	page, state, err := on.provider.Begin(r.Context())
+	if err != nil {
+		return unreachable(err)
+	}
+	value, err := json.Marshal(login{State: state, To: here.String() + to, Until: time.Now().Add(loginTime)})
+	if err != nil {
+		return fmt.Errorf("begin sign-in: %w", err)
+	}
+	secret, err := d.sessions.Begin(r.Context(), "sign-in "+rand.Text(), value)
+	if err != nil {
+		return fmt.Errorf("begin sign-in: %w", err)
+	}
+	d.setCookie(w, r, d.loginCookie(), secret, loginTime)
+	return seeOther(w, page)
+}
+
+// withPort returns a host with a port, which may be empty.
+func withPort(name, port string) string {
+	if strings.Contains(name, ":") {
+		name = "[" + name + "]"
+	}
+	if port != "" {
+		name += ":" + port
+	}
+	return name
+}
+
+// finishSignOn ends a sign-in: the browser comes back from the provider.
+func (p *pages) finishSignOn(w http.ResponseWriter, r *http.Request) error {
+	d := p.door
+	on := d.signOn.Load()
+	begun, ok := p.takeLogin(w, r)
+	if on == nil || !ok {
+		return &httpapi.Error{Status: http.StatusBadRequest,
+			Detail: "This sign-in has taken too long, or was begun in another window. Please try again: " + signOnPath}
+	}
+	grant, err := on.provider.Finish(r.Context(), begun.State, r.URL.Query())
+	if errors.Is(err, ErrUnavailable) {
+		return unreachable(err)
+	}
+	if err != nil {
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The identity provider did not sign you in. Please try again.", Err: err}
+	}
+	identity, err := on.provider.Identify(r.Context(), grant.Access)
+	if errors.Is(err, ErrUnavailable) {
+		return unreachable(err)
+	}
+	if err != nil {
+		return &httpapi.Error{Status: http.StatusForbidden,
+			Detail: "The identity provider has given a token that is not accepted here.", Err: err}
+	}
+	d.endSession(r)
+	if err := d.beginSession(w, r, "person "+identity.Name, session{Grant: &grant}); err != nil {
+		return err
+	}
+	d.config.Logger.Info("signed in", "name", identity.Name, "role", identity.Role, "address", r.RemoteAddr)
+	// A page, because a browser that another site has sent here would follow a redirect
+	// without the new cookie.
+	return p.show(w, http.StatusOK, view{To: begun.To, Caller: identity, GoOn: true})
+}
+
+// takeLogin returns the sign-in of a browser, which is over then.
+func (p *pages) takeLogin(w http.ResponseWriter, r *http.Request) (login, bool) {
+	d := p.door
+	cookie, err := r.Cookie(d.loginCookie())
+	if err != nil {
+		return login{}, false
+	}
+	d.setCookie(w, r, d.loginCookie(), "", -time.Second)
+	value, err := d.sessions.Find(r.Context(), cookie.Value)
+	if err != nil {
+		return login{}, false
+	}
+	_ = d.sessions.End(r.Context(), cookie.Value) // its state works once at the provider
+	var begun login
+	err = json.Unmarshal(value, &begun)
+	return begun, err == nil && time.Now().Before(begun.Until)
+}
+
+func unreachable(err error) error {
+	return &httpapi.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
+		Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+}
+
+// Granted returns who sends a request and what the provider has given that person. The error
+// matches [ErrNoSession] for a browser that has not signed in there.
+func (d *Door) Granted(r *http.Request) (Identity, Grant, error) {
+	identity, grant, err := d.granted(r)
+	if err == nil && grant.Access == "" {
+		err = ErrNoSession
+	}
+	return identity, grant, err
+}
+
+// Caller returns the person whose browser sends a request, for pages that show it: by session
+// or client certificate. Nothing is counted, and a person that is not known is no error: it has
+// no name, and on an open door the role admin.
+func (d *Door) Caller(r *http.Request) Identity {
+	identity, err := d.signedIn(r)
+	if err != nil {
+		identity = Identity{}
+		if d.config.Certificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+			identity = certified(r.TLS.VerifiedChains[0][0], d.config.CertificateRole)
+		}
+	}
+	if d.config.Open {
+		identity.Role = httpapi.Admin
+	}
+	return identity
+}

@@ -1,0 +1,206 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// provider is an issuer that knows Ada, who is an operator.
+type provider struct {
+	away      atomic.Bool
+	gone      atomic.Bool // whether the session at the issuer is over
+	lifetime  time.Duration
+	refreshed atomic.Int32
+}
+
+func (p *provider) Begin(context.Context) (string, []byte, error) {
+	if p.away.Load() {
+		return "", nil, fmt.Errorf("%w: dial", access.ErrUnavailable)
+	}
+	return "http://issuer.example/login", []byte("state-of-ada"), nil
+}
+
+func (p *provider) Finish(_ context.Context, state []byte, answer url.Values) (access.Grant, error) {
+	if string(state) != "state-of-ada" || answer.Get("code") != "good" {
+		return access.Grant{}, errors.New("refused")
+	}
+	return access.Grant{Access: "ada-0", Refresh: "again", ID: "id", Expires: time.Now().Add(p.lifetime)}, nil
+}
+
+func (p *provider) Refresh(_ context.Context, g access.Grant) (access.Grant, error) {
+	switch {
+	case p.away.Load():
+		return access.Grant{}, fmt.Errorf("%w: dial", access.ErrUnavailable)
+	case p.gone.Load() || g.Refresh != "again":
+		return access.Grant{}, access.ErrInvalid
+	}
+	g.Access, g.Expires = fmt.Sprintf("ada-%d", p.refreshed.Add(1)), time.Now().Add(p.lifetime)
+	return g, nil
+}
+
+func (p *provider) Identify(_ context.Context, token string) (access.Identity, error) {
+	if !strings.HasPrefix(token, "ada-") {
+		return access.Identity{}, access.ErrInvalid
+	}
+	return access.Identity{Name: "Ada", Role: httpapi.Operator}, nil
+}
+
+func (p *provider) EndURL(context.Context, access.Grant) string {
+	return "http://issuer.example/logout"
+}
+
+// signOn returns a server whose people sign in at a provider, which sends them back to
+// /login/answer of the same host.
+func signOn(t *testing.T, p *provider, config access.Config) (http.Handler, *access.Door) {
+	if p.lifetime == 0 {
+		p.lifetime = 5 * time.Minute
+	}
+	d := closed(t, config)
+	require.ErrorContains(t, d.SignOn(access.SignOn{Provider: p, AnswerURL: "/login/answer"}), "AnswerURL")
+	require.NoError(t, d.SignOn(access.SignOn{Provider: p, Name: "the issuer", AnswerURL: "http://example.com:8999/login/answer"}))
+	return served(d, nil), d
+}
+
+// browse sends a request with cookies, and returns the answer with the cookies of both.
+func browse(h http.Handler, method, target string, cookies map[string]string) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest(method, target, nil), httptest.NewRecorder()
+	r.Header.Set("Accept", "text/html")
+	for name, value := range cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	h.ServeHTTP(w, r)
+	for _, cookie := range w.Result().Cookies() {
+		if cookie.MaxAge < 0 {
+			delete(cookies, cookie.Name)
+		} else {
+			cookies[cookie.Name] = cookie.Value
+		}
+	}
+	return w
+}
+
+func TestDoor_SignOn_signsInAndOut(t *testing.T) {
+	p, cookies := &provider{}, map[string]string{}
+	h, _ := signOn(t, p, access.Config{})
+	require.Contains(t, browse(h, "GET", "http://example.com:8080/.enablers/sign-in?to=/things?a=1", cookies).Body.String(),
+		`href="/.enablers/sign-on?to=%2fthings%3fa%3d1">Sign in at the issuer</a>`)
+	w := browse(h, "GET", "http://example.com:8080/.enablers/sign-on?to=/things?a=1", cookies)
+	require.Equal(t, 303, w.Code)
+	require.Equal(t, "http://issuer.example/login", w.Header().Get("Location"))
+	require.Equal(t, http.SameSiteLaxMode, w.Result().Cookies()[0].SameSite, "another site leads back")
+	w = browse(h, "GET", "http://example.com:8999/login/answer?code=good", cookies)
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `content="0; url=http://example.com:8080/things?a=1"`)
+	require.Len(t, cookies, 1)
+	require.Equal(t, 200, browse(h, "GET", "http://example.com:8080/things", cookies).Code)
+	require.Equal(t, 200, browse(h, "POST", "http://example.com:8081/things", cookies).Code, "an operator, on another port")
+	require.Contains(t, browse(h, "GET", "http://example.com/.enablers/sign-in", cookies).Body.String(), "<strong>Ada</strong>")
+	before := map[string]string{}
+	for name, value := range cookies {
+		before[name] = value
+	}
+	require.Equal(t, "http://issuer.example/logout", browse(h, "POST", "http://example.com/.enablers/sign-out", cookies).Header().Get("Location"))
+	require.Empty(t, cookies)
+	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", before).Code, "the session has ended")
+}
+
+func TestDoor_SignOn_refusesAnswersOfOthers(t *testing.T) {
+	p, cookies := &provider{}, map[string]string{}
+	h, _ := signOn(t, p, access.Config{})
+	require.Equal(t, 400, browse(h, "GET", "http://example.com/login/answer?code=good", cookies).Code, "no sign-in has begun")
+	browse(h, "GET", "http://example.com/.enablers/sign-on?to=//evil.example/", cookies)
+	begun := map[string]string{}
+	for name, value := range cookies {
+		begun[name] = value
+	}
+	require.Equal(t, 403, browse(h, "GET", "http://example.com/login/answer?code=wrong", cookies).Code)
+	require.Empty(t, cookies)
+	require.Equal(t, 400, browse(h, "GET", "http://example.com/login/answer?code=good", begun).Code, "a sign-in works once")
+	browse(h, "GET", "http://example.com/.enablers/sign-on?to=//evil.example/", cookies)
+	w := browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	require.Contains(t, w.Body.String(), `content="0; url=http://example.com/"`)
+	require.NotContains(t, w.Body.String(), "evil")
+	require.Equal(t, 404, send(served(closed(t, access.Config{}), nil), "GET", "/.enablers/sign-on", "").Code)
+}
+
+func TestDoor_SignOn_beginsUnderTheNameOfTheAnswer(t *testing.T) {
+	h, _ := signOn(t, &provider{}, access.Config{})
+	w := browse(h, "GET", "http://127.0.0.1:8080/.enablers/sign-on?to=/things", map[string]string{})
+	require.Equal(t, "http://example.com:8080/.enablers/sign-on?to=%2Fthings", w.Header().Get("Location"))
+	require.Empty(t, w.Result().Cookies())
+}
+
+func TestDoor_Granted_refreshesOnceForAllRequests(t *testing.T) {
+	p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
+	h, d := signOn(t, p, access.Config{})
+	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+	browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	refreshed := p.refreshed.Load()
+	p.lifetime = time.Hour
+	request := httptest.NewRequest("GET", "http://example.com/things", nil)
+	for name, value := range cookies {
+		request.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			identity, grant, err := d.Granted(request)
+			if err != nil || identity.Name != "Ada" || !strings.HasPrefix(grant.Access, "ada-") {
+				t.Error(identity, grant, err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, refreshed+1, p.refreshed.Load())
+	require.Equal(t, access.Identity{Name: "Ada", Role: httpapi.Operator}, d.Caller(request))
+}
+
+func TestDoor_Granted_endsWithTheSessionAtTheProvider(t *testing.T) {
+	p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
+	h, _ := signOn(t, p, access.Config{})
+	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+	browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	p.away.Store(true)
+	require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code, "the grant is good for a moment")
+	p.away.Store(false)
+	p.gone.Store(true)
+	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code)
+	p.gone.Store(false)
+	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code, "it has ended for good")
+}
+
+func TestDoor_SignOn_saysThatTheProviderIsAway(t *testing.T) {
+	p := &provider{}
+	h, _ := signOn(t, p, access.Config{})
+	p.away.Store(true)
+	w := browse(h, "GET", "http://example.com/.enablers/sign-on", map[string]string{})
+	require.Equal(t, 503, w.Code)
+	require.Contains(t, w.Body.String(), "The identity provider cannot be reached.")
+}
+
+// outage is a store of sessions that does not answer.
+type outage struct{ access.Sessions }
+
+func (outage) Find(context.Context, string) ([]byte, error) {
+	return nil, errors.New("the database is away")
+}
+
+func TestDoor_Authorize_saysThatSessionsCannotBeLookedAt(t *testing.T) {
+	h := served(closed(t, access.Config{Sessions: outage{}}), nil)
+	w := browse(h, "GET", "http://example.com/things", map[string]string{access.CookiePrefix + "things": "a"})
+	require.Equal(t, 503, w.Code, w.Body)
+}
