@@ -102,6 +102,7 @@ type view struct {
 	Open, TakesTokens          bool
 	Provider                   string // that the person may sign in at, empty if there is none
 	Caller                     Identity
+	SignedOut                  bool
 	GoOn                       bool // whether the browser goes on by itself
 }
 
@@ -160,17 +161,19 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 
 // signOut ends the session of a browser, and has the provider end its own.
 func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
-	to := signInPath
+	page := ""
 	if on := p.door.signOn.Load(); on != nil {
 		if _, grant, err := p.door.Granted(r); err == nil {
-			if page := on.provider.EndURL(r.Context(), grant); page != "" {
-				to = page
-			}
+			page = on.provider.EndURL(r.Context(), grant)
 		}
 	}
 	p.door.endSession(r)
 	p.door.setCookie(w, r, p.door.cookieName(), "", -time.Second)
-	return seeOther(w, to)
+	if page == "" {
+		return seeOther(w, signInPath)
+	}
+	// A page, because the policy of the one with the form lets it lead to this server alone.
+	return p.show(w, http.StatusOK, view{To: page, SignedOut: true, GoOn: true})
 }
 
 // endSession ends the session of a browser, if there is one.

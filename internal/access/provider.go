@@ -69,6 +69,9 @@ func (d *Door) SignOn(s SignOn) error {
 	return nil
 }
 
+// HasProvider reports whether people may sign in at a provider.
+func (d *Door) HasProvider() bool { return d.signOn.Load() != nil }
+
 const (
 	signOnPath = Prefix + "sign-on"
 	answerPath = Prefix + "signed-on"

@@ -223,7 +223,8 @@ func importTable() []room {
 			"apimgmt/oidc/devidp", "internal/server", "internal/server/servertest", "storage",
 		}, modules: []string{testify}},
 		{dir: "cmd/internal/door", imports: []string{
-			"apimgmt/oidc", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
+			"apimgmt/oidc", "cmd/internal/session", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
+			"internal/shell", "storage",
 		}},
 		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
 		{dir: "cmd/internal/backup/transfer", imports: []string{
@@ -232,7 +233,7 @@ func importTable() []room {
 		{dir: "cmd/internal/backup/backuptest", imports: []string{
 			"cmd/internal/backup", "cmd/internal/backup/transfer", "storage/disk",
 		}, modules: []string{testify}},
-		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look"}},
+		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look", "internal/shell"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
 		}, modules: []string{uuid}},

@@ -15,10 +15,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // TokenFile is the name of the file with the generated token.
@@ -40,6 +42,9 @@ type Config struct {
 	// TokensAt says on the sign-in page where Tokens are to be found, such as "the one in
 	// the file token of the data folder". Empty leaves them out there.
 	TokensAt string
+	// Sessions keep the sessions of browsers, so that instances with the same documents share
+	// them. Nil means that they end with the process.
+	Sessions storage.Documents
 	// CertificateRole is that of access.Config.
 	CertificateRole httpapi.Role
 	// Logger logs what is decided.
@@ -84,6 +89,11 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 	}
 	c := access.Config{Name: config.Name, Tokens: config.Tokens, CertificateRole: config.CertificateRole,
 		Hosts: s.hosts, Logger: config.Logger}
+	if config.Sessions != nil {
+		if c.Sessions, err = session.New(session.Config{Documents: config.Sessions}); err != nil {
+			return nil, err
+		}
+	}
 	for _, way := range ways {
 		switch way {
 		case wayNone:

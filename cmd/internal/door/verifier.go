@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,15 +43,17 @@ func (i issuer) Identify(ctx context.Context, token string) (access.Identity, er
 		}
 		return access.Identity{}, err
 	}
-	name := claims.Username
-	if name == "" {
-		name = claims.Subject
-	}
-	return access.Identity{Name: name, Role: roleIn(claims.Raw, i.path)}, nil
+	return identityOf(claims, i.path, nil), nil
 }
 
-// roleIn returns the highest role in a claim, and Public if there is none.
-func roleIn(claims json.RawMessage, path []string) httpapi.Role {
+// identityOf returns the identity in the claims of a token.
+func identityOf(claims *oidc.Claims, path []string, roles map[string]httpapi.Role) access.Identity {
+	return access.Identity{Name: cmp.Or(claims.Username, claims.Subject), Role: roleIn(claims.Raw, path, roles)}
+}
+
+// roleIn returns the highest role in a claim, and Public if there is none. The roles may
+// have further names.
+func roleIn(claims json.RawMessage, path []string, further map[string]httpapi.Role) httpapi.Role {
 	for _, name := range path {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(claims, &object) != nil || object[name] == nil {
@@ -67,8 +70,9 @@ func roleIn(claims json.RawMessage, path []string) httpapi.Role {
 	}
 	highest := httpapi.Public
 	for _, name := range names {
-		if httpapi.IsRole(name) && httpapi.Role(name).Includes(highest) {
-			highest = httpapi.Role(name)
+		role := cmp.Or(further[name], httpapi.Role(name))
+		if httpapi.IsRole(string(role)) && role.Includes(highest) {
+			highest = role
 		}
 	}
 	return highest

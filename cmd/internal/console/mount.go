@@ -1,0 +1,77 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/shell"
+)
+
+// Root is the path below which [Mount] serves the parts.
+const Root = "/ui/"
+
+// MountConfig configures [Mount].
+type MountConfig struct {
+	// Name is that of the program, for the header.
+	Name string
+	// Parts are in the order of the header.
+	Parts []Part
+	// Overview is the page at [Root]. Nil means that Root leads to the first part.
+	Overview http.Handler
+	// Home is the address of the first page, if another listener has it. Empty means Root.
+	Home string
+	// Person returns who sends a request. Nil means that callers are not identified.
+	Person func(r *http.Request) shell.Person
+	// Front says that browsers that open "/" are led to Root.
+	Front bool
+}
+
+// Part is the pages of one room.
+type Part struct {
+	// Section is its name in the header, and Path that of its folder below [Root].
+	Section, Path string
+	// Handler serves the pages, and gets paths without the folder.
+	Handler http.Handler
+}
+
+// Mount returns a handler that serves the parts in one shell below [Root], and passes all
+// other requests on to next. What next serves has the same shell around it.
+func Mount(next http.Handler, config MountConfig) http.Handler {
+	s := &shell.Shell{Name: config.Name, Home: config.Home, Person: config.Person}
+	if s.Home == "" {
+		s.Home = Root
+	}
+	var sections []shell.Section
+	mux := http.NewServeMux()
+	mux.Handle("/", next)
+	if config.Overview != nil {
+		sections = append(sections, shell.Section{Name: "Overview", Href: Root})
+		mux.Handle(Root, http.StripPrefix(strings.TrimSuffix(Root, "/"), config.Overview))
+	} else if len(config.Parts) > 0 {
+		mux.Handle(Root+"{$}", http.RedirectHandler(Root+config.Parts[0].Path+"/", http.StatusSeeOther))
+	}
+	for _, part := range config.Parts {
+		folder := Root + part.Path
+		sections = append(sections, shell.Section{Name: part.Section, Href: folder + "/"})
+		mux.Handle(folder+"/", http.StripPrefix(folder, part.Handler))
+	}
+	s.Sections = func(*http.Request) []shell.Section { return sections }
+	framed := s.With(mux)
+	if !config.Front {
+		return framed
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" && opensPage(r) {
+			w.Header().Set("Vary", "Accept")
+			http.Redirect(w, r, Root, http.StatusSeeOther)
+			return
+		}
+		framed.ServeHTTP(w, r)
+	})
+}
+
+// opensPage reports whether a browser opens a page with the request, rather than a program
+// that takes what is there.
+func opensPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}

@@ -1,0 +1,35 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/cmd/internal/console"
+)
+
+// echo answers with its name and the path that it gets.
+func echo(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, name, " ", r.URL.Path) })
+}
+
+func TestMount_servesPartsBelowTheRoot(t *testing.T) {
+	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Front: true,
+		Parts: []console.Part{{Section: "Models", Path: "models", Handler: echo("models")}, {Section: "Links", Path: "links", Handler: echo("links")}}})
+	get := func(path, accept string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
+		r.Header.Set("Accept", accept)
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for path, want := range map[string]string{"/w3c/sosa": "next /w3c/sosa", "/ui/models/w3c": "models /w3c", "/ui/links/": "links /",
+		"/": "next /", "/ui/unknown/": "next /ui/unknown/"} {
+		require.Equal(t, want, get(path, "*/*").Body.String(), path)
+	}
+	require.Equal(t, "/ui/models/", get("/ui/", "text/html").Header().Get("Location"))
+	require.Equal(t, "/ui/", get("/", "text/html,*/*;q=0.8").Header().Get("Location"))
+	require.Equal(t, "Accept", get("/", "text/html").Header().Get("Vary"))
+}

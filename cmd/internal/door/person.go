@@ -1,0 +1,21 @@
+package door
+
+import (
+	"net/http"
+
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/shell"
+)
+
+// Person returns who sends a request, for the header of pages.
+func (d *Door) Person(r *http.Request) shell.Person {
+	caller := d.Caller(r)
+	p := shell.Person{Name: caller.Name, Role: caller.Role}
+	switch {
+	case p.Name != "":
+		p.SignOut = access.Prefix + "sign-out"
+	case !d.IsOpen() || d.HasProvider():
+		p.SignIn = access.Prefix + "sign-in"
+	}
+	return p
+}
