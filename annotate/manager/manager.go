@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
+	"github.com/iotenablers/enablers/internal/history"
 )
 
 // Errors of a Manager. Their texts are part of the REST contract.
@@ -49,8 +50,9 @@ type Manager struct {
 	records     *records
 	runner      *runner
 	annotations *Annotations
-	fleet       *fleet.Fleet // nil when the storage is not shared
-	reconciler  *reconciler  // with fleet
+	history     *history.Store // what the pages plot
+	fleet       *fleet.Fleet   // nil when the storage is not shared
+	reconciler  *reconciler    // with fleet
 
 	mu    sync.RWMutex
 	phase phase
@@ -91,6 +93,7 @@ func New(config Config) (*Manager, error) {
 	m := &Manager{
 		config: config, channels: newRegistry(),
 		annotations: &Annotations{config.Documents},
+		history:     history.New(nil),
 		ready:       make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -145,6 +148,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 	m.setPhase(serving, nil)
 	close(m.ready)
+	m.runner.tasks.Go(func() { m.watch(m.ctx) })
 	if membership != nil {
 		return m.runShared(ctx, membership)
 	}

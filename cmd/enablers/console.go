@@ -19,10 +19,10 @@ func handler(m *manager.Manager, view console.Config, d *door.Door, hosts []stri
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.NewHandler(m, &manager.HandlerOptions{
-		Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log,
-	}))
-	return d.Handler(mux)
+	options := &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}
+	mux.Handle("/", manager.NewHandler(m, options))
+	return d.Handler(console.Mount(mux, console.MountConfig{Name: "enablers", Person: d.Person,
+		Parts: []console.Part{{Section: "Annotation", Path: "annotation", Handler: m.Page(options)}}}))
 }
 
 // consoleOf returns the console of the annotator, the broker and the other services.

@@ -27,7 +27,7 @@ func importTable() []room {
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
-			"internal/exposition", "internal/httpapi", "internal/keep", "storage",
+			"annotate/rml/suggest", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep", "internal/shell", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},
@@ -196,7 +196,7 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
-		{dir: "internal/shell", imports: []string{"internal/httpapi", "internal/look"}},
+		{dir: "internal/shell", imports: []string{"internal/history", "internal/httpapi", "internal/look", "internal/uplot"}},
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},

@@ -7,11 +7,12 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
+	"github.com/iotenablers/enablers/internal/uplot"
 )
 
 //go:embed page
@@ -28,14 +29,20 @@ type Part struct {
 type PartConfig struct {
 	// Section is the name of the section that the pages belong to.
 	Section string
-	// Files has the templates, named *.html, and the other files that the pages load. One
-	// whose name begins with "_" has definitions that all templates use.
+	// Files has the templates, named *.html, and the other files that the pages load. The
+	// file shared.html, if there is one, has definitions that all templates use.
 	Files fs.FS
 	// Funcs are the functions of the templates, besides those of this package.
 	Funcs template.FuncMap
 	// Assets are further files that the pages load.
 	Assets httpapi.Assets
+	// Plots adds uPlot, with the modules live.js and history.js, and the template "plots" that
+	// loads the library.
+	Plots bool
 }
+
+// sharedFile has the definitions that all templates of a part use.
+const sharedFile = "shared.html"
 
 // NewPart reads the templates. It panics if one of them is faulty, which is a mistake in the
 // program.
@@ -44,6 +51,12 @@ func NewPart(config PartConfig) *Part {
 		"look.css": {Files: look.Files}, "icon.svg": {Files: look.Files},
 		"shell.js": {Files: files, Path: "page/shell.js"},
 	}}
+	if config.Plots {
+		for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "live.js", "history.js"} {
+			p.assets[name] = httpapi.Asset{Files: uplot.Files}
+		}
+		p.assets["uPlot.LICENSE.txt"] = httpapi.Asset{Files: uplot.Files, Path: "LICENSE"}
+	}
 	for name, asset := range config.Assets {
 		p.assets[name] = asset
 	}
@@ -51,16 +64,14 @@ func NewPart(config PartConfig) *Part {
 	if err != nil {
 		panic(fmt.Sprintf("shell: the files of %s: %v", config.Section, err))
 	}
-	shared := []string{}
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), "_") {
-			shared = append(shared, entry.Name())
-		}
+	var shared []string
+	if _, err := fs.Stat(config.Files, sharedFile); err == nil {
+		shared = append(shared, sharedFile)
 	}
 	for _, entry := range entries {
 		name := entry.Name()
 		switch {
-		case strings.HasPrefix(name, "_"):
+		case name == sharedFile:
 		case path.Ext(name) == ".html":
 			t := template.New(name).Funcs(functions()).Funcs(config.Funcs)
 			t = template.Must(t.ParseFS(files, "page/shell.html"))
@@ -75,6 +86,13 @@ func NewPart(config PartConfig) *Part {
 // functions are those that all templates have.
 func functions() template.FuncMap {
 	return template.FuncMap{
+		"ranges": func() []string {
+			var names []string
+			for _, r := range history.Ranges() {
+				names = append(names, r.Name)
+			}
+			return names
+		},
 		"time": func(at time.Time) template.HTML {
 			if at.IsZero() {
 				return "–"

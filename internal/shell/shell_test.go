@@ -24,7 +24,7 @@ type view struct {
 // newHandler returns the handler of a part with a list, an item and an action.
 func newHandler() http.Handler {
 	part := shell.NewPart(shell.PartConfig{Section: "Things", Files: fstest.MapFS{
-		"_row.html": {Data: []byte(`{{define "row"}}<i>{{time .At}}</i>{{end}}`)},
+		"shared.html": {Data: []byte(`{{define "row"}}<i>{{time .At}}</i>{{end}}`)},
 		"list.html": {Data: []byte(`{{template "head" .}}{{template "top" .}}{{if .Can "operator"}}<button>Make</button>{{end}}` +
 			`{{template "row" .}}{{template "foot" .}}`)},
 		"page.css": {Data: []byte("p{}")},

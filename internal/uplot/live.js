@@ -33,6 +33,7 @@ class Chart {
   }
 
   draw(data) {
+    const seconds = data[0].at(-1) - data[0][0];
     const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 } };
     const format = (_, value) => (value == null ? "–" : value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toPrecision(3));
     this.plot = new uPlot({
@@ -40,7 +41,7 @@ class Chart {
       height,
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: { min: { pad: 0, hard: 0, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 1, mode: 2 } } } },
-      axes: [{ ...axis, incrs: [1, 5, 10, 15, 30, 60] }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
+      axes: [seconds > 900 ? axis : { ...axis, incrs: [1, 5, 10, 15, 30, 60, 120, 300] }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
       series: [
         { label: "Time", value: (_, at) => (at == null ? "–" : new Date(at * 1000).toLocaleTimeString()) },
         ...this.names.map((label, i) => ({ label, value: format, stroke: color(`--series-${i % hues}`), width: 2, points: { show: false }, dash: i < hues ? undefined : [6, 4] })),

@@ -1,0 +1,30 @@
+// Keeps the list of channels up to date.
+
+import { poll, request } from "./shell.js";
+
+const number = new Intl.NumberFormat("en");
+const root = document.getElementById("main").dataset.root;
+
+function write(row, field, text) {
+  const element = row.querySelector(`[data-field="${field}"]`);
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const rows = [...document.querySelectorAll("#channels tbody tr")];
+
+if (rows.length > 0) {
+  poll(2000, async () => {
+    const answer = await request(`${root}state${location.search}`);
+    const found = new Map((await answer.json()).map((channel) => [channel.id, channel]));
+    for (const row of rows) {
+      const channel = found.get(row.dataset.id);
+      const state = channel?.state ?? "gone";
+      row.querySelector(".badge").dataset.state = state;
+      write(row, "state", state);
+      if (!channel) continue;
+      write(row, "fault", channel.fault);
+      for (const name of ["received", "published", "failed"]) write(row, name, number.format(channel.counts[name]));
+      write(row, "lag", channel.counts.lag === null ? "–" : number.format(channel.counts.lag));
+    }
+  });
+}

@@ -1,0 +1,40 @@
+// Charts of what was recorded, over a range that the person chooses.
+
+import { findCharts } from "./live.js";
+
+// followHistory draws the charts of the page from the history at an address, and keeps them up
+// to date. curvesOf has a function for each chart, which takes the series of the history and
+// returns the curves as pairs of a name and values. shown is called with each answer.
+export function followHistory(address, curvesOf, { shown = () => {}, period = 2000 } = {}) {
+  const charts = findCharts();
+  const buttons = [...document.querySelectorAll("[data-range]")];
+  let range = buttons[0]?.dataset.range ?? "10m";
+  let timer;
+
+  async function draw() {
+    clearTimeout(timer);
+    const mine = range;
+    try {
+      const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}range=${mine}`, { cache: "no-store" });
+      if (answer.ok && mine === range) {
+        const plot = await answer.json();
+        for (const [name, curves] of Object.entries(curvesOf)) charts[name]?.show(plot.times, curves(plot.series));
+        shown(plot);
+      }
+    } catch {
+      // the line #live says that the server does not answer
+    }
+    timer = setTimeout(draw, document.hidden ? 10 * period : period);
+  }
+
+  function choose(button) {
+    range = button.dataset.range;
+    for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+    for (const chart of Object.values(charts)) chart.forget();
+    draw();
+  }
+
+  for (const button of buttons) button.addEventListener("click", () => choose(button));
+  if (buttons.length > 0) choose(buttons[0]);
+  else draw();
+}
