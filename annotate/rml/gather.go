@@ -67,6 +67,7 @@ type collection struct {
 	targets targetSet
 	graphs  [][]byte
 	members [][]byte
+	rule    node // what Trace names
 }
 
 // gather pushes the heads of the collections that a gather map makes of a
@@ -179,7 +180,7 @@ func (m *Mapper) named(g *generator, head []byte) *collection {
 	if i, known := m.collected[key]; known {
 		return m.collections[i]
 	}
-	c := &collection{plan: g.gather, head: append([]byte(nil), head...), targets: g.targets}
+	c := &collection{plan: g.gather, head: append([]byte(nil), head...), targets: g.targets, rule: m.rule}
 	for _, graph := range m.graphs {
 		c.graphs = append(c.graphs, append([]byte(nil), graph...))
 	}
@@ -194,7 +195,7 @@ func (m *Mapper) named(g *generator, head []byte) *collection {
 // finishCollections emits the named collections after all members are known.
 func (m *Mapper) finishCollections() error {
 	for _, c := range m.collections {
-		m.text = m.text[:0]
+		m.text, m.rule = m.text[:0], c.rule
 		if err := m.emitCollection(c); err != nil {
 			return err
 		}

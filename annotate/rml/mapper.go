@@ -22,6 +22,9 @@ type Mapper struct {
 	out     []byte     // where statements go
 	quads   []rdf.Quad // or here, when collect is set
 	collect bool
+	tracing bool      // whether rules has the part of the mapping that made each quad
+	rule    node      // the one that makes statements now
+	rules   []node    // of quads
 	lines   bool      // whether the output has a statement a line
 	once    bool      // whether a statement may be a duplicate
 	made    dedup.Set // those that were made while once was set

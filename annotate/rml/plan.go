@@ -54,6 +54,7 @@ type step struct {
 
 // pomStep is one predicate-object map, compiled.
 type pomStep struct {
+	node       node // what Trace names
 	predicates []*generator
 	objects    []objectStep
 	graphs     []*generator
@@ -145,7 +146,7 @@ func (c *compiler) triplesMap(tm *triplesMap) error {
 		if err != nil {
 			return err
 		}
-		pom := pomStep{predicates: []*generator{c.constant(rdf.NewIRI(rdf.Type))}}
+		pom := pomStep{node: tm.subject.node, predicates: []*generator{c.constant(rdf.NewIRI(rdf.Type))}}
 		for _, class := range classes {
 			pom.objects = append(pom.objects, objectStep{gen: class})
 		}
@@ -181,7 +182,7 @@ func (c generatorCompiler) object(om *objectMap) (objectStep, error) {
 }
 
 func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompiler) (pomStep, error) {
-	var s pomStep
+	s := pomStep{node: pom.node}
 	var err error
 	if s.predicates, err = g.compileAll(pom.predicates); err != nil {
 		return s, err

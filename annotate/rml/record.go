@@ -50,6 +50,9 @@ func (m *Mapper) record(s *step, record input.Node) error {
 	flat := len(s.graphs) == 0 && shared == 1
 	for i := range s.poms {
 		pom := &s.poms[i]
+		if m.tracing {
+			m.rule = pom.node
+		}
 		if flat && pom.flat != nil {
 			if err := m.flat(pom.flat, m.terms[0], at); err != nil {
 				return err
@@ -183,6 +186,9 @@ func (m *Mapper) add(s, p, o, g []byte) error {
 		}
 	}
 	m.quads = append(m.quads, q)
+	if m.tracing {
+		m.rules = append(m.rules, m.rule)
+	}
 	return nil
 }
 
