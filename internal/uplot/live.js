@@ -7,6 +7,16 @@ export const hues = 6; // as many as the style sheet has
 const height = 200; // of a chart, in pixels
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+// How the axis of times writes its ticks: for each least distance the form, and what a second
+// line says where a year, a day or a minute begins.
+const day = "\n{YYYY}-{MM}-{DD}";
+const ticks = [
+  [86400, "{YYYY}-{MM}-{DD}", null, null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", day, null, day, null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", day, null, day, null, null, null, 1],
+];
+const clock = new Intl.DateTimeFormat("sv-SE", { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
 class Chart {
   constructor(figure) {
     this.place = figure.querySelector(".plot");
@@ -41,9 +51,9 @@ class Chart {
       height,
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: { min: { pad: 0, hard: 0, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 1, mode: 2 } } } },
-      axes: [seconds > 900 ? axis : { ...axis, incrs: [1, 5, 10, 15, 30, 60, 120, 300] }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
+      axes: [{ ...axis, values: ticks, ...(seconds > 900 ? {} : { incrs: [1, 5, 10, 15, 30, 60, 120, 300] }) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
       series: [
-        { label: "Time", value: (_, at) => (at == null ? "–" : new Date(at * 1000).toLocaleTimeString()) },
+        { label: "Time", value: (_, at) => (at == null ? "–" : clock.format(new Date(at * 1000))) },
         ...this.names.map((label, i) => ({ label, value: format, stroke: color(`--series-${i % hues}`), width: 2, points: { show: false }, dash: i < hues ? undefined : [6, 4] })),
       ],
     }, data, this.place);
