@@ -40,3 +40,9 @@ func DecodeUpdate(data []byte) (update Update, empty bool, err error) { return d
 func Spare(c Channel, role annotate.TopicRole, kind annotate.BrokerType) annotate.Settings {
 	return c.spare[role].settings[kind]
 }
+
+// ReadTrial reads the request of the workbench.
+func ReadTrial(data []byte) (string, error) {
+	request, err := readTrial(data)
+	return request.RML, err
+}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/editor"
+	"github.com/iotenablers/enablers/internal/graph"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -27,12 +29,14 @@ var pageFiles embed.FS
 // opts may be nil.
 func (m *Manager) Page(opts *HandlerOptions) http.Handler {
 	r := newREST(m, opts)
-	p := &pages{rest: r, manager: m}
+	p := &pages{rest: r, manager: m, trials: httpapi.NewSlots(trials, "Too many mappings are tried at the moment. Please try again.")}
 	own, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
 	p.part = shell.NewPart(shell.PartConfig{Section: "Annotation", Files: own, Plots: true,
+		Assets: httpapi.Assets{"editor.js": {Files: editor.Files}, "editor.LICENSES.txt": {Files: editor.Files, Path: "LICENSES"},
+			"cytoscape.esm.min.js": {Files: graph.Files}, "cytoscape.LICENSE.txt": {Files: graph.Files, Path: "LICENSE"}},
 		Funcs: map[string]any{"escape": url.PathEscape, "count": countText}})
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger}
@@ -47,6 +51,7 @@ type pages struct {
 	rest    *rest
 	manager *Manager
 	part    *shell.Part
+	trials  *httpapi.Slots // of the workbench
 }
 
 func (p *pages) routes() []httpapi.Route {
@@ -60,6 +65,12 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "POST /channels/{id}/stop", Func: p.act((*Manager).stopNow, "stopped")},
 		{Pattern: "POST /channels/{id}/restart", Func: p.act((*Manager).Restart, "restarted")},
 		{Pattern: "POST /channels/{id}/delete", Func: p.remove},
+		{Pattern: "POST /channels/{id}/mapping", Func: p.useMapping},
+		{Pattern: "GET /workbench", Func: p.workbench},
+		{Pattern: "POST /workbench", Func: p.work, Role: httpapi.Reader},
+		{Pattern: "POST /workbench/try", Func: p.try, Role: httpapi.Reader},
+		{Pattern: "POST /workbench/suggest", Func: p.suggest, Role: httpapi.Reader},
+		{Pattern: "POST /annotations", Func: p.storeMapping},
 		{Pattern: "GET /state", Func: p.states},
 		{Pattern: "GET /history", Func: p.history},
 	}...)
@@ -275,6 +286,9 @@ func (p *pages) state(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, one)
 }
+
+// channelHref returns the address of a channel's page, relative to the root.
+func channelHref(id string) string { return "channels/" + url.PathEscape(id) }
 
 // sentence returns the text of an error as a sentence.
 func sentence(err error) string {

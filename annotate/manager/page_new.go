@@ -91,7 +91,8 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 	return p.part.Show(w, r, http.StatusOK, "new.html", v)
 }
 
-// create makes a channel of the form, or suggests a mapping for its sample.
+// create makes a channel of the form, or shows it again: with a mapping that is suggested for
+// its sample, with what comes from the workbench, or with what is wrong.
 func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -99,7 +100,8 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	v := p.newView(r)
 	v.Form = r.PostForm
-	if v.Form.Get("action") == "suggest" {
+	switch v.Form.Get("action") {
+	case "suggest":
 		s, err := suggest.Mapping([]byte(v.Form.Get("sample")), nil)
 		if err != nil {
 			v.Fault, v.At = sentence(err), "sample"
@@ -107,6 +109,10 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 		}
 		v.Form.Set("rml", s.Mapping)
 		v.Form.Set("inputFormat", string(s.Format))
+		return p.part.Show(w, r, http.StatusOK, "new.html", v)
+	case "create":
+	default: // from the workbench, with a message and a mapping
+		v.Form.Set("sample", v.Form.Get("message"))
 		return p.part.Show(w, r, http.StatusOK, "new.html", v)
 	}
 	config, err := p.read(v)

@@ -1,0 +1,195 @@
+package manager_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// site is the pages of a manager, as a browser without scripts uses them.
+type site struct {
+	t       *testing.T
+	manager *manager.Manager
+	broker  *annotate.MemoryBroker
+	handler http.Handler
+}
+
+func newSite(t *testing.T, opts *manager.HandlerOptions) *site {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
+	return &site{t, m, b, http.StripPrefix("/ui/annotation", m.Page(opts))}
+}
+
+func (s *site) get(path string) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest("GET", "/ui/annotation"+path, nil), httptest.NewRecorder()
+	r.Header.Set("Accept", "text/html")
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+func (s *site) post(path string, form url.Values) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest("POST", "/ui/annotation"+path, strings.NewReader(form.Encode())), httptest.NewRecorder()
+	r.Header.Set("Accept", "text/html")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+// channelForm is the form of a channel that can be made.
+func channelForm(id string) url.Values {
+	return url.Values{"action": {"create"}, "id": {id}, "name": {"Name of " + id}, "inputBroker": {"MQTT"}, "inputTopic": {id + "/in"},
+		"outputTopic": {id + "/out"}, "errorTopic": {id + "/errors"}, "inputFormat": {"JSON"}, "outputFormat": {"NTRIPLES"}, "rml": {jsonMapping}}
+}
+
+func TestManager_Page_saysWhatToDoWithoutChannels(t *testing.T) {
+	s := newSite(t, nil)
+	page := s.get("/").Body.String()
+	require.Contains(t, page, "There is no channel yet.")
+	require.Contains(t, page, `href="./new"`)
+}
+
+func TestManager_Page_makesAndChangesAChannel(t *testing.T) {
+	s := newSite(t, nil)
+	made := s.post("/new", channelForm("a b/c<d>"))
+	require.Equal(t, http.StatusSeeOther, made.Code, made.Body)
+	require.Equal(t, "channels/a%20b%2Fc%3Cd%3E", made.Header().Get("Location"))
+	publish(t, s.broker, "a b/c<d>/in", 0, 3)
+	await(t, s.broker, "a b/c<d>/out", 3)
+
+	page := s.get("/channels/a%20b%2Fc%3Cd%3E")
+	require.Equal(t, http.StatusOK, page.Code)
+	require.Contains(t, page.Body.String(), "Name of a b/c&lt;d&gt;")
+	require.NotContains(t, page.Body.String(), "<d>")
+	require.Contains(t, page.Body.String(), "a b/c&lt;d&gt;/errors")
+
+	for _, step := range []struct {
+		action  string
+		stopped bool
+	}{{"stop", true}, {"start", false}, {"restart", false}} {
+		w := s.post("/channels/a%20b%2Fc%3Cd%3E/"+step.action, nil)
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		require.Equal(t, "../a%20b%2Fc%3Cd%3E", w.Header().Get("Location"))
+		c, err := s.manager.Get("a b/c<d>")
+		require.NoError(t, err)
+		require.Equal(t, step.stopped, c.Status.Stopped, step.action)
+	}
+	require.Equal(t, http.StatusSeeOther, s.post("/channels/a%20b%2Fc%3Cd%3E/delete", nil).Code)
+	gone := s.get("/channels/a%20b%2Fc%3Cd%3E")
+	require.Equal(t, http.StatusNotFound, gone.Code)
+	require.Contains(t, gone.Body.String(), "All channels")
+}
+
+func TestManager_Page_saysAtTheFieldWhatIsWrong(t *testing.T) {
+	s := newSite(t, nil)
+	require.Equal(t, http.StatusSeeOther, s.post("/new", channelForm("taken")).Code)
+	for field, value := range map[string]string{"inputTopic": "", "rml": "@prefix", "id": "taken"} {
+		form := channelForm("new")
+		form.Set(field, value)
+		form.Set("description", "<kept>")
+		w := s.post("/new", form)
+		require.Equal(t, http.StatusUnprocessableEntity, w.Code, field)
+		require.Regexp(t, `id="`+field+`"[^>]*aria-invalid="true"`, w.Body.String())
+		require.Contains(t, w.Body.String(), "&lt;kept&gt;", "what was typed stays")
+	}
+	require.Len(t, s.manager.List(), 1)
+}
+
+func TestManager_Page_suggestsAMapping(t *testing.T) {
+	s := newSite(t, nil)
+	form := channelForm("new")
+	form.Set("action", "suggest")
+	form.Set("sample", `{"id":"d1","temp":21.5}`)
+	page := s.post("/new", form).Body.String()
+	require.Contains(t, page, "ex:temp")
+	form.Set("sample", `{"id":`)
+	w := s.post("/new", form)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "byte 6: unexpected EOF")
+	require.Empty(t, s.manager.List())
+}
+
+func TestManager_Page_listsAPageOfChannels(t *testing.T) {
+	s := newSite(t, nil)
+	for i := range 3 {
+		form := channelForm("c" + string(rune('0'+i)))
+		form.Set("stopped", "1")
+		require.Equal(t, http.StatusSeeOther, s.post("/new", form).Code)
+	}
+	require.Contains(t, s.get("/?q=C1").Body.String(), "1 channel match")
+	require.Contains(t, s.get("/?state=stopped").Body.String(), "3 channels")
+	require.Contains(t, s.get("/?state=running").Body.String(), "0 channels")
+	var rows []struct{ ID, State string }
+	require.NoError(t, json.Unmarshal(s.get("/state?q=c2").Body.Bytes(), &rows))
+	require.Equal(t, []struct{ ID, State string }{{"c2", "stopped"}}, rows)
+	require.Equal(t, "[]\n", s.get("/state?q=none").Body.String())
+}
+
+func TestManager_Page_hasTheInterfaceForItsScripts(t *testing.T) {
+	s := newSite(t, nil)
+	require.Equal(t, http.StatusSeeOther, s.post("/new", channelForm("one")).Code)
+	require.JSONEq(t, `{"one":{}}`, s.get("/api/channels").Body.String())
+	require.Contains(t, s.get("/history?range=1h").Body.String(), `"range":"1h"`)
+}
+
+func TestManager_Page_requiresRoles(t *testing.T) {
+	s := newSite(t, &manager.HandlerOptions{Authorize: httpapitest.Authorize})
+	for _, path := range []string{"/", "/new", "/workbench", "/state", "/channels/x", "/history"} {
+		require.Equal(t, http.StatusUnauthorized, s.get(path).Code, path)
+	}
+	for _, path := range []string{"/new", "/channels/x/stop", "/channels/x/delete", "/workbench/try", "/annotations"} {
+		require.Equal(t, http.StatusUnauthorized, s.post(path, nil).Code, path)
+	}
+	require.Equal(t, http.StatusOK, s.get("/page/look.css").Code)
+}
+
+func (s *site) try(request string) map[string]any {
+	r, w := httptest.NewRequest("POST", "/ui/annotation/workbench/try", strings.NewReader(request)), httptest.NewRecorder()
+	r.Header.Set("Content-Type", "application/json")
+	s.handler.ServeHTTP(w, r)
+	require.Equal(s.t, http.StatusOK, w.Code, w.Body)
+	var answer map[string]any
+	require.NoError(s.t, json.Unmarshal(w.Body.Bytes(), &answer))
+	return answer
+}
+
+func TestManager_Page_workbenchTriesAMapping(t *testing.T) {
+	s := newSite(t, nil)
+	request := func(message, mapping string) string {
+		text, err := json.Marshal(map[string]string{"message": message, "rml": mapping, "inputFormat": "JSON", "outputFormat": "TTL"})
+		require.NoError(t, err)
+		return string(text)
+	}
+	answer := s.try(request(`{"id":1,"value":"v"}`, jsonMapping))
+	require.Nil(t, answer["fault"])
+	require.Len(t, answer["statements"], 1)
+	statement := answer["statements"].([]any)[0].(map[string]any)
+	require.Equal(t, 10.0, statement["line"])
+	require.Equal(t, "<http://example.com/1>", statement["subject"].(map[string]any)["text"])
+	require.Equal(t, true, statement["object"].(map[string]any)["isLiteral"])
+
+	require.Equal(t, 2.0, s.try(request("{}", "\n@prefix"))["fault"].(map[string]any)["line"])
+	require.Contains(t, s.try(request(`{"id":`, jsonMapping))["failure"].(map[string]any)["text"], "unexpected")
+	require.NotEmpty(t, s.try(request(`{"other":1}`, jsonMapping))["findings"], "nothing is silent")
+
+	form := url.Values{"message": {`{"id":1,"value":"v"}`}, "rml": {jsonMapping}, "inputFormat": {"JSON"}, "outputFormat": {"TTL"}}
+	require.Contains(t, s.post("/workbench", form).Body.String(), "&lt;http://example.com/1&gt;")
+	stored := s.post("/annotations", form)
+	require.Equal(t, http.StatusSeeOther, stored.Code)
+	require.Contains(t, s.get("/"+stored.Header().Get("Location")).Body.String(), "map:Observation")
+}
+
+// FuzzReadTrial checks that no request takes the workbench down.
+func FuzzReadTrial(f *testing.F) {
+	f.Add([]byte(`{"message":"{}","rml":"","inputFormat":"JSON","outputFormat":"TTL"}`))
+	f.Fuzz(func(t *testing.T, data []byte) { _, _ = manager.ReadTrial(data) })
+}

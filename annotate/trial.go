@@ -1,0 +1,58 @@
+package annotate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+// Trial is what a mapping makes of one message, see [Mapping.Try].
+type Trial struct {
+	// Output is what a channel would publish. It is empty if the message fails.
+	Output []byte
+	// Statements are those of the output, each with the part of the mapping that made it.
+	Statements []rml.Made
+	// Records is how many records the iterators of the mapping selected.
+	Records int
+	// Unmatched describes each triples map that selected no record.
+	Unmatched []string
+	// Findings are what is valid and probably a mistake, with regard to the message.
+	Findings []rml.Finding
+}
+
+// Try maps one message as a channel with the mapping would, without a broker. The error is a
+// [*rml.MappingError] with its line, or matches [ErrMapping] or is a [*FieldError] for a mapping
+// that no channel can use, or is a [*rml.MessageError] for a message that cannot be mapped: the
+// trial then has the findings that do not depend on the message. The limits bound the message
+// and the statements; zero fields mean those of package rml.
+func (m Mapping) Try(ctx context.Context, message []byte, limits rml.Limits) (Trial, error) {
+	if _, err := rml.Load([]byte(m.RML), nil); err != nil {
+		return Trial{}, err // compile says it without the line
+	}
+	plan, err := m.compile(limits)
+	if err != nil {
+		return Trial{}, err
+	}
+	var t Trial
+	mapper := plan.NewMapper()
+	if t.Output, err = mapper.Append(nil, message); err != nil {
+		t.Findings = plan.Lint()
+		return t, err
+	}
+	t.Records, t.Unmatched = mapper.Tally().Records, mapper.Unmatched()
+	if t.Statements, err = mapper.Trace(message); err != nil {
+		return t, err
+	}
+	t.Findings, err = plan.LintSample(ctx, rml.LocalFiles("", bytes.NewReader(message)))
+	if err != nil {
+		var failed *rml.MessageError
+		if !errors.As(err, &failed) {
+			return t, fmt.Errorf("check mapping with message: %w", err)
+		}
+		t.Findings = plan.Lint() // as a file the message has other limits
+	}
+	return t, nil
+}
