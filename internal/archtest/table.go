@@ -65,7 +65,9 @@ func importTable() []room {
 		{dir: "modelrepo", imports: []string{"internal/keep", "storage", "modelrepo/internal/...", "modelrepo/oci"},
 			modules: []string{uuid}},
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
-		{dir: "modelrepo/rest", imports: []string{"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage"},
+		{dir: "modelrepo/rest", imports: []string{
+			"internal/exposition", "internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/...", "storage",
+		},
 			modules: []string{prometheus}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci", "storage"}},
