@@ -235,6 +235,7 @@ func importTable() []room {
 		{dir: "cmd/internal/backup/backuptest", imports: []string{
 			"cmd/internal/backup", "cmd/internal/backup/transfer", "storage/disk",
 		}, modules: []string{testify}},
+		{dir: "cmd/internal/overview", imports: []string{"internal/httpapi", "internal/shell"}},
 		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look", "internal/shell"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
