@@ -39,6 +39,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
@@ -100,9 +101,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
 	backups := backup.Of(s.data, datafolder.Annotator, stored.folder, log)
-	handler := access.Handler(manager.NewHandler(m, &manager.HandlerOptions{
-		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
-		Authorize: access.Authorizer(), Logger: log,
+	options := &manager.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
+		Authorize: access.Authorizer(), Logger: log}
+	handler := access.Handler(console.Mount(manager.NewHandler(m, options), console.MountConfig{
+		Name: "Annotator", Front: true, Person: access.Person,
+		Parts: []console.Part{{Section: "Annotation", Path: "annotation", Handler: m.Page(options)}},
 	}))
 	rest := server.HTTP(access.Listener(listener), handler, log)
 	rest.Announce = func() {

@@ -9,20 +9,57 @@ import (
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/version"
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
-// handler puts the console beside the routes of the annotator.
-func handler(m *manager.Manager, view console.Config, d *door.Door, hosts []string, log *slog.Logger) http.Handler {
+// handler puts the pages of all blocks beside the routes of the annotator.
+func handler(m *manager.Manager, repository *modelrepo.Store, view console.Config, events *overview.Events, d *door.Door,
+	hosts []string, log *slog.Logger,
+) http.Handler {
 	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Authorize: d.Authorizer(), Logger: log})
 	mux := http.NewServeMux()
-	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	options := &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}
-	mux.Handle("/", manager.NewHandler(m, options))
-	return d.Handler(console.Mount(mux, console.MountConfig{Name: "enablers", Person: d.Person,
-		Parts: []console.Part{{Section: "Annotation", Path: "annotation", Handler: m.Page(options)}}}))
+	mux.Handle("/{$}", page)
+	channels := &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}
+	models := &rest.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}
+	mux.Handle("/", manager.NewHandler(m, channels))
+	first := overview.NewHandler(overview.Config{Events: events, Blocks: func() []overview.Block { return blocksOf(view.Services()) },
+		Steps: stepsOf(view.Guide)}, &overview.HandlerOptions{Hosts: hosts, Authorize: d.Authorizer(), Logger: log})
+	return d.Handler(console.Mount(mux, console.MountConfig{Name: "enablers", Person: d.Person, Front: true, Overview: first,
+		Parts: []console.Part{
+			{Section: "Annotation", Path: "annotation", Handler: m.Page(channels)},
+			{Section: "Models", Path: "models", Handler: rest.Page(repository, models)},
+		}}))
+}
+
+// blocksOf returns the services as the overview shows them.
+func blocksOf(services []console.Service) []overview.Block {
+	pages := map[string]string{"Annotator": "annotation/", "Model repository": "models/"}
+	var blocks []overview.Block
+	for _, s := range services {
+		b := overview.Block{Name: s.Name, Summary: s.Summary, Address: s.Address, Fault: s.Fault, Href: pages[s.Name]}
+		if b.Href == "" && len(s.Links) > 0 {
+			b.Href = s.Links[0].Href
+		}
+		for _, f := range s.Facts {
+			b.Facts = append(b.Facts, overview.Fact{Name: f.Name, Value: f.Value, Href: b.Href})
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// stepsOf returns the first steps as the overview shows them.
+func stepsOf(guide []console.Step) []overview.Step {
+	steps := []overview.Step{{Text: "Make a channel from a sample message", Href: "annotation/new"}}
+	for _, step := range guide[min(1, len(guide)):] {
+		steps = append(steps, overview.Step{Text: step.Text, Command: step.Command})
+	}
+	return steps
 }
 
 // consoleOf returns the console of the annotator, the broker and the other services.

@@ -39,6 +39,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo/rest"
@@ -113,6 +114,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	events := &overview.Events{}
 	transport := mqtt.New(&mqtt.Options{Hosts: brokers, Logger: log})
 	annotator, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
@@ -120,7 +122,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 				mqtt.Driver(transport, &mqtt.Defaults{Host: mqttAt.Host, Port: mqttAt.Port}),
 				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, Logger: log}), nil),
 			},
-			Logger: log,
+			Logger: events.Of("Annotator", log),
 		},
 		Documents: store.Documents(),
 		Secret:    store.Secret,
@@ -133,7 +135,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 
 	address := access.URL(at.web)
 	view := consoleOf(address, tokenOf(access), annotator, b, models.service, trainings.service, managed.service, bonded.service)
-	web := server.HTTP(access.Listener(at.web), handler(annotator, view, access, s.door.Hosts(), log), log)
+	web := server.HTTP(access.Listener(at.web), handler(annotator, models.repository, view, events, access, s.door.Hosts(), log), log)
 	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},

@@ -24,6 +24,7 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
@@ -64,8 +65,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
-	handler := access.Handler(rest.NewHandler(repository, &rest.HandlerOptions{
-		Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log,
+	options := &rest.HandlerOptions{Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log}
+	handler := access.Handler(console.Mount(rest.NewHandler(repository, options), console.MountConfig{
+		Name: "Model repository", Front: true, Person: access.Person,
+		Parts: []console.Part{{Section: "Models", Path: "models", Handler: rest.Page(repository, options)}},
 	}))
 	web := server.HTTP(access.Listener(listener), handler, log)
 	web.Announce = func() {
