@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/annotate/rml/suggest"
 )
@@ -31,7 +32,7 @@ func TestMapping_Try_saysWhatComesOfAMessage(t *testing.T) {
 }
 
 func TestMapping_Try_saysThatNothingIsSelected(t *testing.T) {
-	trial, err := tried(t, `[{"id":"a"}]`, `{"id":"a"}`, rml.Limits{})
+	trial, err := tried(t, `{"readings":[{"id":"a"}]}`, `{"id":"a"}`, rml.Limits{})
 	require.NoError(t, err)
 	require.Empty(t, trial.Statements)
 	require.Len(t, trial.Unmatched, 1)
@@ -42,7 +43,9 @@ func TestMapping_Try_distinguishesItsErrors(t *testing.T) {
 	_, err := annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: "@prefix"}.Try(t.Context(), nil, rml.Limits{})
 	var wrong *rml.MappingError
 	require.ErrorAs(t, err, &wrong)
-	require.Equal(t, 1, wrong.Line)
+	var syntax *rdf.SyntaxError
+	require.ErrorAs(t, err, &syntax)
+	require.Equal(t, 1, syntax.Line)
 	_, err = tried(t, `{"id":"a"}`, `{"id":`, rml.Limits{})
 	var failed *rml.MessageError
 	require.ErrorAs(t, err, &failed)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
@@ -148,8 +149,8 @@ func (p *pages) read(v *newView) (ChannelConfig, error) {
 		of := cmp.Or(v.Form.Get(name+"Broker"), v.Form.Get("inputBroker"))
 		object := map[string]any{"topic": topic, "brokerType": of}
 		for _, d := range p.manager.config.Drivers {
-			if string(d.Type) == of {
-				object[d.Member] = p.connection(v, name, of)
+			if connection := p.connection(v, name, of); string(d.Type) == of && connection != nil {
+				object[d.Member] = connection
 			}
 		}
 		settings[member] = object
@@ -168,26 +169,31 @@ func (p *pages) read(v *newView) (ChannelConfig, error) {
 	return config, err
 }
 
-// connection returns the settings of a topic's broker. Output and error topic share those of
-// the input, unless the form has others.
+// connection returns the settings of a topic's broker, nil if the form leaves them to the
+// driver. Output and error topic share those of the input, unless the form has others.
 func (p *pages) connection(v *newView, topic, of string) map[string]any {
-	made := map[string]any{}
-	at := slices.IndexFunc(p.kinds(), func(k kindView) bool { return string(k.Type) == of })
+	kinds := p.kinds()
+	at := slices.IndexFunc(kinds, func(k kindView) bool { return string(k.Type) == of })
 	if at < 0 {
-		return made
+		return nil
 	}
-	for _, field := range p.kinds()[at].Fields {
+	made, typed := map[string]any{}, false
+	for _, field := range kinds[at].Fields {
 		value := strings.TrimSpace(v.Form.Get(topic + "." + of + "." + field.Name))
 		if value == "" && v.Form.Get("inputBroker") == of {
 			value = strings.TrimSpace(v.Form.Get("input." + of + "." + field.Name))
 		}
-		if value == "" {
+		typed = typed || value != ""
+		if value = cmp.Or(value, field.Default); value == "" {
 			continue
 		}
 		made[field.Name] = value
-		if field.Name == "port" {
-			made[field.Name] = json.Number(value)
+		if number, err := strconv.Atoi(value); err == nil && field.Name == "port" {
+			made[field.Name] = number
 		}
+	}
+	if !typed {
+		return nil
 	}
 	return made
 }

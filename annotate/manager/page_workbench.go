@@ -131,6 +131,10 @@ func run(ctx context.Context, request trialRequest) trialView {
 	case err == nil:
 	case errors.As(err, &wrong):
 		view.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Node: wrong.Node}
+		var syntax *rdf.SyntaxError
+		if errors.As(err, &syntax) {
+			view.Fault.Text, view.Fault.Line = syntax.Reason, syntax.Line
+		}
 	case errors.As(err, &failed):
 		view.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node}
 	default:

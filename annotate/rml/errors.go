@@ -22,7 +22,12 @@ type MappingError struct {
 	Line int
 	// Reason is what is wrong and what was expected.
 	Reason string
+
+	cause error
 }
+
+// Unwrap returns the cause, such as an [*rdf.SyntaxError]; nil if Reason is all.
+func (e *MappingError) Unwrap() error { return e.cause }
 
 // Error returns one line with the node, the line and the reason.
 func (e *MappingError) Error() string {

@@ -33,7 +33,7 @@ func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
 	}
 	g, err := document.Read(src, rdf.ReaderOptions{Base: o.Base, MaxBytes: o.MaxBytes})
 	if err != nil {
-		return nil, &MappingError{Reason: err.Error()}
+		return nil, &MappingError{Reason: err.Error(), cause: err}
 	}
 	l := &loader{
 		Graph: g, maps: make(map[rdf.Term]*triplesMap),
