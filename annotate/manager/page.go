@@ -61,8 +61,8 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "POST /new", Func: p.create},
 		{Pattern: "GET /channels/{id}", Func: p.channel},
 		{Pattern: "GET /channels/{id}/state", Func: p.state},
-		{Pattern: "POST /channels/{id}/start", Func: p.act((*Manager).startNow, "started")},
-		{Pattern: "POST /channels/{id}/stop", Func: p.act((*Manager).stopNow, "stopped")},
+		{Pattern: "POST /channels/{id}/start", Func: p.act(startNow, "started")},
+		{Pattern: "POST /channels/{id}/stop", Func: p.act(stopNow, "stopped")},
 		{Pattern: "POST /channels/{id}/restart", Func: p.act((*Manager).Restart, "restarted")},
 		{Pattern: "POST /channels/{id}/delete", Func: p.remove},
 		{Pattern: "POST /channels/{id}/mapping", Func: p.useMapping},
@@ -138,10 +138,15 @@ type counts struct {
 }
 
 func rowOf(c Channel, s annotate.Stats) row {
-	r := row{ID: c.ID, Name: cmp.Or(c.Metadata.Name, c.ID), State: running, Fault: c.Status.Error, Retry: c.Status.Retrying,
+	r := row{
+		ID: c.ID, Name: cmp.Or(c.Metadata.Name, c.ID), State: running, Fault: c.Status.Error, Retry: c.Status.Retrying,
 		From: string(c.Mapping.InputFormat), To: string(c.Mapping.OutputFormat), Input: c.Input.Name, Output: c.Output.Name,
-		Counts:  counts{Received: s.Received, Published: s.Published, Failed: s.Failed, Empty: s.Empty, IllTyped: s.IllTyped, LastFailure: s.LastError},
-		Channel: c}
+		Counts: counts{
+			Received: s.Received, Published: s.Published, Failed: s.Failed,
+			Empty: s.Empty, IllTyped: s.IllTyped, LastFailure: s.LastError,
+		},
+		Channel: c,
+	}
 	switch {
 	case c.Status.Stopped && c.Status.Error != "":
 		r.State = failed

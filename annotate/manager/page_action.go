@@ -9,12 +9,12 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-func (m *Manager) startNow(ctx context.Context, id string) error {
+func startNow(m *Manager, ctx context.Context, id string) error {
 	_, err := m.Patch(ctx, id, Update{Run: On})
 	return err
 }
 
-func (m *Manager) stopNow(ctx context.Context, id string) error {
+func stopNow(m *Manager, ctx context.Context, id string) error {
 	_, err := m.Patch(ctx, id, Update{Run: Off})
 	return err
 }

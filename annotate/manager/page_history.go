@@ -50,7 +50,7 @@ func (m *Manager) measure() {
 		return strings.Compare(a, b)
 	})
 	for _, id := range ids[:min(len(ids), plotted)] {
-		m.measureChannel(id, all[id])
+		measureChannel(m.history, id, all[id])
 	}
 }
 
@@ -61,19 +61,19 @@ func compareMore(x, y uint64) int {
 	return 1
 }
 
-func (m *Manager) measureChannel(id string, s annotate.Stats) {
+func measureChannel(store *history.Store, id string, s annotate.Stats) {
 	name := "channel/" + id + "/"
-	m.history.Total(name+"received", float64(s.Received))
-	m.history.Total(name+"published", float64(s.Published))
-	m.history.Total(name+"failed", float64(s.Failed))
+	store.Total(name+"received", float64(s.Received))
+	store.Total(name+"published", float64(s.Published))
+	store.Total(name+"failed", float64(s.Failed))
 	if s.HasLag {
-		m.history.Level(name+"lag", float64(s.Lag))
+		store.Level(name+"lag", float64(s.Lag))
 	}
 	bounds := make([]float64, len(s.Latency.Bounds))
 	for i, bound := range s.Latency.Bounds {
 		bounds[i] = bound.Seconds() * 1000
 	}
-	m.history.Distribution(name+"latency", bounds, s.Latency.Counts)
+	store.Distribution(name+"latency", bounds, s.Latency.Counts)
 }
 
 // history answers with the plots of all channels, or of one.

@@ -32,7 +32,7 @@ func handler(m *manager.Manager, repository *modelrepo.Store, view console.Confi
 	return d.Handler(console.Mount(mux, console.MountConfig{Name: "enablers", Person: d.Person, Front: true, Overview: first,
 		Parts: []console.Part{
 			{Section: "Annotation", Path: "annotation", Handler: m.Page(channels)},
-			{Section: "Models", Path: "models", Handler: rest.Page(repository, models)},
+			{Section: "Models", Path: "models", Handler: rest.NewPage(repository, models)},
 		}}))
 }
 

@@ -94,7 +94,10 @@ func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
 	d := p.door
 	on := d.signOn.Load()
 	if on == nil {
-		return &httpapi.Error{Status: http.StatusNotFound, Detail: "This server has no identity provider. Sign in with a token at " + signInPath + "."}
+		return &httpapi.Error{
+			Status: http.StatusNotFound,
+			Detail: "This server has no identity provider. Sign in with a token at " + signInPath + ".",
+		}
 	}
 	to := ownPath(r.URL.Query().Get("to"))
 	here := &url.URL{Scheme: "http", Host: r.Host}

@@ -139,8 +139,10 @@ func checkHandlers(t *tree) []finding {
 			if slices.ContainsFunc(list, func(one parameter) bool { return one.kind == "http.Handler" }) {
 				continue // it wraps a handler
 			}
-			method := function.Recv != nil && name == "Handler" && (len(list) == 0 || len(list) == 1 && last == "*HandlerOptions")
-			constructor := function.Recv == nil && name == "NewHandler" && (last == "*HandlerOptions" || last == "*Options")
+			named := name == "Handler" || name == "Page"
+			method := function.Recv != nil && named && (len(list) == 0 || len(list) == 1 && last == "*HandlerOptions")
+			constructed := name == "NewHandler" || name == "NewPage"
+			constructor := function.Recv == nil && constructed && (last == "*HandlerOptions" || last == "*Options")
 			if !(method || constructor) || len(results.List) != 1 {
 				found = append(found, finding{t.at(function.Pos()), name + " returns an http.Handler in a form of its own"})
 			}

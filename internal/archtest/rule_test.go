@@ -160,8 +160,8 @@ func faults() []fault {
 		constructor("NewMap(opts node.Options)", "NewMap takes Options by value"),
 		constructor("NewMap(opts ...MapOption)", "NewMap takes functional options"),
 		one("handlers", "modelrepo/rest/page.go",
-			"package rest\n\nimport \"net/http\"\n\n// Page serves.\nfunc (*Store) Page() http.Handler { return nil }\n",
-			"modelrepo/rest/page.go:6: Page returns an http.Handler in a form of its own"),
+			"package rest\n\nimport \"net/http\"\n\n// Site serves.\nfunc (*Store) Site() http.Handler { return nil }\n",
+			"modelrepo/rest/page.go:6: Site returns an http.Handler in a form of its own"),
 		one("handlers", "modelrepo/rest/page.go", "package rest\n\nimport \"net/http\"\n\n"+
 			"// NewHandler serves.\nfunc NewHandler(s *Store) (http.Handler, error) { return nil, nil }\n",
 			"modelrepo/rest/page.go:6: NewHandler returns an http.Handler in a form of its own"),

@@ -27,7 +27,8 @@ func importTable() []room {
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
-			"annotate/rdf", "annotate/rml", "annotate/rml/suggest", "internal/editor", "internal/exposition", "internal/graph", "internal/history", "internal/httpapi", "internal/keep", "internal/shell", "storage",
+			"annotate/rdf", "annotate/rml", "annotate/rml/suggest", "internal/editor", "internal/exposition",
+			"internal/graph", "internal/history", "internal/httpapi", "internal/keep", "internal/shell", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/rdf"},

@@ -20,11 +20,11 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Page returns the pages of a repository for people: its namespaces, models and versions, with
+// NewPage returns the pages of a repository for people: its namespaces, models and versions, with
 // making, changing and deleting them, and the upload and download of content. All addresses
 // in them are relative, so that the handler may be mounted anywhere with [http.StripPrefix].
 // The REST interface, which the pages' scripts use, is below api/. opts may be nil.
-func Page(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
+func NewPage(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	p := &pages{store: store}
 	own, err := fs.Sub(pageFiles, "page")

@@ -115,7 +115,8 @@ func (p *pages) changeNamespace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.store.UpdateNamespace(r.Context(), at.Namespace, modelrepo.NamespaceUpdate{Metadata: changed(before.Metadata, after)}); err != nil {
+	update := modelrepo.NamespaceUpdate{Metadata: changed(before.Metadata, after)}
+	if _, err := p.store.UpdateNamespace(r.Context(), at.Namespace, update); err != nil {
 		return err
 	}
 	return shell.SeeOther(w, "../../"+hrefOf(at), "The metadata are changed.")

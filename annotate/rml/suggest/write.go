@@ -58,7 +58,8 @@ func (w *writer) table(t table) {
 		if used[property]++; used[property] > 1 {
 			property += fmt.Sprint(used[property])
 		}
-		fmt.Fprintf(&w.text, " ;\n    rr:predicateObjectMap [\n        rr:predicate ex:%s ;\n        rr:objectMap [ rml:reference %s", property, literal(c.reference))
+		fmt.Fprintf(&w.text, " ;\n    rr:predicateObjectMap [\n        rr:predicate ex:%s ;\n"+
+			"        rr:objectMap [ rml:reference %s", property, literal(c.reference))
 		switch datatype := c.kind.datatype(); {
 		case c.kind == iri:
 			w.text.WriteString(" ; rr:termType rr:IRI")

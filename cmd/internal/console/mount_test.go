@@ -17,8 +17,11 @@ func echo(name string) http.Handler {
 }
 
 func TestMount_servesPartsBelowTheRoot(t *testing.T) {
-	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Front: true,
-		Parts: []console.Part{{Section: "Models", Path: "models", Handler: echo("models")}, {Section: "Links", Path: "links", Handler: echo("links")}}})
+	parts := []console.Part{
+		{Section: "Models", Path: "models", Handler: echo("models")},
+		{Section: "Links", Path: "links", Handler: echo("links")},
+	}
+	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Front: true, Parts: parts})
 	get := func(path, accept string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
 		r.Header.Set("Accept", accept)

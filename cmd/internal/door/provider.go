@@ -29,6 +29,7 @@ type ProviderConfig struct {
 
 // TokenVerifier checks access tokens; *oidc.Verifier does.
 type TokenVerifier interface {
+	// Verify returns the claims of a token that is valid now.
 	Verify(ctx context.Context, token string) (*oidc.Claims, error)
 }
 
