@@ -101,7 +101,7 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		"no mapper":          {[]string{"-parallelism", "0"}, "-parallelism (ANNOTATOR_PARALLELISM): expected 1 to 256, got 0"},
 		"no time to stop":    {[]string{"-max-shutdown", "0s"}, "-max-shutdown"},
 		"unknown protocol":   {[]string{"-mqtt-protocol", "amqp"}, `expected one of tcp, mqtt, ssl, tls, mqtts, got "amqp"`},
-		"unknown level":      {[]string{"-log-level", "loud"}, `expected debug, info, warn or error, got "loud"`},
+		"unknown level":      {[]string{"-log-level", "loud"}, `invalid value "loud" for flag -log-level: expected debug, info, warn or error`},
 		"unknown flag":       {[]string{"-bogus"}, "-bogus"},
 		"an argument":        {[]string{"start"}, `unexpected argument "start"`},
 		"file not there":     {[]string{"-config", "missing.conf"}, "missing.conf"},

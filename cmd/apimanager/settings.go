@@ -106,8 +106,8 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-kong (%s): it goes with -gateway-url, where Kong serves", f.Variable("kong")))
 	}
 	if p := s.securityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
-		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing",
-			f.Variable("security-plugin"), definition.OIDCPlugin, definition.OpenIDConnectPlugin))
+		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing, got %q",
+			f.Variable("security-plugin"), definition.OIDCPlugin, definition.OpenIDConnectPlugin, p))
 	}
 	for name, value := range map[string]string{"demo-password": s.demoPassword, "client-secret": s.clientSecret, "admin-token": s.adminToken} {
 		if value != "" && len(value) < 8 {

@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -51,6 +52,7 @@ type settings struct {
 func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
 	f := server.NewFlags("enablers", "ENABLERS", about)
+	f.Commands = transfer.Completions()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`HOST:PORT` of the console and the annotator; port 0 takes any that is free")
 	f.StringVar(&s.models, "modelrepo", "127.0.0.1:8081", "`HOST:PORT` of the model repository; port 0 takes any that is free")
 	f.StringVar(&s.collector, "flcollector", "127.0.0.1:8000",
@@ -113,8 +115,8 @@ func (s *settings) listenMQTT() (net.Listener, error) {
 	}
 	if !server.IsLoopback(listener) && !s.mqttRemote {
 		_ = listener.Close() // never used
-		return nil, fmt.Errorf("-mqtt %q: the broker requires no authentication and therefore listens on loopback only; "+
-			"-mqtt-remote opens it to other machines", s.mqtt)
+		return nil, cli.Usage(fmt.Errorf("-mqtt %q: the broker requires no authentication and therefore listens on loopback only; "+
+			"-mqtt-remote opens it to other machines", s.mqtt))
 	}
 	return listener, nil
 }

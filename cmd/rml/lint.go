@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/cli"
 )
 
 const (
@@ -17,14 +18,14 @@ const (
 )
 
 func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.Writer) error {
-	flags := flag.NewFlagSet("rml lint", flag.ContinueOnError)
-	sample := flags.String("sample", "", "a `file` with a sample of the stream; the files that the mapping names are their own sample")
+	sample := new(string)
+	flags := lintFlags(sample)
 	done, err := parse(flags, args, lintUsage, stdout)
 	if done || err != nil {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), lintUsage)
+		return cli.Usage(fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), lintUsage))
 	}
 	plan, err := compile(flags.Arg(0), nil)
 	if err != nil {
@@ -50,6 +51,13 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.W
 	return nil
 }
 
+// lintFlags declares the flags of rml lint.
+func lintFlags(sample *string) *flag.FlagSet {
+	flags := flag.NewFlagSet("rml lint", flag.ContinueOnError)
+	flags.StringVar(sample, "sample", "", "a `file` with a sample of the stream; the files that the mapping names are their own sample")
+	return flags
+}
+
 func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("rml explain", flag.ContinueOnError)
 	done, err := parse(flags, args, explainUsage, stdout)
@@ -57,7 +65,7 @@ func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writ
 		return err
 	}
 	if flags.NArg() != 1 {
-		return fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), explainUsage)
+		return cli.Usage(fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), explainUsage))
 	}
 	plan, err := compile(flags.Arg(0), nil)
 	if err != nil {

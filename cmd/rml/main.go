@@ -5,12 +5,13 @@
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version
+//	rml completion bash|zsh|fish
 //
 // Sources are relative to the folder of the mapping; a carml:Stream reads
 // standard input. Logical targets are relative to the current folder. RDF goes
 // to standard output. The exit status is 0, or 1 with one line on standard
-// error and nothing on standard output; lint also exits with 1 when it finds
-// something. A mapping that succeeded has notes on standard error where its
+// error and nothing on standard output, or 2 for wrong arguments; lint also exits with 1
+// when it finds something. A mapping that succeeded has notes on standard error where its
 // input gave less than one may expect, such as an iterator that selected
 // nothing.
 //
@@ -31,6 +32,7 @@ import (
 	"os/signal"
 
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
@@ -40,21 +42,22 @@ func main() {
 	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "rml: %v\n", err)
 		stop()
-		os.Exit(1)
+		os.Exit(cli.Status(err))
 	}
 }
 
 // command is one of the words after rml.
 type command struct {
-	name, usage string
-	run         func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
+	name, about, usage string
+	flags              *flag.FlagSet
+	run                func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
 }
 
 func commands() []command {
 	return []command{
-		{"map", mapUsage, runMap},
-		{"lint", lintUsage, runLint},
-		{"explain", explainUsage, runExplain},
+		{"map", "map files or standard input to RDF", mapUsage, new(mapSettings).declare(), runMap},
+		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string)), runLint},
+		{"explain", "print how a mapping runs", explainUsage, nil, runExplain},
 	}
 }
 
@@ -64,6 +67,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		if len(args) > 0 && args[0] == c.name {
 			return c.run(ctx, args[1:], stdin, stdout, stderr)
 		}
+	}
+	if len(args) > 0 && args[0] == cli.CompletionWord {
+		return complete(args[1:], stdout)
 	}
 	if len(args) > 0 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version") {
 		fmt.Fprintf(stdout, "rml %s\n", version.String())
@@ -75,7 +81,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		return nil
 	}
-	return errors.New("expected map, lint, explain, version or help; " + mapUsage)
+	if len(args) == 0 {
+		return cli.Usage(errors.New("expected map, lint, explain, version or help; " + mapUsage))
+	}
+	return cli.Usage(fmt.Errorf("expected map, lint, explain, version or help, got %q; %s", args[0], mapUsage))
+}
+
+// complete prints the completion script of a shell.
+func complete(args []string, stdout io.Writer) error {
+	p := cli.Program{Name: "rml", Commands: []cli.Command{{Name: "version", About: "print the version"}, {Name: "help", About: "print the usage"}}}
+	for _, c := range commands() {
+		p.Commands = append(p.Commands, cli.Command{Name: c.name, About: c.about, Flags: c.flags, TakesFiles: true})
+	}
+	return p.Complete(stdout, args)
 }
 
 // parse parses the flags of a command. Asked for help it prints the flags and
@@ -90,7 +108,7 @@ func parse(flags *flag.FlagSet, args []string, usage string, stdout io.Writer) (
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w; usage: %s", err, usage)
+		return false, cli.Usage(fmt.Errorf("%w; usage: %s", err, usage))
 	}
 	return false, nil
 }

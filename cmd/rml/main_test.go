@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
@@ -128,4 +129,22 @@ func TestRun_printsTheVersion(t *testing.T) {
 		return run(ctx, args, strings.NewReader(""), stdout, stderr)
 	}
 	servertest.CheckVersion(t, "rml", command, "version", "-version", "--version")
+}
+
+func TestRun_endsWithTwoForWrongArguments(t *testing.T) {
+	for _, args := range [][]string{nil, {"mapp"}, {"map"}, {"map", "-x"}, {"map", "-mapping", "m", "-stream", "x"}, {"lint"}, {"explain"},
+		{"completion"}} {
+		_, err := rmlCommand(t, "", args...)
+		require.Equal(t, 2, cli.Status(err), args)
+	}
+	_, err := rmlCommand(t, "", "explain", filepath.Join(t.TempDir(), "none"))
+	require.Equal(t, 1, cli.Status(err))
+}
+
+func TestRun_printsTheCompletionOfAShell(t *testing.T) {
+	script, err := rmlCommand(t, "", "completion", "bash")
+	require.NoError(t, err)
+	for _, word := range []string{"-mapping", "-sample", "explain", "complete -F _rml rml"} {
+		require.Contains(t, script, word)
+	}
 }

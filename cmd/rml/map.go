@@ -10,45 +10,59 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/cli"
 )
 
 const mapUsage = "rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]"
 
-func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("rml map", flag.ContinueOnError)
-	file := flags.String("mapping", "", "the mapping, a Turtle `file`; required")
-	base := flags.String("base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
-	format := flags.String("format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
-	stream := flags.String("stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
-	strict := flags.Bool("strict", false,
+// mapSettings are the values of the flags of rml map.
+type mapSettings struct {
+	file, base, format, stream string
+	strict                     bool
+}
+
+// declare declares the flags.
+func (s *mapSettings) declare() *flag.FlagSet {
+	f := flag.NewFlagSet("rml map", flag.ContinueOnError)
+	f.StringVar(&s.file, "mapping", "", "the mapping, a Turtle `file`; required")
+	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
+	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
+	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
+	f.BoolVar(&s.strict, "strict", false,
 		"make a term that cannot be made an error in the legacy vocabulary too, as a channel does; otherwise its "+
 			"statements are left out and a note counts them")
+	return f
+}
+
+func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	var s mapSettings
+	flags := s.declare()
 	done, err := parse(flags, args, mapUsage, stdout)
 	switch {
 	case done || err != nil:
 		return err
 	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q; usage: %s", flags.Arg(0), mapUsage)
-	case *file == "":
-		return errors.New("-mapping is required; usage: " + mapUsage)
-	case *stream != "message" && *stream != "ndjson":
-		return fmt.Errorf("-stream %q: expected message or ndjson", *stream)
+		return cli.Usage(fmt.Errorf("unexpected argument %q; usage: %s", flags.Arg(0), mapUsage))
+	case s.file == "":
+		return cli.Usage(errors.New("-mapping is required; usage: " + mapUsage))
+	case s.stream != "message" && s.stream != "ndjson":
+		return cli.Usage(fmt.Errorf("-stream %q: expected message or ndjson", s.stream))
 	}
-	syntax, err := rdf.ParseFormat(*format)
+	syntax, err := rdf.ParseFormat(s.format)
 	if err != nil {
-		return fmt.Errorf("-format: %w", err)
+		return cli.Usage(fmt.Errorf("-format: %w", err))
 	}
-	plan, err := compile(*file, &rml.Options{Format: syntax, Base: *base, Strict: *strict})
+	plan, err := compile(s.file, &rml.Options{Format: syntax, Base: s.base, Strict: s.strict})
 	if err != nil {
 		return err
 	}
 	out := &spool{}
 	defer out.remove()
 	mapper := plan.NewMapper()
-	if *stream == "ndjson" {
+	if s.stream == "ndjson" {
 		err = mapper.RunLines(ctx, out, stdin)
 	} else {
-		err = mapper.Run(ctx, out, rml.LocalFiles(filepath.Dir(*file), stdin))
+		err = mapper.Run(ctx, out, rml.LocalFiles(filepath.Dir(s.file), stdin))
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/peterbourgon/ff/v3"
 
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
@@ -22,12 +23,19 @@ import (
 // counts as not set.
 //
 // NewFlags declares the flags config and version. The command declares the others.
+//
+// With the arguments "completion SHELL" a command prints a script with which the shell
+// completes its flags.
 type Flags struct {
 	*flag.FlagSet
+	// Commands are the subcommands that shells complete. What runs them is the command's own.
+	Commands []cli.Command
+
 	prefix    string
 	about     string
 	variables map[string]string // of the flags whose variables have other names
 	version   bool
+	shell     []string // what comes after the word completion
 	log       logging
 
 	connections *Connections // nil without the flag
@@ -35,6 +43,9 @@ type Flags struct {
 
 // ErrVersion is returned by [Flags.Parse] when the flag version is set.
 var ErrVersion = errors.New("the version is requested")
+
+// ErrCompletion is returned by [Flags.Parse] when the arguments ask for a completion script.
+var ErrCompletion = errors.New("the completion of a shell is requested")
 
 // versionFlag is a flag of the command line only: a deployment may use the environment
 // variable of that name for something else.
@@ -55,9 +66,9 @@ func NewFlags(command, prefix, about string) *Flags {
 // prefix makes.
 func (f *Flags) SetVariable(name, variable string) { f.variables[name] = variable }
 
-// Serve is the frame of a command: with the error of [Flags.Parse] it prints the help or
-// the version that was asked for, or returns the error; without one it opens the log,
-// calls serve and closes the log.
+// Serve is the frame of a command: with the error of [Flags.Parse] it prints the help, the
+// version or the script that was asked for, or returns the error as one of usage; without one
+// it opens the log, calls serve and closes the log.
 func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *slog.Logger) error) error {
 	switch {
 	case errors.Is(parsed, flag.ErrHelp):
@@ -66,8 +77,10 @@ func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *sl
 	case errors.Is(parsed, ErrVersion):
 		_, _ = fmt.Fprintf(stdout, "%s %s\n", f.Name(), version.String()) // as Help
 		return nil
+	case errors.Is(parsed, ErrCompletion):
+		return cli.Program{Name: f.Name(), Flags: f.FlagSet, Commands: f.Commands}.Complete(stdout, f.shell)
 	case parsed != nil:
-		return parsed
+		return cli.Usage(parsed)
 	}
 	log, file, err := f.log.open(stderr)
 	if err != nil {
@@ -92,20 +105,24 @@ func Names(text string) []string {
 }
 
 // Parse reads the settings. The error is [flag.ErrHelp] with the flag h or help,
-// [ErrVersion] with the flag version, and otherwise names the wrong setting and its
-// source.
+// [ErrVersion] with the flag version, [ErrCompletion] with the word completion first, and
+// otherwise names the wrong setting, its source and what to do.
 func (f *Flags) Parse(args []string) error {
+	if len(args) > 0 && args[0] == cli.CompletionWord {
+		f.shell = args[1:]
+		return ErrCompletion
+	}
 	if err := f.FlagSet.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return flag.ErrHelp
 		}
-		return f.wrong(err)
+		return f.wrong(f.advised(err))
 	}
 	if f.version {
 		return ErrVersion
 	}
 	if f.NArg() > 0 {
-		return f.wrong(fmt.Errorf("unexpected argument %q", f.Arg(0)))
+		return f.wrong(fmt.Errorf("unexpected argument %q%s", f.Arg(0), f.remedy(f.Arg(0))))
 	}
 	if err := f.readEnvironment(); err != nil {
 		return f.wrong(err)
@@ -118,6 +135,45 @@ func (f *Flags) Parse(args []string) error {
 		return f.wrong(errors.New("version is for the command line, not for the file of -config"))
 	}
 	return nil
+}
+
+// advised adds the flag that was probably meant to the error about an unknown one.
+func (f *Flags) advised(err error) error {
+	_, name, unknown := strings.Cut(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err
+	}
+	if meant := cli.Nearest(name, f.names()); meant != "" {
+		return fmt.Errorf("there is no flag -%s; did you mean -%s?", name, meant)
+	}
+	return fmt.Errorf("there is no flag -%s", name)
+}
+
+// remedy says what to do about an argument that is no flag.
+func (f *Flags) remedy(argument string) string {
+	if argument == "true" || argument == "false" {
+		return "; a flag that is on or off has its value after an equals sign, as in -version=" + argument
+	}
+	var commands []string
+	for _, c := range f.Commands {
+		commands = append(commands, c.Name)
+	}
+	for _, name := range append(f.names(), cli.CompletionWord) {
+		if name == argument {
+			return "; did you mean -" + name + "?"
+		}
+	}
+	if meant := cli.Nearest(argument, append(commands, cli.CompletionWord)); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	return "; every setting is a flag, as in -config FILE"
+}
+
+// names returns the names of the flags.
+func (f *Flags) names() []string {
+	var names []string
+	f.VisitAll(func(one *flag.Flag) { names = append(names, one.Name) })
+	return names
 }
 
 func (f *Flags) wrong(err error) error {
@@ -134,7 +190,8 @@ func (f *Flags) readEnvironment() error {
 			return
 		}
 		if err := f.Set(one.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("environment variable %s: %w", variable, err))
+			kind, _ := flag.UnquoteUsage(one)
+			errs = append(errs, fmt.Errorf("environment variable %s: invalid value %q for -%s (%s): %w", variable, value, one.Name, kind, err))
 		}
 	})
 	return errors.Join(errs...)
@@ -159,7 +216,8 @@ func (f *Flags) Variable(name string) string {
 // variable and default.
 func (f *Flags) Help(w io.Writer) {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s\n\nusage: %s [flags]\n\n", strings.TrimSpace(f.about), f.Name())
+	fmt.Fprintf(&text, "%s\n\nusage: %s [flags]\n       %s completion %s\n\n", strings.TrimSpace(f.about), f.Name(),
+		f.Name(), strings.Join(cli.Shells(), "|"))
 	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that " +
 		"before the default. A line of the file is a flag's name without the\nhyphen, a space and its value.\n")
 	f.VisitAll(func(one *flag.Flag) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -55,12 +56,14 @@ func TestFlags_Serve_returnsTheErrorOfTheSettingsAndOfTheCommand(t *testing.T) {
 	f, _ := newFlags()
 	err := f.Serve(wrong, io.Discard, io.Discard, func(*slog.Logger) error { panic("the command runs") })
 	require.ErrorIs(t, err, wrong)
+	require.Equal(t, 2, cli.Status(err))
 	var stderr bytes.Buffer
 	err = f.Serve(nil, io.Discard, &stderr, func(log *slog.Logger) error {
 		log.Info("here")
 		return failed
 	})
 	require.ErrorIs(t, err, failed)
+	require.Equal(t, 1, cli.Status(err))
 	require.Contains(t, stderr.String(), "msg=here")
 }
 
@@ -132,5 +135,35 @@ func TestFlags_Parse_namesTheSourceOfAWrongSetting(t *testing.T) {
 	require.ErrorContains(t, f.Parse([]string{"run"}), `unexpected argument "run"`)
 	t.Setenv("THING_MAX_COUNT", "x")
 	f, _ = newFlags()
-	require.ErrorContains(t, f.Parse(nil), "THING_MAX_COUNT")
+	require.ErrorContains(t, f.Parse(nil), `environment variable THING_MAX_COUNT: invalid value "x" for -max-count (many): `)
+}
+
+func TestFlags_Parse_saysWhatWasMeant(t *testing.T) {
+	for argument, want := range map[string]string{
+		"-max-cuont":  "there is no flag -max-cuont; did you mean -max-count?",
+		"--unlike":    "there is no flag -unlike (see thing -h)",
+		"max-count":   `unexpected argument "max-count"; did you mean -max-count?`,
+		"false":       `unexpected argument "false"; a flag that is on or off has its value after an equals sign, as in -version=false`,
+		"complettion": `unexpected argument "complettion"; did you mean completion?`,
+		"run":         `unexpected argument "run"; every setting is a flag, as in -config FILE`,
+	} {
+		f, _ := newFlags()
+		err := f.Parse([]string{argument})
+		require.ErrorContains(t, err, want)
+		require.Equal(t, 2, cli.Status(f.Serve(err, io.Discard, io.Discard, nil)))
+	}
+}
+
+func TestFlags_Serve_printsTheCompletionOfAShell(t *testing.T) {
+	f, _ := newFlags()
+	f.Commands = []cli.Command{{Name: "backup"}}
+	f.Logging("thing.log")
+	script := answerOf(t, f, f.Parse([]string{"completion", "bash"}))
+	for _, word := range []string{"-max-count", "-log-format", `text\njson`, "backup", "complete -F _thing thing"} {
+		require.Contains(t, script, word)
+	}
+	require.Contains(t, answerOf(t, f, f.Parse([]string{"-h"})), "thing completion bash|zsh|fish\n")
+	err := f.Serve(f.Parse([]string{"completion"}), io.Discard, io.Discard, nil)
+	require.ErrorContains(t, err, "expected one of bash, zsh, fish")
+	require.Equal(t, 2, cli.Status(err))
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,15 +15,18 @@ import (
 // the flags say so.
 type logging struct {
 	level  logLevel
+	format logFormat
 	toFile bool
 	file   string
 }
 
-// Logging declares the flags log-level, log-to-file and log-file, with the default name
-// of the file. [Flags.Serve] opens the log.
+// Logging declares the flags log-level, log-format, log-to-file and log-file, with the
+// default name of the file. [Flags.Serve] opens the log.
 func (f *Flags) Logging(file string) {
 	l := &f.log
 	f.Var(&l.level, "log-level", "what is logged: `debug`, info, warn or error and above")
+	l.format = textFormat
+	f.Var(&l.format, "log-format", "how lines are written: `text` or json, an object a line")
 	f.BoolVar(&l.toFile, "log-to-file", false, "also log to the file of -log-file")
 	f.StringVar(&l.file, "log-file", file, "the `file` of -log-to-file; it is kept below 2 x 64 MiB")
 }
@@ -41,7 +45,11 @@ func (l *logging) open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
 		}
 		to, file = io.MultiWriter(stderr, opened), opened
 	}
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.Level(l.level)})), file, nil
+	options := &slog.HandlerOptions{Level: slog.Level(l.level)}
+	if l.format == jsonFormat {
+		return slog.New(slog.NewJSONHandler(to, options)), file, nil
+	}
+	return slog.New(slog.NewTextHandler(to, options)), file, nil
 }
 
 type noFile struct{}
@@ -57,6 +65,9 @@ var _ flag.Value = (*logLevel)(nil)
 // String implements flag.Value.
 func (l *logLevel) String() string { return strings.ToLower(slog.Level(*l).String()) }
 
+// Choices implements [cli.Chooser].
+func (l *logLevel) Choices() []string { return []string{"debug", "info", "warn", "error"} }
+
 // Set implements flag.Value.
 func (l *logLevel) Set(text string) error {
 	switch strings.ToLower(text) {
@@ -69,7 +80,34 @@ func (l *logLevel) Set(text string) error {
 	case "error":
 		*l = logLevel(slog.LevelError)
 	default:
-		return fmt.Errorf("expected debug, info, warn or error, got %q", text)
+		return errors.New("expected debug, info, warn or error")
 	}
 	return nil
+}
+
+// logFormat is the form of the log as a flag.
+type logFormat string
+
+// The forms of the log.
+const (
+	textFormat logFormat = "text"
+	jsonFormat logFormat = "json"
+)
+
+var _ flag.Value = (*logFormat)(nil)
+
+// String implements flag.Value.
+func (l *logFormat) String() string { return string(*l) }
+
+// Choices implements [cli.Chooser].
+func (l *logFormat) Choices() []string { return []string{string(textFormat), string(jsonFormat)} }
+
+// Set implements flag.Value.
+func (l *logFormat) Set(text string) error {
+	switch format := logFormat(strings.ToLower(text)); format {
+	case textFormat, jsonFormat:
+		*l = format
+		return nil
+	}
+	return errors.New("expected text or json")
 }

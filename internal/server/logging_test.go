@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -40,4 +41,18 @@ func TestFlags_Logging_continuesAFileAndCreatesItsFolder(t *testing.T) {
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(string(text), "msg=here"))
+}
+
+func TestFlags_Logging_writesObjectsOnRequest(t *testing.T) {
+	f := server.NewFlags("thing", "THING", "")
+	f.Logging("thing.log")
+	var out bytes.Buffer
+	require.NoError(t, f.Serve(f.Parse([]string{"-log-format", "json"}), io.Discard, &out, func(log *slog.Logger) error {
+		log.Warn("loud", "channel", "a b")
+		return nil
+	}))
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	require.Equal(t, "a b", line["channel"])
+	require.ErrorContains(t, f.Parse([]string{"-log-format", "xml"}), `invalid value "xml" for flag -log-format: expected text or json`)
 }

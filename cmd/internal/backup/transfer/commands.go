@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/storage/s3"
 )
 
@@ -24,6 +25,15 @@ type Command func(ctx context.Context, args []string, stdout, stderr io.Writer) 
 // Commands returns the subcommands by name.
 func Commands() map[string]Command {
 	return map[string]Command{"backup": Backup, "restore": Restore}
+}
+
+// Completions returns the subcommands as shells complete them.
+func Completions() []cli.Command {
+	var dir string
+	return []cli.Command{
+		{Name: "backup", About: "back up a data folder", Flags: flagsOf("backup", &dir), TakesFiles: true},
+		{Name: "restore", About: "restore a data folder", Flags: flagsOf("restore", &dir), TakesFiles: true},
+	}
 }
 
 // About is what the help of cmd/enablers says about the subcommands.
@@ -209,10 +219,7 @@ func openOrigin(ctx context.Context, where string) (origin, error) {
 // arguments reads the flag data and the one argument. Without an error and a folder the
 // help was asked for, and is written.
 func arguments(name, what, about string, args []string, stdout io.Writer) (dir, where string, err error) {
-	flags := flag.NewFlagSet("enablers "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are returned
-	flags.StringVar(&dir, "data", os.Getenv("ENABLERS_DATA"),
-		"the data `folder` of a server; environment ENABLERS_DATA; required")
+	flags := flagsOf(name, &dir)
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -229,9 +236,18 @@ func arguments(name, what, about string, args []string, stdout io.Writer) (dir, 
 		err = fmt.Errorf("%s: it is missing", what)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("%s: %w (see enablers %s -h)", name, err, name)
+		return "", "", cli.Usage(fmt.Errorf("%s: %w (see enablers %s -h)", name, err, name))
 	}
 	return dir, flags.Arg(0), nil
+}
+
+// flagsOf declares the flags of a subcommand.
+func flagsOf(name string, dir *string) *flag.FlagSet {
+	flags := flag.NewFlagSet("enablers "+name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are returned
+	flags.StringVar(dir, "data", os.Getenv("ENABLERS_DATA"),
+		"the data `folder` of a server; environment ENABLERS_DATA; required")
+	return flags
 }
 
 // shown returns a place for output, without secrets: those of a URL that is not that of a
