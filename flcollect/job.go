@@ -157,6 +157,9 @@ func (j *job) conduct(delivery *delivery) {
 		j.log.Error("the end of the training cannot be stored", "error", err)
 		j.note(end)
 	}
+	if j.record().State == Finished {
+		j.log.Info("job finished")
+	}
 	close(j.ended)
 	close(j.over)
 	j.drain()

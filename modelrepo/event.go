@@ -8,6 +8,15 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
+// Change is something that an operation has changed, see [Config].
+type Change struct {
+	Action Action
+	// Path is where it happened.
+	Path Path
+	// Format is that of the content, where the action is about content.
+	Format string
+}
+
 // contentBody is the body of an event about content.
 type contentBody struct {
 	Format string `json:"format"`

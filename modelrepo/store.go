@@ -41,6 +41,9 @@ type Config struct {
 	Limits Limits
 	// Webhooks configures the calls of webhooks. The zero value is the default.
 	Webhooks WebhookConfig
+	// Changed is called after each operation of this Store that has changed something, by
+	// several goroutines. It must return quickly. Nil means not at all.
+	Changed func(Change)
 	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger
 }
@@ -95,6 +98,11 @@ func assemble(config Config) *Store {
 	docs, blobs, limits := config.Documents, config.Blobs, config.Limits
 	tree := &tree{docs: docs, limits: limits, settle: config.Settle, scans: make(chan struct{}, maxScans)}
 	hooks := webhook.New(docs, outcome{tree}, webhook.Config(config.Webhooks), config.Settle, config.Logger)
+	if config.Changed != nil {
+		hooks.Happened = func(e webhook.Event) {
+			config.Changed(Change{Action: Action(e.Action), Path: Path(e.At), Format: e.Format})
+		}
+	}
 	contents := &contents{
 		tree: tree, docs: docs, blobs: blobs, hooks: hooks,
 		usage:     &usage{tree: tree, most: limits.NamespaceBytes},

@@ -34,3 +34,17 @@ func TestStore_Ping_findsAFullDiskOfTheBlobsAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestStore_reportsWhatOperationsChange(t *testing.T) {
+	docs, blobs := openMemory(t)
+	var changes []modelrepo.Change
+	store, err := modelrepo.New(modelrepo.Config{
+		Documents: docs, Blobs: blobs, Changed: func(c modelrepo.Change) { changes = append(changes, c) },
+	})
+	require.NoError(t, err)
+	require.NoError(t, store.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
+	require.Error(t, store.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
+	require.NoError(t, store.DeleteNamespace(t.Context(), "w3c"))
+	at := modelrepo.Path{Namespace: "w3c"}
+	require.Equal(t, []modelrepo.Change{{Action: modelrepo.NamespaceCreate, Path: at}, {Action: modelrepo.NamespaceDelete, Path: at}}, changes)
+}

@@ -48,6 +48,7 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 		m.startNew(ctx, e)
 	}
 	m.channels.list(e)
+	m.config.Logger.Info("channel made", "channel", e.id)
 	return e.id, nil
 }
 
@@ -72,6 +73,7 @@ func (m *Manager) startNew(ctx context.Context, e *entry) {
 // stayStopped records that a new channel could not be started. When even that
 // cannot be stored, the next service start will try to start the channel.
 func (m *Manager) stayStopped(ctx context.Context, e *entry, cause error) {
+	m.config.Logger.Warn("new channel not started", "channel", e.id, "error", cause)
 	change := func(r *record) { r.Stopped, r.Fault = true, cause.Error() }
 	if err := m.records.change(ctx, e, change); err != nil {
 		m.config.Logger.Warn("stopped channel not stored as stopped", "channel", e.id, "error", err)
@@ -145,15 +147,23 @@ func (m *Manager) Patch(ctx context.Context, id string, update Update) (Outcome,
 			return nil
 		case update.Run == Off:
 			outcome = Stopped
-			return m.halt(ctx, e)
+			return m.logged("channel stopped", e, m.halt(ctx, e))
 		case !here:
 			outcome = Started
 			return m.requestStart(ctx, e)
 		}
 		outcome = Started
-		return m.launch(ctx, e)
+		return m.logged("channel started", e, m.launch(ctx, e))
 	})
 	return outcome, err
+}
+
+// logged logs what an operation has done unless it failed, and returns its error.
+func (m *Manager) logged(done string, e *entry, err error) error {
+	if err == nil {
+		m.config.Logger.Info(done, "channel", e.id)
+	}
+	return err
 }
 
 // isHere reports whether this instance performs an operation. To start a channel that no
@@ -193,7 +203,7 @@ func (m *Manager) Restart(ctx context.Context, id string) error {
 		if e.channel != nil {
 			m.runner.stop(ctx, e)
 		}
-		return m.launch(ctx, e)
+		return m.logged("channel started again", e, m.launch(ctx, e))
 	})
 }
 
@@ -215,7 +225,7 @@ func (m *Manager) SetMapping(ctx context.Context, id string, mapping annotate.Ma
 		if err := m.records.change(ctx, e, func(r *record) { r.Mapping = mapping }); err != nil {
 			return err
 		}
-		return e.channel.SetMapping(mapping)
+		return m.logged("mapping replaced", e, e.channel.SetMapping(mapping))
 	})
 }
 
@@ -232,7 +242,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 			e.setRemoved()
 			m.runner.forget(ctx, e)
 			m.channels.drop(e)
-			return e.close()
+			return m.logged("channel removed", e, e.close())
 		}
 		// From here on the channel is deleted: an instance will finish the removal.
 		if err := m.records.mark(ctx, e); err != nil {

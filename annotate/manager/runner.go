@@ -38,7 +38,7 @@ func (r *runner) keep(e *entry) {
 		defer unlink()
 		defer e.unkept(k)
 		pause := r.config.RetryMin
-		for r.revive(ctx, e) {
+		for failed := false; r.revive(ctx, e, failed); failed = true {
 			since := time.Now()
 			err := e.channel.Wait(ctx)
 			if ctx.Err() != nil || err == nil {
@@ -62,14 +62,18 @@ func (r *runner) longer(pause time.Duration) time.Duration {
 	return min(2*pause, r.config.RetryMax)
 }
 
-// revive starts the channel, as often as it takes. It reports false when the
-// channel is not to run any more.
-func (r *runner) revive(ctx context.Context, e *entry) bool {
+// revive starts the channel, as often as it takes; failed says that it ran and has failed. It
+// reports false when the channel is not to run any more.
+func (r *runner) revive(ctx context.Context, e *entry, failed bool) bool {
 	for pause := r.config.RetryMin; ; pause = r.longer(pause) {
 		err := r.startKept(ctx, e)
 		if err == nil {
+			if failed {
+				r.config.Logger.Info("channel started again", "channel", e.id)
+			}
 			return true
 		}
+		failed = true
 		if errors.Is(err, errUnwanted) || ctx.Err() != nil {
 			return false
 		}

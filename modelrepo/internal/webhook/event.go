@@ -61,6 +61,11 @@ func (h *Hooks) Record(ctx context.Context, operation func() error, events ...*E
 		intents, revisions = append(intents, e), append(revisions, revision)
 	}
 	err = operation()
+	if err == nil && h.Happened != nil {
+		for _, e := range events {
+			h.Happened(*e)
+		}
+	}
 	switch {
 	case err == nil && len(intents) > 0:
 		h.emitAll(ctx, intents, revisions)

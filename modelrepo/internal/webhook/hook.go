@@ -92,6 +92,10 @@ type Hooks struct {
 	log    *slog.Logger
 	work   work
 
+	// Happened is called after each operation with its events, also those that no webhook is
+	// registered for. Nil means not at all. It is set before the first operation.
+	Happened func(Event)
+
 	delivered, givenUp atomic.Uint64
 }
 
