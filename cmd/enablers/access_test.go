@@ -28,7 +28,7 @@ func TestRun_hasTheDoor(t *testing.T) {
 			}
 			return args
 		},
-		Listener: "console and annotator", Read: "GET /console/state", Change: "POST /channels",
+		Listener: "console and annotator", Read: "GET /ui/state", Change: "POST /channels",
 		Others: []doortest.Requests{{Read: "GET /channels", Change: "DELETE /channels/none"}},
 	}.Check(t)
 }
@@ -55,7 +55,7 @@ func TestRun_putsOneDoorBeforeEveryListener(t *testing.T) {
 		return answer.StatusCode, string(text)
 	}
 	for _, url := range []string{
-		p.web + "/", p.web + "/console/state", p.web + "/channels", p.web + "/metrics", p.models + "/", p.models + "/metrics",
+		p.web + "/", p.web + "/ui/state", p.web + "/channels", p.web + "/metrics", p.models + "/", p.models + "/metrics",
 		p.collector + "/jobs", p.collector + "/model", p.collector + "/repository/model", p.collector + "/metrics",
 		p.portal + "/OpenAPIDocumentation/", p.portal + "/metrics", p.admin + "/metrics",
 		p.bonding + "/status", p.attached + "/status", p.bonding + "/metrics", p.bonding + "/",

@@ -14,12 +14,15 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
-	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/storage/disk"
 )
+
+// apisPage is where the pages of APIs are.
+const apisPage = "apis/"
 
 // apis is API management with its own folder.
 type apis struct {
@@ -33,7 +36,8 @@ type apis struct {
 }
 
 // openAPIs opens API management. The caller closes it.
-func (s *settings) openAPIs(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (*apis, error) {
+func (s *settings) openAPIs(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger) (*apis, error) {
+	log = events.Logger(log, overview.Source{Block: apisBlock, Href: pageOf("apis/", "apis/", "enabler")})
 	store, err := datafolder.Open(ctx, dir, datafolder.APIManager)
 	if err != nil {
 		return nil, err
@@ -47,12 +51,13 @@ func (s *settings) openAPIs(ctx context.Context, dir string, at *listeners, d *d
 	}
 	m.Warn()
 	return &apis{m, store, filepath.Join(dir, management.CredentialsFile), d, at, log,
-		newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+		newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 			n, err := m.Publisher.Inventory(ctx)
 			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
-			return []console.Fact{
-				{Name: "published APIs", Value: count(apimgmt.Published)}, {Name: "deprecated", Value: count(apimgmt.Deprecated)},
-				{Name: "drafts", Value: count(apimgmt.Draft)},
+			return []overview.Fact{
+				{Name: "published", Value: count(apimgmt.Published), Href: apisPage},
+				{Name: "deprecated", Value: count(apimgmt.Deprecated), Href: apisPage},
+				{Name: "drafts", Value: count(apimgmt.Draft), Href: apisPage},
 			}, err
 		})}, nil
 }
@@ -111,17 +116,16 @@ func (a *apis) put(ctx context.Context, client *http.Client, enabler, address st
 	return err
 }
 
-func (a *apis) service() console.Service {
+func (a *apis) block() overview.Block {
 	portal, admin := a.PortalURL(), a.AdminURL()
-	s := console.Service{
-		Name:    "API management",
-		Summary: "A library of APIs, and a gateway that serves and secures those that are published.",
-		Address: portal,
-		Links: []console.Link{
-			{Text: "Portal", Href: portal + "/"}, {Text: "Interface", Href: portal + "/docs/"},
-			{Text: "Gateway's page", Href: admin + "/admin/"}, {Text: "Metrics", Href: portal + "/metrics"},
+	b := overview.Block{
+		Name: apisBlock, Summary: "A library of APIs, and a gateway that serves and secures those that are published.",
+		Href: apisPage, Address: a.access.URL(a.at.gateway),
+		Links: []overview.Link{
+			{Text: "Gateway", Href: admin + "/admin/"}, {Text: "Interface", Href: portal + "/docs/"},
+			{Text: "Metrics", Href: portal + "/metrics"},
 		},
 	}
-	a.there.show(&s)
-	return s
+	a.there.show(&b)
+	return b
 }

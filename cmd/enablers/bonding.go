@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/status"
@@ -34,17 +34,23 @@ type bonding struct {
 	memory *pair.Memory
 	web    [2]net.Listener // of the server and of the client
 	access *door.Door
+	events *overview.Events
 	log    *slog.Logger
 	failed atomic.Pointer[error] // why the two are not connected
 }
+
+// demoLinks is how many links the demonstration has.
+const demoLinks = 3
 
 // probing is the interval of the demonstration's probes. It carries no frames for which a
 // shorter one would matter.
 const probing = 100 * time.Millisecond
 
 // openBonding opens the instances. The caller closes it.
-func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (_ *bonding, err error) {
-	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, access: d, log: log}
+func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger,
+) (_ *bonding, err error) {
+	log = events.Logger(log, overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: pageOf("links/", "", "")})
+	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, access: d, events: events, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err
 	}
@@ -79,6 +85,7 @@ func (b *bonding) parts() []server.Part {
 		server.HTTP(b.access.Listener(b.web[0]), b.guarded(s), b.log),
 		server.HTTP(b.access.Listener(b.web[1]), b.guarded(c), b.log),
 		{Name: "multi-link", Run: b.connect},
+		{Name: "events of multi-link", Run: b.watch},
 	}
 }
 
@@ -92,7 +99,7 @@ func (b *bonding) guarded(n *node.Node) http.Handler {
 }
 
 // connect attaches the client to the server. No other part needs that: a failure is
-// logged and shown in the console, and the program keeps running.
+// logged and shown in the overview, and the program keeps running.
 func (b *bonding) connect(ctx context.Context) error {
 	serverAt, clientAt := b.addresses()
 	if err := b.pair.Connect(ctx, serverAt, clientAt); err != nil && ctx.Err() == nil {
@@ -108,37 +115,70 @@ func (b *bonding) addresses() (serverAt, clientAt string) {
 	return server.Reachable(b.access.URL(b.web[0])), server.Reachable(b.access.URL(b.web[1]))
 }
 
-func (b *bonding) service() console.Service {
+// watch adds what happens to the links of the server to the events, until ctx ends.
+func (b *bonding) watch(ctx context.Context) error {
+	err := b.pair.Server.Bond.Events(ctx, func(e status.Event) { b.events.Add(linkEvent(e)) })
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// linkEvent returns what happened to a link in words.
+func linkEvent(e status.Event) overview.Event {
+	one := overview.Event{At: e.Time, Block: linksBlock, Level: "info", Href: "links/", Detail: e.Reason}
+	switch {
+	case e.Type == "link":
+		one.Text = fmt.Sprintf("link %s is %s", e.Link, e.State)
+		if e.State != status.Up {
+			one.Level = "warn"
+		}
+	case e.Type == "peer":
+		one.Text = fmt.Sprintf("peer %s", e.Peer)
+	case e.Link != "" && e.From != "":
+		one.Text = fmt.Sprintf("%s from %s to %s", e.Type, e.From, e.Link)
+	case e.Link != "":
+		one.Text = fmt.Sprintf("%s to %s", e.Type, e.Link)
+	default:
+		one.Text = e.Type
+	}
+	return one
+}
+
+func (b *bonding) block() overview.Block {
 	serverAt, clientAt := b.addresses()
 	current := b.pair.Server.Bond.Status()
-	var up, connected, failovers uint64
+	var up, connected uint64
 	for _, l := range current.Links {
 		if l.State == status.Up {
 			up++
 		}
 	}
 	for _, p := range current.Peers {
-		failovers += p.Counters.Failovers
 		if p.Connected {
 			connected++
 		}
 	}
-	s := console.Service{
-		Name: "Multi-link",
-		Summary: "Several radio links, one network. A demonstration in the memory of this process, without rights over the machine: " +
-			"cmd/multilink, run as root, is the real one.",
-		Address: serverAt,
-		Links: []console.Link{
+	const page = "links/"
+	block := overview.Block{
+		Name: linksBlock,
+		Summary: "Several radio links, one network. A demonstration in the memory of this process; cmd/multilink, run as root, " +
+			"is the real one.",
+		Href: page, Address: serverAt,
+		Links: []overview.Link{
 			{Text: "Server", Href: serverAt + "/"}, {Text: "Client", Href: clientAt + "/"}, {Text: "Interface", Href: serverAt + "/docs/"},
 		},
-		Facts: []console.Fact{{Name: "clients", Value: connected}, {Name: "links up", Value: up}, {Name: "failovers", Value: failovers}},
+		Facts: []overview.Fact{
+			{Name: "links", Value: uint64(len(current.Links)), Href: page}, {Name: "links up", Value: up, Href: page},
+			{Name: "clients connected", Value: connected, Href: page},
+		},
 	}
 	err := errors.Join(b.pair.Server.Node.Health(), b.pair.Client.Node.Health())
 	if failed := b.failed.Load(); failed != nil {
 		err = fmt.Errorf("the client is not attached: %w", *failed)
 	}
 	if err != nil {
-		s.Fault = err.Error()
+		block.Fault = err.Error()
 	}
-	return s
+	return block
 }

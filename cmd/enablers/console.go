@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -10,140 +9,129 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
-	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
-// handler puts the pages of all blocks beside the routes of the annotator.
-func handler(m *manager.Manager, repository *modelrepo.Store, view console.Config, events *overview.Events, d *door.Door,
-	hosts []string, log *slog.Logger,
-) http.Handler {
-	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Authorize: d.Authorizer(), Logger: log})
+// The names of the blocks, in the header and the overview.
+const (
+	annotationBlock = "Annotation"
+	modelsBlock     = "Models"
+	trainingBlock   = "Training"
+	apisBlock       = "APIs"
+	linksBlock      = "Links"
+	brokerBlock     = "MQTT broker"
+)
+
+// platform is all blocks of the process, as the console shows them.
+type platform struct {
+	annotator *manager.Manager
+	models    *models
+	trainings *training
+	managed   *apis
+	bonded    *bonding
+	broker    *broker
+
+	access  *door.Door
+	events  *overview.Events
+	address string // of the console
+	hosts   []string
+	guide   []command
+	log     *slog.Logger
+}
+
+// handler returns the handler of the console's listener: the pages of all blocks beside the
+// routes of the annotator.
+func (p *platform) handler() http.Handler {
+	channels := &manager.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
+	repository := &rest.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
+	first := overview.NewPage(overview.Config{Blocks: p.blocks, Steps: p.stepsOf(), Events: p.events},
+		&overview.HandlerOptions{Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log})
 	mux := http.NewServeMux()
-	mux.Handle("/console/", page)
-	mux.Handle("/favicon.ico", page)
-	mux.Handle("/{$}", page)
-	channels := &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}
-	models := &rest.HandlerOptions{Version: version.String(), Hosts: hosts, Authorize: d.Authorizer(), Logger: log}
-	mux.Handle("/", manager.NewHandler(m, channels))
-	first := overview.NewHandler(overview.Config{Events: events, Blocks: func() []overview.Block { return blocksOf(view.Services()) },
-		Steps: stepsOf(view.Guide)}, &overview.HandlerOptions{Hosts: hosts, Authorize: d.Authorizer(), Logger: log})
-	return d.Handler(console.Mount(mux, console.MountConfig{Name: "enablers", Person: d.Person, Front: true, Overview: first,
+	mux.Handle("/", manager.NewHandler(p.annotator, channels))
+	mux.Handle("/{$}", http.RedirectHandler(console.Root, http.StatusSeeOther))
+	mux.Handle("/console/", http.RedirectHandler(console.Root, http.StatusSeeOther))
+	mux.Handle("/console/state", http.RedirectHandler(console.Root+"state", http.StatusSeeOther))
+	mux.Handle("/favicon.ico", http.RedirectHandler(console.Root+"favicon.ico", http.StatusSeeOther))
+	serverAt, _ := p.bonded.addresses()
+	return p.access.Handler(console.Mount(mux, console.MountConfig{
+		Name: "enablers", Person: p.access.Person, Overview: first,
 		Parts: []console.Part{
-			{Section: "Annotation", Path: "annotation", Handler: m.Page(channels)},
-			{Section: "Models", Path: "models", Handler: rest.NewPage(repository, models)},
-		}}))
-}
-
-// blocksOf returns the services as the overview shows them.
-func blocksOf(services []console.Service) []overview.Block {
-	pages := map[string]string{"Annotator": "annotation/", "Model repository": "models/"}
-	var blocks []overview.Block
-	for _, s := range services {
-		b := overview.Block{Name: s.Name, Summary: s.Summary, Address: s.Address, Fault: s.Fault, Href: pages[s.Name]}
-		if b.Href == "" && len(s.Links) > 0 {
-			b.Href = s.Links[0].Href
-		}
-		for _, f := range s.Facts {
-			b.Facts = append(b.Facts, overview.Fact{Name: f.Name, Value: f.Value, Href: b.Href})
-		}
-		blocks = append(blocks, b)
-	}
-	return blocks
-}
-
-// stepsOf returns the first steps as the overview shows them.
-func stepsOf(guide []console.Step) []overview.Step {
-	steps := []overview.Step{{Text: "Make a channel from a sample message", Href: "annotation/new"}}
-	for _, step := range guide[min(1, len(guide)):] {
-		steps = append(steps, overview.Step{Text: step.Text, Command: step.Command})
-	}
-	return steps
-}
-
-// consoleOf returns the console of the annotator, the broker and the other services.
-func consoleOf(address, token string, m *manager.Manager, b *broker, between ...func() console.Service) console.Config {
-	return console.Config{
-		Services: func() []console.Service {
-			services := []console.Service{annotatorService(address, m)}
-			for _, service := range between {
-				services = append(services, service())
-			}
-			return append(services, b.service())
+			{Section: annotationBlock, Path: "annotation", Handler: p.annotator.Page(channels)},
+			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
+			{Section: trainingBlock, Path: "training", Elsewhere: server.Reachable(p.trainings.address())},
+			{Section: apisBlock, Path: "apis", Elsewhere: p.managed.PortalURL()},
+			{Section: linksBlock, Path: "links", Elsewhere: serverAt},
 		},
-		Channels: func() []console.Channel { return channelsOf(m) },
-		Guide:    guide(address, token, b.settings()),
+	}))
+}
+
+// blocks returns what there is, in the order of the overview.
+func (p *platform) blocks() []overview.Block {
+	return []overview.Block{
+		p.annotation(), p.models.block(), p.trainings.block(), p.managed.block(), p.bonded.block(), p.broker.block(),
 	}
 }
 
-func annotatorService(address string, m *manager.Manager) console.Service {
-	var running uint64
-	channels := m.List()
+func (p *platform) annotation() overview.Block {
+	var running, waiting, failed uint64
+	channels := p.annotator.List()
 	for _, c := range channels {
-		if !c.Status.Stopped {
+		switch {
+		case c.Status.Stopped && c.Status.Error != "":
+			failed++
+		case c.Status.Stopped:
+		case c.Status.Error != "":
+			waiting++
+		default:
 			running++
 		}
 	}
-	s := console.Service{
-		Name:    "Annotator",
-		Summary: "Turns JSON, CSV and XML messages into RDF, from broker to broker.",
-		Address: address,
-		Links: []console.Link{
-			{Text: "Interface", Href: "/swagger/"}, {Text: "Channels", Href: "/channels?all"},
-			{Text: "Settings", Href: "/settings"}, {Text: "Metrics", Href: "/metrics"},
+	const page = "annotation/"
+	b := overview.Block{
+		Name: annotationBlock, Summary: "Turns JSON, CSV and XML messages into RDF, from broker to broker.",
+		Href: page, Address: p.address,
+		Links: []overview.Link{{Text: "Interface", Href: "/swagger/"}, {Text: "Metrics", Href: "/metrics"}},
+		Facts: []overview.Fact{
+			{Name: "channels", Value: uint64(len(channels)), Href: page},
+			{Name: "running", Value: running, Href: page + "?state=running"},
+			{Name: "waiting for a broker", Value: waiting, Href: page + "?state=waiting"},
+			{Name: "failed", Value: failed, Href: page + "?state=failed"},
 		},
-		Facts: []console.Fact{{Name: "channels", Value: uint64(len(channels))}, {Name: "running", Value: running}},
 	}
-	if err := m.Err(); err != nil {
-		s.Fault = err.Error()
+	if err := p.annotator.Err(); err != nil {
+		b.Fault = err.Error()
 	}
-	return s
+	return b
 }
 
-func (b *broker) service() console.Service {
+func (b *broker) block() overview.Block {
 	info := b.server.Info.Clone()
 	count := func(n int64) uint64 { return uint64(max(n, 0)) }
-	return console.Service{
-		Name:    "MQTT broker",
-		Summary: "Carries the messages. It keeps them in memory and accepts every client that can reach it.",
+	block := overview.Block{
+		Name: brokerBlock, Summary: "Carries the messages. It keeps them in memory and accepts every client that can reach it.",
 		Address: b.url(),
-		Facts: []console.Fact{
-			{Name: "clients", Value: count(info.ClientsConnected)},
+		Facts: []overview.Fact{
+			{Name: "clients connected", Value: count(info.ClientsConnected)},
 			{Name: "subscriptions", Value: count(info.Subscriptions)},
-			{Name: "retained", Value: count(info.Retained)},
-			{Name: "dropped", Value: count(info.MessagesDropped + info.InflightDropped)},
+			{Name: "retained messages", Value: count(info.Retained)},
 		},
 	}
+	if dropped := info.MessagesDropped + info.InflightDropped; dropped > 0 {
+		block.Facts = append(block.Facts, overview.Fact{Name: "messages lost since the start", Value: count(dropped)})
+	}
+	return block
 }
 
-func channelsOf(m *manager.Manager) []console.Channel {
-	stats := m.Stats()
-	var rows []console.Channel
-	for _, c := range m.List() {
-		s, id := stats[c.ID], c.ID
-		row := console.Channel{
-			ID: id, Name: c.Metadata.Name, Href: "/channels/" + url.PathEscape(id) + "?all",
-			From: string(c.Mapping.InputFormat), To: string(c.Mapping.OutputFormat),
-			Input: c.Input.Name, Output: c.Output.Name,
-			State: console.Running, Fault: c.Status.Error,
-			Received: s.Received, Published: s.Published, Failed: s.Failed,
+// pageOf returns the function that finds the page about an event: that of the item which an
+// attribute of the line names, or the first page of the part. Item is the address of items
+// below it.
+func pageOf(part, item, attribute string) func(map[string]string) string {
+	return func(attributes map[string]string) string {
+		if id := attributes[attribute]; id != "" {
+			return part + item + url.PathEscape(id)
 		}
-		if row.Name == "" {
-			row.Name = id
-		}
-		switch {
-		case c.Status.Stopped && c.Status.Error != "":
-			row.State = console.Failed
-		case c.Status.Stopped:
-			row.State = console.Stopped
-		case c.Status.Error != "":
-			row.State = console.Waiting
-		}
-		if s.LastError != "" {
-			row.LastFailure = fmt.Sprintf("%s: %s", s.LastErrorTime.Format("15:04:05"), s.LastError)
-		}
-		rows = append(rows, row)
+		return part
 	}
-	return rows
 }

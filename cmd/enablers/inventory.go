@@ -5,21 +5,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 )
 
-// inventory counts the records of a service for the console. A count may read all of
-// them. The console therefore shows the last count while the next one runs, and counting
+// inventory counts the records of a block for the overview. A count may read all of
+// them. The overview therefore shows the last count while the next one runs, and counting
 // takes at most a fiftieth of the time, however often the page is loaded.
 type inventory struct {
 	ctx   context.Context // of the program
-	count func(context.Context) ([]console.Fact, error)
+	count func(context.Context) ([]overview.Fact, error)
 
 	mu    sync.Mutex
 	busy  bool
 	due   time.Time // of the next count
 	known bool      // a count has ended
-	facts []console.Fact
+	facts []overview.Fact
 	err   error
 }
 
@@ -29,12 +29,12 @@ const (
 	inventoryFirst = time.Second     // how long the first page waits for the first count
 )
 
-func newInventory(ctx context.Context, count func(context.Context) ([]console.Fact, error)) *inventory {
+func newInventory(ctx context.Context, count func(context.Context) ([]overview.Fact, error)) *inventory {
 	return &inventory{ctx: ctx, count: count}
 }
 
-// show adds the counts to a service, or the error of counting.
-func (i *inventory) show(s *console.Service) {
+// show adds the counts to a block, or the error of counting.
+func (i *inventory) show(b *overview.Block) {
 	i.mu.Lock()
 	if !i.busy && !time.Now().Before(i.due) {
 		i.busy = true
@@ -53,9 +53,9 @@ func (i *inventory) show(s *console.Service) {
 		}
 	}
 	defer i.mu.Unlock()
-	s.Facts = append(s.Facts, i.facts...)
-	if i.err != nil && s.Fault == "" {
-		s.Fault = i.err.Error()
+	b.Facts = append(b.Facts, i.facts...)
+	if i.err != nil && b.Fault == "" {
+		b.Fault = i.err.Error()
 	}
 }
 

@@ -9,24 +9,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 )
 
 func TestInventory_showsTheLastCountAndCountsRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts uint64
 		took, failure := 10*time.Millisecond, error(nil)
-		i := newInventory(t.Context(), func(context.Context) ([]console.Fact, error) {
+		i := newInventory(t.Context(), func(context.Context) ([]overview.Fact, error) {
 			time.Sleep(took)
 			counts++
-			return []console.Fact{{Name: "models", Value: counts}}, failure
+			return []overview.Fact{{Name: "models", Value: counts}}, failure
 		})
-		look := func() console.Service {
-			var s console.Service
-			i.show(&s)
-			return s
+		look := func() overview.Block {
+			var b overview.Block
+			i.show(&b)
+			return b
 		}
-		require.Equal(t, []console.Fact{{Name: "models", Value: 1}}, look().Facts, "the first page waits")
+		require.Equal(t, []overview.Fact{{Name: "models", Value: 1}}, look().Facts, "the first page waits")
 		for range 100 {
 			look()
 		}

@@ -1,7 +1,7 @@
 // Command enablers runs every building block in one process, with nothing to
 // set up: the annotator, an MQTT broker, the model repository, the training
-// collector with an FL repository, API management, and a console page that shows
-// them; multi-link with links in memory, since real ones take rights over the machine.
+// collector with an FL repository, API management, and a console with the pages
+// of all; multi-link with links in memory, since real ones take rights over the machine.
 //
 //	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT]
 //	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-apimanager HOST:PORT]
@@ -81,25 +81,26 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	models, err := openModels(ctx, filepath.Join(s.data, "modelrepo"), access.URL(at.models), log)
+	events := &overview.Events{}
+	models, err := openModels(ctx, filepath.Join(s.data, "modelrepo"), access.URL(at.models), events, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, models.Close()) }()
 
-	trainings, err := s.openTraining(ctx, filepath.Join(s.data, "flcollector"), at, access, log)
+	trainings, err := s.openTraining(ctx, filepath.Join(s.data, "flcollector"), at, access, events, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, trainings.Close()) }()
 
-	managed, err := s.openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, access, log)
+	managed, err := s.openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, access, events, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, managed.Close()) }()
 
-	bonded, err := s.openBonding(ctx, filepath.Join(s.data, "multilink-demo"), at, access, log)
+	bonded, err := s.openBonding(ctx, filepath.Join(s.data, "multilink-demo"), at, access, events, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
@@ -114,7 +115,6 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	events := &overview.Events{}
 	transport := mqtt.New(&mqtt.Options{Hosts: brokers, Logger: log})
 	annotator, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
@@ -122,7 +122,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 				mqtt.Driver(transport, &mqtt.Defaults{Host: mqttAt.Host, Port: mqttAt.Port}),
 				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, Logger: log}), nil),
 			},
-			Logger: events.Of("Annotator", log),
+			Logger: events.Logger(log, overview.Source{Block: annotationBlock, Href: pageOf("annotation/", "channels/", "channel")}),
 		},
 		Documents: store.Documents(),
 		Secret:    store.Secret,
@@ -134,9 +134,13 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 
 	address := access.URL(at.web)
-	view := consoleOf(address, tokenOf(access), annotator, b, models.service, trainings.service, managed.service, bonded.service)
-	web := server.HTTP(access.Listener(at.web), handler(annotator, models.repository, view, events, access, s.door.Hosts(), log), log)
-	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
+	p := &platform{
+		annotator: annotator, models: models, trainings: trainings, managed: managed, bonded: bonded, broker: b,
+		access: access, events: events, address: address, hosts: s.door.Hosts(), log: log,
+		guide: guide(address, tokenOf(access), mqttAt),
+	}
+	web := server.HTTP(access.Listener(at.web), p.handler(), log)
+	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, p.guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: annotator.Run, Ready: annotator.Err},

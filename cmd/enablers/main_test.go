@@ -71,18 +71,25 @@ func (p process) get(t *testing.T, path string) string {
 	return string(body)
 }
 
-// awaitFact waits until the console has counted what there is.
+// awaitFact waits until the overview has counted what there is.
 func (p process) awaitFact(t *testing.T, fact string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(p.get(t, "/console/state"), fact) }, time.Minute, 50*time.Millisecond, fact)
+	require.Eventually(t, func() bool { return strings.Contains(p.get(t, "/ui/state"), fact) }, time.Minute, 50*time.Millisecond, fact)
 }
 
 func TestRun_servesConsoleAndAnnotatorAtOneAddress(t *testing.T) {
 	p := start(t)
-	page := p.get(t, "/")
-	for _, text := range []string{p.web, p.mqtt, "Annotator", "MQTT broker", "There is no channel yet", "/swagger/"} {
-		require.Contains(t, page, text)
+	for _, path := range []string{"/", "/ui/", "/console/", "/console/assets/none"} {
+		page := p.get(t, path)
+		for _, text := range []string{
+			"<h1>Overview", "Begin here", p.web, p.mqtt, p.models, p.collector, p.gateway, p.bonding, "/swagger/",
+			`<a href="/ui/annotation/">Annotation</a><a href="/ui/models/">Models</a><a href="/ui/training/">Training</a>` +
+				`<a href="/ui/apis/">APIs</a><a href="/ui/links/">Links</a>`,
+		} {
+			require.Contains(t, page, text, path)
+		}
 	}
+	require.Contains(t, p.get(t, "/console/state"), `"blocks":[{`)
 	require.JSONEq(t, `{"name": "annotator", "version": "`+version.String()+`"}`, p.get(t, "/version"))
 	require.Contains(t, p.get(t, "/swagger/"), "<html")
 	require.Equal(t, "{}", p.get(t, "/channels"))
@@ -121,7 +128,10 @@ func TestRun_convertsAReportSentAsTheGuideSays(t *testing.T) {
 	require.NoError(t, err)
 	d.Ack()
 	require.Contains(t, string(d.Payload), `weather:temperature "39.02"^^xsd:decimal`)
-	require.Contains(t, p.get(t, "/"), "Weather reports")
+	require.Contains(t, p.get(t, "/ui/annotation/"), "Weather reports")
+	page := p.get(t, "/")
+	require.NotContains(t, page, "Begin here")
+	require.Contains(t, page, `href="annotation/channels/weather">channel made</a>`)
 }
 
 func TestRun_countsOutputsOfTheDemonstration(t *testing.T) {
@@ -130,7 +140,7 @@ func TestRun_countsOutputsOfTheDemonstration(t *testing.T) {
 	p.Await("a sosa:Observation")
 	require.Regexp(t,
 		`JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.Await("XML in"))
-	require.Contains(t, p.get(t, "/"), "Demo: weather in CSV")
+	require.Contains(t, p.get(t, "/ui/annotation/"), "Demo: weather in CSV")
 
 	p.Interrupt()
 	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.Await("replayed for"))
@@ -207,17 +217,18 @@ func TestRun_servesTheModelRepository(t *testing.T) {
 	require.NoError(t, client.CreateNamespace(t.Context(), "weather", modelrepo.NamespaceUpdate{}))
 	page := p.get(t, "/")
 	require.Contains(t, page, p.models+"/docs/")
-	for _, fact := range []string{"namespaces", "models", "versions", "jobs", "results", "published APIs", "drafts", "links up"} {
+	for _, fact := range []string{"namespaces", "models", "versions", "jobs", "results", "published", "drafts", "links up"} {
 		require.Contains(t, page, `data-fact="`+fact+`"`)
 	}
-	p.awaitFact(t, `{"name":"namespaces","value":1}`)
+	p.awaitFact(t, `{"name":"namespaces","value":1,`)
+	require.Contains(t, p.get(t, "/"), `href="models/n/weather">namespace made</a>`)
 	require.NoError(t, p.Stop())
 }
 
 func TestRun_servesTheTrainingCollector(t *testing.T) {
 	p := start(t)
 	page := p.get(t, "/")
-	for _, path := range []string{"/", "/docs/", "/repository/docs/", "/metrics"} {
+	for _, path := range []string{"/docs/", "/repository/docs/", "/metrics"} {
 		require.Contains(t, page, `"`+p.collector+path+`"`)
 		answer, err := http.Get(p.collector + path)
 		require.NoError(t, err)
@@ -237,14 +248,15 @@ func TestRun_servesTheTrainingCollector(t *testing.T) {
 		Trainer: tumours.NewTrainer(parties[0])})
 	require.NoError(t, err)
 	require.NoError(t, client.Run(t.Context()))
-	require.Contains(t, p.get(t, "/console/state"), `{"name":"jobs","value":1}`)
-	p.awaitFact(t, `{"name":"results","value":1}`)
+	require.Contains(t, p.get(t, "/ui/state"), `{"name":"jobs","value":1,`)
+	p.awaitFact(t, `{"name":"results","value":1,`)
+	p.awaitFact(t, `"text":"job finished"`)
+	require.Contains(t, p.get(t, "/"), `href="training/live/1">job started</a>`)
 	require.NoError(t, p.Stop())
 }
 
 func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 	p := start(t)
-	require.Contains(t, p.get(t, "/"), `"`+p.portal+`/"`)
 	password := strings.Fields(p.Await("It is new"))
 	p.Await("Or start with -demo") // what comes last
 	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
@@ -270,7 +282,7 @@ func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 		body = string(text)
 		return strings.Count(body, `"state":"draft"`) >= 12 // each is there as the enabler's, and in its list
 	}, time.Minute, 50*time.Millisecond, "not all are there")
-	p.awaitFact(t, `{"name":"drafts","value":6}`)
+	p.awaitFact(t, `{"name":"drafts","value":6,`)
 	admin := p.admin + "/admin/"
 	require.Contains(t, p.get(t, "/"), `"`+admin+`"`)
 	answer, err = http.Get(admin)
@@ -296,9 +308,11 @@ func TestRun_servesMultiLinkInMemory(t *testing.T) {
 	p.Await("Or start with -demo") // what comes last
 
 	require.Eventually(t, func() bool {
-		return strings.Contains(p.get(t, "/console/state"), `{"name":"clients","value":1},{"name":"links up","value":3}`)
+		state := p.get(t, "/ui/state")
+		return strings.Contains(state, `{"name":"links up","value":3,`) && strings.Contains(state, `{"name":"clients connected","value":1,"href":"links/"`)
 	}, time.Minute, 50*time.Millisecond, "the two are not connected")
 	page := p.get(t, "/")
+	require.Contains(t, page, ">link wifi0 is up</a>")
 	for _, address := range []string{p.bonding, p.attached} {
 		require.Contains(t, page, `"`+address+`/"`)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/status", nil)
@@ -332,7 +346,7 @@ func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	} {
 		httpapitest.CheckServer(t, at, "/healthz", "all.example.org")
 	}
-	httpapitest.CheckServer(t, p.web, "/console/state", "all.example.org")
+	httpapitest.CheckServer(t, p.web, "/ui/state", "all.example.org")
 	httpapitest.CheckServer(t, p.portal, "/auth/realms/OpenAPI/.well-known/openid-configuration", "all.example.org")
 	// The gateway is for other origins and names.
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.gateway+"/none", nil)

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
-	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -20,34 +22,67 @@ type models struct {
 }
 
 // openModels opens the repository. The caller closes it.
-func openModels(ctx context.Context, dir, address string, log *slog.Logger) (*models, error) {
+func openModels(ctx context.Context, dir, address string, events *overview.Events, log *slog.Logger) (*models, error) {
 	store, err := datafolder.Open(ctx, dir, datafolder.ModelRepo)
 	if err != nil {
 		return nil, err
 	}
-	repository, err := modelrepo.New(modelrepo.Config{Documents: store.Documents(), Blobs: store.Blobs(), Logger: log})
+	repository, err := modelrepo.New(modelrepo.Config{Documents: store.Documents(), Blobs: store.Blobs(),
+		Logger:  events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: pageOf("models/", "", "")}),
+		Changed: func(c modelrepo.Change) { events.Add(modelEvent(c)) }})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	there := newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+	there := newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := repository.Inventory(ctx)
-		return []console.Fact{
-			{Name: "namespaces", Value: n.Namespaces}, {Name: "models", Value: n.Models}, {Name: "versions", Value: n.Versions},
+		return []overview.Fact{
+			{Name: "namespaces", Value: n.Namespaces, Href: "models/"}, {Name: "models", Value: n.Models, Href: "models/"},
+			{Name: "versions", Value: n.Versions, Href: "models/"},
 		}, err
 	})
 	return &models{Store: store, repository: repository, address: address, there: there}, nil
 }
 
-func (m *models) service() console.Service {
-	s := console.Service{
-		Name:    "Model repository",
-		Summary: "Namespaces, models, versions, and their content by format.",
-		Address: m.address,
-		Links: []console.Link{
-			{Text: "Interface", Href: m.address + "/docs/"}, {Text: "Namespaces", Href: m.address + "/"},
-			{Text: "Metrics", Href: m.address + "/metrics"},
-		},
+func (m *models) block() overview.Block {
+	b := overview.Block{
+		Name: modelsBlock, Summary: "Namespaces, models and versions, with their content by format.",
+		Href: "models/", Address: m.address,
+		Links: []overview.Link{{Text: "Interface", Href: m.address + "/docs/"}, {Text: "Metrics", Href: m.address + "/metrics"}},
 	}
-	m.there.show(&s)
-	return s
+	m.there.show(&b)
+	return b
+}
+
+// modelEvent returns a change as an event, with the page of what is left of it.
+func modelEvent(c modelrepo.Change) overview.Event {
+	texts := map[modelrepo.Action]string{
+		modelrepo.NamespaceCreate: "namespace made", modelrepo.ModelCreate: "model made", modelrepo.ModelVersionCreate: "version made",
+		modelrepo.NamespaceDelete: "namespace deleted", modelrepo.ModelDelete: "model deleted",
+		modelrepo.ModelVersionDelete: "version deleted",
+		modelrepo.ContentUpload:      "content uploaded", modelrepo.ContentDelete: "content deleted",
+	}
+	at := c.Path
+	switch c.Action {
+	case modelrepo.NamespaceDelete:
+		at.Namespace = ""
+	case modelrepo.ModelDelete:
+		at.Model = ""
+	case modelrepo.ModelVersionDelete:
+		at.Version = ""
+	}
+	e := overview.Event{At: time.Now(), Block: modelsBlock, Level: "info", Text: cmp.Or(texts[c.Action], string(c.Action)),
+		Detail: c.Path.String(), Href: "models/"}
+	if c.Format != "" {
+		e.Detail += ", " + c.Format
+	}
+	// No character of a name has to be escaped.
+	switch {
+	case at.Version != "":
+		e.Href += "v/" + at.String()
+	case at.Model != "":
+		e.Href += "m/" + at.String()
+	case at.Namespace != "":
+		e.Href += "n/" + at.String()
+	}
+	return e
 }

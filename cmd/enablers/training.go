@@ -7,9 +7,9 @@ import (
 	"net"
 
 	"github.com/iotenablers/enablers/cmd/internal/collector"
-	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -25,7 +25,9 @@ type training struct {
 }
 
 // openTraining opens the collector. The caller closes it.
-func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, d *door.Door, log *slog.Logger) (*training, error) {
+func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger,
+) (*training, error) {
+	log = events.Logger(log, overview.Source{Block: trainingBlock, Href: pageOf("training/", "live/", "job")})
 	if s.clientAccess.IsOpen() {
 		collector.WarnIfExposed(log, at.clients)
 	}
@@ -39,9 +41,9 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	there := newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+	there := newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := c.Results(ctx)
-		return []console.Fact{{Name: "results", Value: uint64(n)}}, err
+		return []overview.Fact{{Name: "results", Value: uint64(n), Href: "training/"}}, err
 	})
 	return &training{Collector: c, Store: store, web: at.collector, clients: at.clients, access: d, there: there}, nil
 }
@@ -53,29 +55,28 @@ func (t *training) address() string { return t.access.URL(t.web) }
 // grpc returns the URL at which Flower clients connect.
 func (t *training) grpc() string { return t.ClientsURL(t.clients) }
 
-func (t *training) service() console.Service {
+func (t *training) block() overview.Block {
 	totals := t.Jobs.Totals()
 	jobs := 0
 	for _, n := range totals.Jobs {
 		jobs += n
 	}
-	s := console.Service{
-		Name:    "Training collector",
-		Summary: "Federated learning with Flower clients, and the FL repository for its results.",
-		Address: t.address(),
-		Links: []console.Link{
-			{Text: "Jobs", Href: t.address() + "/"}, {Text: "Interface", Href: t.address() + "/docs/"},
-			{Text: "Repository", Href: t.address() + "/repository/docs/"}, {Text: "Metrics", Href: t.address() + "/metrics"},
+	const page = "training/"
+	b := overview.Block{
+		Name: trainingBlock, Summary: "Federated learning with Flower clients, and the FL repository for its results.",
+		Href: page, Address: t.address(),
+		Links: []overview.Link{
+			{Text: "Interface", Href: t.address() + "/docs/"}, {Text: "FL repository", Href: t.address() + "/repository/docs/"},
+			{Text: "Metrics", Href: t.address() + "/metrics"},
 		},
-		Facts: []console.Fact{
-			{Name: "clients", Value: uint64(totals.Clients)},
-			{Name: "jobs", Value: uint64(jobs)},
-			{Name: "training", Value: uint64(totals.Jobs[flcollect.Training])},
+		Facts: []overview.Fact{
+			{Name: "jobs", Value: uint64(jobs), Href: page}, {Name: "training now", Value: uint64(totals.Jobs[flcollect.Training]), Href: page},
+			{Name: "clients connected", Value: uint64(totals.Clients), Href: page},
 		},
 	}
-	t.there.show(&s)
+	t.there.show(&b)
 	if err := t.Jobs.Ready(); err != nil {
-		s.Fault = err.Error()
+		b.Fault = err.Error()
 	}
-	return s
+	return b
 }

@@ -1,6 +1,3 @@
-// Package console is the page that shows what runs in a process: its services,
-// and its channels with their counts, as they change.
-//
-// The page is whole without JavaScript; a small module keeps it up to date. It
-// loads nothing from other origins, and its Content-Security-Policy says so.
+// Package console puts the pages of a program's parts into one shell, below one folder of
+// its listener.
 package console

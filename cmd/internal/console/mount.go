@@ -30,8 +30,12 @@ type MountConfig struct {
 type Part struct {
 	// Section is its name in the header, and Path that of its folder below [Root].
 	Section, Path string
-	// Handler serves the pages, and gets paths without the folder.
+	// Handler serves the pages, and gets paths without the folder. Nil means that another
+	// listener does.
 	Handler http.Handler
+	// Elsewhere is the address of the pages at that listener, without a slash at the end. The
+	// folder leads there.
+	Elsewhere string
 }
 
 // Mount returns a handler that serves the parts in one shell below [Root], and passes all
@@ -53,7 +57,11 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 	for _, part := range config.Parts {
 		folder := Root + part.Path
 		sections = append(sections, shell.Section{Name: part.Section, Href: folder + "/"})
-		mux.Handle(folder+"/", http.StripPrefix(folder, part.Handler))
+		handler := part.Handler
+		if handler == nil {
+			handler = leadTo(part.Elsewhere)
+		}
+		mux.Handle(folder+"/", http.StripPrefix(folder, handler))
 	}
 	s.Sections = func(*http.Request) []shell.Section { return sections }
 	framed := s.With(mux)
@@ -67,6 +75,18 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 			return
 		}
 		framed.ServeHTTP(w, r)
+	})
+}
+
+// leadTo returns a handler that leads to the same path below another address.
+func leadTo(address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := address + r.URL.EscapedPath()
+		if r.URL.RawQuery != "" {
+			to += "?" + r.URL.RawQuery
+		}
+		w.Header().Set("Location", to) // as it is: http.Redirect would clean the path
+		w.WriteHeader(http.StatusSeeOther)
 	})
 }
 

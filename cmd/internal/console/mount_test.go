@@ -36,3 +36,20 @@ func TestMount_servesPartsBelowTheRoot(t *testing.T) {
 	require.Equal(t, "/ui/", get("/", "text/html,*/*;q=0.8").Header().Get("Location"))
 	require.Equal(t, "Accept", get("/", "text/html").Header().Get("Vary"))
 }
+
+func TestMount_leadsToPartsOfOtherListeners(t *testing.T) {
+	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Overview: echo("overview"), Parts: []console.Part{
+		{Section: "Training", Path: "training", Elsewhere: "http://127.0.0.1:8000"},
+	}})
+	for path, want := range map[string]string{
+		"/ui/training/":              "http://127.0.0.1:8000/",
+		"/ui/training/live/a%2Fb?x=": "http://127.0.0.1:8000/live/a%2Fb?x=",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		require.Equal(t, want, w.Header().Get("Location"), path)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/ui/", nil))
+	require.Equal(t, "overview /", w.Body.String())
+}

@@ -1,111 +1,81 @@
 package overview
 
 import (
-	"context"
-	"fmt"
-	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 )
 
-// mostEvents is how many events are kept.
-const mostEvents = 200
+// mostEvents is how many events are kept of each block, so that one with many does not
+// displace those of the others.
+const mostEvents = 50
 
 // longestEvent is in bytes.
 const longestEvent = 500
 
-// Event is something that a block has logged.
+// groupTime is how long after the last one an event that says the same is counted with it.
+const groupTime = time.Minute
+
+// Event is something that happened in a block, or several times in a row.
 type Event struct {
-	// Number grows by one from event to event.
-	Number uint64    `json:"number"`
-	At     time.Time `json:"at"`
+	// Number grows from event to event, and when an event happens again.
+	Number uint64 `json:"number"`
+	// At is when it happened last.
+	At time.Time `json:"at"`
 	// Block is the name of the block.
 	Block string `json:"block"`
 	// Level is info, warn or error.
 	Level string `json:"level"`
-	Text  string `json:"text"`
+	// Text says what happened, Detail the particulars.
+	Text   string `json:"text"`
+	Detail string `json:"detail"`
+	// Href is the address of the page about it.
+	Href string `json:"href"`
+	// Times is how often it happened.
+	Times int `json:"times"`
 }
 
 // Events keeps the last events of all blocks. The zero value is ready for use, by several
 // goroutines.
 type Events struct {
-	mu   sync.Mutex
-	last []Event // the oldest first
-	next uint64
+	mu     sync.Mutex
+	blocks map[string][]Event // the oldest first
+	next   uint64
 }
 
-// Of returns a logger that logs as the given one does, and keeps what a block logs at the
-// level info or above.
-func (e *Events) Of(block string, log *slog.Logger) *slog.Logger {
-	return slog.New(&recorder{Handler: log.Handler(), events: e, block: block})
+// Add adds an event. One that says the same about the same as one of the last minute is
+// counted with it.
+func (e *Events) Add(one Event) {
+	one.Text, one.Detail = shorten(one.Text), shorten(one.Detail)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.blocks == nil {
+		e.blocks = map[string][]Event{}
+	}
+	e.next++
+	one.Number, one.Times = e.next, 1
+	kept := e.blocks[one.Block]
+	i := slices.IndexFunc(kept, func(k Event) bool {
+		return k.Text == one.Text && k.Href == one.Href && k.Level == one.Level && one.At.Sub(k.At) < groupTime
+	})
+	switch {
+	case i >= 0:
+		one.Times += kept[i].Times
+		kept = slices.Delete(kept, i, i+1)
+	case len(kept) >= mostEvents:
+		kept = slices.Delete(kept, 0, 1)
+	}
+	e.blocks[one.Block] = append(kept, one)
 }
 
 // Last returns the newest events, the newest first.
 func (e *Events) Last(most int) []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	made := make([]Event, 0, most)
-	for i := len(e.last) - 1; i >= 0 && len(made) < most; i-- {
-		made = append(made, e.last[i])
+	all := []Event{}
+	for _, kept := range e.blocks {
+		all = append(all, kept...)
 	}
-	return made
-}
-
-func (e *Events) add(one Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.next++
-	one.Number = e.next
-	if len(e.last) >= mostEvents {
-		e.last = e.last[1:]
-	}
-	e.last = append(e.last, one)
-}
-
-// recorder is a handler that also keeps events.
-type recorder struct {
-	slog.Handler
-	events *Events
-	block  string
-	attrs  []slog.Attr
-}
-
-// Enabled implements slog.Handler.
-func (r *recorder) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelInfo || r.Handler.Enabled(ctx, level)
-}
-
-// Handle implements slog.Handler.
-func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
-	if record.Level >= slog.LevelInfo {
-		text := record.Message
-		add := func(a slog.Attr) bool {
-			text += fmt.Sprintf(" %s=%v", a.Key, a.Value.Resolve())
-			return len(text) < longestEvent
-		}
-		for _, a := range r.attrs {
-			add(a)
-		}
-		record.Attrs(add)
-		if len(text) > longestEvent {
-			text = strings.ToValidUTF8(text[:longestEvent], "") + "…"
-		}
-		r.events.add(Event{At: record.Time, Block: r.block, Level: strings.ToLower(record.Level.String()), Text: text})
-	}
-	if !r.Handler.Enabled(ctx, record.Level) {
-		return nil
-	}
-	return r.Handler.Handle(ctx, record)
-}
-
-// WithAttrs implements slog.Handler.
-func (r *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
-	all := append(append([]slog.Attr{}, r.attrs...), attrs...)
-	return &recorder{Handler: r.Handler.WithAttrs(attrs), events: r.events, block: r.block, attrs: all}
-}
-
-// WithGroup implements slog.Handler.
-func (r *recorder) WithGroup(name string) slog.Handler {
-	return &recorder{Handler: r.Handler.WithGroup(name), events: r.events, block: r.block, attrs: r.attrs}
+	slices.SortFunc(all, func(a, b Event) int { return int(b.Number) - int(a.Number) })
+	return all[:min(most, len(all))]
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
@@ -13,41 +14,73 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Config is what the page shows.
+// Config is what the page shows. All fields are required.
 type Config struct {
 	// Blocks returns the blocks, in the order of the page. It is called for every request,
 	// from any goroutine.
 	Blocks func() []Block
+	// Steps are what to try, in order.
+	Steps []Step
 	// Events has what happened last.
 	Events *Events
-	// Steps say what to do on a platform with nothing in it.
-	Steps []Step
 }
 
 // Block is a building block of the program.
 type Block struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-	// Href is the address of its page, Address where programs reach it.
-	Href    string `json:"href"`
+	// Href is the address of its page, relative to the overview. Empty means that it has none.
+	Href string `json:"href"`
+	// Address is where programs reach it.
 	Address string `json:"address"`
 	Facts   []Fact `json:"facts"`
+	// Links lead to what is there for programs, such as the description of the interface.
+	Links []Link `json:"-"`
 	// Fault says why it is not usable; empty when it is.
 	Fault string `json:"fault"`
 }
+
+// Link is a link to something of a block.
+type Link struct{ Text, Href string }
 
 // Fact is a number about what a block has.
 type Fact struct {
 	Name  string `json:"name"`
 	Value uint64 `json:"value"`
-	// Href is the address of the page that shows what was counted.
+	// Href is the address of the page that shows what was counted. Empty means that there is
+	// none.
 	Href string `json:"href"`
 }
 
-// Step is one thing to try: why, where, and as a command.
-type Step struct{ Text, Href, Command string }
+// Step is one thing to try.
+type Step struct {
+	// Title says what it is, Text what comes of it.
+	Title, Text string
+	// Href is the address of the page where it is done, Action the words of the link.
+	Href, Action string
+	// Role is what the person must be allowed, such as "operator".
+	Role string
+	// Command does the same in a shell. Empty means that none does.
+	Command string
+	// Block and Fact name the fact that shows whether it was done: when its value is greater
+	// than Before.
+	Block, Fact string
+	Before      uint64
+}
 
-// HandlerOptions tunes [NewHandler]. The zero value is ready for use.
+// isDone reports whether the step was done already.
+func (s Step) isDone(blocks []Block) bool {
+	for _, b := range blocks {
+		for _, f := range b.Facts {
+			if b.Name == s.Block && f.Name == s.Fact {
+				return f.Value > s.Before
+			}
+		}
+	}
+	return false
+}
+
+// HandlerOptions tunes [NewPage]. The zero value is ready for use.
 type HandlerOptions struct {
 	// Hosts are further names of the server, as in [httpapi.Options].
 	Hosts []string
@@ -57,8 +90,8 @@ type HandlerOptions struct {
 	Logger *slog.Logger
 }
 
-// NewHandler returns the handler of the page, which may be mounted anywhere. opts may be nil.
-func NewHandler(config Config, opts *HandlerOptions) http.Handler {
+// NewPage returns the page, which may be mounted anywhere. opts may be nil.
+func NewPage(config Config, opts *HandlerOptions) http.Handler {
 	if opts == nil {
 		opts = &HandlerOptions{}
 	}
@@ -66,7 +99,9 @@ func NewHandler(config Config, opts *HandlerOptions) http.Handler {
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	p := &page{config: config, part: shell.NewPart(shell.PartConfig{Section: "Overview", Files: own})}
+	p := &page{config: config, part: shell.NewPart(shell.PartConfig{
+		Section: "Overview", Files: own, Funcs: map[string]any{"count": count, "blank": func() Event { return Event{Times: 1} }},
+	})}
 	routes := append(p.part.Routes(),
 		httpapi.Route{Pattern: "GET /{$}", Func: p.show, Undocumented: true, Origins: httpapi.OwnPagesAndLinks},
 		httpapi.Route{Pattern: "GET /state", Func: p.state, Undocumented: true, Origins: httpapi.OwnPages},
@@ -87,15 +122,34 @@ type view struct {
 	shell.Frame `json:"-"`
 	Blocks      []Block `json:"blocks"`
 	Events      []Event `json:"events"`
-	Steps       []Step  `json:"-"`
-	Empty       bool    `json:"-"` // whether nothing was made yet
+	// Steps are those that are not done yet.
+	Steps []Step `json:"-"`
+	// Begun reports whether a step was done.
+	Begun bool `json:"-"`
+}
+
+// Faults returns how many blocks are not usable.
+func (v *view) Faults() int {
+	n := 0
+	for _, b := range v.Blocks {
+		if b.Fault != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *page) view() view {
-	v := view{Blocks: append([]Block{}, p.config.Blocks()...), Events: p.config.Events.Last(shown), Steps: p.config.Steps, Empty: true}
-	for _, b := range v.Blocks {
-		for _, f := range b.Facts {
-			v.Empty = v.Empty && f.Value == 0
+	// An empty list is a list to the module too, and not null.
+	v := view{Blocks: append([]Block{}, p.config.Blocks()...), Events: p.config.Events.Last(shown)}
+	for i := range v.Blocks {
+		v.Blocks[i].Facts = append([]Fact{}, v.Blocks[i].Facts...)
+	}
+	for _, s := range p.config.Steps {
+		if s.isDone(v.Blocks) {
+			v.Begun = true
+		} else {
+			v.Steps = append(v.Steps, s)
 		}
 	}
 	return v
@@ -110,4 +164,13 @@ func (p *page) show(w http.ResponseWriter, r *http.Request) error {
 func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, p.view())
+}
+
+// count writes a number with a comma before every three digits.
+func count(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

@@ -1,15 +1,16 @@
 package overview_test
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 
 func get(h http.Handler, path string) string {
@@ -18,35 +19,84 @@ func get(h http.Handler, path string) string {
 	return w.Body.String()
 }
 
-func TestNewHandler_showsWhatIsThere(t *testing.T) {
-	events, models := &overview.Events{}, uint64(0)
-	log := events.Of("Models", slog.New(slog.DiscardHandler))
-	h := overview.NewHandler(overview.Config{Events: events, Steps: []overview.Step{{Text: "Make a <model>", Href: "models/"}},
-		Blocks: func() []overview.Block {
-			return []overview.Block{{Name: "Models", Href: "models/", Facts: []overview.Fact{{Name: "models", Value: models, Href: "models/"}}}}
-		}}, nil)
-	page := get(h, "/")
-	require.Contains(t, page, "Make a &lt;model&gt;")
-	require.Contains(t, page, "Nothing has happened since the start.")
-	models = 3
-	log.With("namespace", "w3c").Info("made a model", "name", "<sosa>")
-	log.Debug("not an event")
-	page = get(h, "/")
-	require.NotContains(t, page, "Begin here")
-	require.Contains(t, page, "made a model namespace=w3c name=&lt;sosa&gt;")
-	require.Contains(t, get(h, "/state"), `"facts":[{"name":"models","value":3`)
-	require.NotContains(t, get(h, "/state"), "not an event")
+// models is a block with a count.
+func models(count uint64, fault string) []overview.Block {
+	return []overview.Block{{
+		Name: "Models", Summary: "Keeps <models>.", Href: "models/", Address: "http://127.0.0.1:1", Fault: fault,
+		Facts: []overview.Fact{{Name: "models", Value: count, Href: "models/?all"}, {Name: "lost", Value: 7}},
+		Links: []overview.Link{{Text: "Interface", Href: "/docs/"}},
+	}}
 }
 
-func TestEvents_areBounded(t *testing.T) {
-	events := &overview.Events{}
-	log := events.Of("Models", slog.New(slog.DiscardHandler))
-	for range 1000 {
-		log.Warn(strings.Repeat("ü", 1000))
+func TestNewPage_leadsFromEachFactToItsPage(t *testing.T) {
+	h := overview.NewPage(overview.Config{Events: &overview.Events{}, Blocks: func() []overview.Block { return models(1234567, "") }}, nil)
+	page := get(h, "/")
+	for _, text := range []string{`<a href="./models/">Models</a>`, "Keeps &lt;models&gt;.", `<a href="./models/?all">1,234,567</a>`,
+		"<dd>7</dd>", `<a href="/docs/">Interface</a>`, "all is well", "Nothing has happened since the start."} {
+		require.Contains(t, page, text)
 	}
-	last := events.Last(10_000)
-	require.Len(t, last, 200)
-	require.Equal(t, uint64(1000), last[0].Number)
-	require.Equal(t, "warn", last[0].Level)
-	require.Less(t, len(last[0].Text), 600)
+	require.NotContains(t, page, "Begin here")
+}
+
+func TestNewPage_showsFaults(t *testing.T) {
+	h := overview.NewPage(overview.Config{Events: &overview.Events{}, Blocks: func() []overview.Block { return models(0, "disk <full>") }}, nil)
+	page := get(h, "/")
+	require.Contains(t, page, "1 of 1 not usable")
+	require.Contains(t, page, `data-block="Models" data-state="failed"`)
+	require.Contains(t, page, "disk &lt;full&gt;")
+}
+
+func TestNewPage_saysWhatToDoNext(t *testing.T) {
+	there := uint64(3)
+	steps := []overview.Step{
+		{Title: "Keep a <model>", Href: "models/new", Action: "Make one", Command: "curl 'a&b'", Block: "Models", Fact: "models", Before: 3},
+		{Title: "Publish", Href: "apis/", Action: "Open", Block: "APIs", Fact: "published"},
+	}
+	h := overview.NewPage(overview.Config{Events: &overview.Events{}, Steps: steps, Blocks: func() []overview.Block { return models(there, "") }}, nil)
+	page := get(h, "/")
+	for _, text := range []string{"Begin here", "Keep a &lt;model&gt;", `href="./models/new">Make one</a>`, "curl &#39;a&amp;b&#39;"} {
+		require.Contains(t, page, text)
+	}
+	there = 4
+	page = get(h, "/")
+	require.NotContains(t, page, "Begin here")
+	require.NotContains(t, page, "Keep a")
+	require.Contains(t, page, "More to try (1)")
+}
+
+func TestNewPage_answersWithTheStateThatThePageShows(t *testing.T) {
+	events := &overview.Events{}
+	h := overview.NewPage(overview.Config{Events: events, Blocks: func() []overview.Block { return models(5, "") }}, nil)
+	require.Contains(t, get(h, "/state"), `"events":[]`, "an empty list is a list")
+	events.Logger(slog.New(slog.DiscardHandler), overview.Source{Block: "Models"}).Info("made a model", "name", "<sosa>")
+	var state struct {
+		Blocks []overview.Block
+		Events []overview.Event
+	}
+	require.NoError(t, json.Unmarshal([]byte(get(h, "/state")), &state))
+	require.EqualValues(t, 5, state.Blocks[0].Facts[0].Value)
+	require.Equal(t, "name <sosa>", state.Events[0].Detail)
+	require.Contains(t, get(h, "/"), "name &lt;sosa&gt;")
+}
+
+func TestNewPage_requiresTheRoleOfEveryRoute(t *testing.T) {
+	httpapitest.Access{
+		Handler: overview.NewPage(overview.Config{Events: &overview.Events{}, Blocks: func() []overview.Block { return nil }},
+			&overview.HandlerOptions{Authorize: httpapitest.Authorize}),
+		Documents: map[string]string{},
+		Undocumented: map[string]string{
+			"GET /": "reader", "HEAD /": "reader", "GET /state": "reader", "GET /state/": "reader",
+			"GET /page/overview.js": "public", "GET /page/shell.js": "public", "GET /favicon.ico": "public",
+		},
+	}.Check(t)
+}
+
+func TestNewPage_refusesReboundNames(t *testing.T) {
+	httpapitest.Guarded{
+		New: func(hosts ...string) http.Handler {
+			return overview.NewPage(overview.Config{Events: &overview.Events{}, Blocks: func() []overview.Block { return nil }},
+				&overview.HandlerOptions{Hosts: hosts})
+		},
+		Read: "/state",
+	}.Check(t)
 }
