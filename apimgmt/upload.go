@@ -95,7 +95,11 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 		return Record{}, err
 	}
 	e := prepared.desired.find(c.definition.Version())
-	p.log.Info("published", "enabler", u.Enabler, "version", e.Version, "state", e.State, "by", u.By, "sha256", e.SHA256,
+	said := "version stored"
+	if e.State == Published {
+		said = "published"
+	}
+	p.log.Info(said, "enabler", u.Enabler, "version", e.Version, "state", e.State, "by", u.By, "sha256", e.SHA256,
 		"operations", e.Operations, "superseded", prepared.superseded)
 	warnings := c.definition.Warnings()
 	for _, warning := range warnings {

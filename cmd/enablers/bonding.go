@@ -170,7 +170,7 @@ func (b *bonding) block() overview.Block {
 		},
 		Facts: []overview.Fact{
 			{Name: "links", Value: uint64(len(current.Links)), Href: page}, {Name: "links up", Value: up, Href: page},
-			{Name: "clients connected", Value: connected, Href: page},
+			{Name: "clients", Value: connected, Href: page},
 		},
 	}
 	err := errors.Join(b.pair.Server.Node.Health(), b.pair.Client.Node.Health())

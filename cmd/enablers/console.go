@@ -96,7 +96,7 @@ func (p *platform) annotation() overview.Block {
 		Facts: []overview.Fact{
 			{Name: "channels", Value: uint64(len(channels)), Href: page},
 			{Name: "running", Value: running, Href: page + "?state=running"},
-			{Name: "waiting for a broker", Value: waiting, Href: page + "?state=waiting"},
+			{Name: "waiting", Value: waiting, Href: page + "?state=waiting"},
 			{Name: "failed", Value: failed, Href: page + "?state=failed"},
 		},
 	}
@@ -113,13 +113,13 @@ func (b *broker) block() overview.Block {
 		Name: brokerBlock, Summary: "Carries the messages. It keeps them in memory and accepts every client that can reach it.",
 		Address: b.url(),
 		Facts: []overview.Fact{
-			{Name: "clients connected", Value: count(info.ClientsConnected)},
+			{Name: "clients", Value: count(info.ClientsConnected)},
 			{Name: "subscriptions", Value: count(info.Subscriptions)},
-			{Name: "retained messages", Value: count(info.Retained)},
+			{Name: "retained", Value: count(info.Retained)},
 		},
 	}
 	if dropped := info.MessagesDropped + info.InflightDropped; dropped > 0 {
-		block.Facts = append(block.Facts, overview.Fact{Name: "messages lost since the start", Value: count(dropped)})
+		block.Facts = append(block.Facts, overview.Fact{Name: "lost since the start", Value: count(dropped)})
 	}
 	return block
 }

@@ -309,7 +309,7 @@ func TestRun_servesMultiLinkInMemory(t *testing.T) {
 
 	require.Eventually(t, func() bool {
 		state := p.get(t, "/ui/state")
-		return strings.Contains(state, `{"name":"links up","value":3,`) && strings.Contains(state, `{"name":"clients connected","value":1,"href":"links/"`)
+		return strings.Contains(state, `{"name":"links up","value":3,`) && strings.Contains(state, `{"name":"clients","value":1,"href":"links/"`)
 	}, time.Minute, 50*time.Millisecond, "the two are not connected")
 	page := p.get(t, "/")
 	require.Contains(t, page, ">link wifi0 is up</a>")

@@ -71,7 +71,7 @@ func (t *training) block() overview.Block {
 		},
 		Facts: []overview.Fact{
 			{Name: "jobs", Value: uint64(jobs), Href: page}, {Name: "training now", Value: uint64(totals.Jobs[flcollect.Training]), Href: page},
-			{Name: "clients connected", Value: uint64(totals.Clients), Href: page},
+			{Name: "clients", Value: uint64(totals.Clients), Href: page},
 		},
 	}
 	t.there.show(&b)

@@ -56,7 +56,7 @@ func TestEvents_Logger_keepsLinesFromItsLevelOn(t *testing.T) {
 		Block: "Annotation", Href: func(a map[string]string) string { return "channels/" + a["channel"] },
 	}).With("channel", "weather")
 	log.Debug("quiet")
-	log.Info("channel started", "stack", "frames")
+	log.Info("channel started", "stack", "one\ntwo", "sha256", strings.Repeat("0f", 32), "before", "", "superseded", []string{})
 	log.WithGroup("in").Error("channel failed", "error", errors.New("broker away"))
 	last := events.Last(10)
 	require.Len(t, last, 2)

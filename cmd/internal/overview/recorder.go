@@ -54,7 +54,7 @@ func (r *recorder) event(record slog.Record) Event {
 	add := func(a slog.Attr) bool {
 		text := shorten(a.Value.Resolve().String())
 		values[a.Key] = text
-		if text != "" && a.Key != "stack" {
+		if isForPeople(text) {
 			details = append(details, fmt.Sprintf("%s %s", a.Key, text))
 		}
 		return true
@@ -79,6 +79,17 @@ func (r *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler. Events have the names of attributes without groups.
 func (r *recorder) WithGroup(name string) slog.Handler {
 	return &recorder{Handler: r.Handler.WithGroup(name), events: r.events, source: r.source, attrs: r.attrs}
+}
+
+// isForPeople reports whether the value of an attribute says something to people. Empty values
+// do not, and neither do digests and stacks, which have long words.
+func isForPeople(text string) bool {
+	const longestWord = 60
+	longest := 0
+	for word := range strings.FieldsSeq(text) {
+		longest = max(longest, len(word))
+	}
+	return text != "" && text != "[]" && longest < longestWord && !strings.Contains(text, "\n")
 }
 
 // levelName returns info, warn or error.

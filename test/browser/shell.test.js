@@ -1,0 +1,132 @@
+// Tries what all pages of cmd/enablers have in common: axe finds nothing on them, in light and
+// dark, on a desktop and a phone; they can be used by keyboard; and they are light.
+
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { Stage, desktop, enablersFlags, picture } from "./stage.js";
+import { found } from "./axe.js";
+
+const stage = new Stage();
+
+// The pages, each with a name for its pictures. New ones are added here.
+const pages = [
+  ["overview", "/ui/"],
+  ["channels", "/ui/annotation/"],
+  ["channel", "/ui/annotation/channels/weather"],
+  ["channel-new", "/ui/annotation/new"],
+  ["workbench", "/ui/annotation/workbench"],
+  ["models", "/ui/models/"],
+  ["namespace", "/ui/models/n/demo"],
+  ["model", "/ui/models/m/demo/first"],
+  ["version", "/ui/models/v/demo/first/1.0"],
+];
+
+// send makes what the pages of items show.
+async function send(method, url, body) {
+  const answer = await fetch(url, { method, body, headers: { "Content-Type": "application/json" } });
+  assert.ok(answer.ok, `${method} ${url}: ${answer.status} ${await answer.text()}`);
+}
+
+before(async () => {
+  const addresses = {};
+  await stage.start("enablers", enablersFlags, (line) => {
+    const [, address, name] = /^listening on (http:\S+) \((.*)\)$/.exec(line) ?? [];
+    if (name) addresses[name] = address;
+    return line.startsWith("listening on") && line.includes("multi-link client");
+  });
+  await send("POST", `${stage.address}/channels`, readFileSync(new URL("../../examples/weather/channel.json", import.meta.url)));
+  const models = addresses["model repository"];
+  for (const path of ["/demo", "/demo/first", "/demo/first/1.0"]) await send("POST", models + path, path === "/demo" ? undefined : "{}");
+});
+
+after(() => stage.close());
+
+const sizes = { 1200: { width: 1200, height: 900 }, 390: { width: 390, height: 844 } };
+
+for (const [name, path] of pages) {
+  test(`axe finds nothing on the page ${name}`, async (t) => {
+    const { page, complaints } = await stage.open(t, path, { viewport: sizes[1200], reducedMotion: "reduce" }, "data:");
+    await page.locator("main").waitFor();
+    for (const [width, viewport] of Object.entries(sizes)) {
+      await page.setViewportSize(viewport);
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        const rules = colorScheme === "dark" ? ["color-contrast"] : []; // only colours differ
+        assert.deepEqual(await found(page, ...rules), [], `${name}, ${width}, ${colorScheme}`);
+        await picture(page, `${name}-${width}-${colorScheme}`);
+      }
+      const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      assert.ok(content <= window, `${name} is ${content} wide at ${window}`);
+    }
+    assert.deepEqual(complaints, []);
+  });
+}
+
+// steps presses the tabulator through a page, and returns where the focus was.
+async function steps(page, most) {
+  const seen = [];
+  for (let i = 0; i < most; i++) {
+    await page.keyboard.press("Tab");
+    const step = await page.evaluate(() => {
+      const at = document.activeElement;
+      if (at === document.body || at.dataset.seen) return null;
+      at.dataset.seen = "yes";
+      const box = at.getBoundingClientRect();
+      const all = [...document.querySelectorAll("*")];
+      return { text: at.textContent.trim().slice(0, 40) || at.name || at.tagName, order: all.indexOf(at), tabIndex: Number(at.getAttribute("tabindex")),
+        shown: box.width > 0 && box.bottom > 0 && box.left >= 0,
+        outlines: [at, at.closest(".editor, .cm-editor") ?? at].map((element) => getComputedStyle(element).outlineStyle), inMain: Boolean(at.closest("main")) };
+    });
+    if (!step) break;
+    seen.push(step);
+  }
+  return seen;
+}
+
+for (const [name, path] of pages) {
+  test(`the keyboard goes through the page ${name} in its order`, async (t) => {
+    const { page } = await stage.open(t, path, desktop, "data:");
+    const seen = await steps(page, 25);
+    assert.equal(seen[0].text, "To the content");
+    const sections = seen.map(({ text }) => text).filter((text) => ["Overview", "Annotation", "Models", "Training", "APIs", "Links"].includes(text));
+    assert.deepEqual(sections.slice(0, 6), ["Overview", "Annotation", "Models", "Training", "APIs", "Links"]);
+    assert.ok(seen.some(({ inMain }) => inMain), "the focus reaches the content");
+    for (const [i, step] of seen.entries()) {
+      assert.ok(step.shown, `${step.text} is shown`);
+      assert.equal(step.tabIndex, 0, `${step.text} has no order of its own`);
+      assert.ok(step.outlines.some((style) => style !== "none"), `${step.text} shows the focus`);
+      if (i > 0) assert.ok(step.order > seen[i - 1].order, `${step.text} comes after ${seen[i - 1].text}`);
+    }
+  });
+}
+
+test("the first key leads past the header", async (t) => {
+  const { page } = await stage.open(t, "/ui/", desktop);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => Boolean(document.activeElement.closest("main"))), true);
+});
+
+test("the shell is light and painted at once", async (t) => {
+  const paints = [];
+  let bytes;
+  for (let i = 0; i < 5; i++) {
+    const context = await stage.browser.newContext(desktop); // without a cache
+    t.after(() => context.close());
+    const page = await context.newPage();
+    const bodies = [];
+    page.on("response", (answer) => answer.status() === 200 && bodies.push(answer.body()));
+    await page.goto(`${stage.address}/ui/`, { waitUntil: "load" });
+    await page.locator("#live", { hasText: "live" }).waitFor();
+    bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + gzipSync(body).length, 0);
+    paints.push(await page.evaluate(() => new Promise((done) => {
+      new PerformanceObserver((list) => done(list.getEntriesByName("first-contentful-paint")[0].startTime)).observe({ type: "paint", buffered: true });
+    })));
+  }
+  t.diagnostic(`${bytes} bytes compressed; painted after ${paints.map(Math.round).join(", ")} ms`);
+  assert.ok(bytes < 150_000, `${bytes} bytes`);
+  assert.ok(Math.min(...paints) < 300, `painted after ${paints} ms`);
+});
