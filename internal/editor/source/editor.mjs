@@ -60,11 +60,15 @@ const marked = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+// The modes name the members of objects by a word that the highlighter does not know.
+const tokenTable = { property: tags.propertyName };
+
 // createEditor makes an editor in place of a textarea, which stays the field of its form.
-// The Tab key leaves the editor, as it leaves a textarea.
-export function createEditor(area, { language = "", onChange = () => {} } = {}) {
+// The Tab key leaves the editor, as it leaves a textarea. onChange gets the text, onLine the
+// line to which a person has moved the cursor.
+export function createEditor(area, { language = "", onChange = () => {}, onLine = () => {} } = {}) {
   const spoken = new Compartment();
-  const speak = (name) => (languages[name] ? StreamLanguage.define(languages[name]) : []);
+  const speak = (name) => (languages[name] ? StreamLanguage.define({ ...languages[name], tokenTable }) : []);
   // Below a shadow root CodeMirror adopts its styles, which a strict policy for content lets it.
   const host = document.createElement("div");
   host.className = "editor";
@@ -74,7 +78,7 @@ export function createEditor(area, { language = "", onChange = () => {} } = {}) 
     state: EditorState.create({
       doc: area.value,
       extensions: [
-        lineNumbers(), highlightSpecialChars(), history(), drawSelection(), bracketMatching(), indentOnInput(),
+        lineNumbers(), EditorView.lineWrapping, highlightSpecialChars(), history(), drawSelection(), bracketMatching(), indentOnInput(),
         highlightActiveLine(), highlightSelectionMatches(), lintGutter(), marked, theme, syntaxHighlighting(colours),
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),
         spoken.of(speak(language)),
@@ -82,6 +86,7 @@ export function createEditor(area, { language = "", onChange = () => {} } = {}) 
         area.placeholder ? placeholder(area.placeholder) : [],
         EditorView.contentAttributes.of({ "aria-label": area.labels?.[0]?.textContent ?? area.getAttribute("aria-label") ?? "", ...(area.getAttribute("aria-describedby") ? { "aria-describedby": area.getAttribute("aria-describedby") } : {}) }),
         EditorView.updateListener.of((update) => {
+          if (update.transactions.some((transaction) => transaction.isUserEvent("select"))) onLine(lineOf(update.state.selection.main.head));
           if (!update.docChanged) return;
           area.value = view.state.doc.toString();
           onChange(area.value);
@@ -92,6 +97,7 @@ export function createEditor(area, { language = "", onChange = () => {} } = {}) 
   area.hidden = true;
   area.after(host);
   area.labels?.[0]?.addEventListener("click", () => view.focus());
+  const lineOf = (at) => view.state.doc.lineAt(at).number;
   const place = (line, column) => {
     const at = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines));
     return Math.min(at.from + Math.max((column || 1) - 1, 0), at.to);
@@ -104,15 +110,22 @@ export function createEditor(area, { language = "", onChange = () => {} } = {}) 
     },
     speak: (name) => view.dispatch({ effects: spoken.reconfigure(speak(name)) }),
     // show shows findings: {line, column, severity, message}; lines and columns count from 1.
+    // A finding may have {from, to} instead, offsets in the text.
     show(findings) {
-      view.dispatch(setDiagnostics(view.state, findings.map(({ line, column, severity, message }) => {
-        const from = place(line, column);
-        return { from, to: Math.max(from, view.state.doc.lineAt(from).to), severity, message };
+      const end = view.state.doc.length;
+      view.dispatch(setDiagnostics(view.state, findings.map(({ line, column, from, to, severity, message }) => {
+        if (line === undefined) return { from: Math.min(from, end), to: Math.min(to, end), severity, message };
+        const start = place(line, column);
+        return { from: start, to: Math.max(start, view.state.doc.lineAt(start).to), severity, message };
       })));
     },
     // mark marks ranges of lines: {from, to}; an empty list removes the marks.
     mark(lines) {
       view.dispatch({ effects: mark.of(lines.map(({ from, to }) => ({ from: place(from, 1), to: view.state.doc.line(Math.min(to, view.state.doc.lines)).to })).filter(({ from, to }) => to > from)) });
+    },
+    // reveal scrolls to a line. The cursor and the focus stay where they are.
+    reveal(line) {
+      view.dispatch({ effects: EditorView.scrollIntoView(place(line, 1), { y: "center" }) });
     },
     // go puts the cursor at a place.
     go(line, column) {
