@@ -31,6 +31,7 @@ const theme = EditorView.theme({
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "2px" },
   ".cm-scroller": { fontFamily: "var(--mono)", overflow: "auto", minHeight: "8rem", maxHeight: "32rem" },
   ".cm-content": { caretColor: "var(--text)" },
+  ".cm-placeholder": { color: "var(--quiet)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--quiet)", borderRight: "1px solid var(--line)", borderRadius: "8px 0 0 8px" },
   ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent) 8%, transparent)" },
