@@ -130,7 +130,7 @@ func linkEvent(e status.Event) overview.Event {
 	switch {
 	case e.Type == "link":
 		one.Text = fmt.Sprintf("link %s is %s", e.Link, e.State)
-		if e.State != status.Up {
+		if e.State == status.Down || e.State == status.Suspect {
 			one.Level = "warn"
 		}
 	case e.Type == "peer":

@@ -1,4 +1,4 @@
-// Tries the pages of cmd/enablers in Chromium: the console and /swagger/, on a
+// Tries the pages of cmd/enablers in Chromium: the overview, the channels and /swagger/, on a
 // desktop and on a phone, with and without JavaScript.
 //
 //   npm ci && node --test
@@ -8,26 +8,24 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, enablersFlags, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage();
 
-before(() => stage.start("enablers", ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
-  "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0",
-  "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-demo"], (line) => line.startsWith("listening on http:")));
+before(() => stage.start("enablers", [...enablersFlags, "-demo"], (line) => line.includes("XML in")));
 
 after(() => stage.close());
 
 const open = (t, path, options) => stage.open(t, path, options, "data:");
 
-// live waits until the page has been brought up to date often enough for rates.
-async function live(page) {
-  await page.locator("#live", { hasText: "live" }).waitFor();
-  await page.waitForFunction(() => {
-    const rates = [...document.querySelectorAll('#channels [data-field="rate"]')];
-    return rates.length === 3 && rates.every((rate) => parseFloat(rate.textContent) > 20);
-  });
+// live waits until the page has been brought up to date.
+const live = (page) => page.locator("#live", { hasText: /^live$/ }).waitFor();
+
+const block = (page, name) => page.locator(`[data-block="${name}"]`);
+
+async function fact(page, of, name) {
+  return Number((await block(page, of).locator(`[data-fact="${name}"] dd`).textContent()).replaceAll(",", ""));
 }
 
 async function received(page) {
@@ -38,67 +36,44 @@ async function overflows(page) {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }
 
-test("the console counts along on a desktop", async (t) => {
+const states = (page) => page.locator("[data-block]").evaluateAll((all) => [...new Set(all.map(({ dataset }) => dataset.state))]);
+
+// tone is the colour of the state of a block.
+const tone = (page, name) => block(page, name).locator(".dot").evaluate((dot) => getComputedStyle(dot).backgroundColor);
+
+test("the first page is the overview of all blocks", async (t) => {
   const { page, complaints } = await open(t, "/", desktop);
+  assert.equal(new URL(page.url()).pathname, "/ui/");
   await live(page);
-  const first = await received(page);
-  await page.waitForFunction((least) => {
-    const cell = document.querySelector('#channels [data-id="demo-json"] [data-field="received"]');
-    return Number(cell.textContent.replaceAll(",", "")) > least;
-  }, first + 50);
-  assert.deepEqual(await page.locator("#channels tbody tr").evaluateAll((rows) => rows.map((row) => row.dataset.state)),
-    ["running", "running", "running"]);
-  assert.equal(await page.locator("#empty").isVisible(), false);
-  assert.notEqual(await page.locator('#channels [data-id="demo-csv"] path').getAttribute("d"), "");
+  assert.deepEqual(await page.locator("nav.sections a").allTextContents(), ["Overview", "Annotation", "Models", "Training", "APIs", "Links"]);
+  assert.deepEqual(await states(page), ["well"]);
+  assert.equal(await page.locator("#health").innerText(), "all is well");
+  assert.equal(await fact(page, "Annotation", "channels"), 3);
+  assert.equal(await fact(page, "Annotation", "running"), 3);
+  assert.equal(await page.locator("#steps-title").count(), 0, "it is not empty");
   assert.equal(await overflows(page), false);
-  if (process.env.SCREENSHOTS) await page.waitForTimeout(30_000); // for a longer curve
-  await picture(page, "console-desktop");
+  await picture(page, "overview-desktop");
   assert.deepEqual(complaints, []);
 });
 
-test("the console fits a phone", async (t) => {
-  const { page, complaints } = await open(t, "/", phone);
-  await live(page);
-  assert.equal(await overflows(page), false);
-  const labels = await page.locator('#channels [data-id="demo-xml"] .number').evaluateAll((cells) =>
-    cells.map((cell) => getComputedStyle(cell, "::before").content));
-  assert.deepEqual(labels, ['"In"', '"Out"', '"Failed"', '"Rate"']);
-  await picture(page, "console-phone");
+test("a fact leads to its page", async (t) => {
+  const { page, complaints } = await open(t, "/ui/", desktop);
+  await block(page, "Annotation").locator('[data-fact="running"] a').click();
+  await page.waitForURL("**/ui/annotation/?state=running");
+  await page.locator("nav.sections").getByText("Overview").click();
+  await page.waitForURL("**/ui/");
   assert.deepEqual(complaints, []);
 });
 
-test("the console is dark for those who want it dark", async (t) => {
-  const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  const bright = await open(t, "/", { ...desktop, colorScheme: "light" });
-  const dark = await open(t, "/", { ...desktop, colorScheme: "dark" });
-  await live(dark.page);
-  assert.notEqual(await background(bright.page), await background(dark.page));
-  await picture(dark.page, "console-dark");
+test("old addresses of the console lead on", async (t) => {
+  for (const path of ["/console/", "/console/assets/console.css"]) {
+    const { page } = await open(t, path, desktop);
+    assert.equal(new URL(page.url()).pathname, "/ui/");
+  }
 });
 
-test("the console is whole without JavaScript", async (t) => {
-  const { page, complaints } = await open(t, "/", { ...desktop, javaScriptEnabled: false });
-  assert.ok((await received(page)) > 0);
-  assert.equal(await page.locator("#channels tbody tr").count(), 3);
-  assert.equal(await page.locator("#channels th.rate").isVisible(), false);
-  assert.equal(await page.locator('noscript meta[http-equiv="refresh"]').count(), 1);
-  await picture(page, "console-without-javascript");
-  assert.deepEqual(complaints, []);
-});
-
-test("the console can be used with a keyboard", async (t) => {
-  const { page } = await open(t, "/", desktop);
-  const focused = () => page.evaluate(() => document.activeElement.textContent);
-  await page.keyboard.press("Tab");
-  assert.equal(await focused(), "Skip to the channels");
-  await page.keyboard.press("Tab");
-  assert.equal(await focused(), "Interface");
-  await page.keyboard.press("Enter");
-  await page.waitForURL("**/swagger/");
-});
-
-test("a channel comes, fails and goes before the eyes of the reader", async (t) => {
-  const { page, complaints } = await open(t, "/", desktop);
+test("what happens is among the last events", async (t) => {
+  const { page, complaints } = await open(t, "/ui/", desktop);
   await live(page);
   const topic = (name) => ({ topic: name, brokerType: "MQTT" });
   const dead = { ...topic("a"), mqttSettings: { protocol: "tcp", host: "127.0.0.1", port: 1 } };
@@ -114,17 +89,63 @@ test("a channel comes, fails and goes before the eyes of the reader", async (t) 
     }),
   });
   assert.equal(made.status, 200);
-  const row = page.locator('#channels [data-id="not/reachable"]');
-  await row.waitFor();
-  assert.equal(await row.locator('[data-field="name"]').textContent(), name);
-  assert.equal(await row.getAttribute("data-state"), "failed");
-  assert.match(await row.locator('[data-field="fault"]').textContent(), /unavailable|refused/);
-  await picture(page, "console-fault");
-  await row.locator("a").click();
-  await page.waitForURL("**/channels/not%2Freachable?all");
+  const event = page.locator("#events li", { hasText: "new channel not started" });
+  await event.waitFor();
+  assert.match(await event.locator(".small").textContent(), /channel not\/reachable, error .*(unavailable|refused)/);
+  assert.equal(await event.locator(".level").textContent(), "warn");
+  await page.waitForFunction(() => document.querySelector('[data-block="Annotation"] [data-fact="failed"] dd').textContent === "1");
+  await picture(page, "overview-fault");
+  await event.locator("a").click();
+  await page.waitForURL("**/ui/annotation/channels/not%2Freachable");
+  assert.equal(await page.getByText(name).first().isVisible(), true);
   await page.goBack();
   await fetch(`${stage.address}/channels/not%2Freachable`, { method: "DELETE" });
-  await page.locator('#channels [data-id="not/reachable"]').waitFor({ state: "detached" });
+  await page.locator("#events li", { hasText: "channel removed" }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("the channels count along on a desktop", async (t) => {
+  const { page, complaints } = await open(t, "/ui/annotation/", desktop);
+  await live(page);
+  const first = await received(page);
+  await page.waitForFunction((least) => {
+    const cell = document.querySelector('#channels [data-id="demo-json"] [data-field="received"]');
+    return Number(cell.textContent.replaceAll(",", "")) > least;
+  }, first + 50);
+  assert.deepEqual(await page.locator('#channels [data-field="state"]').allTextContents(), ["running", "running", "running"]);
+  assert.equal(await overflows(page), false);
+  await picture(page, "channels-desktop");
+  assert.deepEqual(complaints, []);
+});
+
+test("overview and channels fit a phone", async (t) => {
+  for (const path of ["/ui/", "/ui/annotation/"]) {
+    const { page, complaints } = await open(t, path, phone);
+    await live(page);
+    assert.equal(await overflows(page), false);
+    await picture(page, path === "/ui/" ? "overview-phone" : "channels-phone");
+    assert.deepEqual(complaints, []);
+  }
+});
+
+test("pages are dark for those who want it dark", async (t) => {
+  const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const bright = await open(t, "/", { ...desktop, colorScheme: "light" });
+  const dark = await open(t, "/", { ...desktop, colorScheme: "dark" });
+  await live(dark.page);
+  assert.notEqual(await background(bright.page), await background(dark.page));
+  await picture(dark.page, "overview-dark");
+});
+
+test("the overview is whole without JavaScript", async (t) => {
+  const { page, complaints } = await open(t, "/", { ...desktop, javaScriptEnabled: false });
+  assert.equal(await fact(page, "Annotation", "channels"), 3);
+  assert.ok((await page.locator("#events li").count()) > 0);
+  assert.equal(await page.locator('noscript meta[http-equiv="refresh"]').count(), 1);
+  await page.locator("nav.sections").getByText("Annotation").click();
+  assert.ok((await received(page)) > 0);
+  assert.equal(await page.locator("#channels tbody tr").count(), 3);
+  await picture(page, "channels-without-javascript");
   assert.deepEqual(complaints, []);
 });
 
@@ -143,9 +164,9 @@ test("the interface can be tried at /swagger/", async (t) => {
 
 for (const colorScheme of ["light", "dark"]) {
   test(`every text is readable when it is ${colorScheme}`, async (t) => {
-    const console = await open(t, "/", { ...desktop, colorScheme });
-    await live(console.page);
-    assert.deepEqual(await faint(console.page), []);
+    const first = await open(t, "/", { ...desktop, colorScheme });
+    await live(first.page);
+    assert.deepEqual(await faint(first.page), []);
     const { page, complaints } = await open(t, "/swagger/", { ...desktop, colorScheme });
     for (const method of ["get", "post", "put", "delete"]) await page.locator(`.opblock-${method} .opblock-summary-control`).first().click();
     await page.locator(".opblock-get").getByRole("button", { name: "Try it out" }).click();
@@ -164,47 +185,43 @@ test("the interface fits a phone", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
-const states = (page) => page.locator("[data-service], #channels tbody tr").evaluateAll((all) => [...new Set(all.map(({ dataset }) => dataset.state))]);
-
-test("the console shows what is not reachable, and finds it again", async (t) => {
+test("the overview shows what is not reachable, and finds it again", async (t) => {
   const { page } = await open(t, "/", desktop);
   await live(page);
-  assert.deepEqual(await states(page), ["running"]);
+  const well = await tone(page, "Annotation");
   await page.context().setOffline(true);
-  await page.locator("#live", { hasText: "not reachable, trying again; last answer at" }).waitFor();
-  assert.deepEqual(await states(page), ["lost"]);
-  assert.match(await page.title(), /^not reachable/);
-  assert.equal(await page.locator('[data-service="Annotator"] [data-field="fault"]').textContent(), "not reachable");
+  await page.locator("#live", { hasText: "The server cannot be reached." }).waitFor();
+  assert.match(await page.locator("#health").innerText(), /^not reachable; last answer at \d{4}-/);
+  assert.match(await page.title(), /^Not reachable/);
+  assert.notEqual(await tone(page, "Annotation"), well);
   assert.deepEqual(await faint(page), []);
-  await picture(page, "console-lost");
+  await picture(page, "overview-lost");
   await page.context().setOffline(false);
-  await page.locator("#live", { hasText: "live" }).waitFor();
-  assert.deepEqual(await states(page), ["running"]);
-  assert.equal(await page.title(), "enablers console");
-  assert.equal(await page.locator('[data-service="Annotator"] [data-field="fault"]').textContent(), "");
+  await live(page);
+  assert.equal(await tone(page, "Annotation"), well);
+  assert.equal(await page.title(), "Overview · enablers");
 });
 
-test("the console says that it is refused, and finds everything again", async (t) => {
+test("the overview says that it is refused, and finds everything again", async (t) => {
   const { page } = await open(t, "/", desktop);
   await live(page);
-  await page.route("**/console/state", (route) => route.fulfill({ status: 401, body: "This needs a token." }));
+  await page.route("**/ui/state", (route) => route.fulfill({ status: 401, body: "This needs a token." }));
   await page.locator("#live", { hasText: "You are not signed in." }).waitFor();
-  assert.equal(await page.locator("#live a").getAttribute("href"), "/.enablers/sign-in?to=%2F");
-  assert.deepEqual(await states(page), ["lost"]);
-  assert.match(await page.title(), /^not shown/);
+  assert.equal(await page.locator("#live a").getAttribute("href"), "/.enablers/sign-in?to=%2Fui%2F");
+  assert.match(await page.title(), /^Not shown/);
   assert.deepEqual(await faint(page), []);
-  await picture(page, "console-refused");
-  await page.unroute("**/console/state");
-  await page.locator("#live", { hasText: "live" }).waitFor();
-  assert.deepEqual(await states(page), ["running"]);
+  await picture(page, "overview-refused");
+  await page.unroute("**/ui/state");
+  await live(page);
   assert.equal(await page.locator("#live a").count(), 0);
 });
 
-test("the console is not green when the server is gone", async (t) => {
+test("the overview is not green when the server is gone", async (t) => {
   const { page } = await open(t, "/", desktop);
-  await page.locator("#live", { hasText: "live" }).waitFor();
+  await live(page);
+  const well = await tone(page, "Models");
   stage.server.kill("SIGINT");
-  await page.locator("#live", { hasText: "not reachable, trying again" }).waitFor();
-  assert.deepEqual(await states(page), ["lost"]);
-  assert.ok((await received(page)) > 0, "the last counts stay");
+  await page.locator("#live", { hasText: "The server cannot be reached." }).waitFor();
+  assert.notEqual(await tone(page, "Models"), well);
+  assert.equal(await fact(page, "Annotation", "channels"), 3, "the last counts stay");
 });

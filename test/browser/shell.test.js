@@ -77,7 +77,7 @@ async function steps(page, most) {
       const all = [...document.querySelectorAll("*")];
       return { text: at.textContent.trim().slice(0, 40) || at.name || at.tagName, order: all.indexOf(at), tabIndex: Number(at.getAttribute("tabindex")),
         shown: box.width > 0 && box.bottom > 0 && box.left >= 0,
-        outlines: [at, at.closest(".editor, .cm-editor") ?? at].map((element) => getComputedStyle(element).outlineStyle), inMain: Boolean(at.closest("main")) };
+        outlines: [at, at.shadowRoot?.activeElement.closest(".cm-editor") ?? at].map((element) => getComputedStyle(element).outlineStyle), inMain: Boolean(at.closest("main")) };
     });
     if (!step) break;
     seen.push(step);

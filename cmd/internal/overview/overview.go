@@ -115,7 +115,7 @@ type page struct {
 }
 
 // shown is how many events the page has.
-const shown = 50
+const shown = 30
 
 // view is the page, and what its script polls.
 type view struct {
