@@ -16,7 +16,7 @@ import (
 )
 
 // handler puts the pages of all blocks beside the routes of the annotator.
-func handler(m *manager.Manager, repository *modelrepo.Store, view console.Config, events *overview.Events, d *door.Door,
+func handler(m *manager.Manager, repository *modelrepo.Store, managed *apis, view console.Config, events *overview.Events, d *door.Door,
 	hosts []string, log *slog.Logger,
 ) http.Handler {
 	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Authorize: d.Authorizer(), Logger: log})
@@ -33,12 +33,13 @@ func handler(m *manager.Manager, repository *modelrepo.Store, view console.Confi
 		Parts: []console.Part{
 			{Section: "Annotation", Path: "annotation", Handler: m.Page(channels)},
 			{Section: "Models", Path: "models", Handler: rest.NewPage(repository, models)},
+			{Section: "APIs", Path: "apis", Handler: managed.Page()},
 		}}))
 }
 
 // blocksOf returns the services as the overview shows them.
 func blocksOf(services []console.Service) []overview.Block {
-	pages := map[string]string{"Annotator": "annotation/", "Model repository": "models/"}
+	pages := map[string]string{"Annotator": "annotation/", "Model repository": "models/", "API management": "apis/"}
 	var blocks []overview.Block
 	for _, s := range services {
 		b := overview.Block{Name: s.Name, Summary: s.Summary, Address: s.Address, Fault: s.Fault, Href: pages[s.Name]}
