@@ -23,7 +23,9 @@ type apis struct {
 }
 
 // openAPIs opens API management over its store. The caller closes it, and the store after it.
-func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, at *listeners, d *door.Door, log *slog.Logger) (*apis, error) {
+func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, at *listeners, d *door.Door,
+	log *slog.Logger,
+) (*apis, error) {
 	web := server.Reachable(d.URL(at.web))
 	m, err := management.Open(ctx, management.Config{
 		Store: store, Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
