@@ -21,8 +21,10 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -66,6 +68,12 @@ type Config struct {
 	UpstreamHosts []string
 	// SecurityPlugin is the publisher's.
 	SecurityPlugin string
+	// Name is that of the program in the header of pages. Empty means "API management". Home
+	// is the address of its first page, if another listener has that.
+	Name, Home string
+	// Origins are those of other listeners that have the portal's pages, from which APIs may be
+	// tried as well.
+	Origins []string
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
@@ -88,8 +96,10 @@ type Management struct {
 	entities *admin.Store     // nil likewise
 	admin    http.Handler     // nil likewise
 	client   *oidc.Client
-	verifier *oidc.Verifier
-	portal   *portal.Portal
+
+	discovery string // URL of the discovery document, for this process
+	verifier  *oidc.Verifier
+	portal    *portal.Portal
 }
 
 // Open reads what is stored and composes API management. It starts nothing. The caller
@@ -136,7 +146,8 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		return nil, err
 	}
 	m.portal, err = portal.New(portal.Config{
-		Publisher: m.Publisher, Client: m.client, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
+		Publisher: m.Publisher, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
+		SignedIn: m.signedIn, SignIn: access.Prefix + "sign-on", SignOut: access.Prefix + "sign-out",
 		Hosts: config.Hosts, Logger: config.Logger,
 	})
 	return m, err
@@ -151,12 +162,18 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		base = c.PortalURL + "/auth"
 		realm := devidp.Demo(c.PortalURL, c.GatewayURL)
 		realm.Name = c.Realm
-		for i := range realm.Users {
+		for i, user := range realm.Users {
 			realm.Users[i].Password = secrets.DemoPassword
+			if user.Name == devidp.DemoAdmin {
+				realm.Users[i].Password = secrets.DemoAdminPassword
+			}
 		}
 		for i := range realm.Clients {
 			if !realm.Clients[i].Public {
 				realm.Clients[i].Secret = secrets.ClientSecret
+			}
+			if realm.Clients[i].ID == frontend {
+				realm.Clients[i].Redirects = []string{c.home()}
 			}
 		}
 		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
@@ -166,7 +183,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		}
 	}
 	m.Issuer = base + "/realms/" + c.Realm
-	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: "public-frontend", Logger: c.Logger}
+	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: frontend, Logger: c.Logger}
 	if m.provider != nil && c.Discovery == "" {
 		// This process reaches it at its own listener, whatever name browsers use.
 		here := m.addressOf(c.Portal)
@@ -179,13 +196,52 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		}
 		asked.HTTPClient = c.Door.Client() // which knows the certificate, whatever names that has
 	}
+	m.discovery = cmp.Or(asked.Discovery, m.Issuer+"/.well-known/openid-configuration")
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
 	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
 		return err
 	}
 	asked.AuthorizedParties = c.Clients
-	m.verifier, err = oidc.New(asked)
-	return err
+	if m.verifier, err = oidc.New(asked); err != nil {
+		return err
+	}
+	return m.signOn()
+}
+
+// frontend is the client at which people sign in.
+const frontend = "public-frontend"
+
+// home is the address of the program's first page.
+func (c Config) home() string { return cmp.Or(c.Home, c.PortalURL+"/") }
+
+// signOn has people sign in at the provider for all pages behind the door.
+func (m *Management) signOn() error {
+	c, name, home := m.config, "this platform", m.config.home()
+	if m.provider == nil {
+		home = c.PortalURL + "/" // another address might not be registered there
+		at, err := url.Parse(m.Issuer)
+		if err != nil {
+			return err
+		}
+		name = at.Host
+	}
+	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + portal.AnswerPath,
+		Provider: door.NewProvider(door.ProviderConfig{
+			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: home,
+			Roles: map[string]httpapi.Role{devidp.Developer: httpapi.Operator, devidp.OpenCaller: httpapi.Reader},
+		})})
+}
+
+// signedIn returns the tokens of the person whose browser sends a request.
+func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
+	_, grant, err := m.config.Door.Granted(r)
+	switch {
+	case errors.Is(err, access.ErrNoSession):
+		err = fmt.Errorf("%w: %w", portal.ErrSignedOut, err)
+	case errors.Is(err, access.ErrUnavailable):
+		err = fmt.Errorf("%w: %w", oidc.ErrUnreachable, err)
+	}
+	return oidc.Tokens{Access: grant.Access, Refresh: grant.Refresh, ID: grant.ID, Expires: grant.Expires}, err
 }
 
 // openGateway opens the gateway of this process with its stored configuration.
@@ -273,7 +329,8 @@ func (m *Management) Parts(announce func()) []server.Part {
 	}
 	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
 	if m.gateway != nil {
-		apis := portal.AllowPortal(m.gateway, m.config.PortalURL, access.CookiePrefix) // with plugins that let callers in
+		origins := append([]string{m.config.PortalURL}, m.config.Origins...)
+		apis := portal.AllowPortal(m.gateway, origins, access.CookiePrefix) // with plugins that let callers in
 		parts = append(parts, server.HTTP(d.Listener(m.config.Admin), d.Handler(m.admin), log),
 			server.Streams(d.Listener(m.config.Gateway), apis, log))
 	}
@@ -295,9 +352,15 @@ func (m *Management) Handler() http.Handler {
 	if m.provider != nil {
 		mux.Handle("/auth/", m.provider.Handler())
 	}
-	mux.Handle("/", m.portal.Handler())
-	return mux
+	mux.Handle("/", m.Page())
+	return console.Mount(mux, console.MountConfig{
+		Name: cmp.Or(m.config.Name, "API management"), Home: m.config.Home, Person: m.config.Door.Person,
+		Parts: []console.Part{{Section: "APIs", Path: "apis", Handler: m.Page()}},
+	})
 }
+
+// Page returns the pages of the portal, for any listener of the door.
+func (m *Management) Page() http.Handler { return m.portal.Handler() }
 
 // Warn logs what other machines can reach and should not.
 func (m *Management) Warn() {
