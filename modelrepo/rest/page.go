@@ -31,8 +31,8 @@ func NewPage(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 		panic(err) // the folder is embedded
 	}
 	p.part = shell.NewPart(shell.PartConfig{Section: "Models", Files: own, Funcs: map[string]any{
-		"href": hrefOf, "query": url.QueryEscape, "size": sizeText, "lines": metadataText, "brief": briefly,
-		"plural": plural, "knownFormats": knownFormats,
+		"href": hrefOf, "size": sizeText, "lines": metadataText, "brief": briefly, "plural": plural,
+		"knownFormats": knownFormats, "fileName": fileNameOf,
 	}})
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger}

@@ -14,12 +14,14 @@ import (
 // knownFormat is a format tag that a page proposes for files with the extension.
 type knownFormat struct{ Format, Extension string }
 
-// knownFormats are those of files whose type browsers do not know, or name differently.
+// knownFormats are those that browsers do not know or name differently, and common ones.
 func knownFormats() []knownFormat {
 	return []knownFormat{
 		{"text/turtle", ".ttl"}, {"application/rdf+xml", ".rdf"}, {"application/rdf+xml", ".owl"},
 		{"application/ld+json", ".jsonld"}, {"application/n-triples", ".nt"}, {"application/n-quads", ".nq"},
-		{"application/trig", ".trig"}, {"text/markdown", ".md"}, {"application/x-onnx", ".onnx"},
+		{"application/trig", ".trig"}, {"application/x-onnx", ".onnx"},
+		{"application/json", ".json"}, {"application/xml", ".xml"}, {"application/zip", ".zip"}, {"text/csv", ".csv"},
+		{"text/markdown", ".md"}, {"text/plain", ".txt"},
 	}
 }
 
@@ -38,6 +40,17 @@ func formatOf(typed, name, contentType string) string {
 		return kind
 	}
 	return "application/octet-stream"
+}
+
+// fileNameOf returns the name that content has as a file.
+func fileNameOf(at modelrepo.Path, format string) string {
+	name := at.Model + "-" + at.Version
+	for _, known := range knownFormats() {
+		if format == known.Format {
+			return name + known.Extension
+		}
+	}
+	return name
 }
 
 // upload takes a file of a form, for browsers without scripts. The file is read as it comes,

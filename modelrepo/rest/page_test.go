@@ -221,7 +221,8 @@ func TestNewPage_takesFilesWithoutScripts(t *testing.T) {
 		w := v.file(at, line.name, line.contentType, "<content>", map[string]string{"format": line.format})
 		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 		require.Equal(t, "../../../../v/w3c/sosa/1.0", w.Header().Get("Location"))
-		require.Contains(t, v.page("/v/w3c/sosa/1.0"), `aria-label="Download `+line.stored+`"`)
+		_, link, _ := strings.Cut(v.page("/v/w3c/sosa/1.0"), `href="../../../api/w3c/sosa/1.0/content?format=`+strings.ToLower(url.QueryEscape(line.stored)))
+		require.True(t, strings.HasPrefix(link, `" download="sosa-1.0`), link)
 	}
 	require.Contains(t, v.page("/v/w3c/sosa/1.0"), fmt.Sprintf("%x", sha256.Sum256([]byte("<content>"))))
 	require.Equal(t, "<content>", v.page("/api/w3c/sosa/1.0/content?format=text%2Fturtle"))
