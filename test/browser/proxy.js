@@ -41,20 +41,24 @@ export class Proxy {
     client.pipe(server).pipe(client);
   }
 
-  // cutAfter breaks all connections when so many more bytes went to the server.
+  // cutAfter is cut when so many more bytes went to the server.
   cutAfter(bytes, ms) {
     this.#cuts.push({ at: this.sent + bytes, ms });
   }
 
-  // cut breaks all connections, and refuses new ones for a while.
+  // cut breaks all connections, and refuses new ones for a while; without a time until mend.
   cut(ms) {
     this.#down = true;
     for (const one of this.#connections) one.destroy();
-    setTimeout(() => { this.#down = false; }, ms);
+    if (ms !== undefined) setTimeout(() => this.mend(), ms);
+  }
+
+  mend() {
+    this.#down = false;
   }
 
   async close() {
-    this.cut(0);
+    this.cut();
     await new Promise((closed) => { this.#server.close(closed); });
   }
 }

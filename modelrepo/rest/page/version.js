@@ -2,7 +2,7 @@
 // breaks goes on where it was. One that was left, because the page was closed, is found again
 // by the place, name, size and time of the file.
 
-import { report, request, toast } from "./shell.js";
+import { report, request } from "./shell.js";
 
 const piece = 8 << 20; // bytes of a request
 const pauses = [500, 1000, 2000, 4000, 8000, 15000]; // milliseconds before the next try
@@ -147,10 +147,11 @@ async function send(file, address, state, item, signal) {
   return state;
 }
 
-// showFormats shows the contents as they are now.
-async function showFormats() {
-  const page = new DOMParser().parseFromString(await (await request(location.href, { headers: { Accept: "text/html" } })).text(), "text/html");
-  document.getElementById("formats").replaceWith(page.getElementById("formats"));
+// showContents shows the contents as they are now, and whether the version can be deleted.
+async function showContents() {
+  const answer = await request(location.href, { headers: { Accept: "text/html" } });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const id of ["formats", "removal"]) document.getElementById(id).replaceWith(page.getElementById(id));
 }
 
 async function upload(file, format, overwrite) {
@@ -177,13 +178,12 @@ async function upload(file, format, overwrite) {
     item.say(`Stored. SHA-256: ${state.sum}`);
     item.place.dataset.state = "stored";
     item.offer({ Close: () => item.place.remove() });
-    toast(`${file.name} is stored as ${format}.`);
-    await showFormats();
+    await showContents();
   } catch (error) {
     const again = Kept.read(key) ? "Go on" : "Try again";
     item.say(error.name === "AbortError" ? "Stopped. What has arrived is kept." : error.message);
     item.offer({ [again]: () => { item.place.remove(); upload(file, format, overwrite); }, Discard: () => discard(key, item) });
-    if (error.name !== "AbortError") report(error);
+    if (error.status === 401 || error.status === 403) report(error); // with a link to sign in
   }
 }
 
