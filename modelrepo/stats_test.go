@@ -40,9 +40,10 @@ func TestStore_Usage_countsAsLimitsDo(t *testing.T) {
 	require.Equal(t, limits, s.Limits())
 	for namespace, sizes := range map[string][]int{"w3c": {100, 20}, "w3c-old": {3}} {
 		require.NoError(t, s.CreateNamespace(t.Context(), namespace, modelrepo.NamespaceUpdate{}))
-		require.NoError(t, s.CreateModel(t.Context(), modelrepo.Path{Namespace: namespace, Model: "m"}, modelrepo.ModelUpdate{}))
+		at := modelrepo.Path{Namespace: namespace, Model: "m"}
+		require.NoError(t, s.CreateModel(t.Context(), at, modelrepo.ModelUpdate{}))
 		for i, size := range sizes {
-			at := modelrepo.Path{Namespace: namespace, Model: "m", Version: strconv.Itoa(i)}
+			at.Version = strconv.Itoa(i)
 			require.NoError(t, s.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
 			for _, format := range []string{"a", "b"} { // the same bytes twice
 				_, err := s.Upload(t.Context(), at, format, strings.NewReader(strings.Repeat("x", size)), nil)

@@ -55,7 +55,8 @@ func ExampleNewPage() {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	answer, err := http.PostForm(server.URL+"/models/new", url.Values{"name": {"w3c"}, "metadata": {"title: Models of the W3C"}})
+	form := url.Values{"name": {"w3c"}, "metadata": {"title: Models of the W3C"}}
+	answer, err := http.PostForm(server.URL+"/models/new", form)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -93,7 +93,8 @@ func (p *pages) storeFile(w http.ResponseWriter, r *http.Request, format string,
 	if err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../../"+hrefOf(at), "The file "+name+" is stored as "+format+". SHA-256: "+stored.SHA256)
+	done := "The file " + name + " is stored as " + format + ". SHA-256: " + stored.SHA256
+	return shell.SeeOther(w, "../../../../"+hrefOf(at), done)
 }
 
 func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {

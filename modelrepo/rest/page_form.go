@@ -351,7 +351,7 @@ func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
 	at, remove := pathOf(r), p.store.DeleteVersion
 	if r.PostForm.Has("tag") {
 		if strings.TrimSpace(r.PostForm.Get("tag")) != at.Version {
-			return malformed("Nothing was deleted. To delete the immutable version with its content, type its tag, " + at.Version + ".")
+			return malformed("Nothing was deleted. Type the tag " + at.Version + " to delete the immutable version.")
 		}
 		remove = p.store.DeleteImmutable
 	}

@@ -48,8 +48,11 @@ func (i item) Name() string { return nameOf(i.At) }
 // list returns the listing that a request selects, and the view for it.
 func (p *pages) list(r *http.Request, title string, at modelrepo.Path) (*modelrepo.Listing, *listView) {
 	q := r.URL.Query()
-	view := &listView{Frame: p.part.Frame(r, title, trail(at)...), At: at, Number: 1, Descending: q.Get("order") == "descending",
-		Key: strings.TrimSpace(q.Get("key")), Value: strings.TrimSpace(q.Get("value"))}
+	view := &listView{
+		Frame: p.part.Frame(r, title, trail(at)...), At: at, Number: 1,
+		Key: strings.TrimSpace(q.Get("key")), Value: strings.TrimSpace(q.Get("value")),
+		Descending: q.Get("order") == "descending",
+	}
 	if number, err := strconv.Atoi(q.Get("page")); err == nil && number > 1 {
 		view.Number = min(number, 1<<30)
 	}

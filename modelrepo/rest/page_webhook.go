@@ -45,7 +45,9 @@ func (p *pages) createWebhook(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	field := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	with := modelrepo.WebhookRequest{Action: modelrepo.Action(field("action")), Callback: field("callback"), Secret: field("secret")}
+	with := modelrepo.WebhookRequest{
+		Action: modelrepo.Action(field("action")), Callback: field("callback"), Secret: field("secret"),
+	}
 	place := modelrepo.WebhookContext{Namespace: field("namespace"), Model: field("model"), Version: field("version")}
 	if place != (modelrepo.WebhookContext{}) {
 		with.Context = &place

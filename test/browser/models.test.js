@@ -74,6 +74,7 @@ test("a list is filtered and paged", async (t) => {
   await page.getByRole("link", { name: "Next" }).click();
   await page.getByText("page 2 of 2").waitFor();
   assert.equal(await rows.count(), 11);
+  await page.getByText("Filter and order").click();
   await page.getByLabel("Metadata key").fill("domain");
   await page.getByLabel("Value").fill("acting");
   await page.getByRole("button", { name: "Show" }).click();
