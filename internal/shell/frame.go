@@ -24,6 +24,8 @@ type Frame struct {
 	Person Person
 	// Notices are what has to be said about the last action.
 	Notices []Notice
+	// Policy is what browsers allow the page. The zero value means httpapi.FormPage.
+	Policy httpapi.PagePolicy
 
 	guarded bool
 }
@@ -44,7 +46,7 @@ func (f Frame) Can(role string) bool {
 // Frame returns the frame of the page at a request. The title is that of the page; the crumbs
 // are the steps between the root of the part and the page.
 func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
-	f := Frame{Title: title, Root: root(r), Section: p.section, Trail: trail}
+	f := Frame{Title: title, Root: Root(r), Section: p.section, Trail: trail}
 	f.Platform, f.Home = p.section, f.Root
 	s := of(r)
 	if s == nil {
@@ -65,9 +67,9 @@ func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
 	return f
 }
 
-// root returns the relative address of the root of the handler that has the request: a step
+// Root returns the relative address of the root of the handler that has the request: a step
 // up for each slash after the first. A slash within a name is escaped, and is no step.
-func root(r *http.Request) string {
+func Root(r *http.Request) string {
 	steps := strings.Count(r.URL.EscapedPath(), "/") - 1
 	if steps <= 0 {
 		return "./"

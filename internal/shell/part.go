@@ -128,5 +128,8 @@ func (p *Part) Show(w http.ResponseWriter, r *http.Request, status int, name str
 	}
 	f := view.frame()
 	f.Notices = append(f.Notices, takeNotice(w, r)...)
-	return httpapi.WritePage(w, status, t, name, view, httpapi.FormPage())
+	if f.Policy == (httpapi.PagePolicy{}) {
+		f.Policy = httpapi.FormPage()
+	}
+	return httpapi.WritePage(w, status, t, name, view, f.Policy)
 }
