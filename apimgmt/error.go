@@ -43,6 +43,9 @@ type Error struct {
 	Field string
 	// Conflicts are the routes in common with others, if the kind is ErrConflict.
 	Conflicts []Conflict
+	// SuggestedPath is an [Upload].Path of which it is likely that it has no conflict, if
+	// there are Conflicts.
+	SuggestedPath string
 	// Cause is the error below it, for the log. It may be nil.
 	Cause error
 }

@@ -17,6 +17,9 @@ type Problem struct {
 	Detail any `json:"detail"`
 	// Conflicts are the routes in common with others, with the status 409.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// SuggestedPath is a value of the parameter path of which it is likely that it has no
+	// conflict.
+	SuggestedPath string `json:"suggested_path,omitempty"`
 }
 
 // Fault is a parameter that is missing or wrong, in the form of FastAPI.
@@ -91,7 +94,7 @@ func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	if errors.As(e.Err, &list) {
 		problem.Detail = []Fault(list)
 	} else if errors.As(e.Err, &refusal) {
-		problem.Conflicts = refusal.Conflicts
+		problem.Conflicts, problem.SuggestedPath = refusal.Conflicts, refusal.SuggestedPath
 	}
 	data, err := json.Marshal(problem)
 	if err != nil {

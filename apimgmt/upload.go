@@ -131,8 +131,12 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 		if err != nil {
 			return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
 		}
+		suggested := ""
+		if len(prepared.conflicts) > 0 {
+			suggested = suggestedPath(u.Enabler, c.listenPath)
+		}
 		return Preview{
-			DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Path: c.listenPath,
+			SuggestedPath: suggested, DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Path: c.listenPath,
 			Changes:    slices.Concat([]entity.Change{}, changes),
 			Conflicts:  slices.Concat([]Conflict{}, prepared.conflicts),
 			Superseded: slices.Concat([]string{}, prepared.superseded),
@@ -321,8 +325,9 @@ func conflicting(op, enabler, path string, conflicts []Conflict) error {
 	if path == "" {
 		another = "a prefix"
 	}
-	lines = append(lines, fmt.Sprintf("publish with path=%s to serve it below %s", suggestedPath(enabler, path), another))
-	return &Error{Op: op, Key: enabler, Kind: ErrConflict, Text: strings.Join(lines, "; "), Conflicts: conflicts}
+	suggested := suggestedPath(enabler, path)
+	lines = append(lines, fmt.Sprintf("publish with path=%s to serve it below %s", suggested, another))
+	return &Error{Op: op, Key: enabler, Kind: ErrConflict, Text: strings.Join(lines, "; "), Conflicts: conflicts, SuggestedPath: suggested}
 }
 
 // suggestedPath is a listen path for an enabler, other than the one it has.

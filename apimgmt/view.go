@@ -88,6 +88,8 @@ type Preview struct {
 	Changes []entity.Change `json:"changes"`
 	// Conflicts are the routes in common with others; publishing would be refused.
 	Conflicts []Conflict `json:"conflicts"`
+	// SuggestedPath is a path of which it is likely that it has none of the conflicts.
+	SuggestedPath string `json:"suggested_path,omitempty"`
 	// Superseded are the versions that would become sunset.
 	Superseded []string `json:"superseded"`
 	// Routes are the operations of the definition.
