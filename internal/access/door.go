@@ -156,14 +156,31 @@ func (d *Door) lookUp(ctx context.Context, token string) (Identity, error) {
 			return identity, nil
 		}
 	}
-	if d.config.Verifier == nil {
-		return Identity{}, ErrInvalid
+	var failures error
+	for _, verifier := range d.verifiers() {
+		identity, err := verifier.Identify(ctx, token)
+		if err == nil {
+			return identity, nil
+		}
+		failures = errors.Join(failures, err)
 	}
-	identity, err := d.config.Verifier.Identify(ctx, token)
-	if err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	if errors.Is(failures, ErrUnavailable) || ctx.Err() != nil {
+		return Identity{}, failures
 	}
-	return identity, err
+	return Identity{}, errors.Join(ErrInvalid, failures)
+}
+
+// verifiers returns what accepts other tokens than those of files: the Verifier, and the
+// provider at which people sign in.
+func (d *Door) verifiers() []Verifier {
+	var all []Verifier
+	if d.config.Verifier != nil {
+		all = append(all, d.config.Verifier)
+	}
+	if on := d.signOn.Load(); on != nil {
+		all = append(all, on.provider)
+	}
+	return all
 }
 
 // Admit returns the identity of a caller that has the role, and counts. The error is that

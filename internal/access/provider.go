@@ -59,7 +59,8 @@ type signOn struct {
 	answer   *url.URL
 }
 
-// SignOn has the sign-in page offer a provider. It is called before a listener is served.
+// SignOn has the sign-in page offer a provider, whose access tokens the door accepts from
+// programs too. It is called before a listener is served.
 func (d *Door) SignOn(s SignOn) error {
 	answer, err := url.Parse(s.AnswerURL)
 	if err != nil || answer.Scheme != "http" && answer.Scheme != "https" || answer.Host == "" || !strings.HasPrefix(answer.Path, "/") {
@@ -101,7 +102,7 @@ func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
 	}
 	to := ownPath(r.URL.Query().Get("to"))
 	here := &url.URL{Scheme: "http", Host: r.Host}
-	if r.TLS != nil {
+	if d.isSecure(r) {
 		here.Scheme = "https"
 	}
 	if name := on.answer.Hostname(); !strings.EqualFold(httpapi.Hostname(r), name) {
@@ -123,6 +124,13 @@ func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.setCookie(w, r, d.loginCookie(), secret, loginTime)
 	return seeOther(w, page)
+}
+
+// isSecure reports whether the browser has sent a request over https: to this listener, or to
+// a proxy in front of it that has the address to which the provider sends browsers back.
+func (d *Door) isSecure(r *http.Request) bool {
+	on := d.signOn.Load()
+	return r.TLS != nil || on != nil && on.answer.Scheme == "https" && strings.EqualFold(r.Host, on.answer.Host)
 }
 
 // withPort returns a host with a port, which may be empty.

@@ -184,6 +184,35 @@ func TestDoor_Granted_endsWithTheSessionAtTheProvider(t *testing.T) {
 	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code, "it has ended for good")
 }
 
+func TestDoor_SignOn_acceptsTheTokensOfTheProvider(t *testing.T) {
+	h, _ := signOn(t, &provider{}, access.Config{})
+	require.Equal(t, 200, send(h, "POST", "/things", "", bearer("ada-1")...).Code, "a program with a token of an operator")
+	require.Equal(t, 401, send(h, "GET", "/things", "", bearer("eve-1")...).Code)
+	h, _ = signOn(t, &provider{}, access.Config{Verifier: refusing{}})
+	require.Equal(t, 200, send(h, "GET", "/things", "", bearer("ada-1")...).Code, "beside another issuer")
+	require.Equal(t, 401, send(h, "GET", "/things", "", bearer("eve-1")...).Code)
+}
+
+// refusing is another issuer, which knows no token.
+type refusing struct{}
+
+func (refusing) Identify(context.Context, string) (access.Identity, error) {
+	return access.Identity{}, errors.New("of another issuer")
+}
+
+func TestDoor_SignOn_knowsAProxyWithTLS(t *testing.T) {
+	d, cookies := closed(t, access.Config{}), map[string]string{}
+	require.NoError(t, d.SignOn(access.SignOn{Provider: &provider{lifetime: time.Hour}, AnswerURL: "https://example.com/login/answer"}))
+	h := served(d, nil)
+	w := browse(h, "GET", "http://example.com/.enablers/sign-on?to=/things", cookies)
+	require.True(t, w.Result().Cookies()[0].Secure)
+	w = browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	require.Contains(t, w.Body.String(), `content="0; url=https://example.com/things"`)
+	require.True(t, w.Result().Cookies()[0].Secure)
+	w = browse(h, "GET", "http://example.com:8080/.enablers/sign-on", map[string]string{})
+	require.False(t, w.Result().Cookies()[0].Secure, "another listener has no TLS")
+}
+
 func TestDoor_SignOn_saysThatTheProviderIsAway(t *testing.T) {
 	p := &provider{}
 	h, _ := signOn(t, p, access.Config{})

@@ -140,7 +140,7 @@ func (d *Door) cookieName() string { return CookiePrefix + d.config.Name }
 // setCookie has the browser keep a secret for a time; a negative one removes it.
 func (d *Door) setCookie(w http.ResponseWriter, r *http.Request, name, secret string, age time.Duration) {
 	cookie := &http.Cookie{Name: name, Value: secret, Path: "/", MaxAge: int(age / time.Second),
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+		HttpOnly: true, Secure: d.isSecure(r), SameSite: http.SameSiteStrictMode}
 	if name == d.loginCookie() {
 		cookie.SameSite = http.SameSiteLaxMode // the provider's page leads back here
 	}
