@@ -16,6 +16,8 @@ import (
 const (
 	// Developer may publish APIs.
 	Developer = "Developer"
+	// Admin may do everything that the servers offer.
+	Admin = "admin"
 	// OpenCaller may read the library of APIs.
 	OpenCaller = "Open-Caller"
 )
@@ -101,8 +103,12 @@ type User struct {
 	Roles []string
 }
 
+// DemoAdmin is the user of [Demo] that has the role [Admin].
+const DemoAdmin = "demoadmin"
+
 // Demo returns the realm that API management expects, with users to try it:
-// demouser and demodeveloper may publish, demoopencaller may read. portal is the
+// demouser and demodeveloper may publish, demoopencaller may read, [DemoAdmin] may do
+// everything. portal is the
 // base address of portal and publisher, gateway that of the gateway.
 func Demo(portal, gateway string) Realm {
 	return Realm{
@@ -117,6 +123,7 @@ func Demo(portal, gateway string) Realm {
 			{Name: "demouser", FirstName: "Demo", LastName: "User", Email: "demouser@example.org", Roles: []string{Developer}},
 			{Name: "demodeveloper", FirstName: "Demo", LastName: "Developer", Email: "demodeveloper@example.org", Roles: []string{Developer}},
 			{Name: "demoopencaller", FirstName: "Demo", LastName: "Open-Caller", Email: "demoopencaller@example.org", Roles: []string{OpenCaller}},
+			{Name: DemoAdmin, FirstName: "Demo", LastName: "Admin", Email: "demoadmin@example.org", Roles: []string{Developer, Admin}},
 		},
 	}
 }
