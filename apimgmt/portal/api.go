@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // apiView is the page of an enabler.
@@ -38,19 +39,20 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	}
 	slices.Reverse(record.Versions) // newest first
 	view := apiView{
-		head: head{Title: record.Enabler, Visitor: v}, API: record, Shown: version.Version, Routes: version.Routes,
+		head: p.head(r, record.Enabler, v), API: record, Shown: version.Version, Routes: version.Routes,
 		Gateway: p.config.GatewayURL + version.Path, Origin: p.config.GatewayURL,
 		About: p.texts.render(version.About),
-		Document: (&url.URL{
+		Document: shell.Root(r) + (&url.URL{
 			Path: apiPath(record.Enabler) + "/definition", RawQuery: url.Values{"version": {asked}}.Encode(),
 		}).String(),
 		Next: version.State.Next(),
 	}
-	return p.show(w, r, http.StatusOK, p.pages.api, view)
+	view.Policy = p.policy(r.Context(), true)
+	return p.show(w, r, http.StatusOK, "api.html", &view)
 }
 
-// apiPath is the path of an enabler's page, not escaped.
-func apiPath(enabler string) string { return "/apis/" + enabler }
+// apiPath is the path of an enabler's page from the root of the portal, not escaped.
+func apiPath(enabler string) string { return "apis/" + enabler }
 
 // token answers a script that is about to send a request through the gateway. A
 // page elsewhere cannot do that: the answer has no CORS fields, and the request needs a

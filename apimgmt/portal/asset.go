@@ -6,56 +6,36 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/swaggest/swgui/v5/static"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 //go:embed page
 var pageFiles embed.FS
 
-// pages are the templates.
-type pages struct {
-	home, api, delete, fault *template.Template
-	homePart, uploadPart     *template.Template // what scripts replace
-	faultPart                *template.Template
-}
-
-func newPages() (*pages, error) {
-	p := &pages{}
-	functions := template.FuncMap{
-		"escape": url.PathEscape,
-		"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
-		"path":   pathText,
-		"routed": func(s apimgmt.State) bool { return s.Routed() },
+// newPart reads the templates.
+func newPart() *shell.Part {
+	own, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		panic(err) // the folder is embedded
 	}
-	for _, one := range []struct {
-		to         **template.Template
-		name, file string
-	}{
-		{&p.home, "home.html", "home.html"}, {&p.api, "api.html", "api.html"}, {&p.delete, "delete.html", "delete.html"},
-		{&p.fault, "fault.html", "fault.html"},
-		{&p.homePart, "library", "home.html"}, {&p.uploadPart, "outcome", "home.html"}, {&p.faultPart, "fault-part", "fault.html"},
-	} {
-		parsed, err := template.New(one.name).Funcs(functions).Parse(look.Head("/portal/"))
-		if err == nil {
-			parsed, err = parsed.ParseFS(pageFiles, "page/"+one.file, "page/layout.html")
-		}
-		if err != nil {
-			return nil, err
-		}
-		*one.to = parsed
-	}
-	return p, nil
+	return shell.NewPart(shell.PartConfig{
+		Section: "APIs", Files: own, Assets: httpapi.Assets{"swagger.css": {Files: look.Files}},
+		Funcs: template.FuncMap{
+			"escape": url.PathEscape, "path": pathText,
+			"routed": func(s apimgmt.State) bool { return s.Routed() },
+		},
+	})
 }
 
 var parameter = regexp.MustCompile(`\(\?<([^>]+)>[^)]*\)`)
@@ -67,15 +47,6 @@ func pathText(path string) string {
 		return path
 	}
 	return parameter.ReplaceAllString(strings.TrimSuffix(expression, "$"), "{$1}")
-}
-
-// assets are the files that pages load.
-func assets() httpapi.Assets {
-	all := httpapi.Assets{"look.css": {Files: look.Files}, "swagger.css": {Files: look.Files}, "icon.svg": {Files: look.Files}}
-	for _, name := range []string{"page.css", "docs.css", "library.js", "docs.js"} {
-		all[name] = httpapi.Asset{Files: pageFiles, Path: "page/" + name}
-	}
-	return all
 }
 
 // swaggerAsset answers with a file of Swagger UI, which the module swgui embeds

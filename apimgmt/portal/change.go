@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // conditionOf says that a record has to be the one that the page showed.
@@ -28,8 +30,7 @@ func (p *Portal) describe(w http.ResponseWriter, r *http.Request, v *visitor) er
 	if err != nil {
 		return err
 	}
-	seeOther(w, versionAddress(record.Enabler, r.PostForm.Get("version")))
-	return nil
+	return shell.SeeOther(w, shell.Root(r)+versionAddress(record.Enabler, r.PostForm.Get("version")), "The description is saved.")
 }
 
 // setState brings a version into another state.
@@ -55,11 +56,11 @@ func (p *Portal) setState(w http.ResponseWriter, r *http.Request, v *visitor) er
 	if err != nil {
 		return err
 	}
-	seeOther(w, versionAddress(record.Enabler, version))
-	return nil
+	return shell.SeeOther(w, shell.Root(r)+versionAddress(record.Enabler, version), fmt.Sprintf("Version %s is %s now.", version, state))
 }
 
-// versionAddress is the address of the page that shows a version.
+// versionAddress is the address of the page that shows a version, from the root of the
+// portal.
 func versionAddress(enabler, version string) string {
 	u := url.URL{Path: apiPath(enabler)}
 	if version != "" {
@@ -82,7 +83,7 @@ func (p *Portal) askDelete(w http.ResponseWriter, r *http.Request, v *visitor) e
 	if err != nil {
 		return err
 	}
-	view := deleteView{head: head{Title: "Delete " + record.Enabler, Visitor: v}, API: record}
+	view := deleteView{API: record}
 	if version := r.URL.Query().Get("version"); version != "" {
 		found, err := p.config.Publisher.GetVersion(r.Context(), record.Enabler, version)
 		if err != nil {
@@ -91,7 +92,8 @@ func (p *Portal) askDelete(w http.ResponseWriter, r *http.Request, v *visitor) e
 		view.Version = found.Version.Version
 	}
 	view.Back = versionAddress(record.Enabler, view.Version)
-	return p.show(w, r, http.StatusOK, p.pages.delete, view)
+	view.head = p.head(r, "Delete "+record.Enabler, v, shell.Crumb{Name: record.Enabler, Href: view.Back})
+	return p.show(w, r, http.StatusOK, "delete.html", &view)
 }
 
 // remove deletes a version, or an enabler with all of them.
@@ -104,16 +106,13 @@ func (p *Portal) remove(w http.ResponseWriter, r *http.Request, v *visitor) erro
 		if err := p.config.Publisher.Delete(r.Context(), enabler, v.User, conditionOf(r)); err != nil {
 			return err
 		}
-		seeOther(w, "/")
-		return nil
+		return shell.SeeOther(w, shell.Root(r), enabler+" is deleted.")
 	}
 	if err := p.config.Publisher.DeleteVersion(r.Context(), enabler, version, v.User, conditionOf(r)); err != nil {
 		return err
 	}
 	if _, err := p.config.Publisher.Get(r.Context(), enabler); err != nil {
-		seeOther(w, "/") // that was the last one
-		return nil
+		return shell.SeeOther(w, shell.Root(r), enabler+" is deleted.") // that was the last one
 	}
-	seeOther(w, versionAddress(enabler, ""))
-	return nil
+	return shell.SeeOther(w, shell.Root(r)+versionAddress(enabler, ""), "Version "+version+" is deleted.")
 }

@@ -4,7 +4,8 @@
 //
 // # Signing in
 //
-// The portal is a client of the provider with the authorization code flow and PKCE
+// A program that signs people in itself says with [Config.SignedIn] who they are, and the
+// portal keeps nothing of its own. Otherwise the portal is a client of the provider with the authorization code flow and PKCE
 // ([oidc.Client]). Codes are exchanged and tokens kept on the server; the browser
 // gets a cookie that is a random number and that pages cannot read. What a login
 // needs until its answer comes is sealed in a cookie of its own. A return path is
@@ -17,8 +18,8 @@
 //
 // The roles of the access token decide, at every request: a developer publishes,
 // changes and deletes; an open caller reads; any other user gets a page about the missing
-// role. Every change needs the session's form token, and comes from a page of the
-// portal's own origin ([net/http.CrossOriginProtection]) or of one of [Config.Hosts].
+// role. Every change needs the form token of the portal's own session, if that is what
+// signs people in, and comes from a page of the portal's own origin ([net/http.CrossOriginProtection]) or of one of [Config.Hosts].
 //
 // # Trying APIs
 //
@@ -30,7 +31,7 @@
 //
 // # Pages
 //
-// Pages are rendered here and work without scripts, but for the interactive
+// Addresses in pages are relative, so that the handler may be mounted anywhere. Pages are rendered here and work without scripts, but for the interactive
 // documentation. Their policy allows neither inline scripts nor inline styles. What
 // users have written is escaped; Markdown is rendered without HTML and sanitised.
 package portal

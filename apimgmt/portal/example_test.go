@@ -46,5 +46,5 @@ func ExampleNew() {
 	answer := httptest.NewRecorder()
 	site.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/apis/weather", nil))
 	fmt.Println(answer.Code, answer.Header().Get("Location"))
-	// Output: 303 /login?back=%2Fapis%2Fweather
+	// Output: 303 ../login?back=%2Fapis%2Fweather
 }

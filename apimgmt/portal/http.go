@@ -1,23 +1,25 @@
 package portal
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"html/template"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // partHeader is the header field of scripts that request a part of a page.
 const partHeader = "X-Part"
 
-// Handler serves the portal at the root of its origin, except for paths that are
-// given to other handlers, such as the publisher's.
+// Handler serves the portal. All addresses in its pages are relative: it works at the root of
+// its origin, except for paths that are given to other handlers, such as the publisher's, and
+// anywhere with [http.StripPrefix].
 func (p *Portal) Handler() http.Handler {
 	return httpapi.NewHandler(p.routes(), &httpapi.Options{
 		Classify: classify, WriteError: p.writeError, Hosts: append([]string{p.config.URL}, p.config.Hosts...), Logger: p.config.Logger,
@@ -25,12 +27,11 @@ func (p *Portal) Handler() http.Handler {
 }
 
 func (p *Portal) routes() []httpapi.Route {
-	routes := []httpapi.Route{
+	routes := append(p.part.Routes(), []httpapi.Route{
 		{Pattern: "GET /{$}", Func: p.home},
 		{Pattern: "GET /login", Func: p.login},
-		{Pattern: "GET " + AnswerPath, Func: p.answer},
-		{Pattern: "POST /logout", Func: p.member(p.logout)},
 		{Pattern: "GET /token", Func: p.reader(p.token)},
+		{Pattern: "GET /apis", Func: p.toLibrary},
 		{Pattern: "POST /apis", Func: p.developer(p.upload)},
 		{Pattern: "GET /apis/{enabler}", Func: p.reader(p.api)},
 		{Pattern: "POST /apis/{enabler}", Func: p.developer(p.describe)},
@@ -38,9 +39,13 @@ func (p *Portal) routes() []httpapi.Route {
 		{Pattern: "POST /apis/{enabler}/state", Func: p.developer(p.setState)},
 		{Pattern: "GET /apis/{enabler}/delete", Func: p.developer(p.askDelete)},
 		{Pattern: "POST /apis/{enabler}/delete", Func: p.developer(p.remove)},
-		{Pattern: "GET /portal/{name}", Func: assets().Serve},
-		{Pattern: "GET /portal/swagger/{name}", Func: swaggerAsset},
-		{Pattern: "GET /favicon.ico", Func: httpapi.Icon},
+		{Pattern: "GET /page/swagger/{name}", Func: swaggerAsset},
+	}...)
+	if p.config.SignedIn != nil {
+		routes = append(routes, httpapi.Route{Pattern: "POST /logout", Func: p.logoutElsewhere})
+	} else {
+		routes = append(routes, httpapi.Route{Pattern: "GET " + AnswerPath, Func: p.answer},
+			httpapi.Route{Pattern: "POST /logout", Func: p.member(p.logout)})
 	}
 	for i := range routes {
 		routes[i].Undocumented = true
@@ -81,56 +86,84 @@ func classify(err error) *httpapi.Error {
 
 // head is what every page has.
 type head struct {
-	Title   string
+	shell.Frame
 	Visitor *visitor // nil without a login session
+	SignIn  string   // address at which to sign in, and to come back from
+}
+
+// head returns the head of the page at a request.
+func (p *Portal) head(r *http.Request, title string, v *visitor, trail ...shell.Crumb) head {
+	h := head{Frame: p.part.Frame(r, title, trail...), Visitor: v, SignIn: p.signInAddress(r)}
+	h.Policy = p.policy(r.Context(), false)
+	switch {
+	case v != nil && p.config.SignedIn == nil:
+		h.Person = shell.Person{Name: v.User, SignOut: h.Root + "logout", Form: v.Form}
+	case v != nil:
+		h.Person.Name, h.Person.SignOut = v.User, p.config.SignOut
+	case h.Person.Name == "":
+		h.Person.SignIn = h.SignIn
+	}
+	if v != nil {
+		h.Person.Role = httpapi.Role(cmp.Or(v.Role, "no role")) // the one that counts here
+	}
+	return h
 }
 
 // show writes a page.
-func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, page *template.Template, view any) error {
+func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, name string, view shell.Framed) error {
 	h := w.Header()
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	policy := httpapi.PagePolicy{Content: p.policy(r.Context(), page == p.pages.api), Referrer: "same-origin"}
-	return httpapi.WritePage(w, status, page, "", view, policy)
+	return p.part.Show(w, r, status, name, view)
 }
 
 // policy allows a page its own assets, and to talk to its own origin and the
 // gateway (CSP level 3). A form may lead to the provider, where users sign out:
 // browsers hold forms to this also for where their answer redirects to. The arrows
 // of the interactive documentation are images within its style sheet.
-func (p *Portal) policy(ctx context.Context, docs bool) string {
+func (p *Portal) policy(ctx context.Context, docs bool) httpapi.PagePolicy {
 	images := ""
 	if docs {
 		images = " data:"
 	}
+	return httpapi.PagePolicy{Referrer: "same-origin", Content: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'" + images +
+		"; connect-src 'self' " + p.gateway + "; form-action 'self'" + p.provider(ctx) + "; base-uri 'none'; frame-ancestors 'none'"}
+}
+
+// provider is the origin of the provider, with a space in front. It is empty where the
+// program signs people in, and while it is not known.
+func (p *Portal) provider(ctx context.Context) string {
+	if p.config.SignedIn != nil {
+		return ""
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // it is known, but for the first time
 	defer cancel()
-	provider := ""
-	if where, err := p.config.Client.EndSessionURL(ctx, "", ""); err == nil {
-		if u, err := url.Parse(where); err == nil {
-			if at, ok := origin(u.Scheme + "://" + u.Host); ok {
-				provider = " " + at
-			}
+	where, err := p.config.Client.EndSessionURL(ctx, "", "")
+	if err != nil {
+		return ""
+	}
+	if u, err := url.Parse(where); err == nil {
+		if at, ok := origin(u.Scheme + "://" + u.Host); ok {
+			return " " + at
 		}
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'" + images + "; connect-src 'self' " + p.gateway +
-		"; form-action 'self'" + provider + "; base-uri 'none'; frame-ancestors 'none'"
+	return ""
 }
 
 // writeError answers with a page, or with a part of one for a script.
 func (p *Portal) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Error) {
+	name, v := "fault.html", (*visitor)(nil)
+	if r.Header.Get(partHeader) != "" {
+		name = "fault-part.html"
+	} else if found, err := p.visit(r); err == nil {
+		v = found
+	}
 	view := struct {
 		head
 		Text   string
 		Status int
-	}{head{Title: http.StatusText(e.Status)}, e.Text(), e.Status}
-	page := p.pages.fault
-	if r.Header.Get(partHeader) != "" {
-		page = p.pages.faultPart
-	} else if v, err := p.visit(r); err == nil {
-		view.Visitor = v
-	}
-	if err := p.show(w, r, e.Status, page, view); err != nil {
+	}{p.head(r, http.StatusText(e.Status), v), e.Text(), e.Status}
+	if err := p.show(w, r, e.Status, name, &view); err != nil {
 		p.config.Logger.Error("no page for an error", "error", err)
 		httpapi.WriteTextError(w, r, e)
 	}

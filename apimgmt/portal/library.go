@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // pageSize is how many APIs a page of the library lists.
@@ -13,6 +14,7 @@ const pageSize = 50
 
 // libraryView is the list of APIs.
 type libraryView struct {
+	Root         string // of the portal
 	Query, State string
 	States       []apimgmt.State
 	APIs         []apimgmt.Record
@@ -29,29 +31,35 @@ type homeView struct {
 // home answers with the library, or with an invitation to sign in.
 func (p *Portal) home(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.visit(r)
-	if err != nil && !errors.Is(err, errSignedOut) {
+	if err != nil && !errors.Is(err, ErrSignedOut) {
 		return err
 	}
-	view := homeView{head: head{Title: "API portal", Visitor: v}}
+	view := homeView{head: p.head(r, "API portal", v)}
 	if v == nil && r.Header.Get(partHeader) != "" {
 		return p.member(nil)(w, r)
 	}
 	if v == nil || v.Role == "" {
-		return p.show(w, r, http.StatusOK, p.pages.home, view)
+		return p.show(w, r, http.StatusOK, "home.html", &view)
 	}
 	if view.Library, err = p.library(r); err != nil {
 		return err
 	}
 	if r.Header.Get(partHeader) != "" {
-		return p.show(w, r, http.StatusOK, p.pages.homePart, view)
+		return p.show(w, r, http.StatusOK, "library.html", &view)
 	}
-	return p.show(w, r, http.StatusOK, p.pages.home, view)
+	view.Outcome.Base = view.Root
+	return p.show(w, r, http.StatusOK, "home.html", &view)
+}
+
+// toLibrary leads a browser that loads the answer to a form again to the library.
+func (p *Portal) toLibrary(w http.ResponseWriter, r *http.Request) error {
+	return shell.SeeOther(w, shell.Root(r), "")
 }
 
 // library lists the records that the query of a request selects.
 func (p *Portal) library(r *http.Request) (libraryView, error) {
 	query := r.URL.Query()
-	view := libraryView{Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}
+	view := libraryView{Root: shell.Root(r), Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}
 	if state, err := apimgmt.ParseState(query.Get("state")); err == nil {
 		view.State = string(state)
 	}
@@ -78,5 +86,8 @@ func (v libraryView) address(after string) string {
 			query.Set(name, value)
 		}
 	}
-	return (&url.URL{Path: "/", RawQuery: query.Encode()}).String()
+	if len(query) == 0 {
+		return v.Root
+	}
+	return v.Root + "?" + query.Encode()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // loginTime is how long signing in may take.
@@ -23,8 +24,14 @@ type pending struct {
 	Until time.Time  `json:"until"`
 }
 
-// login sends the browser to the provider.
+// login sends the browser to the provider, or to where the program signs people in.
 func (p *Portal) login(w http.ResponseWriter, r *http.Request) error {
+	if p.config.SignedIn != nil {
+		address, _, _ := strings.Cut(r.RequestURI, "?")
+		mount := strings.TrimSuffix(address, r.URL.EscapedPath())
+		seeOther(w, p.signInAt(mount+localPath(r.URL.Query().Get("back"))))
+		return nil
+	}
 	begun, err := p.config.Client.Begin(r.Context())
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusServiceUnavailable,
@@ -72,7 +79,31 @@ func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
 	p.sessions.end(p.cookie(r, sessionCookie)) // the session that was here before
 	p.setCookie(w, sessionCookie, p.sessions.add(tokens, who), p.config.Longest)
 	p.config.Logger.Info("signed in", "user", who.Username, "roles", p.roleOf(who))
-	seeOther(w, begun.Back)
+	seeOther(w, shell.Root(r)+strings.TrimPrefix(begun.Back, "/"))
+	return nil
+}
+
+// signInAddress is where the person that sends a request signs in, and comes back from.
+func (p *Portal) signInAddress(r *http.Request) string {
+	if p.config.SignedIn != nil {
+		return p.signInAt(r.RequestURI)
+	}
+	address := shell.Root(r) + "login"
+	if r.URL.Path == "/" {
+		return address
+	}
+	return address + "?back=" + url.QueryEscape(r.URL.RequestURI())
+}
+
+// signInAt is where the program signs a person in who wants to go to a path of the server.
+func (p *Portal) signInAt(to string) string {
+	return p.config.SignIn + "?" + url.Values{"to": {to}}.Encode()
+}
+
+// logoutElsewhere has the browser send the form on to where the program ends sessions.
+func (p *Portal) logoutElsewhere(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Location", p.config.SignOut)
+	w.WriteHeader(http.StatusTemporaryRedirect)
 	return nil
 }
 
@@ -88,14 +119,14 @@ func (p *Portal) logout(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	where, err := p.config.Client.EndSessionURL(r.Context(), v.idToken, p.config.URL+"/")
 	if err != nil {
 		p.config.Logger.Warn("signed out here alone", "user", v.User, "error", err)
-		where = "/"
+		where = shell.Root(r)
 	}
 	seeOther(w, where)
 	return nil
 }
 
 // refresh ensures that the access token of a session is good for a while, and
-// returns what it says. errSignedOut means that it cannot be.
+// returns what it says. ErrSignedOut means that it cannot be.
 func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Claims, error) {
 	const early = 30 * time.Second
 	select {
@@ -114,7 +145,7 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 	var refusal *oidc.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, oidc.ErrMissing):
-		return oidc.Tokens{}, nil, errSignedOut
+		return oidc.Tokens{}, nil, ErrSignedOut
 	case err != nil && time.Now().Before(s.tokens.Expires):
 		return s.tokens, s.who, nil // valid for a moment, and maybe the provider is back then
 	case err != nil:
@@ -132,13 +163,14 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
 			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	case err != nil, who.Subject != s.who.Subject:
-		return oidc.Tokens{}, nil, errSignedOut
+		return oidc.Tokens{}, nil, ErrSignedOut
 	}
 	s.who = who
 	return s.tokens, who, nil
 }
 
-var errSignedOut = errors.New("portal: not signed in")
+// ErrSignedOut reports that a browser is not signed in.
+var ErrSignedOut = errors.New("portal: not signed in")
 
 // localPath is a path of the portal where a login may lead, and "/" for everything
 // else: another host however it is written, and the paths of logins themselves.

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // Config is what a [Portal] is made of.
@@ -21,7 +23,7 @@ type Config struct {
 	// Publisher has the library. Required.
 	Publisher *apimgmt.Publisher
 	// Client logs users in. Its redirect address is that of the portal followed by
-	// [AnswerPath]. Required.
+	// [AnswerPath]. Required without SignedIn.
 	Client *oidc.Client
 	// Verifier checks access tokens, for the roles in them. Required.
 	Verifier apimgmt.Verifier
@@ -35,6 +37,16 @@ type Config struct {
 	// OpenCaller is the realm role of users that may read. Empty means
 	// "Open-Caller".
 	OpenCaller string
+	// SignedIn returns what the identity provider has given the person whose browser sends a
+	// request. It is for programs that sign people in themselves: the portal then has no
+	// sessions of its own. Its errors match [ErrSignedOut] for a browser that is not signed in,
+	// and oidc.ErrUnreachable while that cannot be found out. Nil means that the portal signs
+	// people in with Client.
+	SignedIn func(r *http.Request) (oidc.Tokens, error)
+	// SignIn is the path at which the program signs people in, and leads on to the path in the
+	// parameter "to". SignOut is the one that a form is sent to that ends the session. Both are
+	// required with SignedIn.
+	SignIn, SignOut string
 	// MaxFile is the greatest definition in bytes. Zero means 4 MiB.
 	MaxFile int64
 	// Sessions is how many users may be signed in; the one that has done nothing for
@@ -69,10 +81,12 @@ func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.Publisher == nil:
 		return c, errors.New("Config.Publisher is required")
-	case c.Client == nil:
+	case c.Client == nil && c.SignedIn == nil:
 		return c, errors.New("Config.Client is required")
 	case c.Verifier == nil:
 		return c, errors.New("Config.Verifier is required")
+	case c.SignedIn != nil && (c.SignIn == "" || c.SignOut == ""):
+		return c, errors.New("Config.SignIn and SignOut are required with SignedIn")
 	case c.MaxFile < 0 || c.Sessions < 0 || c.Idle < 0 || c.Longest < 0:
 		return c, errors.New("Config.MaxFile, Sessions, Idle and Longest must not be negative")
 	}
@@ -105,7 +119,7 @@ type Portal struct {
 	gateway  string // its origin
 	seal     cipher.AEAD
 	sessions *book
-	pages    *pages
+	part     *shell.Part
 	texts    *renderer
 }
 
@@ -126,13 +140,9 @@ func New(config Config) (*Portal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new portal: %w", err)
 	}
-	pages, err := newPages()
-	if err != nil {
-		return nil, fmt.Errorf("new portal: %w", err)
-	}
 	gateway, _ := url.Parse(config.GatewayURL) // checked
 	return &Portal{
 		config: config, secure: strings.HasPrefix(config.URL, "https://"), gateway: gateway.Scheme + "://" + gateway.Host,
-		seal: seal, sessions: newBook(config.Sessions, config.Idle, config.Longest), pages: pages, texts: newRenderer(),
+		seal: seal, sessions: newBook(config.Sessions, config.Idle, config.Longest), part: newPart(), texts: newRenderer(),
 	}, nil
 }

@@ -57,7 +57,7 @@ func TestPortal_login_refusesAnswersOfAnotherLogin(t *testing.T) {
 	victim.get("/login")
 	answer := victim.get(stolen)
 	require.Equal(t, http.StatusBadRequest, answer.status)
-	require.NotContains(t, victim.get("/").body, "Signed in as")
+	require.NotContains(t, victim.get("/").body, "Sign out")
 }
 
 func TestPortal_requiresAFormOfTheSessionAndOrigin(t *testing.T) {
@@ -120,7 +120,7 @@ func TestPortal_escapesUserText(t *testing.T) {
 		"/apis/weather/delete?version=" + url.QueryEscape("1<b>"), "/apis/" + url.PathEscape(evil)} {
 		pages = append(pages, p.get(path))
 	}
-	allowed := regexp.MustCompile(`<script (type="module" )?src="/portal/[a-z./-]+"( defer)?></script>`)
+	allowed := regexp.MustCompile(`<script (type="module" )?src="(\./|\.\./)*page/[a-z./-]+"( defer)?></script>`)
 	for _, got := range pages {
 		body := allowed.ReplaceAllString(got.body, "")
 		require.NotContains(t, body, "<script", got.url)
@@ -185,9 +185,9 @@ func TestPortal_sessionsAreBounded(t *testing.T) {
 		p.signIn("demouser", "/login")
 		people = append(people, p)
 	}
-	require.NotContains(t, people[0].get("/").body, "Signed in as")
-	require.Contains(t, people[1].get("/").body, "Signed in as")
-	require.Contains(t, people[2].get("/").body, "Signed in as")
+	require.NotContains(t, people[0].get("/").body, "Sign out")
+	require.Contains(t, people[1].get("/").body, "Sign out")
+	require.Contains(t, people[2].get("/").body, "Sign out")
 }
 
 func TestPortal_refreshesTokensAndEndsWithTheProvider(t *testing.T) {
@@ -200,12 +200,12 @@ func TestPortal_refreshesTokensAndEndsWithTheProvider(t *testing.T) {
 	require.NotEqual(t, first.body, second.body)
 
 	// Another window signs out at the provider, which the portal is not told.
-	require.Contains(t, p.get("/").body, "Signed in as")
+	require.Contains(t, p.get("/").body, "Sign out")
 	out := p.get("/auth/realms/OpenAPI/protocol/openid-connect/logout")
 	action, fields := p.formOf(out)
 	p.post(action, fields)
 	require.Equal(t, http.StatusUnauthorized, p.part("/token").status)
-	require.NotContains(t, p.get("/").body, "Signed in as")
+	require.NotContains(t, p.get("/").body, "Sign out")
 	require.Equal(t, http.StatusUnauthorized, p.post("/apis/weather/delete", url.Values{}).status)
 }
 
@@ -215,7 +215,7 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 		seen = r
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.WriteHeader(http.StatusTeapot)
-	}), "http://portal.example/", "others-")
+	}), []string{"http://portal.example/", "http://console.example:8080", "not an origin"}, "others-")
 	ask := func(method, origin string, header ...string) *httptest.ResponseRecorder {
 		seen = nil
 		r := httptest.NewRequest(method, "/x", nil)
@@ -237,6 +237,8 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	require.Equal(t, "PUT", preflight.Header().Get("Access-Control-Allow-Methods"))
 	require.Equal(t, "authorization", preflight.Header().Get("Access-Control-Allow-Headers"))
 	require.Empty(t, preflight.Header().Get("Access-Control-Allow-Credentials"))
+	console := ask(http.MethodGet, "http://console.example:8080")
+	require.Equal(t, []string{"http://console.example:8080"}, console.Header()["Access-Control-Allow-Origin"])
 
 	real := ask(http.MethodGet, "http://portal.example", "Cookie", "a=b; enablers-portal=secret; c=d")
 	require.Equal(t, []string{"http://portal.example"}, real.Header()["Access-Control-Allow-Origin"])
@@ -253,7 +255,7 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	require.Empty(t, seen.Header.Get("Sec-Fetch-Site"))
 	require.Equal(t, "cors", seen.Header.Get("Sec-Fetch-Mode"))
 
-	for _, origin := range []string{"", "http://evil.example", "http://portal.example.evil", "null"} {
+	for _, origin := range []string{"", "http://evil.example", "http://portal.example.evil", "http://console.example", "null", "not an origin"} {
 		other := ask(http.MethodOptions, origin, "Access-Control-Request-Method", "PUT", "Cookie", "__Host-enablers-portal=secret")
 		require.NotNil(t, seen, origin)
 		require.Equal(t, "*", other.Header().Get("Access-Control-Allow-Origin"), "what the service says")

@@ -2,11 +2,10 @@ package portal
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
-// AllowPortal has a gateway answer pages of the portal, which is at another origin
+// AllowPortal has a gateway answer pages of the portal, which is at other origins
 // (Fetch standard, section 3.2): preflights are answered here, and responses say
 // that the portal may read them. Requests of pages elsewhere are the gateway's
 // affair, and of the services behind it.
@@ -17,12 +16,19 @@ import (
 //
 // Cookies of the portal and of the gateway's administration page are taken out of
 // every request, because browsers send cookies to all ports of a host. So are those
-// whose names begin with one of cookies. address is [Config.URL].
-func AllowPortal(gateway http.Handler, address string, cookies ...string) http.Handler {
-	portal, _ := origin(address)
+// whose names begin with one of cookies. addresses are those at which browsers reach the
+// portal: [Config.URL], and others where a program serves it there too.
+func AllowPortal(gateway http.Handler, addresses []string, cookies ...string) http.Handler {
+	portals := map[string]bool{}
+	for _, address := range addresses {
+		if at, ok := origin(address); ok {
+			portals[at] = true
+		}
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		dropCookies(r, cookies)
-		if portal == "" || !slices.Equal(r.Header.Values("Origin"), []string{portal}) {
+		portal := r.Header.Get("Origin")
+		if len(r.Header.Values("Origin")) != 1 || !portals[portal] {
 			gateway.ServeHTTP(w, r)
 			return
 		}

@@ -12,11 +12,14 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // outcome is the form for definitions, and the result of sending it.
 type outcome struct {
+	Base                       string // leads to the root of the portal
 	Enabler, Description, Path string
+	Suggested                  string // what Path is, if it was not given
 	// The errors of the fields; the last is about none of them.
 	EnablerFault, DescriptionFault, PathFault, FileFault, Fault string
 
@@ -39,7 +42,7 @@ func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	if err != nil {
 		return err
 	}
-	result := outcome{Enabler: form.enabler, Description: form.description, Path: form.path}
+	result := outcome{Base: shell.Root(r), Enabler: form.enabler, Description: form.description, Path: form.path}
 	status := http.StatusOK
 	if form.enabler == "" {
 		result.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
@@ -58,13 +61,17 @@ func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) erro
 		}
 	}
 	if r.Header.Get(partHeader) != "" {
-		return p.show(w, r, status, p.pages.uploadPart, result)
+		view := struct {
+			head
+			outcome
+		}{p.head(r, "Publish an API", v), result}
+		return p.show(w, r, status, "outcome.html", &view)
 	}
-	view := homeView{head: head{Title: "API portal", Visitor: v}, Outcome: result}
+	view := homeView{head: p.head(r, "API portal", v), Outcome: result}
 	if view.Library, err = p.library(r); err != nil {
 		return err
 	}
-	return p.show(w, r, status, p.pages.home, view)
+	return p.show(w, r, status, "home.html", &view)
 }
 
 func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, result *outcome) error {
@@ -75,6 +82,7 @@ func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, result *o
 		preview, err := p.config.Publisher.Preview(r.Context(), upload)
 		if err == nil {
 			result.Preview, result.Conflicts = &preview, preview.Conflicts
+			result.suggest(preview.SuggestedPath)
 		}
 		return err
 	case "draft":
@@ -85,6 +93,18 @@ func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, result *o
 		result.Published = &record
 	}
 	return err
+}
+
+// suggest puts a path into the field for it, unless there is one.
+func (o *outcome) suggest(path string) {
+	if path == "" {
+		return
+	}
+	o.PathFault = "It could be " + path + "."
+	if o.Path == "" {
+		o.Path, o.Suggested = path, path
+		o.PathFault = path + " is a suggestion. Publish again to use it."
+	}
 }
 
 // setError puts an error at the field that it is about.
@@ -103,6 +123,7 @@ func (o *outcome) setError(err error) {
 	switch {
 	case len(o.Conflicts) > 0:
 		o.Fault = "Nothing has changed: others serve the same routes. Give the API a path of its own below which it is served."
+		o.suggest(refusal.SuggestedPath)
 	case refusal.Field == "enabler":
 		o.EnablerFault = text
 	case refusal.Field == "description":

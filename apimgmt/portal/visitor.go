@@ -3,8 +3,8 @@ package portal
 import (
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/oidc"
@@ -15,7 +15,7 @@ import (
 type visitor struct {
 	User, Role string
 	Developer  bool
-	Form       string // the token that forms have to have
+	Form       string // the token that forms have to have; empty where the program signs people in
 
 	idToken, access string
 	expires         time.Time
@@ -32,22 +32,47 @@ func (p *Portal) roleOf(who *oidc.Claims) string {
 	return ""
 }
 
-// visit returns the user of a request. errSignedOut means that there is no login session.
+// visit returns the user of a request. ErrSignedOut means that there is no login session.
 func (p *Portal) visit(r *http.Request) (*visitor, error) {
+	if p.config.SignedIn != nil {
+		return p.visitElsewhere(r)
+	}
 	number := p.cookie(r, sessionCookie)
 	s := p.sessions.find(number)
 	if s == nil {
-		return nil, errSignedOut
+		return nil, ErrSignedOut
 	}
 	tokens, who, err := p.refresh(r.Context(), s)
 	if err != nil {
-		if errors.Is(err, errSignedOut) {
+		if errors.Is(err, ErrSignedOut) {
 			p.sessions.end(number)
 		}
 		return nil, err
 	}
 	role := p.roleOf(who)
 	return &visitor{User: who.Username, Role: role, Developer: role == p.config.Developer, Form: s.form,
+		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}, nil
+}
+
+// visitElsewhere returns the user of a request where the program signs people in.
+func (p *Portal) visitElsewhere(r *http.Request) (*visitor, error) {
+	tokens, err := p.config.SignedIn(r)
+	var who *oidc.Claims
+	if err == nil {
+		who, err = p.config.Verifier.Verify(r.Context(), tokens.Access)
+		if err != nil && !errors.Is(err, oidc.ErrUnreachable) {
+			return nil, fmt.Errorf("%w: %w", ErrSignedOut, err) // it has expired meanwhile
+		}
+	}
+	switch {
+	case errors.Is(err, oidc.ErrUnreachable):
+		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
+			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+	case err != nil:
+		return nil, err
+	}
+	role := p.roleOf(who)
+	return &visitor{User: who.Username, Role: role, Developer: role == p.config.Developer,
 		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}, nil
 }
 
@@ -59,10 +84,10 @@ func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := p.visit(r)
 		switch {
-		case errors.Is(err, errSignedOut) && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get(partHeader) == "":
-			seeOther(w, "/login?back="+url.QueryEscape(r.URL.RequestURI()))
+		case errors.Is(err, ErrSignedOut) && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get(partHeader) == "":
+			seeOther(w, p.signInAddress(r))
 			return nil
-		case errors.Is(err, errSignedOut):
+		case errors.Is(err, ErrSignedOut):
 			return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "You are not signed in any more. Please sign in and try again."}
 		case err != nil:
 			return err
@@ -107,7 +132,12 @@ func (p *Portal) checkForm(r *http.Request, v *visitor) error {
 	return v.checkToken(r.PostForm.Get(formField))
 }
 
+// checkToken checks the token of a form. Where the program signs people in, the guard of the
+// handler refuses forms of other origins.
 func (v *visitor) checkToken(token string) error {
+	if v.Form == "" {
+		return nil
+	}
 	if subtle.ConstantTimeCompare([]byte(token), []byte(v.Form)) != 1 {
 		return &httpapi.Error{Status: http.StatusForbidden, Detail: "This form is not from your session. Please reload the page and try again."}
 	}

@@ -99,7 +99,7 @@ func TestRun_servesEverythingOverTLS(t *testing.T) {
 	status, body = ask(t, http.MethodGet, p.admin+"/services", "", "", nil)
 	require.Equal(t, http.StatusOK, status, body)
 
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.portal+"/login", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.portal+"/.enablers/sign-on", nil)
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Transport.RoundTrip(r)
 	require.NoError(t, err)

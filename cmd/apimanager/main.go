@@ -30,7 +30,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"slices"
 
 	"github.com/iotenablers/enablers/apimgmt/kong"
@@ -39,6 +38,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("apimanager", run) }
@@ -68,7 +68,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	access, err := s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(), Logger: log})
+	access, err := s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(),
+		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log})
 	if err != nil {
 		return err
 	}
@@ -150,23 +151,5 @@ func (s *settings) announce(stdout io.Writer, at *listeners, access *door.Door, 
 		fmt.Fprintf(stdout, "listening on %s/auth/ (idp)\n", access.URL(at.portal))
 	}
 	access.Announce(stdout, at.portal)
-	file := filepath.Join(s.data, management.CredentialsFile)
-	for _, secret := range []struct{ text, what string }{
-		{m.Fresh.DemoPassword, "password of demouser, demodeveloper and demoopencaller"},
-		{m.Fresh.ClientSecret, "secret of the clients private-backend and kong"},
-		{m.Fresh.AdminToken, "token of the admin API, which it demands beyond loopback"},
-	} {
-		if secret.text != "" {
-			fmt.Fprintf(stdout, "new %s, stored in %s: %s\n", secret.what, file, secret.text)
-		}
-	}
-	if s.provider != "" {
-		fmt.Fprintf(stdout, "\nSign in at %s/ with a user of %s.\n", m.PortalURL(), s.provider)
-		return
-	}
-	where := "is demo_password in " + file
-	if s.demoPassword != "" {
-		where = "is the one given by -demo-password or APIMANAGER_DEMO_PASSWORD"
-	}
-	fmt.Fprintf(stdout, "\nSign in at %s/ as demodeveloper or demoopencaller. The password %s.\n", m.PortalURL(), where)
+	m.Announce(stdout, m.PortalURL()+"/")
 }

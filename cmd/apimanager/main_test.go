@@ -165,13 +165,14 @@ func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	require.NoError(t, err)
 	var kept map[string]string
 	require.NoError(t, json.Unmarshal(data, &kept))
-	require.Len(t, kept, 3)
+	require.Len(t, kept, 4)
 	for key, secret := range kept {
 		require.GreaterOrEqual(t, len(secret), 26, key)
 		require.Contains(t, text, secret, key)
 		require.NotContains(t, p.Log.String(), secret, key)
 	}
 	p.token(t, "demouser", kept["demo_password"])
+	p.token(t, "demoadmin", kept["demo_admin_password"])
 	require.NoError(t, p.Stop())
 
 	p = start(t, "-data", dir)
@@ -191,7 +192,7 @@ func TestRun_keepsAConfiguredSecret(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
 	before, last := p.Until("Sign in at http://")
-	require.NotContains(t, before, "password of")
+	require.NotContains(t, before, "password of demouser")
 	require.Contains(t, last, "given by -demo-password")
 	name := filepath.Join(dir, "credentials.json")
 	data, err := os.ReadFile(name)
@@ -207,7 +208,7 @@ func TestRun_keepsAConfiguredSecret(t *testing.T) {
 	require.NoError(t, err)
 	var kept map[string]string
 	require.NoError(t, json.Unmarshal(data, &kept))
-	require.Len(t, kept, 3)
+	require.Len(t, kept, 4)
 	p.token(t, "demouser", kept["demo_password"])
 	require.NoError(t, p.Stop())
 }
@@ -238,7 +239,7 @@ func TestRun_generatesNoUnusedSecrets(t *testing.T) {
 		args   []string
 		unused []string
 	}{
-		{[]string{"-idp", "http://127.0.0.1:9/auth/"}, []string{"demo_password", "client_secret"}},
+		{[]string{"-idp", "http://127.0.0.1:9/auth/"}, []string{"demo_password", "demo_admin_password", "client_secret"}},
 		{[]string{"-kong", "http://127.0.0.1:9", "-gateway-url", "http://127.0.0.1:9"}, []string{"admin_token"}},
 	} {
 		dir := t.TempDir()
@@ -249,7 +250,7 @@ func TestRun_generatesNoUnusedSecrets(t *testing.T) {
 		require.NoError(t, err)
 		var kept map[string]string
 		require.NoError(t, json.Unmarshal(data, &kept))
-		require.Len(t, kept, 3-len(one.unused))
+		require.Len(t, kept, 4-len(one.unused))
 		for _, key := range one.unused {
 			require.NotContains(t, kept, key)
 		}

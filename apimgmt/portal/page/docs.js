@@ -1,6 +1,7 @@
 // The interactive documentation of one API: Swagger UI, whose requests go through
 // the gateway with the access token of the signed-in user.
 
+const root = document.getElementById("main").dataset.root;
 const place = document.querySelector("#docs");
 const gateway = place.dataset.gateway;
 const routed = "routed" in place.dataset;
@@ -14,7 +15,7 @@ function toGateway(address) {
 }
 
 async function token() {
-  const answer = await fetch("/token", { headers: { "X-Part": "1" }, cache: "no-store" });
+  const answer = await fetch(`${root}token`, { headers: { "X-Part": "1" }, cache: "no-store" });
   if (!answer.ok) throw new Error("You are not signed in any more. Please reload the page.");
   return (await answer.json()).access_token;
 }
@@ -31,7 +32,7 @@ async function intercept(request) {
 
 globalThis.SwaggerUIBundle({
   domNode: place,
-  url: place.dataset.definition,
+  url: new URL(place.dataset.definition, location.href).href,
   presets: [globalThis.SwaggerUIBundle.presets.apis],
   layout: "BaseLayout",
   docExpansion: "list",

@@ -1,5 +1,6 @@
 // The library and the form for definitions, without loading the page anew.
 
+const { root } = document.getElementById("main").dataset;
 const search = document.querySelector("#search");
 const library = document.querySelector("#library");
 const upload = document.querySelector("#upload");
@@ -16,11 +17,11 @@ let asked = 0;
 async function list() {
   const mine = ++asked;
   const query = new URLSearchParams([...new FormData(search)].filter(([, value]) => value !== ""));
-  const address = query.size > 0 ? `/?${query}` : "/";
+  const address = query.size > 0 ? `${root}?${query}` : root;
   try {
     const { status, content } = await part(address);
     if (mine !== asked) return; // the user has typed on
-    if (status === 401) location.assign("/login");
+    if (status === 401) location.reload();
     if (status !== 200) return;
     library.replaceChildren(...content.childNodes);
     history.replaceState(null, "", address);
@@ -47,6 +48,7 @@ function mark(content) {
   for (const place of document.querySelectorAll("[data-part]")) {
     const said = content.querySelector(`[data-part="${place.dataset.part}"]`);
     place.replaceChildren(...(said?.childNodes ?? []));
+    if (said?.dataset.suggested) document.getElementById(place.dataset.field).value = said.dataset.suggested;
     const field = place.dataset.field && document.getElementById(place.dataset.field);
     if (!field) continue;
     const wrong = place.textContent.trim() !== "";

@@ -26,6 +26,9 @@ import (
 // TokenFile is the name of the file with the generated token.
 const TokenFile = "access-token"
 
+// SessionsPrefix begins the keys of sessions in storage that has other documents too.
+const SessionsPrefix = "access/"
+
 // Config configures [Settings.Open]. Name and Logger are required.
 type Config struct {
 	// Name is the name of the command.

@@ -16,8 +16,11 @@ import (
 
 // Credentials are the secrets of an installation. An empty member means none.
 type Credentials struct {
-	// DemoPassword is that of the three users of the demonstration.
+	// DemoPassword is that of the three users of the demonstration that are no
+	// administrators.
 	DemoPassword string `json:"demo_password,omitempty"`
+	// DemoAdminPassword is that of its administrator.
+	DemoAdminPassword string `json:"demo_admin_password,omitempty"`
 	// ClientSecret is that of the clients private-backend and kong.
 	ClientSecret string `json:"client_secret,omitempty"`
 	// AdminToken is the token that the admin API requires beyond loopback.
@@ -60,6 +63,7 @@ func readCredentials(dir string, given Credentials, needed demands) (inUse, fres
 		needed                    bool
 	}{
 		{&inUse.DemoPassword, &fresh.DemoPassword, &kept.DemoPassword, &given.DemoPassword, needed.provider},
+		{&inUse.DemoAdminPassword, &fresh.DemoAdminPassword, &kept.DemoAdminPassword, &given.DemoAdminPassword, needed.provider},
 		{&inUse.ClientSecret, &fresh.ClientSecret, &kept.ClientSecret, &given.ClientSecret, needed.provider},
 		{&inUse.AdminToken, &fresh.AdminToken, &kept.AdminToken, &given.AdminToken, needed.gateway},
 	} {

@@ -21,8 +21,10 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -66,6 +68,12 @@ type Config struct {
 	UpstreamHosts []string
 	// SecurityPlugin is the publisher's.
 	SecurityPlugin string
+	// Name is that of the program in the header of pages. Empty means "API management". Home
+	// is the address of its first page, if another listener has that.
+	Name, Home string
+	// Origins are those of other listeners that have the portal's pages, from which APIs may be
+	// tried as well.
+	Origins []string
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
@@ -136,7 +144,8 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		return nil, err
 	}
 	m.portal, err = portal.New(portal.Config{
-		Publisher: m.Publisher, Client: m.client, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
+		Publisher: m.Publisher, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
+		SignedIn: m.signedIn, SignIn: access.Prefix + "sign-on", SignOut: access.Prefix + "sign-out",
 		Hosts: config.Hosts, Logger: config.Logger,
 	})
 	return m, err
@@ -151,8 +160,11 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		base = c.PortalURL + "/auth"
 		realm := devidp.Demo(c.PortalURL, c.GatewayURL)
 		realm.Name = c.Realm
-		for i := range realm.Users {
+		for i, user := range realm.Users {
 			realm.Users[i].Password = secrets.DemoPassword
+			if user.Name == devidp.DemoAdmin {
+				realm.Users[i].Password = secrets.DemoAdminPassword
+			}
 		}
 		for i := range realm.Clients {
 			if !realm.Clients[i].Public {
@@ -184,8 +196,39 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		return err
 	}
 	asked.AuthorizedParties = c.Clients
-	m.verifier, err = oidc.New(asked)
-	return err
+	if m.verifier, err = oidc.New(asked); err != nil {
+		return err
+	}
+	return m.signOn()
+}
+
+// signOn has people sign in at the provider for all pages behind the door.
+func (m *Management) signOn() error {
+	c, name := m.config, "this platform"
+	if m.provider == nil {
+		at, err := url.Parse(m.Issuer)
+		if err != nil {
+			return err
+		}
+		name = at.Host
+	}
+	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + portal.AnswerPath,
+		Provider: door.NewProvider(door.ProviderConfig{
+			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: c.PortalURL + "/",
+			Roles: map[string]httpapi.Role{devidp.Developer: httpapi.Operator, devidp.OpenCaller: httpapi.Reader},
+		})})
+}
+
+// signedIn returns the tokens of the person whose browser sends a request.
+func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
+	_, grant, err := m.config.Door.Granted(r)
+	switch {
+	case errors.Is(err, access.ErrNoSession):
+		err = fmt.Errorf("%w: %w", portal.ErrSignedOut, err)
+	case errors.Is(err, access.ErrUnavailable):
+		err = fmt.Errorf("%w: %w", oidc.ErrUnreachable, err)
+	}
+	return oidc.Tokens{Access: grant.Access, Refresh: grant.Refresh, ID: grant.ID, Expires: grant.Expires}, err
 }
 
 // openGateway opens the gateway of this process with its stored configuration.
@@ -273,7 +316,7 @@ func (m *Management) Parts(announce func()) []server.Part {
 	}
 	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
 	if m.gateway != nil {
-		apis := portal.AllowPortal(m.gateway, m.config.PortalURL, access.CookiePrefix) // with plugins that let callers in
+		apis := portal.AllowPortal(m.gateway, append([]string{m.config.PortalURL}, m.config.Origins...), access.CookiePrefix) // with plugins that let callers in
 		parts = append(parts, server.HTTP(d.Listener(m.config.Admin), d.Handler(m.admin), log),
 			server.Streams(d.Listener(m.config.Gateway), apis, log))
 	}
@@ -295,9 +338,15 @@ func (m *Management) Handler() http.Handler {
 	if m.provider != nil {
 		mux.Handle("/auth/", m.provider.Handler())
 	}
-	mux.Handle("/", m.portal.Handler())
-	return mux
+	mux.Handle("/", m.Page())
+	return console.Mount(mux, console.MountConfig{
+		Name: cmp.Or(m.config.Name, "API management"), Home: m.config.Home, Person: m.config.Door.Person,
+		Parts: []console.Part{{Section: "APIs", Path: "apis", Handler: m.Page()}},
+	})
 }
+
+// Page returns the pages of the portal, for any listener of the door.
+func (m *Management) Page() http.Handler { return m.portal.Handler() }
 
 // Warn logs what other machines can reach and should not.
 func (m *Management) Warn() {
