@@ -78,7 +78,7 @@ func TestRun_putsOneDoorBeforeEveryListener(t *testing.T) {
 	}, patience, 20*time.Millisecond, "the demonstration of multi-link is configured behind the door")
 	require.Eventually(t, func() bool {
 		_, text := get(p.portal+"/OpenAPIDocumentation/", "anna-and-16-characters")
-		return strings.Count(text, `"state":"draft"`) >= 12 // each is there as the enabler's, and in its list
+		return strings.Count(text, `"state":"published"`) >= 12 // each is there as the enabler's, and in its list
 	}, patience, 20*time.Millisecond, "the library has the definitions of the process")
 
 	parties, err := tumours.Parties()

@@ -61,7 +61,7 @@ func (p *platform) handler() http.Handler {
 			{Section: annotationBlock, Path: "annotation", Handler: p.annotator.Page(channels)},
 			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
 			{Section: trainingBlock, Path: "training", Elsewhere: server.Reachable(p.trainings.address())},
-			{Section: apisBlock, Path: "apis", Elsewhere: p.managed.PortalURL()},
+			{Section: apisBlock, Path: "apis", Handler: p.managed.Page()},
 			{Section: linksBlock, Path: "links", Elsewhere: serverAt},
 		},
 	}))

@@ -21,11 +21,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 	fmt.Fprintf(stdout, "listening on %s (multi-link server, in memory)\nlistening on %s (multi-link client, in memory)\n",
 		d.URL(l.web[0]), d.URL(l.web[1]))
 	d.Announce(stdout, a.at.web)
-	fmt.Fprintf(stdout, "\nAPIs: sign in at %s/ as demodeveloper or demoopencaller.\n  The password is demo_password in %s.\n",
-		a.PortalURL(), a.credentials)
-	if a.Fresh.DemoPassword != "" {
-		fmt.Fprintf(stdout, "  It is new: %s\n", a.Fresh.DemoPassword)
-	}
+	a.Announce(stdout, server.Reachable(address)+"/.enablers/sign-in")
 	bondingServer, bondingClient := l.addresses()
 	if l.token != "" {
 		fmt.Fprintf(stdout, "\nLinks: sign in at %s/ or %s/.\n  The token is in %s.\n", bondingServer, bondingClient, l.tokenFile)

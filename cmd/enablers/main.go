@@ -43,6 +43,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo/rest"
+	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
@@ -67,7 +68,14 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err := datafolder.Claim(s.data, datafolder.Enablers); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
+	apiFolder := filepath.Join(s.data, "apimanager")
+	apiStore, err := datafolder.Open(ctx, apiFolder, datafolder.APIManager)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, apiStore.Close()) }()
 	access, err := s.door.Open(ctx, door.Config{Name: "enablers", Dir: s.data,
+		Sessions:  storage.Prefixed(apiStore.Documents(), door.SessionsPrefix),
 		Listeners: at.guarded(!s.clientAccess.IsOpen()), Logger: log})
 	if err != nil {
 		return err
@@ -94,7 +102,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	defer func() { err = errors.Join(err, trainings.Close()) }()
 
-	managed, err := s.openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, access, events, log)
+	managed, err := s.openAPIs(ctx, apiStore, apiFolder, at, access, events, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
@@ -152,11 +160,14 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
 		multilinkAt, _ := bonded.addresses()
-		managed.library(ctx, map[string]string{
-			"annotator": server.Reachable(address), "model repository": server.Reachable(models.address),
-			"training collector": server.Reachable(trainings.address()),
-			"FL repository":      server.Reachable(trainings.address()) + "/repository",
-			"API publisher":      managed.PortalURL(), "multi-link": multilinkAt,
+		training := server.Reachable(trainings.address())
+		managed.library(ctx, []ownAPI{
+			{enabler: "annotator", address: server.Reachable(address), path: "/annotation"},
+			{enabler: "model repository", address: server.Reachable(models.address), path: "/models"},
+			{enabler: "training collector", address: training, path: "/training"},
+			{enabler: "FL repository", address: training + "/repository", path: "/results"},
+			{enabler: "API publisher", address: managed.PortalURL(), path: "/apis"},
+			{enabler: "multi-link", address: multilinkAt, path: "/links", secured: bonded.token != ""},
 		})
 		<-ctx.Done()
 		return nil
@@ -170,7 +181,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		}})
 	}
 	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
-		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": managed.Store,
+		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": apiStore,
 	}})
 	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)

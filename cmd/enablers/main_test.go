@@ -257,7 +257,7 @@ func TestRun_servesTheTrainingCollector(t *testing.T) {
 
 func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 	p := start(t)
-	password := strings.Fields(p.Await("It is new"))
+	password := strings.Fields(p.Await("new password of demouser"))
 	p.Await("Or start with -demo") // what comes last
 	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
 		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"},
@@ -280,9 +280,9 @@ func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		body = string(text)
-		return strings.Count(body, `"state":"draft"`) >= 12 // each is there as the enabler's, and in its list
+		return strings.Count(body, `"state":"published"`) >= 12 // each is there as the enabler's, and in its list
 	}, time.Minute, 50*time.Millisecond, "not all are there")
-	p.awaitFact(t, `{"name":"drafts","value":6,`)
+	p.awaitFact(t, `{"name":"published","value":6,`)
 	admin := p.admin + "/admin/"
 	require.Contains(t, p.get(t, "/"), `"`+admin+`"`)
 	answer, err = http.Get(admin)

@@ -26,5 +26,5 @@ func ExampleOpen() {
 	fmt.Println(len(provider.Issued().Passwords), "passwords and", len(provider.Issued().Secrets), "secrets were generated")
 	// Output:
 	// http://127.0.0.1:8999/auth/realms/OpenAPI
-	// 3 passwords and 2 secrets were generated
+	// 4 passwords and 2 secrets were generated
 }

@@ -67,7 +67,7 @@ func TestProvider_Issued_showsGeneratedSecretsOnce(t *testing.T) {
 	generated := func(c *devidp.Config) { c.Documents, c.Realm = docs, devidp.Demo(portal, portal) }
 	first := open(t, generated)
 	issued := first.Issued()
-	require.Len(t, issued.Passwords, 3)
+	require.Len(t, issued.Passwords, 4)
 	require.Len(t, issued.Secrets, 2)
 	require.Equal(t, issued.Secrets["kong"], first.ClientSecret("kong"))
 	require.Empty(t, first.ClientSecret("public-frontend"))

@@ -96,8 +96,10 @@ type Management struct {
 	entities *admin.Store     // nil likewise
 	admin    http.Handler     // nil likewise
 	client   *oidc.Client
-	verifier *oidc.Verifier
-	portal   *portal.Portal
+
+	discovery string // URL of the discovery document, for this process
+	verifier  *oidc.Verifier
+	portal    *portal.Portal
 }
 
 // Open reads what is stored and composes API management. It starts nothing. The caller
@@ -191,6 +193,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		}
 		asked.HTTPClient = c.Door.Client() // which knows the certificate, whatever names that has
 	}
+	m.discovery = cmp.Or(asked.Discovery, m.Issuer+"/.well-known/openid-configuration")
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
 	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
 		return err
