@@ -101,7 +101,7 @@ func (p *Portal) head(r *http.Request, title string, v *visitor, trail ...shell.
 	case v != nil:
 		h.Person.Name, h.Person.SignOut = v.User, p.config.SignOut
 	case h.Person.Name == "":
-		h.Person.SignIn = h.SignIn
+		h.Person = shell.Person{SignIn: h.SignIn} // also where other pages are open
 	}
 	if v != nil {
 		h.Person.Role = httpapi.Role(cmp.Or(v.Role, "no role")) // the one that counts here
