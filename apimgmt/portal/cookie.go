@@ -18,8 +18,8 @@ const (
 	loginCookie   = "enablers-portal-login"
 )
 
-func (p *Portal) cookieName(name string) string {
-	if p.secure {
+func (l *ownLogin) cookieName(name string) string {
+	if l.secure {
 		return "__Host-" + name
 	}
 	return name
@@ -28,8 +28,8 @@ func (p *Portal) cookieName(name string) string {
 // setCookie gives the browser a value, or takes it away if it is empty. Pages
 // cannot read it, and requests that other sites make do not have it, except for
 // links that a user follows.
-func (p *Portal) setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
-	cookie := &http.Cookie{Name: p.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: p.secure,
+func (l *ownLogin) setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
+	cookie := &http.Cookie{Name: l.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: l.secure,
 		SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
 	if value == "" {
 		cookie.MaxAge = -1
@@ -37,8 +37,8 @@ func (p *Portal) setCookie(w http.ResponseWriter, name, value string, age time.D
 	http.SetCookie(w, cookie)
 }
 
-func (p *Portal) cookie(r *http.Request, name string) string {
-	cookie, err := r.Cookie(p.cookieName(name))
+func (l *ownLogin) cookie(r *http.Request, name string) string {
+	cookie, err := r.Cookie(l.cookieName(name))
 	if err != nil {
 		return ""
 	}
@@ -46,21 +46,21 @@ func (p *Portal) cookie(r *http.Request, name string) string {
 }
 
 // sealed is a value that only this process can read or make, for a purpose.
-func (p *Portal) sealed(purpose string, value any) (string, error) {
+func (l *ownLogin) sealed(purpose string, value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(p.seal.Seal(nil, nil, text, []byte(purpose))), nil
+	return base64.RawURLEncoding.EncodeToString(l.seal.Seal(nil, nil, text, []byte(purpose))), nil
 }
 
 // open reads what sealed has made.
-func (p *Portal) open(purpose, sealed string, value any) bool {
+func (l *ownLogin) open(purpose, sealed string, value any) bool {
 	data, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
 		return false
 	}
-	text, err := p.seal.Open(nil, nil, data, []byte(purpose))
+	text, err := l.seal.Open(nil, nil, data, []byte(purpose))
 	return err == nil && json.Unmarshal(text, value) == nil
 }
 

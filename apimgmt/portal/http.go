@@ -5,8 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"time"
+	"slices"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -27,9 +26,8 @@ func (p *Portal) Handler() http.Handler {
 }
 
 func (p *Portal) routes() []httpapi.Route {
-	routes := append(p.part.Routes(), []httpapi.Route{
+	routes := slices.Concat(p.part.Routes(), p.entrance.routes(), []httpapi.Route{
 		{Pattern: "GET /{$}", Func: p.home},
-		{Pattern: "GET /login", Func: p.login},
 		{Pattern: "GET /token", Func: p.reader(p.token)},
 		{Pattern: "GET /apis", Func: p.toLibrary},
 		{Pattern: "POST /apis", Func: p.developer(p.upload)},
@@ -40,13 +38,7 @@ func (p *Portal) routes() []httpapi.Route {
 		{Pattern: "GET /apis/{enabler}/delete", Func: p.developer(p.askDelete)},
 		{Pattern: "POST /apis/{enabler}/delete", Func: p.developer(p.remove)},
 		{Pattern: "GET /page/swagger/{name}", Func: swaggerAsset},
-	}...)
-	if p.config.SignedIn != nil {
-		routes = append(routes, httpapi.Route{Pattern: "POST /logout", Func: p.logoutElsewhere})
-	} else {
-		routes = append(routes, httpapi.Route{Pattern: "GET " + AnswerPath, Func: p.answer},
-			httpapi.Route{Pattern: "POST /logout", Func: p.member(p.logout)})
-	}
+	})
 	for i := range routes {
 		routes[i].Undocumented = true
 	}
@@ -93,16 +85,8 @@ type head struct {
 
 // head returns the head of the page at a request.
 func (p *Portal) head(r *http.Request, title string, v *visitor, trail ...shell.Crumb) head {
-	h := head{Frame: p.part.Frame(r, title, trail...), Visitor: v, SignIn: p.signInAddress(r)}
-	h.Policy = p.policy(r.Context(), false)
-	switch {
-	case v != nil && p.config.SignedIn == nil:
-		h.Person = shell.Person{Name: v.User, SignOut: h.Root + "logout", Form: v.Form}
-	case v != nil:
-		h.Person.Name, h.Person.SignOut = v.User, p.config.SignOut
-	case h.Person.Name == "":
-		h.Person = shell.Person{SignIn: h.SignIn} // also where other pages are open
-	}
+	h := head{Frame: p.part.Frame(r, title, trail...), Visitor: v, SignIn: p.entrance.address(r)}
+	h.Policy, h.Person = p.policy(r.Context(), false), p.entrance.person(r, h.Person, v)
 	if v != nil {
 		h.Person.Role = httpapi.Role(cmp.Or(v.Role, "no role")) // the one that counts here
 	}
@@ -122,32 +106,16 @@ func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, name s
 // browsers hold forms to this also for where their answer redirects to. The arrows
 // of the interactive documentation are images within its style sheet.
 func (p *Portal) policy(ctx context.Context, docs bool) httpapi.PagePolicy {
-	images := ""
+	images, forms := "", p.entrance.formTarget(ctx)
 	if docs {
 		images = " data:"
 	}
-	return httpapi.PagePolicy{Referrer: "same-origin", Content: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'" + images +
-		"; connect-src 'self' " + p.gateway + "; form-action 'self'" + p.provider(ctx) + "; base-uri 'none'; frame-ancestors 'none'"}
-}
-
-// provider is the origin of the provider, with a space in front. It is empty where the
-// program signs people in, and while it is not known.
-func (p *Portal) provider(ctx context.Context) string {
-	if p.config.SignedIn != nil {
-		return ""
+	if forms != "" {
+		forms = " " + forms
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second) // it is known, but for the first time
-	defer cancel()
-	where, err := p.config.Client.EndSessionURL(ctx, "", "")
-	if err != nil {
-		return ""
-	}
-	if u, err := url.Parse(where); err == nil {
-		if at, ok := origin(u.Scheme + "://" + u.Host); ok {
-			return " " + at
-		}
-	}
-	return ""
+	return httpapi.PagePolicy{Referrer: "same-origin", Content: "default-src 'none'; script-src 'self'; style-src 'self'; " +
+		"img-src 'self'" + images + "; connect-src 'self' " + p.gateway + "; form-action 'self'" + forms +
+		"; base-uri 'none'; frame-ancestors 'none'"}
 }
 
 // writeError answers with a page, or with a part of one for a script.
@@ -155,7 +123,7 @@ func (p *Portal) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.E
 	name, v := "fault.html", (*visitor)(nil)
 	if r.Header.Get(partHeader) != "" {
 		name = "fault-part.html"
-	} else if found, err := p.visit(r); err == nil {
+	} else if found, err := p.entrance.visit(r); err == nil {
 		v = found
 	}
 	view := struct {

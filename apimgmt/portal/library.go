@@ -30,7 +30,7 @@ type homeView struct {
 
 // home answers with the library, or with an invitation to sign in.
 func (p *Portal) home(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.entrance.visit(r)
 	if err != nil && !errors.Is(err, ErrSignedOut) {
 		return err
 	}
@@ -59,7 +59,8 @@ func (p *Portal) toLibrary(w http.ResponseWriter, r *http.Request) error {
 // library lists the records that the query of a request selects.
 func (p *Portal) library(r *http.Request) (libraryView, error) {
 	query := r.URL.Query()
-	view := libraryView{Root: shell.Root(r), Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}
+	view := libraryView{Root: shell.Root(r),
+		Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}
 	if state, err := apimgmt.ParseState(query.Get("state")); err == nil {
 		view.State = string(state)
 	}

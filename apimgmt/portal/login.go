@@ -2,6 +2,9 @@ package portal
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/url"
@@ -24,38 +27,117 @@ type pending struct {
 	Until time.Time  `json:"until"`
 }
 
-// login sends the browser to the provider, or to where the program signs people in.
-func (p *Portal) login(w http.ResponseWriter, r *http.Request) error {
-	if p.config.SignedIn != nil {
-		address, _, _ := strings.Cut(r.RequestURI, "?")
-		mount := strings.TrimSuffix(address, r.URL.EscapedPath())
-		seeOther(w, p.signInAt(mount+localPath(r.URL.Query().Get("back"))))
-		return nil
+// ownLogin signs people in at the provider, and keeps their sessions. It is made with
+// newOwnLogin.
+type ownLogin struct {
+	config   Config
+	secure   bool // whether cookies go over https alone
+	seal     cipher.AEAD
+	sessions *book
+}
+
+var _ entrance = (*ownLogin)(nil)
+
+func newOwnLogin(config Config) (*ownLogin, error) {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
 	}
-	begun, err := p.config.Client.Begin(r.Context())
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	return &ownLogin{config: config, secure: strings.HasPrefix(config.URL, "https://"), seal: seal,
+		sessions: newBook(config.Sessions, config.Idle, config.Longest)}, nil
+}
+
+// visit implements entrance.
+func (l *ownLogin) visit(r *http.Request) (*visitor, error) {
+	number := l.cookie(r, sessionCookie)
+	s := l.sessions.find(number)
+	if s == nil {
+		return nil, ErrSignedOut
+	}
+	tokens, who, err := l.refresh(r.Context(), s)
+	if err != nil {
+		if errors.Is(err, ErrSignedOut) {
+			l.sessions.end(number)
+		}
+		return nil, err
+	}
+	v := l.config.visitorOf(who, tokens)
+	v.Form = s.form
+	return v, nil
+}
+
+// address implements entrance.
+func (l *ownLogin) address(r *http.Request) string {
+	address := shell.Root(r) + "login"
+	if r.URL.Path == "/" {
+		return address
+	}
+	return address + "?back=" + url.QueryEscape(r.URL.RequestURI())
+}
+
+// person implements entrance.
+func (l *ownLogin) person(r *http.Request, _ shell.Person, v *visitor) shell.Person {
+	if v == nil {
+		return shell.Person{SignIn: l.address(r)}
+	}
+	return shell.Person{Name: v.User, SignOut: shell.Root(r) + "logout", Form: v.Form}
+}
+
+// formTarget implements entrance: people sign out at the provider.
+func (l *ownLogin) formTarget(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // it is known, but for the first time
+	defer cancel()
+	where, err := l.config.Client.EndSessionURL(ctx, "", "")
+	if err != nil {
+		return ""
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		return ""
+	}
+	at, _ := origin(u.Scheme + "://" + u.Host)
+	return at
+}
+
+// routes implements entrance.
+func (l *ownLogin) routes() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "GET /login", Func: l.login}, {Pattern: "GET " + AnswerPath, Func: l.answer}, {Pattern: "POST /logout", Func: l.logout},
+	}
+}
+
+// login sends the browser to the provider.
+func (l *ownLogin) login(w http.ResponseWriter, r *http.Request) error {
+	begun, err := l.config.Client.Begin(r.Context())
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusServiceUnavailable,
 			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	}
-	sealed, err := p.sealed("login", pending{Login: begun, Back: localPath(r.URL.Query().Get("back")), Until: time.Now().Add(loginTime)})
+	sealed, err := l.sealed("login", pending{Login: begun, Back: localPath(r.URL.Query().Get("back")), Until: time.Now().Add(loginTime)})
 	if err != nil {
 		return err
 	}
-	p.setCookie(w, loginCookie, sealed, loginTime)
+	l.setCookie(w, loginCookie, sealed, loginTime)
 	seeOther(w, begun.URL)
 	return nil
 }
 
 // answer ends a login: the browser comes back from the provider.
-func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
+func (l *ownLogin) answer(w http.ResponseWriter, r *http.Request) error {
 	var begun pending
-	known := p.open("login", p.cookie(r, loginCookie), &begun) && time.Now().Before(begun.Until)
-	p.setCookie(w, loginCookie, "", 0)
+	known := l.open("login", l.cookie(r, loginCookie), &begun) && time.Now().Before(begun.Until)
+	l.setCookie(w, loginCookie, "", 0)
 	if !known {
 		return &httpapi.Error{Status: http.StatusBadRequest,
 			Detail: "This sign-in has taken too long, or was begun in another window. Please try again."}
 	}
-	tokens, err := p.config.Client.Exchange(r.Context(), begun.Login, r.URL.Query())
+	tokens, err := l.config.Client.Exchange(r.Context(), begun.Login, r.URL.Query())
 	var refusal *oidc.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -67,7 +149,7 @@ func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
 		return &httpapi.Error{Status: http.StatusBadRequest,
 			Detail: "The answer of the identity provider does not belong to this sign-in. Please try again.", Err: err}
 	}
-	who, err := p.config.Verifier.Verify(r.Context(), tokens.Access)
+	who, err := l.config.Verifier.Verify(r.Context(), tokens.Access)
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable,
@@ -76,49 +158,32 @@ func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
 		return &httpapi.Error{Status: http.StatusForbidden,
 			Detail: "The identity provider has given a token that is not accepted here.", Err: err}
 	}
-	p.sessions.end(p.cookie(r, sessionCookie)) // the session that was here before
-	p.setCookie(w, sessionCookie, p.sessions.add(tokens, who), p.config.Longest)
-	p.config.Logger.Info("signed in", "user", who.Username, "roles", p.roleOf(who))
+	l.sessions.end(l.cookie(r, sessionCookie)) // the session that was here before
+	l.setCookie(w, sessionCookie, l.sessions.add(tokens, who), l.config.Longest)
+	l.config.Logger.Info("signed in", "user", who.Username, "roles", l.config.roleOf(who))
 	seeOther(w, shell.Root(r)+strings.TrimPrefix(begun.Back, "/"))
-	return nil
-}
-
-// signInAddress is where the person that sends a request signs in, and comes back from.
-func (p *Portal) signInAddress(r *http.Request) string {
-	if p.config.SignedIn != nil {
-		return p.signInAt(r.RequestURI)
-	}
-	address := shell.Root(r) + "login"
-	if r.URL.Path == "/" {
-		return address
-	}
-	return address + "?back=" + url.QueryEscape(r.URL.RequestURI())
-}
-
-// signInAt is where the program signs a person in who wants to go to a path of the server.
-func (p *Portal) signInAt(to string) string {
-	return p.config.SignIn + "?" + url.Values{"to": {to}}.Encode()
-}
-
-// logoutElsewhere has the browser send the form on to where the program ends sessions.
-func (p *Portal) logoutElsewhere(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Location", p.config.SignOut)
-	w.WriteHeader(http.StatusTemporaryRedirect)
 	return nil
 }
 
 // logout ends the session here, and sends the browser to the provider to end it
 // there.
-func (p *Portal) logout(w http.ResponseWriter, r *http.Request, v *visitor) error {
-	if err := p.checkForm(r, v); err != nil {
+func (l *ownLogin) logout(w http.ResponseWriter, r *http.Request) error {
+	v, err := l.visit(r)
+	if errors.Is(err, ErrSignedOut) {
+		return errNotAnyMore()
+	}
+	if err != nil {
 		return err
 	}
-	p.sessions.end(p.cookie(r, sessionCookie))
-	p.setCookie(w, sessionCookie, "", 0)
-	p.config.Logger.Info("signed out", "user", v.User)
-	where, err := p.config.Client.EndSessionURL(r.Context(), v.idToken, p.config.URL+"/")
+	if err := v.checkForm(r); err != nil {
+		return err
+	}
+	l.sessions.end(l.cookie(r, sessionCookie))
+	l.setCookie(w, sessionCookie, "", 0)
+	l.config.Logger.Info("signed out", "user", v.User)
+	where, err := l.config.Client.EndSessionURL(r.Context(), v.idToken, l.config.URL+"/")
 	if err != nil {
-		p.config.Logger.Warn("signed out here alone", "user", v.User, "error", err)
+		l.config.Logger.Warn("signed out here alone", "user", v.User, "error", err)
 		where = shell.Root(r)
 	}
 	seeOther(w, where)
@@ -127,7 +192,7 @@ func (p *Portal) logout(w http.ResponseWriter, r *http.Request, v *visitor) erro
 
 // refresh ensures that the access token of a session is good for a while, and
 // returns what it says. ErrSignedOut means that it cannot be.
-func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Claims, error) {
+func (l *ownLogin) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Claims, error) {
 	const early = 30 * time.Second
 	select {
 	case s.turn <- struct{}{}:
@@ -141,7 +206,7 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 	// The provider may have used the old refresh token up when the browser goes away.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	tokens, err := p.config.Client.Refresh(late, s.tokens.Refresh)
+	tokens, err := l.config.Client.Refresh(late, s.tokens.Refresh)
 	var refusal *oidc.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, oidc.ErrMissing):
@@ -156,7 +221,7 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 		tokens.ID = s.tokens.ID
 	}
 	s.tokens = *tokens
-	who, err := p.config.Verifier.Verify(late, tokens.Access)
+	who, err := l.config.Verifier.Verify(late, tokens.Access)
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
 		s.tokens.Expires = time.Time{} // the next request tries again

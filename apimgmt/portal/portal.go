@@ -2,9 +2,6 @@ package portal
 
 import (
 	"cmp"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -115,10 +112,8 @@ func (c Config) withDefaults() (Config, error) {
 // Portal is the web interface. It is made with [New] and safe for concurrent use.
 type Portal struct {
 	config   Config
-	secure   bool   // whether cookies go over https alone
 	gateway  string // its origin
-	seal     cipher.AEAD
-	sessions *book
+	entrance entrance
 	part     *shell.Part
 	texts    *renderer
 }
@@ -130,19 +125,14 @@ func New(config Config) (*Portal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new portal: %w", err)
 	}
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("new portal: %w", err)
-	}
-	seal, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, fmt.Errorf("new portal: %w", err)
+	var in entrance = elsewhere{config}
+	if config.SignedIn == nil {
+		if in, err = newOwnLogin(config); err != nil {
+			return nil, fmt.Errorf("new portal: %w", err)
+		}
 	}
 	gateway, _ := url.Parse(config.GatewayURL) // checked
 	return &Portal{
-		config: config, secure: strings.HasPrefix(config.URL, "https://"), gateway: gateway.Scheme + "://" + gateway.Host,
-		seal: seal, sessions: newBook(config.Sessions, config.Idle, config.Longest), part: newPart(), texts: newRenderer(),
+		config: config, gateway: gateway.Scheme + "://" + gateway.Host, entrance: in, part: newPart(), texts: newRenderer(),
 	}, nil
 }

@@ -246,7 +246,8 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	require.Equal(t, "a=b; c=d", seen.Header.Get("Cookie"))
 
 	for _, origin := range []string{"", "http://portal.example"} { // whether or not the portal has cookies
-		ask(http.MethodGet, origin, "Cookie", "a=b; gateway-admin=secret; __Host-gateway-admin=secret; others-1=secret; gateway-admins=c")
+		ask(http.MethodGet, origin, "Cookie",
+			"a=b; gateway-admin=secret; __Host-gateway-admin=secret; others-1=secret; gateway-admins=c")
 		require.Equal(t, "a=b; gateway-admins=c", seen.Header.Get("Cookie"))
 	}
 
@@ -255,7 +256,8 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	require.Empty(t, seen.Header.Get("Sec-Fetch-Site"))
 	require.Equal(t, "cors", seen.Header.Get("Sec-Fetch-Mode"))
 
-	for _, origin := range []string{"", "http://evil.example", "http://portal.example.evil", "http://console.example", "null", "not an origin"} {
+	for _, origin := range []string{"", "http://evil.example", "http://portal.example.evil", "http://console.example",
+		"null", "not an origin"} {
 		other := ask(http.MethodOptions, origin, "Access-Control-Request-Method", "PUT", "Cookie", "__Host-enablers-portal=secret")
 		require.NotNil(t, seen, origin)
 		require.Equal(t, "*", other.Header().Get("Access-Control-Allow-Origin"), "what the service says")

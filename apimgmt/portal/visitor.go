@@ -3,7 +3,6 @@ package portal
 import (
 	"crypto/subtle"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -22,58 +21,26 @@ type visitor struct {
 }
 
 // roleOf names the role that counts.
-func (p *Portal) roleOf(who *oidc.Claims) string {
+func (c Config) roleOf(who *oidc.Claims) string {
 	switch {
-	case who.HasRole(p.config.Developer):
-		return p.config.Developer
-	case who.HasRole(p.config.OpenCaller):
-		return p.config.OpenCaller
+	case who.HasRole(c.Developer):
+		return c.Developer
+	case who.HasRole(c.OpenCaller):
+		return c.OpenCaller
 	}
 	return ""
 }
 
-// visit returns the user of a request. ErrSignedOut means that there is no login session.
-func (p *Portal) visit(r *http.Request) (*visitor, error) {
-	if p.config.SignedIn != nil {
-		return p.visitElsewhere(r)
-	}
-	number := p.cookie(r, sessionCookie)
-	s := p.sessions.find(number)
-	if s == nil {
-		return nil, ErrSignedOut
-	}
-	tokens, who, err := p.refresh(r.Context(), s)
-	if err != nil {
-		if errors.Is(err, ErrSignedOut) {
-			p.sessions.end(number)
-		}
-		return nil, err
-	}
-	role := p.roleOf(who)
-	return &visitor{User: who.Username, Role: role, Developer: role == p.config.Developer, Form: s.form,
-		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}, nil
+// visitorOf returns the user of an access token.
+func (c Config) visitorOf(who *oidc.Claims, tokens oidc.Tokens) *visitor {
+	role := c.roleOf(who)
+	return &visitor{User: who.Username, Role: role, Developer: role == c.Developer,
+		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}
 }
 
-// visitElsewhere returns the user of a request where the program signs people in.
-func (p *Portal) visitElsewhere(r *http.Request) (*visitor, error) {
-	tokens, err := p.config.SignedIn(r)
-	var who *oidc.Claims
-	if err == nil {
-		who, err = p.config.Verifier.Verify(r.Context(), tokens.Access)
-		if err != nil && !errors.Is(err, oidc.ErrUnreachable) {
-			return nil, fmt.Errorf("%w: %w", ErrSignedOut, err) // it has expired meanwhile
-		}
-	}
-	switch {
-	case errors.Is(err, oidc.ErrUnreachable):
-		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
-			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
-	case err != nil:
-		return nil, err
-	}
-	role := p.roleOf(who)
-	return &visitor{User: who.Username, Role: role, Developer: role == p.config.Developer,
-		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}, nil
+// errNotAnyMore is for scripts and forms of a page whose session has ended.
+func errNotAnyMore() error {
+	return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "You are not signed in any more. Please sign in and try again."}
 }
 
 // visitorFunc answers a user that is signed in.
@@ -82,13 +49,13 @@ type visitorFunc func(w http.ResponseWriter, r *http.Request, v *visitor) error
 // member admits every user that is signed in, with a role or not.
 func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		v, err := p.visit(r)
+		v, err := p.entrance.visit(r)
 		switch {
 		case errors.Is(err, ErrSignedOut) && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get(partHeader) == "":
-			seeOther(w, p.signInAddress(r))
+			seeOther(w, p.entrance.address(r))
 			return nil
 		case errors.Is(err, ErrSignedOut):
-			return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "You are not signed in any more. Please sign in and try again."}
+			return errNotAnyMore()
 		case err != nil:
 			return err
 		}
@@ -124,7 +91,7 @@ const formField = "form"
 const maxForm = 64 << 10
 
 // checkForm reads a small form and checks that it is one of this visitor's.
-func (p *Portal) checkForm(r *http.Request, v *visitor) error {
+func (v *visitor) checkForm(r *http.Request) error {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}

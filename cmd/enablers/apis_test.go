@@ -34,7 +34,9 @@ func TestAPIs_library_leavesNoConnection(t *testing.T) {
 	d, err := s.door.Open(t.Context(), door.Config{Name: "enablers", Logger: log})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	(&apis{access: d, log: log}).library(t.Context(), []ownAPI{{enabler: "one", address: service.URL}, {enabler: "another", address: service.URL + "/another"}})
+	(&apis{access: d, log: log}).library(t.Context(), []ownAPI{
+		{enabler: "one", address: service.URL}, {enabler: "another", address: service.URL + "/another"},
+	})
 	require.EqualValues(t, 1, opened.Load(), "the second request uses the connection of the first")
 	require.Eventually(t, func() bool { return closed.Load() == 1 }, time.Minute, time.Millisecond)
 }

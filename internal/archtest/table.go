@@ -142,7 +142,7 @@ func importTable() []room {
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/portal", imports: []string{
 			"apimgmt", "apimgmt/definition", "apimgmt/internal/cookies", "apimgmt/internal/document", "apimgmt/oidc",
-			"internal/httpapi", "internal/look", "storage",
+			"internal/httpapi", "internal/look", "internal/shell", "storage",
 		}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
@@ -212,7 +212,7 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/door", "internal/access", "internal/keep",
+			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/keep",
 			"internal/secretfile", "internal/server", "storage",
 			"storage/disk",
 		}, modules: []string{prometheus}},

@@ -319,7 +319,8 @@ func (m *Management) Parts(announce func()) []server.Part {
 	}
 	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
 	if m.gateway != nil {
-		apis := portal.AllowPortal(m.gateway, append([]string{m.config.PortalURL}, m.config.Origins...), access.CookiePrefix) // with plugins that let callers in
+		origins := append([]string{m.config.PortalURL}, m.config.Origins...)
+		apis := portal.AllowPortal(m.gateway, origins, access.CookiePrefix) // with plugins that let callers in
 		parts = append(parts, server.HTTP(d.Listener(m.config.Admin), d.Handler(m.admin), log),
 			server.Streams(d.Listener(m.config.Gateway), apis, log))
 	}

@@ -60,7 +60,7 @@ func (m *mounted) send(method, path, token string, form url.Values, header ...st
 	return w
 }
 
-func TestPortal_SignedIn_leadsToWhereTheProgramSignsIn(t *testing.T) {
+func TestPortal_Handler_leadsToWhereTheProgramSignsIn(t *testing.T) {
 	m := newMounted(t)
 	for path, to := range map[string]string{
 		"/apis/weather?version=1":                "/ui/apis/apis/weather?version=1",
@@ -85,7 +85,7 @@ func TestPortal_SignedIn_leadsToWhereTheProgramSignsIn(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, m.send(http.MethodGet, "/apis/x", "expired", nil).Code)
 }
 
-func TestPortal_SignedIn_takesTheRolesOfTheToken(t *testing.T) {
+func TestPortal_Handler_takesTheRolesOfTheToken(t *testing.T) {
 	m := newMounted(t)
 	const developer, caller, none = "other,Developer", "Open-Caller", "other"
 	for who, want := range map[string][3]int{
