@@ -155,8 +155,8 @@ async function journey(t, name, options, handsOf) {
   assert.deepEqual(complaints.filter((text) => !text.includes("409")), []);
 
   await hands.press(page.getByRole("button", { name: "Sign out" }));
-  await page.waitForURL(`${portal}/`);
-  await page.goto(`${stage.address}/ui/apis/`);
+  await page.waitForURL(`${stage.address}/ui/`);
+  await hands.press(page.locator(".sections").getByRole("link", { name: "APIs" }));
   await signIn("demoopencaller");
   assert.equal(await page.locator("#upload").count(), 0, "nothing is offered that is refused");
   const refused = await page.goto(`${stage.address}/ui/apis/apis/second%20${name}/delete`);

@@ -2,6 +2,7 @@ package door
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/shell"
@@ -11,11 +12,14 @@ import (
 func (d *Door) Person(r *http.Request) shell.Person {
 	caller := d.Caller(r)
 	p := shell.Person{Name: caller.Name, Role: caller.Role}
+	back := "?" + url.Values{"to": {r.RequestURI}}.Encode()
 	switch {
 	case p.Name != "":
 		p.SignOut = access.Prefix + "sign-out"
-	case !d.IsOpen() || d.HasProvider():
-		p.SignIn = access.Prefix + "sign-in"
+	case d.IsOpen() && d.HasProvider():
+		p.SignIn = access.Prefix + "sign-on" + back // the other page would say that it is not needed
+	case !d.IsOpen():
+		p.SignIn = access.Prefix + "sign-in" + back
 	}
 	return p
 }

@@ -172,6 +172,9 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 			if !realm.Clients[i].Public {
 				realm.Clients[i].Secret = secrets.ClientSecret
 			}
+			if realm.Clients[i].ID == frontend {
+				realm.Clients[i].Redirects = []string{c.home()}
+			}
 		}
 		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
 			Documents: storage.Prefixed(c.Store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
@@ -180,7 +183,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		}
 	}
 	m.Issuer = base + "/realms/" + c.Realm
-	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: "public-frontend", Logger: c.Logger}
+	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: frontend, Logger: c.Logger}
 	if m.provider != nil && c.Discovery == "" {
 		// This process reaches it at its own listener, whatever name browsers use.
 		here := m.addressOf(c.Portal)
@@ -205,10 +208,17 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	return m.signOn()
 }
 
+// frontend is the client at which people sign in.
+const frontend = "public-frontend"
+
+// home is the address of the program's first page.
+func (c Config) home() string { return cmp.Or(c.Home, c.PortalURL+"/") }
+
 // signOn has people sign in at the provider for all pages behind the door.
 func (m *Management) signOn() error {
-	c, name := m.config, "this platform"
+	c, name, home := m.config, "this platform", m.config.home()
 	if m.provider == nil {
+		home = c.PortalURL + "/" // another address might not be registered there
 		at, err := url.Parse(m.Issuer)
 		if err != nil {
 			return err
@@ -217,7 +227,7 @@ func (m *Management) signOn() error {
 	}
 	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + portal.AnswerPath,
 		Provider: door.NewProvider(door.ProviderConfig{
-			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: c.PortalURL + "/",
+			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: home,
 			Roles: map[string]httpapi.Role{devidp.Developer: httpapi.Operator, devidp.OpenCaller: httpapi.Reader},
 		})})
 }
