@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/cmd/internal/console"
@@ -34,7 +35,7 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 	web := server.Reachable(d.URL(at.web))
 	m, err := management.Open(ctx, management.Config{
 		Store: store, Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
-		Name: "enablers", Home: web + console.Root, Origins: []string{web},
+		Home: web + console.Root, Origins: []string{web}, Frame: frame(web, d),
 		PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
 	})
 	if err != nil {
@@ -51,6 +52,23 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 				{Name: "drafts", Value: count(apimgmt.Draft), Href: apisPage},
 			}, err
 		})}, nil
+}
+
+// frame returns the shell of the portal's own listener: the sections that the console has,
+// which lead there. web is the address of the console.
+func frame(web string, d *door.Door) func(next, apis http.Handler) http.Handler {
+	elsewhere := func(section, path string) console.Part {
+		return console.Part{Section: section, Path: path, Elsewhere: web + console.Root + path}
+	}
+	return func(next, apis http.Handler) http.Handler {
+		return console.Mount(next, console.MountConfig{
+			Name: "enablers", Person: d.Person, Overview: http.RedirectHandler(web+console.Root, http.StatusSeeOther),
+			Parts: []console.Part{
+				elsewhere(annotationBlock, "annotation"), elsewhere(modelsBlock, "models"), elsewhere(trainingBlock, "training"),
+				{Section: apisBlock, Path: "apis", Handler: apis}, elsewhere(linksBlock, "links"),
+			},
+		})
+	}
 }
 
 // Close closes API management.

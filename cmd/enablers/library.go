@@ -20,6 +20,7 @@ import (
 // ownAPI is an API of this process, which is published at the start.
 type ownAPI struct {
 	enabler string
+	about   string // describes the enabler
 	address string // that has its definition
 	path    string // below which the gateway serves it
 	// secured says that the service requires a token of its own, which the gateway passes on.
@@ -69,7 +70,7 @@ func (a *apis) put(ctx context.Context, client *http.Client, one ownAPI) error {
 	if err != nil || !due {
 		return err
 	}
-	upload := apimgmt.Upload{Enabler: one.enabler, Description: d.Title(), KeepDescription: true, Definition: file,
+	upload := apimgmt.Upload{Enabler: one.enabler, Description: one.about, KeepDescription: true, Definition: file,
 		Path: one.path, Server: one.address, By: publisher}
 	record, err := a.Publisher.Publish(ctx, upload)
 	if errors.Is(err, apimgmt.ErrConflict) {

@@ -162,12 +162,13 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		multilinkAt, _ := bonded.addresses()
 		training := server.Reachable(trainings.address())
 		managed.library(ctx, []ownAPI{
-			{enabler: "annotator", address: server.Reachable(address), path: "/annotation"},
-			{enabler: "model repository", address: server.Reachable(models.address), path: "/models"},
-			{enabler: "training collector", address: training, path: "/training"},
-			{enabler: "FL repository", address: training + "/repository", path: "/results"},
-			{enabler: "API publisher", address: managed.PortalURL(), path: "/apis"},
-			{enabler: "multi-link", address: multilinkAt, path: "/links", secured: bonded.token != ""},
+			{enabler: "annotator", about: "Channels that turn messages into RDF.", path: "/annotation", address: server.Reachable(address)},
+			{enabler: "model repository", about: "Semantic models with their versions.", path: "/models", address: server.Reachable(models.address)},
+			{enabler: "training collector", about: "Jobs of federated training.", path: "/training", address: training},
+			{enabler: "FL repository", about: "Results and strategies of trainings.", path: "/results", address: training + "/repository"},
+			{enabler: "API publisher", about: "The library of APIs itself.", path: "/apis", address: managed.PortalURL()},
+			{enabler: "multi-link", about: "Several links as one.", path: "/links", address: multilinkAt,
+				secured: bonded.token != ""},
 		})
 		<-ctx.Done()
 		return nil

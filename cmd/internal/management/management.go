@@ -68,9 +68,11 @@ type Config struct {
 	UpstreamHosts []string
 	// SecurityPlugin is the publisher's.
 	SecurityPlugin string
-	// Name is that of the program in the header of pages. Empty means "API management". Home
-	// is the address of its first page, if another listener has that.
-	Name, Home string
+	// Home is the address of the program's first page, if another listener has that.
+	Home string
+	// Frame puts the shell of the program around what the portal's listener serves. It mounts
+	// apis, which are the portal's pages. Nil means a shell for them alone.
+	Frame func(next, apis http.Handler) http.Handler
 	// Origins are those of other listeners that have the portal's pages, from which APIs may be
 	// tried as well.
 	Origins []string
@@ -353,8 +355,11 @@ func (m *Management) Handler() http.Handler {
 		mux.Handle("/auth/", m.provider.Handler())
 	}
 	mux.Handle("/", m.Page())
+	if m.config.Frame != nil {
+		return m.config.Frame(mux, m.Page())
+	}
 	return console.Mount(mux, console.MountConfig{
-		Name: cmp.Or(m.config.Name, "API management"), Home: m.config.Home, Person: m.config.Door.Person,
+		Name: "API management", Person: m.config.Door.Person,
 		Parts: []console.Part{{Section: "APIs", Path: "apis", Handler: m.Page()}},
 	})
 }
