@@ -47,6 +47,34 @@ func TestRun_restoresContent(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
+// Programs read the repository at /, and people open its pages there.
+func TestRun_answersTheFirstPathWithPagesOrJSON(t *testing.T) {
+	_, url, p := start(t, "-store", "memory:")
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, line := range []struct {
+		path, accept, to, body string
+	}{
+		{"/", "*/*", "", `{"namespaces":{"items":[],"totalCount":0}}`},
+		{"/", "application/json", "", `{"namespaces":`},
+		{"/", "text/html,application/xhtml+xml,*/*;q=0.8", "/ui/", ""},
+		{"/ui/", "text/html", "/ui/models/", ""},
+		{"/ui/models/", "text/html", "", "There is no namespace yet."},
+		{"/none", "text/html", "", `{"error":"Namespace 'none' not found`},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+line.path, nil)
+		require.NoError(t, err)
+		request.Header.Set("Accept", line.accept)
+		answer, err := browser.Do(request)
+		require.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, line.to, answer.Header.Get("Location"), line.path)
+		require.Contains(t, string(body), line.body, line.path)
+	}
+	require.NoError(t, p.Stop())
+}
+
 func TestRun_writesNoFolderForAMemoryStore(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")

@@ -3,13 +3,11 @@ package rest
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -21,9 +19,10 @@ import (
 var pageFiles embed.FS
 
 // NewPage returns the pages of a repository for people: its namespaces, models and versions, with
-// making, changing and deleting them, and the upload and download of content. All addresses
-// in them are relative, so that the handler may be mounted anywhere with [http.StripPrefix].
-// The REST interface, which the pages' scripts use, is below api/. opts may be nil.
+// making, changing and deleting them, the upload and download of content, documentation, usage and
+// webhooks. All addresses in them are relative, so that the handler may be mounted anywhere with
+// [http.StripPrefix]. The REST interface, which the pages' scripts use, is below api/. opts may
+// be nil.
 func NewPage(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	p := &pages{store: store}
@@ -32,7 +31,8 @@ func NewPage(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 		panic(err) // the folder is embedded
 	}
 	p.part = shell.NewPart(shell.PartConfig{Section: "Models", Files: own, Funcs: map[string]any{
-		"escape": url.PathEscape, "query": url.QueryEscape, "size": sizeText, "lines": metadataText,
+		"href": hrefOf, "size": sizeText, "lines": metadataText, "brief": briefly, "plural": plural,
+		"knownFormats": knownFormats, "fileName": fileNameOf,
 	}})
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger}
@@ -48,25 +48,44 @@ type pages struct {
 	part  *shell.Part
 }
 
+// routes returns the route table. The address of a namespace, a model or a version begins
+// with n, m or v, so that no name can be taken for a page.
 func (p *pages) routes() []httpapi.Route {
 	routes := append(p.part.Routes(), []httpapi.Route{
 		{Pattern: "GET /{$}", Func: p.repository},
 		{Pattern: "GET /open", Func: p.open},
-		{Pattern: "POST /{$}", Func: p.createNamespace},
+		{Pattern: "GET /usage", Func: p.usage},
+		{Pattern: "GET /webhooks", Func: p.webhooks, Role: httpapi.Admin},
+		{Pattern: "POST /webhooks", Func: p.createWebhook, Role: httpapi.Admin},
+		{Pattern: "POST /webhooks/{id}/delete", Func: p.deleteWebhook, Role: httpapi.Admin},
+
 		{Pattern: "GET /n/{namespace}", Func: p.namespace},
-		{Pattern: "POST /n/{namespace}", Func: p.createModel},
-		{Pattern: "POST /n/{namespace}/change", Func: p.changeNamespace},
+		{Pattern: "GET /n/{namespace}/usage", Func: p.usage},
 		{Pattern: "POST /n/{namespace}/delete", Func: p.deleteNamespace},
 		{Pattern: "GET /m/{namespace}/{model}", Func: p.model},
-		{Pattern: "POST /m/{namespace}/{model}", Func: p.createVersion},
-		{Pattern: "POST /m/{namespace}/{model}/change", Func: p.changeModel},
 		{Pattern: "POST /m/{namespace}/{model}/delete", Func: p.deleteModel},
 		{Pattern: "GET /v/{namespace}/{model}/{version}", Func: p.version},
-		{Pattern: "POST /v/{namespace}/{model}/{version}", Func: p.upload},
-		{Pattern: "POST /v/{namespace}/{model}/{version}/change", Func: p.changeVersion},
 		{Pattern: "POST /v/{namespace}/{model}/{version}/delete", Func: p.deleteVersion},
-		{Pattern: "POST /v/{namespace}/{model}/{version}/delete-content", Func: p.deleteContent},
+
+		{Pattern: "POST /v/{namespace}/{model}/{version}/content", Func: p.upload},
+		{Pattern: "POST /v/{namespace}/{model}/{version}/content/delete", Func: p.deleteContent},
+		{Pattern: "POST /v/{namespace}/{model}/{version}/documentation", Func: p.document},
+		{Pattern: "POST /v/{namespace}/{model}/{version}/documentation/delete", Func: p.deleteDocumentation},
 	}...)
+	for path, create := range map[string]func(*http.Request, *nodeForm) error{
+		"/new": p.createNamespace, "/n/{namespace}/new": p.createModel, "/m/{namespace}/{model}/new": p.createVersion,
+	} {
+		routes = append(routes, p.form(path, nil, create)...)
+	}
+	for path, f := range map[string]struct {
+		read, change func(*http.Request, *nodeForm) error
+	}{
+		"/n/{namespace}/change":                   {p.readNamespace, p.changeNamespace},
+		"/m/{namespace}/{model}/change":           {p.readModel, p.changeModel},
+		"/v/{namespace}/{model}/{version}/change": {p.readVersion, p.changeVersion},
+	} {
+		routes = append(routes, p.form(path, f.read, f.change)...)
+	}
 	for i := range routes {
 		routes[i].Undocumented = true
 		routes[i].Origins = httpapi.OwnPagesAndLinks
@@ -81,57 +100,30 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 		httpapi.WriteTextError(w, r, e)
 		return
 	}
+	at := pathOf(r) // what an action was about, or what cannot be shown
 	view := struct {
 		shell.Frame
 		Text string
-	}{p.part.Frame(r, http.StatusText(e.Status)), e.Text()}
+		Back modelrepo.Path
+	}{p.part.Frame(r, http.StatusText(e.Status), trail(at)...), e.Text(), at}
+	if r.Method == http.MethodGet {
+		view.Back = parentOf(at)
+	}
 	if err := p.part.Show(w, r, e.Status, "fault.html", &view); err != nil {
 		httpapi.WriteTextError(w, r, e)
 	}
 }
 
-// perPage is how many items a page of a list has.
-const perPage = 50
-
-// list is one page of a list.
-type list struct {
-	Total      int64
-	Page, Last int
-}
-
-// Previous and Next are the numbers of the pages beside it, zero if there is none.
-func (l list) Previous() int { return l.Page - 1 }
-
-// Next implements the template's link.
-func (l list) Next() int {
-	if l.Page >= l.Last {
-		return 0
-	}
-	return l.Page + 1
-}
-
-func listOf(total int64, page int) list {
-	return list{Total: total, Page: page, Last: int((total + perPage - 1) / perPage)}
-}
-
-// listing returns the page that a request selects.
-func listing(r *http.Request) *modelrepo.Listing {
-	page, err := strconv.Atoi(r.URL.Query().Get("page"))
-	if err != nil || page < 1 {
-		page = 1
-	}
-	return &modelrepo.Listing{Page: page, PageSize: perPage}
-}
-
 // hrefOf returns the address of the page of a node, relative to the root.
 func hrefOf(at modelrepo.Path) string {
+	name := func(text string) string { return "/" + url.PathEscape(text) }
 	switch {
 	case at.Version != "":
-		return "v/" + at.String()
+		return "v" + name(at.Namespace) + name(at.Model) + name(at.Version)
 	case at.Model != "":
-		return "m/" + at.String()
+		return "m" + name(at.Namespace) + name(at.Model)
 	case at.Namespace != "":
-		return "n/" + at.String()
+		return "n" + name(at.Namespace)
 	}
 	return ""
 }
@@ -139,81 +131,118 @@ func hrefOf(at modelrepo.Path) string {
 // trail returns the steps to a node, without the node itself.
 func trail(at modelrepo.Path) []shell.Crumb {
 	var steps []shell.Crumb
-	if at.Model != "" {
-		steps = append(steps, shell.Crumb{Name: at.Namespace, Href: hrefOf(modelrepo.Path{Namespace: at.Namespace})})
-	}
-	if at.Version != "" {
-		steps = append(steps, shell.Crumb{Name: at.Model, Href: hrefOf(modelrepo.Path{Namespace: at.Namespace, Model: at.Model})})
+	for at = parentOf(at); at.Namespace != ""; at = parentOf(at) {
+		steps = slices.Insert(steps, 0, shell.Crumb{Name: nameOf(at), Href: hrefOf(at)})
 	}
 	return steps
 }
 
+// parentOf returns what a node is in.
+func parentOf(at modelrepo.Path) modelrepo.Path {
+	switch {
+	case at.Version != "":
+		return modelrepo.Path{Namespace: at.Namespace, Model: at.Model}
+	case at.Model != "":
+		return modelrepo.Path{Namespace: at.Namespace}
+	}
+	return modelrepo.Path{}
+}
+
+// nameOf returns the last name of a path.
+func nameOf(at modelrepo.Path) string {
+	switch {
+	case at.Version != "":
+		return at.Version
+	case at.Model != "":
+		return at.Model
+	}
+	return at.Namespace
+}
+
 func (p *pages) repository(w http.ResponseWriter, r *http.Request) error {
-	opts := listing(r)
-	found, err := p.store.Namespaces(r.Context(), opts)
+	listing, view := p.list(r, "Models", modelrepo.Path{})
+	found, err := p.store.Namespaces(r.Context(), listing)
 	if err != nil {
 		return err
 	}
-	view := struct {
-		shell.Frame
-		list
-		Items []modelrepo.Namespace
-		Stats modelrepo.Stats
-	}{p.part.Frame(r, "Models"), listOf(found.TotalCount, opts.Page), found.Items, p.store.Stats()}
-	return p.part.Show(w, r, http.StatusOK, "repository.html", &view)
+	view.Total = found.TotalCount
+	for _, n := range found.Items {
+		view.add(item{At: modelrepo.Path{Namespace: n.Name}, Metadata: n.Metadata})
+	}
+	return p.part.Show(w, r, http.StatusOK, "repository.html", view)
 }
 
 // open leads to the page of a node by its path, which people paste.
 func (p *pages) open(w http.ResponseWriter, r *http.Request) error {
 	text := strings.Trim(strings.TrimSpace(r.URL.Query().Get("path")), "/")
 	at, err := modelrepo.ParsePath(text)
-	if err == nil {
+	if err == nil && at.Version != "" {
+		_, err = p.store.Version(r.Context(), at) // the tag may be an alias
+	} else if err == nil {
 		err = p.store.Exists(r.Context(), at)
 	}
+	if errors.Is(err, modelrepo.ErrNotFound) || errors.Is(err, modelrepo.ErrInvalid) {
+		return &httpapi.Error{Status: http.StatusNotFound, Err: err, Detail: "There is no '" + clippedText(text) + "'. " +
+			"Enter the path of a namespace, a model or a version, such as w3c/sosa/1.0."}
+	}
 	if err != nil {
-		return &httpapi.Error{Status: http.StatusNotFound,
-			Detail: fmt.Sprintf("There is no %.200q. A path is a namespace, a model or a version: w3c/sosa/1.0.", text), Err: err}
+		return err
 	}
 	return shell.SeeOther(w, "./"+hrefOf(at), "")
 }
 
 func (p *pages) namespace(w http.ResponseWriter, r *http.Request) error {
-	at, opts := pathOf(r), listing(r)
-	n, err := p.store.Namespace(r.Context(), at.Namespace, opts)
+	at := pathOf(r)
+	listing, view := p.list(r, at.Namespace, at)
+	n, err := p.store.Namespace(r.Context(), at.Namespace, listing)
 	if err != nil {
 		return err
 	}
-	view := struct {
-		shell.Frame
-		list
-		At       modelrepo.Path
-		Metadata modelrepo.Metadata
-		Items    []modelrepo.Model
-	}{Frame: p.part.Frame(r, n.Name, trail(at)...), At: at, Metadata: n.Metadata}
+	view.Metadata = n.Metadata
 	if n.Models != nil {
-		view.list, view.Items = listOf(n.Models.TotalCount, opts.Page), n.Models.Items
+		view.Total = n.Models.TotalCount
+		for _, m := range n.Models.Items {
+			path := modelrepo.Path{Namespace: m.Namespace, Model: m.Name}
+			view.add(item{At: path, Metadata: m.Metadata, Latest: m.LatestVersion})
+		}
 	}
-	return p.part.Show(w, r, http.StatusOK, "namespace.html", &view)
+	return p.part.Show(w, r, http.StatusOK, "namespace.html", view)
+}
+
+// modelView is the page of a model.
+type modelView struct {
+	listView
+	Model   modelrepo.Model
+	Aliases []string
 }
 
 func (p *pages) model(w http.ResponseWriter, r *http.Request) error {
-	at, opts := pathOf(r), listing(r)
-	m, err := p.store.Model(r.Context(), at, opts)
+	at := pathOf(r)
+	listing, list := p.list(r, at.Model, at)
+	m, err := p.store.Model(r.Context(), at, listing)
 	if err != nil {
 		return err
 	}
-	view := struct {
-		shell.Frame
-		list
-		At      modelrepo.Path
-		Model   modelrepo.Model
-		Aliases []string
-		Items   []modelrepo.Version
-	}{Frame: p.part.Frame(r, m.Name, trail(at)...), At: at, Model: m, Aliases: slices.Sorted(maps.Keys(m.Aliases))}
+	view := &modelView{listView: *list, Model: m, Aliases: slices.Sorted(maps.Keys(m.Aliases))}
+	view.Metadata = m.Metadata
 	if m.Versions != nil {
-		view.list, view.Items = listOf(m.Versions.TotalCount, opts.Page), m.Versions.Items
+		view.Total = m.Versions.TotalCount
+		for _, v := range m.Versions.Items {
+			path := modelrepo.Path{Namespace: v.Namespace, Model: v.Model, Version: v.Version}
+			view.add(item{At: path, Metadata: v.Metadata, Format: v.DefaultFormat, Immutable: v.Immutable,
+				IsLatest: v.Version == m.LatestVersion})
+		}
 	}
-	return p.part.Show(w, r, http.StatusOK, "model.html", &view)
+	return p.part.Show(w, r, http.StatusOK, "model.html", view)
+}
+
+// versionView is the page of a version.
+type versionView struct {
+	shell.Frame
+	At               modelrepo.Path
+	Version          modelrepo.Version
+	Formats          []formatView
+	HasDocumentation bool
 }
 
 // formatView is the content of a version in one format.
@@ -230,34 +259,17 @@ func (p *pages) version(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	at.Version = v.Version // of an alias
-	view := struct {
-		shell.Frame
-		At      modelrepo.Path
-		Version modelrepo.Version
-		Formats []formatView
-		HasDocs bool
-	}{Frame: p.part.Frame(r, v.Version, trail(at)...), At: at, Version: v}
+	view := &versionView{Frame: p.part.Frame(r, at.Model+" "+v.Version, trail(at)...), At: at, Version: v}
 	for _, format := range slices.Sorted(maps.Keys(v.Formats)) {
 		view.Formats = append(view.Formats, formatView{format, format == v.DefaultFormat, v.Formats[format]})
 	}
-	if page, err := p.store.OpenPage(r.Context(), at, ""); err == nil {
-		view.HasDocs = true
+	page, err := p.store.OpenPage(r.Context(), at, "")
+	switch {
+	case err == nil:
+		view.HasDocumentation = true
 		_ = page.Close() // nothing was read
-	} else if !errors.Is(err, modelrepo.ErrNotFound) {
+	case !errors.Is(err, modelrepo.ErrNotFound):
 		return err
 	}
-	return p.part.Show(w, r, http.StatusOK, "version.html", &view)
-}
-
-// sizeText writes a size in bytes for people.
-func sizeText(bytes int64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	size, unit := float64(bytes), 0
-	for size >= 1000 && unit < len(units)-1 {
-		size, unit = size/1000, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	return fmt.Sprintf("%.3g %s", size, units[unit])
+	return p.part.Show(w, r, http.StatusOK, "version.html", view)
 }

@@ -1,0 +1,362 @@
+package rest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
+	"github.com/iotenablers/enablers/modelrepo"
+)
+
+// maxForm is the largest form of a page in bytes: metadata, twice and escaped, are most of it.
+const maxForm = 6 * modelrepo.MaxMetadataSize
+
+// nodeForm is the page on which a namespace, a model or a version is made or changed.
+type nodeForm struct {
+	shell.Frame
+	// At is what is changed, or what something is made in.
+	At    modelrepo.Path
+	IsNew bool
+	// Kind is what is made or changed: a namespace, a model or a version.
+	Kind string
+	// Form has the fields. What is changed is there a second time with "before." in front, as
+	// it was when the form was shown: what another person has changed since stays.
+	Form url.Values
+	// Fault says what is wrong, and Field where.
+	Fault, Field string
+	// Made is what was made or changed, and Done the sentence about it.
+	Made modelrepo.Path
+	Done string
+}
+
+// Value returns a field of the form.
+func (f *nodeForm) Value(name string) string { return f.Form.Get(name) }
+
+// Before returns a field as it was when the form was shown.
+func (f *nodeForm) Before(name string) string { return f.Form.Get("before." + name) }
+
+// fill sets a field to what it is now.
+func (f *nodeForm) fill(name, value string) {
+	f.Form.Set(name, value)
+	f.Form.Set("before."+name, value)
+}
+
+// form returns the routes of a form. Read fills it in; without read it begins empty. Send does
+// what it asks for.
+func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) error) []httpapi.Route {
+	show := func(w http.ResponseWriter, r *http.Request) error {
+		f := p.newForm(r, read == nil)
+		if read != nil {
+			if err := read(r, f); err != nil {
+				return err
+			}
+		}
+		return p.part.Show(w, r, http.StatusOK, "form.html", f)
+	}
+	take := func(w http.ResponseWriter, r *http.Request) error {
+		if err := readForm(w, r); err != nil {
+			return err
+		}
+		f := p.newForm(r, read == nil)
+		f.Form = r.PostForm
+		err := send(r, f)
+		if err == nil {
+			return shell.SeeOther(w, f.Root+hrefOf(f.Made), f.Done)
+		}
+		fault := refusalOf(err)
+		if fault == nil {
+			return err
+		}
+		f.Fault = fault.Text()
+		switch isField := errors.Is(err, modelrepo.ErrInvalid) || errors.Is(err, modelrepo.ErrExists); {
+		case f.Field != "" || !isField:
+		case strings.Contains(f.Fault, "etadata"):
+			f.Field = "metadata"
+		case f.IsNew:
+			f.Field = "name"
+		}
+		return p.part.Show(w, r, fault.Status, "form.html", f)
+	}
+	return []httpapi.Route{
+		{Pattern: "GET " + path, Func: show, Role: httpapi.Operator},
+		{Pattern: "POST " + path, Func: take},
+	}
+}
+
+// refusalOf returns what a form has to say about an error; nil for an error that another form
+// does not mend.
+func refusalOf(err error) *httpapi.Error {
+	known := classify(err)
+	if own := new(httpapi.Error); errors.As(err, &own) {
+		known = own
+	}
+	if known == nil || known.Status == http.StatusNotFound || known.Status >= 500 && !errors.Is(err, modelrepo.ErrQuota) {
+		return nil
+	}
+	return known
+}
+
+func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
+	at := pathOf(r)
+	f := &nodeForm{At: at, IsNew: isNew, Form: url.Values{}, Made: at}
+	depth := 0
+	for _, name := range []string{at.Namespace, at.Model, at.Version} {
+		if name != "" {
+			depth++
+		}
+	}
+	if isNew {
+		f.Kind = [...]string{"namespace", "model", "version"}[depth]
+		f.Frame = p.part.Frame(r, "New "+f.Kind, trailTo(at)...)
+		return f
+	}
+	f.Kind = [...]string{"", "namespace", "model", "version"}[depth]
+	f.Frame = p.part.Frame(r, "Change "+at.String(), trailTo(at)...)
+	return f
+}
+
+// trailTo returns the steps to a node, and the node.
+func trailTo(at modelrepo.Path) []shell.Crumb {
+	if at == (modelrepo.Path{}) {
+		return nil
+	}
+	return append(trail(at), shell.Crumb{Name: nameOf(at), Href: hrefOf(at)})
+}
+
+// readForm reads a form without a file.
+func readForm(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	return nil
+}
+
+// readMetadata reads what metadataText writes.
+func readMetadata(text string) (modelrepo.Metadata, error) {
+	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+	made := modelrepo.Metadata{}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, malformed(fmt.Sprintf("Line %d has no colon: '%s'. Write KEY: VALUE.", number, clippedText(line)))
+		}
+		key = strings.TrimSpace(key)
+		if key == modelrepo.Unset { // the store would remove all metadata
+			return nil, malformed(fmt.Sprintf("Line %d: '%s' is no key.", number, key))
+		}
+		made[key] = append(made[key], unescape.Replace(strings.TrimSpace(value)))
+	}
+	return made, nil
+}
+
+// metadata returns the change of the metadata that the form asks for. Keys whose lines are
+// as they were are left alone, and keys whose lines are gone are removed.
+func (f *nodeForm) metadata() (modelrepo.Metadata, error) {
+	before, err := readMetadata(f.Before("metadata"))
+	if err != nil {
+		return nil, err
+	}
+	after, err := readMetadata(f.Value("metadata"))
+	if err != nil {
+		f.Field = "metadata"
+		return nil, err
+	}
+	change := modelrepo.Metadata{}
+	for key, values := range after {
+		if !slices.Equal(values, before[key]) {
+			change[key] = values
+		}
+	}
+	for key := range before {
+		if after[key] == nil {
+			change[key] = modelrepo.Values{modelrepo.Unset}
+		}
+	}
+	return change, nil
+}
+
+// aliases is metadata for the aliases of a model.
+func (f *nodeForm) aliases() (map[string]string, error) {
+	before, err := readMetadata(f.Before("aliases"))
+	if err != nil {
+		return nil, err
+	}
+	after, err := readMetadata(f.Value("aliases"))
+	if err != nil {
+		f.Field = "aliases"
+		return nil, err
+	}
+	change := map[string]string{}
+	for alias, versions := range after {
+		if len(versions) > 1 {
+			f.Field = "aliases"
+			return nil, malformed("The alias '" + clippedText(alias) + "' has two lines: it can stand for one version only.")
+		}
+		if !slices.Equal(versions, before[alias]) {
+			change[alias] = versions[0]
+		}
+	}
+	for alias := range before {
+		if after[alias] == nil {
+			change[alias] = modelrepo.Unset
+		}
+	}
+	return change, nil
+}
+
+// tag returns the change of a field that is a tag or nothing.
+func (f *nodeForm) tag(name string) string {
+	after := strings.TrimSpace(f.Value(name))
+	if after == strings.TrimSpace(f.Before(name)) {
+		return ""
+	}
+	return cmp.Or(after, modelrepo.Unset)
+}
+
+// changed sets what a change has to say.
+func (f *nodeForm) changed(different bool) {
+	f.Done = "Nothing was different."
+	if different {
+		f.Done = "The " + f.Kind + " is changed."
+	}
+}
+
+func (p *pages) createNamespace(r *http.Request, f *nodeForm) (err error) {
+	var with modelrepo.NamespaceUpdate
+	if with.Metadata, err = f.metadata(); err != nil {
+		return err
+	}
+	f.Made.Namespace = strings.TrimSpace(f.Value("name"))
+	f.Done = "The namespace is made. Now make a model in it."
+	return p.store.CreateNamespace(r.Context(), f.Made.Namespace, with)
+}
+
+func (p *pages) createModel(r *http.Request, f *nodeForm) (err error) {
+	var with modelrepo.ModelUpdate
+	if with.Metadata, err = f.metadata(); err != nil {
+		return err
+	}
+	f.Made.Model = strings.TrimSpace(f.Value("name"))
+	f.Done = "The model is made. Now make a version of it."
+	return p.store.CreateModel(r.Context(), f.Made, with)
+}
+
+func (p *pages) createVersion(r *http.Request, f *nodeForm) (err error) {
+	var with modelrepo.VersionUpdate
+	if with.Metadata, err = f.metadata(); err != nil {
+		return err
+	}
+	f.Made.Version = strings.TrimSpace(f.Value("name"))
+	f.Done = "The version is made. Now upload its content."
+	return p.store.CreateVersion(r.Context(), f.Made, with)
+}
+
+// few is a listing for what is not shown.
+func few() *modelrepo.Listing { return &modelrepo.Listing{PageSize: 1} }
+
+func (p *pages) readNamespace(r *http.Request, f *nodeForm) error {
+	n, err := p.store.Namespace(r.Context(), f.At.Namespace, few())
+	f.fill("metadata", metadataText(n.Metadata))
+	return err
+}
+
+func (p *pages) changeNamespace(r *http.Request, f *nodeForm) (err error) {
+	var to modelrepo.NamespaceUpdate
+	if to.Metadata, err = f.metadata(); err != nil {
+		return err
+	}
+	different, err := p.store.UpdateNamespace(r.Context(), f.At.Namespace, to)
+	f.changed(different)
+	return err
+}
+
+func (p *pages) readModel(r *http.Request, f *nodeForm) error {
+	m, err := p.store.Model(r.Context(), f.At, few())
+	f.fill("metadata", metadataText(m.Metadata))
+	f.fill("latest", m.LatestVersion)
+	var aliases strings.Builder
+	for _, alias := range slices.Sorted(maps.Keys(m.Aliases)) {
+		fmt.Fprintf(&aliases, "%s: %s\n", alias, m.Aliases[alias])
+	}
+	f.fill("aliases", aliases.String())
+	return err
+}
+
+func (p *pages) changeModel(r *http.Request, f *nodeForm) (err error) {
+	to := modelrepo.ModelUpdate{LatestVersion: f.tag("latest")}
+	if to.Metadata, err = f.metadata(); err != nil {
+		return err
+	}
+	if to.Aliases, err = f.aliases(); err != nil {
+		return err
+	}
+	different, err := p.store.UpdateModel(r.Context(), f.At, to)
+	f.changed(different)
+	return err
+}
+
+func (p *pages) readVersion(r *http.Request, f *nodeForm) error {
+	v, err := p.store.Version(r.Context(), f.At)
+	f.fill("metadata", metadataText(v.Metadata))
+	f.fill("defaultFormat", v.DefaultFormat)
+	return err
+}
+
+func (p *pages) changeVersion(r *http.Request, f *nodeForm) (err error) {
+	to := modelrepo.VersionUpdate{DefaultFormat: f.tag("defaultFormat"), Immutable: f.Value("immutable") != ""}
+	if to.Metadata, err = f.metadata(); err != nil {
+		return err
+	}
+	different, err := p.store.UpdateVersion(r.Context(), f.At, to)
+	f.changed(different)
+	return err
+}
+
+func (p *pages) deleteNamespace(w http.ResponseWriter, r *http.Request) error {
+	at := pathOf(r)
+	if err := p.store.DeleteNamespace(r.Context(), at.Namespace); err != nil {
+		return err
+	}
+	return shell.SeeOther(w, "../../", "The namespace "+at.Namespace+" is deleted.")
+}
+
+func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
+	at := pathOf(r)
+	if err := p.store.DeleteModel(r.Context(), at); err != nil {
+		return err
+	}
+	return shell.SeeOther(w, "../../../"+hrefOf(parentOf(at)), "The model "+at.Model+" is deleted.")
+}
+
+// deleteVersion deletes a version; an immutable one, whose content goes with it, only if its
+// tag was typed.
+func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	at, remove := pathOf(r), p.store.DeleteVersion
+	if r.PostForm.Has("tag") {
+		if strings.TrimSpace(r.PostForm.Get("tag")) != at.Version {
+			return malformed("Nothing was deleted. Type the tag " + at.Version + " to delete the immutable version.")
+		}
+		remove = p.store.DeleteImmutable
+	}
+	if err := remove(r.Context(), at); err != nil {
+		return err
+	}
+	return shell.SeeOther(w, "../../../../"+hrefOf(parentOf(at)), "The version "+at.Version+" is deleted.")
+}
