@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -25,6 +26,20 @@ type ownAPI struct {
 	// secured says that the service requires a token of its own, which the gateway passes on.
 	// The gateway itself demands one of the identity provider for the others.
 	secured bool
+}
+
+// ownAPIs returns the APIs of this process.
+func (p *platform) ownAPIs() []ownAPI {
+	multilinkAt, _ := p.bonded.addresses()
+	training := server.Reachable(p.trainings.address())
+	return []ownAPI{
+		{enabler: "annotator", address: server.Reachable(p.address), path: "/annotation"},
+		{enabler: "model repository", address: server.Reachable(p.models.address), path: "/models"},
+		{enabler: "training collector", address: training, path: "/training"},
+		{enabler: "FL repository", address: training + "/repository", path: "/results"},
+		{enabler: "API publisher", address: p.managed.PortalURL(), path: "/apis"},
+		{enabler: "multi-link", address: multilinkAt, path: "/links", secured: p.bonded.token != ""},
+	}
 }
 
 // publisher is who uploads them, for the record.

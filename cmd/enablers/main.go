@@ -159,16 +159,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
-		multilinkAt, _ := bonded.addresses()
-		training := server.Reachable(trainings.address())
-		managed.library(ctx, []ownAPI{
-			{enabler: "annotator", address: server.Reachable(address), path: "/annotation"},
-			{enabler: "model repository", address: server.Reachable(models.address), path: "/models"},
-			{enabler: "training collector", address: training, path: "/training"},
-			{enabler: "FL repository", address: training + "/repository", path: "/results"},
-			{enabler: "API publisher", address: managed.PortalURL(), path: "/apis"},
-			{enabler: "multi-link", address: multilinkAt, path: "/links", secured: bonded.token != ""},
-		})
+		managed.library(ctx, p.ownAPIs())
 		<-ctx.Done()
 		return nil
 	}})

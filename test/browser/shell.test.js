@@ -21,6 +21,8 @@ const pages = [
   ["namespace", "/ui/models/n/demo"],
   ["model", "/ui/models/m/demo/first"],
   ["version", "/ui/models/v/demo/first/1.0"],
+  ["apis", "/ui/apis/"],
+  ["sign-in", "/.enablers/sign-in"],
 ];
 
 // send makes what the pages of items show.
