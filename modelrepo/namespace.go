@@ -67,7 +67,8 @@ func (s *Store) CreateNamespace(ctx context.Context, name string, with Namespace
 	if !at.valid(1) {
 		if slices.Contains(reservedNames(), name) {
 			return refuse(op, at, ErrInvalid,
-				"Invalid namespace name. The name '%s' is reserved for the service itself.", name)
+				"Invalid namespace name. The name '%s' is reserved for the service itself, which answers at /%s. Please choose another name.",
+				name, name)
 		}
 		return refuse(op, at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}

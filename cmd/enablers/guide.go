@@ -93,8 +93,8 @@ func (p *platform) stepsOf() []overview.Step {
 			Block: trainingBlock, Fact: "jobs",
 		},
 		{
-			Title: "Publish an API", Text: "The library has the APIs of this platform as drafts. Publish one, and call it through the gateway.",
-			Href: apisPage, Action: "Open the library", Block: apisBlock, Fact: "published",
+			Title: "Publish an API", Text: "The APIs of this platform are there. Upload an OpenAPI file, and call what it defines through the gateway.",
+			Href: apisPage, Action: "Open the library", Block: apisBlock, Fact: "published", Before: uint64(len(p.ownAPIs())),
 		},
 		{
 			Title: "Lose a link", Text: "Three links in memory carry one network. Disable one, and watch another take over.",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -26,6 +27,20 @@ type ownAPI struct {
 	// secured says that the service requires a token of its own, which the gateway passes on.
 	// The gateway itself demands one of the identity provider for the others.
 	secured bool
+}
+
+// ownAPIs returns the APIs of this process.
+func (p *platform) ownAPIs() []ownAPI {
+	multilinkAt, _ := p.bonded.addresses()
+	training := server.Reachable(p.trainings.address())
+	return []ownAPI{
+		{enabler: "annotator", about: "Channels that turn messages into RDF.", path: "/annotation", address: server.Reachable(p.address)},
+		{enabler: "model repository", about: "Semantic models with their versions.", path: "/models", address: server.Reachable(p.models.address)},
+		{enabler: "training collector", about: "Jobs of federated training.", path: "/training", address: training},
+		{enabler: "FL repository", about: "Results and strategies of trainings.", path: "/results", address: training + "/repository"},
+		{enabler: "API publisher", about: "The library of APIs itself.", path: "/apis", address: p.managed.PortalURL()},
+		{enabler: "multi-link", about: "Several links as one.", path: "/links", address: multilinkAt, secured: p.bonded.token != ""},
+	}
 }
 
 // publisher is who uploads them, for the record.

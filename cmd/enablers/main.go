@@ -159,17 +159,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
-		multilinkAt, _ := bonded.addresses()
-		training := server.Reachable(trainings.address())
-		managed.library(ctx, []ownAPI{
-			{enabler: "annotator", about: "Channels that turn messages into RDF.", path: "/annotation", address: server.Reachable(address)},
-			{enabler: "model repository", about: "Semantic models with their versions.", path: "/models", address: server.Reachable(models.address)},
-			{enabler: "training collector", about: "Jobs of federated training.", path: "/training", address: training},
-			{enabler: "FL repository", about: "Results and strategies of trainings.", path: "/results", address: training + "/repository"},
-			{enabler: "API publisher", about: "The library of APIs itself.", path: "/apis", address: managed.PortalURL()},
-			{enabler: "multi-link", about: "Several links as one.", path: "/links", address: multilinkAt,
-				secured: bonded.token != ""},
-		})
+		managed.library(ctx, p.ownAPIs())
 		<-ctx.Done()
 		return nil
 	}})

@@ -89,7 +89,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // complete prints the completion script of a shell.
 func complete(args []string, stdout io.Writer) error {
-	p := cli.Program{Name: "rml", Commands: []cli.Command{{Name: "version", About: "print the version"}, {Name: "help", About: "print the usage"}}}
+	p := cli.Program{Name: "rml", Commands: []cli.Command{
+		{Name: "version", About: "print the version"}, {Name: "help", About: "print the usage"},
+	}}
 	for _, c := range commands() {
 		p.Commands = append(p.Commands, cli.Command{Name: c.name, About: c.about, Flags: c.flags, TakesFiles: true})
 	}

@@ -205,7 +205,10 @@ func importTable() []room {
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/clientaddr"},
-		{dir: "internal/server", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/version"}, modules: []string{flags}},
+		{dir: "internal/cli"},
+		{dir: "internal/server", imports: []string{
+			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/version",
+		}, modules: []string{flags}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server", "internal/version", "storage",
@@ -231,13 +234,13 @@ func importTable() []room {
 		}},
 		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
 		{dir: "cmd/internal/backup/transfer", imports: []string{
-			"cmd/internal/backup", "cmd/internal/datafolder", "storage", "storage/disk", "storage/s3",
+			"cmd/internal/backup", "cmd/internal/datafolder", "internal/cli", "storage", "storage/disk", "storage/s3",
 		}},
 		{dir: "cmd/internal/backup/backuptest", imports: []string{
 			"cmd/internal/backup", "cmd/internal/backup/transfer", "storage/disk",
 		}, modules: []string{testify}},
 		{dir: "cmd/internal/overview", imports: []string{"internal/httpapi", "internal/shell"}},
-		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/look", "internal/shell"}},
+		{dir: "cmd/internal/console", imports: []string{"internal/shell"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
 		}, modules: []string{uuid}},
@@ -396,7 +399,7 @@ func httpHomes() []string {
 // programs are the folders where commands live, and what only commands use.
 // What runs there may print, exit and take signals.
 func programs() []string {
-	return []string{"cmd/...", "internal/server", "examples/...", "bench/...", "test/..."}
+	return []string{"cmd/...", "internal/cli", "internal/server", "examples/...", "bench/...", "test/..."}
 }
 
 // pureFunctions, besides those of the standard library, make values that variables may hold as if

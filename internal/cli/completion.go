@@ -35,7 +35,10 @@ type Command struct {
 }
 
 // Chooser is a value of a flag that is one of several words.
-type Chooser interface{ Choices() []string }
+type Chooser interface {
+	// Choices returns the words that are allowed.
+	Choices() []string
+}
 
 // Complete writes the script for the shell that the arguments after [CompletionWord] name.
 // The error says how to ask.

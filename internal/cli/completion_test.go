@@ -35,7 +35,8 @@ func newProgram() cli.Program {
 func TestProgram_Complete_writesAScriptForEachShell(t *testing.T) {
 	for shell, lines := range map[string][]string{
 		"bash": {"complete -F _thing thing"},
-		"zsh":  {"#compdef thing", "'-listen[HOST PORT of the page]:HOST PORT:'", "'-data[the data folder]:folder:_directories'", "'-demo[show it]'"},
+		"zsh": {"#compdef thing", "'-listen[HOST PORT of the page]:HOST PORT:'",
+			"'-data[the data folder]:folder:_directories'", "'-demo[show it]'"},
 		"fish": {"complete -c thing -n 'not __fish_seen_subcommand_from backup completion' -o log-level -d 'what is logged' -x -a 'debug info'",
 			"complete -c thing -n '__fish_seen_subcommand_from backup' -o data -d 'the data folder' -x -a '(__fish_complete_directories)'"},
 	} {

@@ -13,6 +13,9 @@ type Error struct {
 	// Detail is the text for the client. Empty means the standard text of the
 	// status.
 	Detail string
+	// Hint says what to do instead, where Detail is empty: a sentence for interfaces whose
+	// contract has no text of its own for the status.
+	Hint string
 	// Header has further header fields of the answer, for an error of
 	// [Options.Authorize].
 	Header http.Header
@@ -65,7 +68,11 @@ func classified(err error, classify func(error) *Error) *Error {
 	return &Error{Status: http.StatusInternalServerError, Err: err}
 }
 
-// WriteTextError answers with the error's text as plain text.
+// WriteTextError answers with the error's text and hint as plain text.
 func WriteTextError(w http.ResponseWriter, _ *http.Request, e *Error) {
-	WriteText(w, e.Status, e.Text())
+	text := e.Text()
+	if e.Hint != "" {
+		text += ". " + e.Hint
+	}
+	WriteText(w, e.Status, text)
 }

@@ -54,6 +54,7 @@ func TestNewHandler_answersWithAndWithoutTrailingSlash(t *testing.T) {
 	w := serve(h, "POST", "/things", "", "")
 	require.Equal(t, http.StatusMethodNotAllowed, w.Code)
 	require.Equal(t, "GET, HEAD", w.Header().Get("Allow"))
+	require.Equal(t, `Method Not Allowed. This address takes GET, HEAD, not "POST".`, strings.TrimSpace(w.Body.String()))
 }
 
 func TestNewHandler_writesErrorsAsAnswers(t *testing.T) {

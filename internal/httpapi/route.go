@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -93,7 +94,7 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 		}
 	}
 	if opts.WriteError == nil {
-		return s.observe(s.named(mux))
+		return s.observe(s.named(s.explained(mux)))
 	}
 	return s.observe(s.named(s.unmatched(mux)))
 }
@@ -132,9 +133,37 @@ func (s *server) unmatched(mux *http.ServeMux) http.Handler {
 			w.Header().Set("Allow", w.Header().Get("Allow")+", "+http.MethodOptions)
 			w.WriteHeader(http.StatusNoContent)
 		default:
-			s.WriteError(w, r, &Error{Status: verdict.status})
+			s.WriteError(w, r, notRouted(verdict.status, w, r))
 		}
 	})
+}
+
+// explained answers requests with a method that their address does not take, and leaves all
+// others to the mux.
+func (s *server) explained(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		var verdict verdict
+		if pattern == "" {
+			handler.ServeHTTP(&verdict, r)
+		}
+		if verdict.status != http.StatusMethodNotAllowed {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Allow", verdict.Header().Get("Allow"))
+		s.WriteError(w, r, notRouted(verdict.status, w, r))
+	})
+}
+
+// notRouted returns the error of a request that no route takes. The header of the answer has
+// the methods that the address takes.
+func notRouted(status int, w http.ResponseWriter, r *http.Request) *Error {
+	e := &Error{Status: status}
+	if status == http.StatusMethodNotAllowed {
+		e.Hint = fmt.Sprintf("This address takes %s, not %.20q.", w.Header().Get("Allow"), r.Method)
+	}
+	return e
 }
 
 // verdict is what the mux would answer.

@@ -128,13 +128,31 @@ func (f *Flags) Parse(args []string) error {
 		return f.wrong(err)
 	}
 	// Parse of ff changes no flag that is set already.
-	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(ff.PlainParser)); err != nil {
+	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(f.parseFile)); err != nil {
 		return f.wrong(err)
 	}
 	if f.version {
 		return f.wrong(errors.New("version is for the command line, not for the file of -config"))
 	}
 	return nil
+}
+
+// parseFile reads the file of -config. An error has the value, unless the flag is unknown: the
+// value may be a secret then.
+func (f *Flags) parseFile(r io.Reader, set func(name, value string) error) error {
+	return ff.PlainParser(r, func(name, value string) error {
+		err := set(name, value)
+		switch {
+		case err == nil:
+			return nil
+		case f.Lookup(name) != nil:
+			return fmt.Errorf("invalid value %q: %w", value, err)
+		}
+		if meant := cli.Nearest(name, f.names()); meant != "" {
+			return fmt.Errorf("%w; did you mean %s?", err, meant)
+		}
+		return err
+	})
 }
 
 // advised adds the flag that was probably meant to the error about an unknown one.

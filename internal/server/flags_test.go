@@ -154,6 +154,20 @@ func TestFlags_Parse_saysWhatWasMeant(t *testing.T) {
 	}
 }
 
+func TestFlags_Parse_saysWhatIsWrongInTheFile(t *testing.T) {
+	for line, want := range map[string]string{
+		"max-count x":      `invalid value "x": error setting flag "max-count" from config file`,
+		"max-coutn secret": `did you mean max-count?`,
+	} {
+		file := filepath.Join(t.TempDir(), "thing.conf")
+		require.NoError(t, os.WriteFile(file, []byte(line+"\n"), 0o600))
+		f, _ := newFlags()
+		err := f.Parse([]string{"-config", file})
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
 func TestFlags_Serve_printsTheCompletionOfAShell(t *testing.T) {
 	f, _ := newFlags()
 	f.Commands = []cli.Command{{Name: "backup"}}

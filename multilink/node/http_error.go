@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -54,7 +55,7 @@ type problem struct {
 }
 
 func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
-	p := problem{Title: http.StatusText(e.Status), Status: e.Status, Detail: e.Detail}
+	p := problem{Title: http.StatusText(e.Status), Status: e.Status, Detail: cmp.Or(e.Detail, e.Hint)}
 	var f *fault
 	if errors.As(e.Err, &f) {
 		p.Field = f.field

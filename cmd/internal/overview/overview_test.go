@@ -28,8 +28,13 @@ func models(count uint64, fault string) []overview.Block {
 	}}
 }
 
+// newPage returns the page of a platform with these blocks.
+func newPage(blocks func() []overview.Block, steps ...overview.Step) http.Handler {
+	return overview.NewPage(overview.Config{Events: &overview.Events{}, Steps: steps, Blocks: blocks}, nil)
+}
+
 func TestNewPage_leadsFromEachFactToItsPage(t *testing.T) {
-	h := overview.NewPage(overview.Config{Events: &overview.Events{}, Blocks: func() []overview.Block { return models(1234567, "") }}, nil)
+	h := newPage(func() []overview.Block { return models(1234567, "") })
 	page := get(h, "/")
 	for _, text := range []string{`<a href="./models/">Models</a>`, "Keeps &lt;models&gt;.", `<a href="./models/?all">1,234,567</a>`,
 		"<dd>7</dd>", `<a href="/docs/">Interface</a>`, "all is well", "Nothing has happened since the start."} {
@@ -39,7 +44,7 @@ func TestNewPage_leadsFromEachFactToItsPage(t *testing.T) {
 }
 
 func TestNewPage_showsFaults(t *testing.T) {
-	h := overview.NewPage(overview.Config{Events: &overview.Events{}, Blocks: func() []overview.Block { return models(0, "disk <full>") }}, nil)
+	h := newPage(func() []overview.Block { return models(0, "disk <full>") })
 	page := get(h, "/")
 	require.Contains(t, page, "1 of 1 not usable")
 	require.Contains(t, page, `data-block="Models" data-state="failed"`)
@@ -52,7 +57,7 @@ func TestNewPage_saysWhatToDoNext(t *testing.T) {
 		{Title: "Keep a <model>", Href: "models/new", Action: "Make one", Command: "curl 'a&b'", Block: "Models", Fact: "models", Before: 3},
 		{Title: "Publish", Href: "apis/", Action: "Open", Block: "APIs", Fact: "published"},
 	}
-	h := overview.NewPage(overview.Config{Events: &overview.Events{}, Steps: steps, Blocks: func() []overview.Block { return models(there, "") }}, nil)
+	h := newPage(func() []overview.Block { return models(there, "") }, steps...)
 	page := get(h, "/")
 	for _, text := range []string{"Begin here", "Keep a &lt;model&gt;", `href="./models/new">Make one</a>`, "curl &#39;a&amp;b&#39;"} {
 		require.Contains(t, page, text)
