@@ -19,6 +19,7 @@ func (c *Channel) recordFailure(m Message, cause error) {
 	n.mu.Lock()
 	n.last, n.lastAt = cause.Error(), time.Now()
 	n.mu.Unlock()
+	c.failures.keep(c.newFailedMessage(m, cause))
 	c.log.Error("message failed", "topic", m.Topic, "bytes", len(m.Payload), "error", cause)
 }
 

@@ -260,10 +260,10 @@ func (m *Manager) Stats() map[string]annotate.Stats {
 // noticed returns the counts of a channel that its status shows.
 func (m *Manager) noticed(id string) (empty, illTyped uint64) {
 	e, err := m.channels.find(id)
-	if err != nil || e.channel == nil {
+	if err != nil {
 		return 0, 0
 	}
-	s := e.channel.Stats()
+	s := e.stats()
 	return s.Empty, s.IllTyped
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
 )
 
@@ -234,6 +235,31 @@ func (r *runner) forget(ctx context.Context, e *entry) {
 	if err := e.channel.Forget(ctx); err != nil {
 		r.config.Logger.Warn("channel removed, not everything was tidied up", "channel", e.id, "error", err)
 	}
+}
+
+// reconfigure stops a channel, and gives it its stored configuration. The subscription of
+// a channel that runs here stays at the broker, unless it becomes another one. The caller holds
+// the entry's turn.
+func (r *runner) reconfigure(ctx context.Context, e *entry) error {
+	e.mu.Lock()
+	next, edits := e.config.clone().ChannelConfig.ChannelConfig, e.config.Edits
+	e.edits = edits
+	e.mu.Unlock()
+	e.stopKeeping()
+	if e.standing() == mine && r.leaves(e, next) {
+		r.forget(ctx, e)
+	} else {
+		r.stop(ctx, e)
+	}
+	e.setFault("")
+	return e.channel.SetConfig(ctx, r.config.Complete(next))
+}
+
+// leaves reports whether a channel with another configuration leaves its subscription, at the
+// broker where that is, for another one.
+func (r *runner) leaves(e *entry, next annotate.ChannelConfig) bool {
+	now := e.channel.Config()
+	return !e.channel.KeepsSubscription(next) && addressOf(now.Input.Settings) == addressOf(next.Input.Settings)
 }
 
 // abandon stops and drops a channel that is no longer stored.
