@@ -192,12 +192,14 @@ func membersOf(s annotate.Settings) map[string]any {
 // read returns the channel of a form. It goes through the form of the REST interface, so that
 // both say the same of a fault.
 func (p *pages) read(v *formView) (ChannelConfig, error) {
-	value := func(name string) string { return strings.TrimSpace(v.Form.Get(name)) }
+	// Browsers send lines as HTML has them, with carriage returns.
+	text := func(name string) string { return strings.ReplaceAll(v.Form.Get(name), "\r\n", "\n") }
+	value := func(name string) string { return strings.TrimSpace(text(name)) }
 	settings := map[string]any{"channelId": cmp.Or(v.ID, value("id")), "exactlyOnce": value("exactlyOnce") != "",
 		"distributed": value("distributed") != "" || v.channel != nil && v.channel.Distributed}
 	for _, name := range []string{"parallelism", "bufferSize"} {
-		if text := value(name); text != "" {
-			settings[name] = numberOr(text)
+		if number := value(name); number != "" {
+			settings[name] = numberOr(number)
 		}
 	}
 	if format := value("errorFormat"); format != "" {
@@ -233,7 +235,7 @@ func (p *pages) read(v *formView) (ChannelConfig, error) {
 	metadata.Mapping.Name = cmp.Or(value("mappingName"), metadata.Mapping.Name)
 	metadata.Mapping.InputFormat = annotate.InputFormat(value("inputFormat"))
 	metadata.Mapping.OutputFormat = annotate.OutputFormat(value("outputFormat"))
-	metadata.Mapping.RML = v.Form.Get("rml")
+	metadata.Mapping.RML = text("rml")
 	data, err := json.Marshal(map[string]any{"settings": settings, "metadata": metadata,
 		"status": map[string]any{"isStopped": value("stopped") != ""}})
 	if err != nil {

@@ -144,7 +144,9 @@ func (r *runner) start(ctx context.Context, e *entry) error {
 	if err == nil {
 		ctx, cancel := context.WithCancel(ctx)
 		unlink := context.AfterFunc(tenure, cancel)
-		err = e.channel.Start(ctx)
+		if err = r.applyEdits(ctx, e); err == nil {
+			err = e.channel.Start(ctx)
+		}
 		unlink()
 		cancel()
 	}
@@ -241,17 +243,25 @@ func (r *runner) forget(ctx context.Context, e *entry) {
 // a channel that runs here stays at the broker, unless it becomes another one. The caller holds
 // the entry's turn.
 func (r *runner) reconfigure(ctx context.Context, e *entry) error {
-	e.mu.Lock()
-	next, edits := e.config.clone().ChannelConfig.ChannelConfig, e.config.Edits
-	e.edits = edits
-	e.mu.Unlock()
 	e.stopKeeping()
-	if e.standing() == mine && r.leaves(e, next) {
+	if e.standing() == mine && r.leaves(e, r.config.Complete(e.settings())) {
 		r.forget(ctx, e)
 	} else {
 		r.stop(ctx, e)
 	}
 	e.setFault("")
+	return r.applyEdits(ctx, e)
+}
+
+// applyEdits gives a channel that is stopped its stored configuration, unless it has it.
+func (r *runner) applyEdits(ctx context.Context, e *entry) error {
+	e.mu.Lock()
+	next, isNew := e.config.Clone(), e.config.Edits != e.edits
+	e.edits = e.config.Edits
+	e.mu.Unlock()
+	if !isNew {
+		return nil
+	}
 	return e.channel.SetConfig(ctx, r.config.Complete(next))
 }
 
