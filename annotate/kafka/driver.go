@@ -140,10 +140,10 @@ func (d settingsDriver) Trial(topic annotate.Topic, role annotate.TopicRole) ann
 func (settingsDriver) Fields(role annotate.TopicRole) []annotate.Field {
 	fields := []annotate.Field{
 		{Member: "protocol", Title: "Security protocol", Choices: []string{Plaintext, SSL, SASLPlaintext, SASLSSL},
-			Hint: "PLAINTEXT, or SASL_PLAINTEXT with a user"},
+			Hint: "PLAINTEXT"},
 		{Member: "host", Title: "Host"},
 		{Member: "port", Title: "Port", IsNumber: true},
-		{Member: "saslMechanism", Title: "SASL mechanism", Choices: []string{Plain, ScramSHA256, ScramSHA512}, Hint: "PLAIN with a user"},
+		{Member: "saslMechanism", Title: "SASL mechanism", Choices: []string{Plain, ScramSHA256, ScramSHA512}, Hint: "PLAIN"},
 	}
 	if role == annotate.InputTopic {
 		fields = append(fields,

@@ -119,7 +119,7 @@ func (v *formView) topic(name string) formTopic {
 		}
 		had := v.had(topicRoles[name], d.Type)
 		for _, secret := range d.Settings.Default(topicRoles[name]).Secrets() {
-			field := formField{Name: v.fieldName(name, d, secret.Member), Title: secret.Member, IsSecret: true}
+			field := formField{Name: v.fieldName(name, d, secret.Member), Title: titled(secret.Member), IsSecret: true}
 			if had != nil && hasSecrets(had) {
 				field.Placeholder, kind.ClearName = "unchanged", v.fieldName(name, d, "clear")
 				kind.Clear = v.Form.Get(kind.ClearName) != ""
@@ -130,6 +130,9 @@ func (v *formView) topic(name string) formTopic {
 	}
 	return t
 }
+
+// titled returns the name of a member as the title of a field.
+func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // choices returns the values of a field: empty for the default, and the one that it has.
 func choices(f annotate.Field, defaults map[string]any, value string) []string {
@@ -169,7 +172,7 @@ func fieldsOf(d annotate.Driver, role annotate.TopicRole) []annotate.Field {
 	for _, name := range []string{"protocol", "host", "port"} {
 		if value, ok := defaults[name]; ok {
 			_, isNumber := value.(float64)
-			fields = append(fields, annotate.Field{Member: name, Title: name, IsNumber: isNumber})
+			fields = append(fields, annotate.Field{Member: name, Title: titled(name), IsNumber: isNumber})
 		}
 	}
 	return fields

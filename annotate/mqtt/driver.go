@@ -194,7 +194,7 @@ func (settingsDriver) Fields(role annotate.TopicRole) []annotate.Field {
 		{Member: "protocol", Title: "Protocol", Choices: []string{"tcp", "tls"}},
 		{Member: "host", Title: "Host"},
 		{Member: "port", Title: "Port", IsNumber: true},
-		{Member: "version", Title: "Version of MQTT", Choices: []string{Version5, Version311}, Hint: "5, or 3.1.1 where the broker refuses it"},
+		{Member: "version", Title: "Version of MQTT", Choices: []string{Version5, Version311}, Hint: "5, else 3.1.1"},
 		{Member: "clientId", Title: "Client identifier", IsOwn: true, Hint: "generated"},
 	}
 	if role == annotate.InputTopic {

@@ -13,9 +13,9 @@ function write(row, field, text) {
 const rows = [...document.querySelectorAll("#channels tbody tr")];
 for (const cell of document.querySelectorAll("#channels .rate")) cell.hidden = false;
 
-// rateText writes how many came in a second.
+// rateText writes how many messages came in a second.
 function rateText(rate) {
-  return rate > 0 && rate < 10 ? rate.toFixed(1) : number.format(Math.round(rate));
+  return `${rate > 0 && rate < 10 ? rate.toFixed(1) : number.format(Math.round(rate))}/s`;
 }
 
 let last; // when the counts were read, and how many each channel had received
