@@ -8,15 +8,13 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, enablersFlags, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage();
 const sample = '{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}';
 
-before(() => stage.start("enablers", ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
-  "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0",
-  "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-demo"], (line) => line.startsWith("listening on http:")));
+before(() => stage.start("enablers", [...enablersFlags, "-demo"], (line) => line.startsWith("listening on http:")));
 
 after(() => stage.close());
 
