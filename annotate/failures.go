@@ -36,10 +36,7 @@ type FailedMessage struct {
 }
 
 // newFailedMessage describes a message that failed.
-func (c *Channel) newFailedMessage(m Message, cause error) FailedMessage {
-	c.mu.Lock()
-	format := c.config.Mapping.InputFormat
-	c.mu.Unlock()
+func newFailedMessage(m Message, format InputFormat, cause error) FailedMessage {
 	f := FailedMessage{
 		Time: time.Now(), Topic: m.Topic, Bytes: len(m.Payload), Format: format, Reason: cause.Error(),
 		Payload: bytes.Clone(m.Payload[:min(len(m.Payload), keptFailurePayload)]),

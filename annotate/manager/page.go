@@ -26,7 +26,8 @@ var pageFiles embed.FS
 func (m *Manager) Page(opts *HandlerOptions) http.Handler {
 	r := newREST(m, opts)
 	p := &pages{rest: r, manager: m, trials: httpapi.NewSlots(trials, "Too many mappings are tried at the moment. Please try again.")}
-	p.connections = httpapi.NewSlots(connectionTrials, "Too many connections are tried at the moment. Please try again.")
+	p.connections = &connections{m.config.Environment, m.records.forms,
+		httpapi.NewSlots(connectionTrials, "Too many connections are tried at the moment. Please try again.")}
 	own, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		panic(err) // the folder is embedded
@@ -50,7 +51,7 @@ type pages struct {
 	part    *shell.Part
 	trials  *httpapi.Slots // of the workbench
 
-	connections *httpapi.Slots // forms whose connections are tried
+	connections *connections
 }
 
 func (p *pages) routes() []httpapi.Route {

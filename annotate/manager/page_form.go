@@ -85,7 +85,7 @@ func (p *pages) newForm(r *http.Request, values url.Values, channel *Channel) *f
 		return v
 	}
 	v.ID, v.Name = channel.ID, cmp.Or(channel.Metadata.Name, channel.ID)
-	v.Base = cmp.Or(values.Get("base"), p.base(*channel))
+	v.Base = cmp.Or(values.Get("base"), baseOf(p.manager.records.forms, *channel))
 	v.Frame = p.part.Frame(r, "Edit "+v.Name, shell.Crumb{Name: v.Name, Href: channelHref(channel.ID)},
 		shell.Crumb{Name: "Edit", Href: channelHref(channel.ID) + "/edit"})
 	return v
@@ -194,7 +194,7 @@ func membersOf(s annotate.Settings) map[string]any {
 
 // read returns the channel of a form. It goes through the form of the REST interface, so that
 // both say the same of a fault.
-func (p *pages) read(v *formView) (ChannelConfig, error) {
+func (v *formView) read(forms forms) (ChannelConfig, error) {
 	// Browsers send lines as HTML has them, with carriage returns.
 	text := func(name string) string { return strings.ReplaceAll(v.Form.Get(name), "\r\n", "\n") }
 	value := func(name string) string { return strings.TrimSpace(text(name)) }
@@ -244,7 +244,7 @@ func (p *pages) read(v *formView) (ChannelConfig, error) {
 	if err != nil {
 		return ChannelConfig{}, fmt.Errorf("read form: %w", err)
 	}
-	config, _, err := p.manager.records.forms.read(data)
+	config, _, err := forms.read(data)
 	return config, err
 }
 
@@ -344,7 +344,7 @@ func (v *formView) secrets(topic string, d annotate.Driver, shared bool, had ann
 }
 
 // formOf returns the fields that show a channel.
-func (p *pages) formOf(c Channel) url.Values {
+func formOf(drivers []annotate.Driver, c Channel) url.Values {
 	form := url.Values{}
 	set := func(name, value string) { form.Set(name, value) }
 	set("name", c.Metadata.Name)
@@ -363,10 +363,10 @@ func (p *pages) formOf(c Channel) url.Values {
 	for _, topic := range c.Topics() {
 		name := nameOf(topic.Role)
 		set(name+"Topic", topic.Name)
-		if topic.Role == annotate.InputTopic || !sharesConnection(p.manager.config.Drivers, c, topic) {
+		if topic.Role == annotate.InputTopic || !sharesConnection(drivers, c, topic) {
 			set(name+"Broker", string(topic.Broker))
 		}
-		for _, d := range p.manager.config.Drivers {
+		for _, d := range drivers {
 			had := settingsOf(topic, c.spare[topic.Role], d.Type)
 			if had == nil {
 				continue

@@ -67,7 +67,8 @@ func full(id string) manager.ChannelConfig {
 	c.Input.Settings = mqtt.Settings{Protocol: "tls", Host: "a.example", Port: 8883, Version: mqtt.Version5, ClientID: "in-" + id,
 		ShareName: "s", User: leaks[2], Password: leaks[3]}
 	c.Output.Settings = mqtt.Settings{Protocol: "tcp", Host: "b.example", Port: 1883, User: "<o>", Password: leaks[1]}
-	c.Error.Settings = mqtt.Settings{Protocol: "tls", Host: "a.example", Port: 8883, Version: mqtt.Version5, User: leaks[2], Password: leaks[3]}
+	c.Error.Settings = mqtt.Settings{Protocol: "tls", Host: "a.example", Port: 8883, Version: mqtt.Version5,
+		User: leaks[2], Password: leaks[3]}
 	c.Metadata = manager.Metadata{Name: `A <b>"name"</b>`, Author: "Ada", Description: "d\nsecond", Tags: []string{"x", "y"}}
 	c.Mapping.Name, c.Mapping.Author, c.Mapping.Tags = "mapping", "Bob", []string{"z"}
 	c.ErrorFormat, c.Parallelism, c.BufferSize, c.Stopped = annotate.ErrorJSON, 3, 33, true
@@ -150,7 +151,9 @@ func TestManager_Page_refusesAnEditOfAnOldState(t *testing.T) {
 
 func TestManager_Page_saysAtTheFieldOfABrokerWhatIsWrong(t *testing.T) {
 	s := newVisit(t, nil)
-	for field, value := range map[string]string{"input.MQTT.port": "99999", "input.MQTT.version": "4", "parallelism": "x", "outputTopic": "#"} {
+	for field, value := range map[string]string{
+		"input.MQTT.port": "99999", "input.MQTT.version": "4", "parallelism": "x", "outputTopic": "#",
+	} {
 		form := channelForm("new")
 		form.Set(field, value)
 		w := s.post("/new", form)

@@ -191,7 +191,9 @@ func many(tb testing.TB, n int) *manager.Manager {
 // BenchmarkManager_Page opens the list with 10,000 channels, which takes less than 300 ms.
 func BenchmarkManager_Page(b *testing.B) {
 	h := many(b, 10_000).Page(nil)
-	for name, path := range map[string]string{"list": "/", "search": "/?q=id-099", "state": "/?state=stopped", "poll": "/state", "last": "/?after=id-09900"} {
+	for name, path := range map[string]string{
+		"list": "/", "search": "/?q=id-099", "state": "/?state=stopped", "poll": "/state", "last": "/?after=id-09900",
+	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				w := httptest.NewRecorder()

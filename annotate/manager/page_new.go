@@ -76,7 +76,7 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 		v.Form.Set("sample", v.Form.Get("message"))
 		return p.showForm(w, r, http.StatusOK, v)
 	}
-	config, err := p.read(v)
+	config, err := v.read(p.manager.records.forms)
 	if err == nil {
 		var id string
 		if id, err = p.manager.Create(r.Context(), config); err == nil {
@@ -93,7 +93,7 @@ func (p *pages) edit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := e.view()
-	return p.showForm(w, r, http.StatusOK, p.newForm(r, p.formOf(c), &c))
+	return p.showForm(w, r, http.StatusOK, p.newForm(r, formOf(p.manager.config.Drivers, c), &c))
 }
 
 // change gives a channel what the form says, or shows it again.
@@ -110,12 +110,12 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 	if v.Form.Get("action") == "connect" {
 		return p.showTried(w, r, v)
 	}
-	if v.Base != p.base(c) {
+	if now := baseOf(p.manager.records.forms, c); v.Base != now {
 		v.Fault = "The channel was changed meanwhile. Open its page again to see the change; saving this form now replaces it."
-		v.Base = p.base(c)
+		v.Base = now
 		return p.showForm(w, r, http.StatusConflict, v)
 	}
-	config, err := p.read(v)
+	config, err := v.read(p.manager.records.forms)
 	if err == nil {
 		err = p.manager.Replace(r.Context(), e.id, config)
 	}
@@ -126,8 +126,8 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 }
 
 // base identifies the configuration of a channel.
-func (p *pages) base(c Channel) string {
-	text, err := json.Marshal([]any{metadataOf(c.ChannelConfig, true), p.manager.records.forms.settings(c.ChannelConfig)})
+func baseOf(forms forms, c Channel) string {
+	text, err := json.Marshal([]any{metadataOf(c.ChannelConfig, true), forms.settings(c.ChannelConfig)})
 	if err != nil {
 		return ""
 	}
@@ -154,7 +154,7 @@ type triedView struct {
 
 // showTried shows the form with what comes of its connections.
 func (p *pages) showTried(w http.ResponseWriter, r *http.Request, v *formView) error {
-	tried, err := p.tryConnections(r.Context(), v)
+	tried, err := p.connections.try(r.Context(), v)
 	if err != nil {
 		return p.showWrong(w, r, v, err)
 	}
@@ -175,7 +175,7 @@ func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
 		}
 		channel = &c
 	}
-	tried, err := p.tryConnections(r.Context(), p.newForm(r, r.PostForm, channel))
+	tried, err := p.connections.try(r.Context(), p.newForm(r, r.PostForm, channel))
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: sentence(err), Err: err}
 	}
@@ -183,10 +183,17 @@ func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
 	return httpapi.WriteJSON(w, tried)
 }
 
-// tryConnections connects to the brokers of a form as its channel would, all at once. It says
-// what the status of the channel would say.
-func (p *pages) tryConnections(ctx context.Context, v *formView) ([]triedView, error) {
-	release, err := p.connections.Take()
+// connections tries the connections of forms.
+type connections struct {
+	env   annotate.Environment
+	forms forms
+	slots *httpapi.Slots
+}
+
+// try connects to the brokers of a form as its channel would, all at once. It says what the
+// status of the channel would say.
+func (c *connections) try(ctx context.Context, v *formView) ([]triedView, error) {
+	release, err := c.slots.Take()
 	if err != nil {
 		return nil, err
 	}
@@ -200,15 +207,14 @@ func (p *pages) tryConnections(ctx context.Context, v *formView) ([]triedView, e
 			form.Form.Set(name, byDefault)
 		}
 	}
-	config, err := p.read(&form)
+	config, err := form.read(c.forms)
 	if err == nil && v.channel != nil {
-		err = p.manager.records.forms.keepSecrets(v.channel.ChannelConfig, &config)
+		err = c.forms.keepSecrets(v.channel.ChannelConfig, &config)
 	}
 	if err != nil {
 		return nil, err
 	}
-	env := p.manager.config.Environment
-	config.ChannelConfig = env.Complete(config.ChannelConfig)
+	config.ChannelConfig = c.env.Complete(config.ChannelConfig)
 	topics := slices.DeleteFunc(config.Topics(), func(t annotate.RoleTopic) bool { return t.Name == open })
 	tried := make([]triedView, 0, len(topics)) // with room for all: their trials refer to them
 	var trials sync.WaitGroup
@@ -219,7 +225,7 @@ func (p *pages) tryConnections(ctx context.Context, v *formView) ([]triedView, e
 			view.At, _, _ = strings.Cut(topic.Settings.String(), " (")
 		}
 		trials.Go(func() {
-			err := env.TryConnection(ctx, *topic.Topic, topic.Role)
+			err := c.env.TryConnection(ctx, *topic.Topic, topic.Role)
 			if view.OK = err == nil; err != nil {
 				view.Reason = sentence(err)
 			}

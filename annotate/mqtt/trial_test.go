@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-func TestDriver_Trial_takesNoSessionAndNoMessage(t *testing.T) {
+func TestDriver_trialTakesNoSessionAndNoMessage(t *testing.T) {
 	at := mqtttest.Embedded(t)
 	broker := mqtt.New(nil)
 	env := annotate.Environment{Drivers: []annotate.Driver{mqtt.Driver(broker, nil)}}
@@ -41,7 +41,7 @@ func TestDriver_Trial_takesNoSessionAndNoMessage(t *testing.T) {
 	require.Equal(t, "m", string(delivery.Payload))
 }
 
-func TestDriver_Trial_namesHostAndPort(t *testing.T) {
+func TestDriver_trialNamesHostAndPort(t *testing.T) {
 	env := annotate.Environment{Drivers: []annotate.Driver{mqtt.Driver(mqtt.New(nil), nil)}}
 	topic := annotate.Topic{Name: "t", Broker: mqtt.Type, Settings: mqtt.Settings{Protocol: "tcp", Host: "127.0.0.1", Port: 1}}
 	err := env.TryConnection(t.Context(), topic, annotate.InputTopic)
