@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -46,7 +47,8 @@ type counts struct {
 	Lag       *int64 `json:"lag"` // nil where the broker does not say
 	// LastFailure is about the newest message that could not be annotated.
 	LastFailure     string `json:"lastFailure"`
-	LastFailureTime string `json:"lastFailureTime"` // RFC 3339, empty without one
+	LastFailureTime string    `json:"lastFailureTime"` // RFC 3339, empty without one
+	LastFailureAt   time.Time `json:"-"`
 }
 
 // rowOf returns what the list knows of a channel without asking for its state.
@@ -82,7 +84,7 @@ func (r row) withCounts(s annotate.Stats) row {
 		r.Counts.Lag = &s.Lag
 	}
 	if !s.LastErrorTime.IsZero() {
-		r.Counts.LastFailureTime = s.LastErrorTime.UTC().Format(timeForm)
+		r.Counts.LastFailureTime, r.Counts.LastFailureAt = s.LastErrorTime.UTC().Format(timeForm), s.LastErrorTime
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package mqtt_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -58,4 +59,20 @@ func TestSettings_Subscription_differsByWhatABrokerTellsApart(t *testing.T) {
 		require.NotEqual(t, s.Subscription("t"), other.Subscription("t"))
 	}
 	require.NotEqual(t, s.Subscription("t"), s.Subscription("u"))
+}
+
+func TestDriver_fieldsAreMembersOfTheSettings(t *testing.T) {
+	driver := mqtt.Driver(nil, nil).Settings
+	for _, field := range driver.(annotate.FormDriver).Fields(annotate.InputTopic) {
+		for _, choice := range field.Choices {
+			settings := map[string]any{"protocol": "tcp", "host": "h", "port": 1, field.Member: choice}
+			text, err := json.Marshal(settings)
+			require.NoError(t, err)
+			read, err := driver.Read(text)
+			require.NoError(t, err, string(text))
+			again, err := json.Marshal(read)
+			require.NoError(t, err)
+			require.JSONEq(t, string(text), string(again))
+		}
+	}
 }
