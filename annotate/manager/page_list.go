@@ -46,7 +46,7 @@ type counts struct {
 	IllTyped  uint64 `json:"illTyped"`
 	Lag       *int64 `json:"lag"` // nil where the broker does not say
 	// LastFailure is about the newest message that could not be annotated.
-	LastFailure     string `json:"lastFailure"`
+	LastFailure     string    `json:"lastFailure"`
 	LastFailureTime string    `json:"lastFailureTime"` // RFC 3339, empty without one
 	LastFailureAt   time.Time `json:"-"`
 }
