@@ -116,13 +116,22 @@ func (p *pages) failure(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	number, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
+	m, err := findFailure(e, r.PathValue("number"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, formOfFailure(m))
+}
+
+// findFailure returns the failed message of a channel with a number.
+func findFailure(e *entry, text string) (annotate.FailedMessage, error) {
+	number, err := strconv.ParseUint(text, 10, 64)
 	for _, m := range e.failures() {
 		if err == nil && m.Number == number {
-			w.Header().Set("Cache-Control", "no-store")
-			return httpapi.WriteJSON(w, formOfFailure(m))
+			return m, nil
 		}
 	}
-	return &httpapi.Error{Status: http.StatusNotFound,
-		Detail: "There is no failure " + r.PathValue("number") + " any more: the newest ones are kept while the service runs."}
+	return annotate.FailedMessage{}, &httpapi.Error{Status: http.StatusNotFound,
+		Detail: "There is no failure " + text + " any more: the newest ones are kept while the service runs."}
 }

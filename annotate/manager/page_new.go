@@ -72,8 +72,7 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	case "connect":
 		return p.showTried(w, r, v)
 	case "create":
-	default: // from the workbench, with a message and a mapping
-		v.Form.Set("sample", v.Form.Get("message"))
+	default: // from the workbench, with a sample and a mapping
 		return p.showForm(w, r, http.StatusOK, v)
 	}
 	config, err := v.read(p.manager.records.forms)
