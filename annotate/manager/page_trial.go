@@ -201,6 +201,9 @@ func (v *trialView) tell(err error, request trialRequest) {
 	case errors.As(err, &failed):
 		v.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node,
 			At: rangeOf(request.Sample, request.InputFormat, failed.Place)}
+		if strings.Contains(v.Failure.Text, failed.Place) {
+			v.Failure.Place = "" // it is said already
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		v.Findings = append(v.Findings, placed{Text: "There was not enough time to look for mistakes."})
 	default:

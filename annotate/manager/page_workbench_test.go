@@ -92,10 +92,22 @@ func TestManager_Page_workbenchSaysWhereTheMessageFails(t *testing.T) {
 	sample := `{"ä𝄞":1,"id":}`
 	failure := s.run(sample, jsonMapping).Failure
 	require.NotNil(t, failure)
-	require.Equal(t, "line 1 column 18", failure.Place)
+	require.Contains(t, failure.Text, "line 1 column 18")
+	require.Empty(t, failure.Place, "it is said once")
 	require.NotNil(t, failure.At)
 	require.Equal(t, 14, failure.At.From, "in the units of scripts, not in bytes")
 	require.Equal(t, 15, failure.At.To)
+}
+
+func TestManager_Page_workbenchSaysWhichValueFails(t *testing.T) {
+	s := newVisit(t, nil)
+	mapping := strings.Replace(jsonMapping, `rml:reference "value"`, `rml:reference "value" ; rr:termType rr:IRI`, 1)
+	sample := `{"id":1,"value":"no IRI"}`
+	failure := s.run(sample, mapping).Failure
+	require.NotNil(t, failure)
+	require.Contains(t, failure.Node, "map:Observation")
+	require.NotEmpty(t, failure.Place)
+	require.NotNil(t, failure.At)
 }
 
 func TestManager_Page_workbenchSaysWhatWasNotSelected(t *testing.T) {
@@ -147,7 +159,7 @@ func TestManager_Page_workbenchWorksWithoutScripts(t *testing.T) {
 	require.Equal(t, http.StatusOK, example.Code)
 	require.Contains(t, example.Body.String(), "&lt;http://example.org/sensor/w1&gt;")
 	require.Contains(t, s.post("/workbench", benchForm("run", `{"id":1,"value":"<v>"}`)).Body.String(), "&#34;&lt;v&gt;&#34;")
-	require.Contains(t, s.post("/workbench", benchForm("run", `{"id":`)).Body.String(), "Message, at line 1 column 7")
+	require.Contains(t, s.post("/workbench", benchForm("run", `{"id":`)).Body.String(), "Message: JSON line 1 column 7")
 
 	wrong := s.post("/workbench", benchForm("suggest", `{"id":`))
 	require.Equal(t, http.StatusUnprocessableEntity, wrong.Code)
@@ -215,7 +227,7 @@ func TestManager_Page_workbenchOpensAMessageThatFailed(t *testing.T) {
 	require.Equal(t, http.StatusOK, page.Code, page.Body)
 	require.Contains(t, page.Body.String(), "This message failed at")
 	require.Contains(t, page.Body.String(), "{&#34;id&#34;:</textarea>")
-	require.Contains(t, page.Body.String(), "Message, at line 1 column 7")
+	require.Contains(t, page.Body.String(), "Message: JSON line 1 column 7")
 	require.Equal(t, http.StatusNotFound, s.get("/channels/a%2Fb/failures/2/workbench").Code)
 }
 

@@ -3,6 +3,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { Stage, desktop, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
@@ -144,7 +145,7 @@ test("what is typed is run, and findings are at their lines", async (t) => {
   await replace("rr:subjectMap [ [", "rr:subjectMap [");
   await upToDate(page);
   await retype(page, "sample", '{"station":');
-  await page.locator("#verdict .fault", { hasText: "Message, at line 1 column 12" }).waitFor();
+  await page.locator("#verdict .fault", { hasText: "Message: JSON line 1 column 12" }).waitFor();
   await page.locator("#sample + .editor .cm-lintRange-error, #sample + .editor .cm-lintPoint-error").waitFor();
   await picture(page, "workbench-failure");
   assert.deepEqual(complaints, []);
@@ -180,6 +181,32 @@ test("a mapping is stored, and loaded with the sample kept", async (t) => {
   await upToDate(page);
   assert.equal(await page.locator("#sample").inputValue(), message);
   assert.equal(await page.locator("#mappingName").inputValue(), "Weather");
+  assert.deepEqual(complaints, []);
+});
+
+test("a message that failed is mended in the workbench", async (t) => {
+  const rml = await readFile(new URL("../../examples/weather/channel.json", import.meta.url), "utf8").then((text) => JSON.parse(text).metadata.mapping);
+  const topic = (name) => ({ topic: `failing/${name}`, brokerType: "MQTT" });
+  const made = await fetch(`${stage.address}/ui/annotation/api/channels`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({
+      settings: { channelId: "failing", inputTopicSettings: topic("in"), outputTopicSettings: topic("out") },
+      metadata: { name: "Failing", mapping: rml }, status: {},
+    }),
+  });
+  assert.equal(made.status, 200);
+  await publish("failing/in", '{"station":"EWR","time":oops}');
+  const { page, complaints } = await stage.open(t, "/ui/annotation/channels/failing", desktop);
+  await page.locator("a", { hasText: "Show the messages that failed" }).click();
+  await page.locator("a", { hasText: "Open in the workbench" }).click();
+  await page.locator(".notice", { hasText: "This message failed at" }).waitFor();
+  await page.locator("#sample + .editor .cm-lintRange-error").waitFor();
+  await picture(page, "workbench-failed-message");
+  await retype(page, "sample", '{"station":"EWR","time":"2026-01-01T06:00:00Z","temp":3.9}');
+  await upToDate(page);
+  await page.locator("button", { hasText: "Use it in Failing" }).click();
+  await page.locator(".notice", { hasText: "The channel has the new mapping." }).waitFor();
   assert.deepEqual(complaints, []);
 });
 

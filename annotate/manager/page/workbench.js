@@ -98,6 +98,7 @@ function show(result) {
   sample.show(failure?.at ? [{ ...failure.at, severity: "error", message: failure.text }] : []);
 
   if (fault) return; // what was there before stays until the mapping can be read again
+  field("rdf").hidden = result.statements.length === 0;
   mapping.mark([]);
   field("output").textContent = result.output;
   field("more").textContent = result.more > 0 ? `${counted(result.more, "more statement")} not shown.` : "";
@@ -227,7 +228,7 @@ async function draw() {
   const edges = [];
   for (const [i, { subject, predicate, object }] of statements.slice(0, most).entries()) {
     const to = object.isLiteral ? `${i} ${object.text}` : object.text; // each literal is a node of its own
-    nodes.set(subject.text, { id: subject.text, label: label(subject), kind: "thing" });
+    nodes.set(subject.text, { id: subject.text, label: label(subject), kind: "subject" });
     if (!nodes.has(to)) nodes.set(to, { id: to, label: label(object), kind: object.isLiteral ? "literal" : "thing" });
     edges.push({ id: `e${i}`, source: subject.text, target: to, label: label(predicate), statement: i });
   }
@@ -239,9 +240,10 @@ async function draw() {
     layout: { name: edges.length > 40 ? "cose" : "breadthfirst", directed: true, spacingFactor: 1.2, padding: 20, animate: false },
     maxZoom: 2,
     style: [
-      { selector: "node", style: { ...text, label: "data(label)", "text-wrap": "ellipsis", "text-max-width": "110px", "text-background-color": color("--card"), "text-background-opacity": 1, "font-size": "12px", "background-color": color("--accent"), width: 18, height: 18, "text-valign": "bottom", "text-margin-y": 4 } },
+      { selector: "node", style: { ...text, label: "data(label)", "text-wrap": "ellipsis", "text-max-width": "110px", "font-size": "12px", "background-color": color("--accent"), width: 18, height: 18, "text-valign": "bottom", "text-margin-y": 4 } },
       { selector: 'node[kind="literal"]', style: { shape: "round-rectangle", "background-color": color("--series-1"), width: 14, height: 14 } },
-      { selector: "edge", style: { ...text, label: "data(label)", "font-size": "11px", "line-color": color("--edge"), "target-arrow-color": color("--edge"), "target-arrow-shape": "triangle", "curve-style": "bezier", width: 1.5, "text-background-color": color("--card"), "text-background-opacity": 1 } },
+      { selector: 'node[kind="subject"]', style: { "text-valign": "top", "text-margin-y": -4 } },
+      { selector: "edge", style: { ...text, "text-rotation": "autorotate", label: "data(label)", "font-size": "11px", "line-color": color("--edge"), "target-arrow-color": color("--edge"), "target-arrow-shape": "triangle", "curve-style": "bezier", width: 1.5, "text-background-color": color("--card"), "text-background-opacity": 1 } },
       { selector: "edge.chosen", style: { "line-color": color("--accent"), "target-arrow-color": color("--accent"), width: 4 } },
     ],
   });
