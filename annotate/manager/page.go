@@ -25,9 +25,8 @@ var pageFiles embed.FS
 // opts may be nil.
 func (m *Manager) Page(opts *HandlerOptions) http.Handler {
 	r := newREST(m, opts)
-	p := &pages{rest: r, manager: m, trials: httpapi.NewSlots(trials, "Too many mappings are tried at the moment. Please try again.")}
-	p.connections = &connections{m.config.Environment, m.records.forms,
-		httpapi.NewSlots(connectionTrials, "Too many connections are tried at the moment. Please try again.")}
+	p := &pages{rest: r, manager: m, connections: &connections{m.config.Environment, m.records.forms,
+		httpapi.NewSlots(connectionTrials, "Too many connections are tried at the moment. Please try again.")}}
 	own, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		panic(err) // the folder is embedded
@@ -49,7 +48,6 @@ type pages struct {
 	rest    *rest
 	manager *Manager
 	part    *shell.Part
-	trials  *httpapi.Slots // of the workbench
 
 	connections *connections
 }
@@ -64,25 +62,19 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "POST /channels/{id}/edit", Func: p.change},
 		{Pattern: "GET /channels/{id}/failures", Func: p.failures, Role: httpapi.Operator},
 		{Pattern: "GET /channels/{id}/failures/{number}", Func: p.failure, Role: httpapi.Operator},
-		{Pattern: "GET /channels/{id}/failures/{number}/workbench", Func: p.workbenchFailure, Role: httpapi.Operator},
 		{Pattern: "GET /channels/{id}", Func: p.channel},
 		{Pattern: "GET /channels/{id}/state", Func: p.state},
 		{Pattern: "POST /channels/{id}/start", Func: p.act(startNow, "started")},
 		{Pattern: "POST /channels/{id}/stop", Func: p.act(stopNow, "stopped")},
 		{Pattern: "POST /channels/{id}/restart", Func: p.act((*Manager).Restart, "restarted")},
 		{Pattern: "POST /channels/{id}/delete", Func: p.remove},
-		{Pattern: "POST /channels/{id}/mapping", Func: p.useMapping},
-		{Pattern: "GET /workbench", Func: p.workbench},
-		{Pattern: "POST /workbench", Func: p.work, Role: httpapi.Reader},
-		{Pattern: "POST /workbench/run", Func: p.try, Role: httpapi.Reader},
-		{Pattern: "POST /workbench/suggest", Func: p.suggest, Role: httpapi.Reader},
 		{Pattern: "GET /annotations", Func: p.annotations},
-		{Pattern: "POST /annotations", Func: p.storeMapping},
 		{Pattern: "GET /annotations/{id}", Func: p.annotation},
 		{Pattern: "POST /annotations/{id}/delete", Func: p.removeAnnotation},
 		{Pattern: "GET /state", Func: p.states},
 		{Pattern: "GET /history", Func: p.history},
 	}...)
+	routes = append(routes, newWorkbench(p).routes()...)
 	for i := range routes {
 		routes[i].Undocumented = true
 		routes[i].Origins = httpapi.OwnPagesAndLinks

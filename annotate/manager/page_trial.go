@@ -103,7 +103,7 @@ func termOf(t rdf.Term) termView {
 }
 
 // try answers with what a mapping makes of a sample.
-func (p *pages) try(w http.ResponseWriter, r *http.Request) error {
+func (b *workbench) try(w http.ResponseWriter, r *http.Request) error {
 	data, err := httpapi.ReadBody(r, "application/json", maxTrialBody)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (p *pages) try(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view, err := p.run(r.Context(), request)
+	view, err := b.run(r.Context(), request)
 	if err != nil {
 		return err
 	}
@@ -143,11 +143,11 @@ func (request trialRequest) check() error {
 }
 
 // run tries a mapping as soon as there is a slot for it.
-func (p *pages) run(ctx context.Context, request trialRequest) (*trialView, error) {
+func (b *workbench) run(ctx context.Context, request trialRequest) (*trialView, error) {
 	if err := request.check(); err != nil {
 		return nil, err
 	}
-	release, err := p.trials.Take()
+	release, err := b.trials.Take()
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,8 @@ func (request trialRequest) run(ctx context.Context) *trialView {
 		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping}
 	trial, err := m.Try(ctx, []byte(request.Sample), rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
 		MaxStatements: maxStatements, MaxOutput: maxOutput})
-	view := &trialView{Findings: []placed{}, Statements: []statementView{}, Output: string(trial.Output), Records: trial.Records}
+	view := &trialView{Findings: []placed{}, Statements: []statementView{},
+		Output: string(trial.Output), Records: trial.Records}
 	view.tell(err, request)
 	for _, f := range trial.Findings {
 		view.Findings = append(view.Findings, placed{Text: f.Message, Line: f.Line, Node: f.Node})

@@ -28,6 +28,28 @@ const exampleSample = `{
 // loadable is how many stored annotations the workbench offers.
 const loadable = 100
 
+// workbench is the page on which mappings are tried, among the pages of a manager.
+type workbench struct {
+	*pages
+	trials *httpapi.Slots
+}
+
+func newWorkbench(p *pages) *workbench {
+	return &workbench{p, httpapi.NewSlots(trials, "Too many mappings are tried at the moment. Please try again.")}
+}
+
+func (b *workbench) routes() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "GET /workbench", Func: b.show},
+		{Pattern: "GET /channels/{id}/failures/{number}/workbench", Func: b.showFailure, Role: httpapi.Operator},
+		{Pattern: "POST /workbench", Func: b.submit, Role: httpapi.Reader},
+		{Pattern: "POST /workbench/run", Func: b.try, Role: httpapi.Reader},
+		{Pattern: "POST /workbench/suggest", Func: b.suggest, Role: httpapi.Reader},
+		{Pattern: "POST /channels/{id}/mapping", Func: b.useMapping},
+		{Pattern: "POST /annotations", Func: b.storeMapping},
+	}
+}
+
 // workbenchView is the page of the workbench.
 type workbenchView struct {
 	shell.Frame
@@ -46,30 +68,30 @@ type workbenchView struct {
 	Fault       string
 }
 
-// workbench shows the mapping of a channel or of a stored annotation, or an empty page.
-func (p *pages) workbench(w http.ResponseWriter, r *http.Request) error {
+// show shows the mapping of a channel or of a stored annotation, or an empty page.
+func (b *workbench) show(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	id := q.Get("channel")
 	if failure := q.Get("failure"); id != "" && failure != "" {
 		// Payloads are for operators: their page is another one.
 		return shell.SeeOther(w, channelHref(id)+"/failures/"+url.PathEscape(failure)+"/workbench", "")
 	}
-	v, err := p.workbenchOf(r, id)
+	v, err := b.view(r, id)
 	if err != nil {
 		return err
 	}
 	if stored := q.Get("annotation"); stored != "" {
-		if err := p.load(r, v, stored); err != nil {
+		if err := b.load(r, v, stored); err != nil {
 			return err
 		}
 	}
-	return p.part.Show(w, r, http.StatusOK, "workbench.html", v)
+	return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 }
 
-// workbenchFailure shows a message of a channel that failed, with the mapping that the channel
+// showFailure shows a message of a channel that failed, with the mapping that the channel
 // has now.
-func (p *pages) workbenchFailure(w http.ResponseWriter, r *http.Request) error {
-	e, err := p.entry(r)
+func (b *workbench) showFailure(w http.ResponseWriter, r *http.Request) error {
+	e, err := b.entry(r)
 	if err != nil {
 		return err
 	}
@@ -77,7 +99,7 @@ func (p *pages) workbenchFailure(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.workbenchOf(r, e.id)
+	v, err := b.view(r, e.id)
 	if err != nil {
 		return err
 	}
@@ -85,24 +107,24 @@ func (p *pages) workbenchFailure(w http.ResponseWriter, r *http.Request) error {
 	v.Failed = &failed
 	if failed.Base64 {
 		v.Fault = "The message is no text, and cannot be shown here."
-		return p.part.Show(w, r, http.StatusOK, "workbench.html", v)
+		return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 	}
 	v.Request.Sample, v.Request.InputFormat = failed.Payload, m.Format
-	if v.Result, err = p.run(r.Context(), v.Request); err != nil {
+	if v.Result, err = b.run(r.Context(), v.Request); err != nil {
 		return err
 	}
-	return p.part.Show(w, r, http.StatusOK, "workbench.html", v)
+	return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 }
 
-// workbenchOf returns the page with the mapping of a channel, or without one for an empty
+// view returns the page with the mapping of a channel, or without one for an empty
 // identifier.
-func (p *pages) workbenchOf(r *http.Request, id string) (*workbenchView, error) {
+func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 	v := &workbenchView{Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats()}
 	v.Request.OutputFormat = annotate.Turtle
 	here := shell.Crumb{Name: "Workbench", Href: "workbench"}
 	trail := []shell.Crumb{here}
 	if id != "" {
-		c, err := p.manager.Get(id)
+		c, err := b.manager.Get(id)
 		if err != nil {
 			return nil, channelError(err, id)
 		}
@@ -110,9 +132,9 @@ func (p *pages) workbenchOf(r *http.Request, id string) (*workbenchView, error) 
 		here.Href += "?channel=" + url.QueryEscape(id)
 		trail = []shell.Crumb{{Name: v.Name, Href: channelHref(id)}, here}
 	}
-	v.Frame = p.part.Frame(r, "Workbench", trail...)
+	v.Frame = b.part.Frame(r, "Workbench", trail...)
 	var err error
-	if v.Stored, _, err = p.manager.annotations.page(r.Context(), "", loadable); errors.Is(err, ErrStandalone) {
+	if v.Stored, _, err = b.manager.annotations.page(r.Context(), "", loadable); errors.Is(err, ErrStandalone) {
 		err = nil
 	}
 	return v, err
@@ -123,8 +145,8 @@ func requestOf(m annotate.Mapping) trialRequest {
 }
 
 // load takes the mapping of a stored annotation.
-func (p *pages) load(r *http.Request, v *workbenchView, id string) error {
-	m, err := p.manager.Annotations().Get(r.Context(), id)
+func (b *workbench) load(r *http.Request, v *workbenchView, id string) error {
+	m, err := b.manager.Annotations().Get(r.Context(), id)
 	if err != nil {
 		return annotationError(err, id)
 	}
@@ -134,23 +156,24 @@ func (p *pages) load(r *http.Request, v *workbenchView, id string) error {
 	return nil
 }
 
-// work is the workbench as a form: it loads a stored mapping, suggests one for the sample, and
+// submit is the workbench as a form: it loads a stored mapping, suggests one for the sample, and
 // shows what the mapping makes of the sample.
-func (p *pages) work(w http.ResponseWriter, r *http.Request) error {
+func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
 	form := r.PostForm
-	v, err := p.workbenchOf(r, form.Get("channel"))
+	v, err := b.view(r, form.Get("channel"))
 	if err != nil {
 		return err
 	}
 	v.MappingName = form.Get("mappingName")
 	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"),
-		InputFormat: annotate.InputFormat(form.Get("inputFormat")), OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
+		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
+		OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
 	switch form.Get("action") {
 	case "load":
-		err = p.load(r, v, form.Get("annotation"))
+		err = b.load(r, v, form.Get("annotation"))
 	case "example":
 		v.Request.Sample = exampleSample
 		fallthrough
@@ -165,11 +188,11 @@ func (p *pages) work(w http.ResponseWriter, r *http.Request) error {
 	case v.Fault != "":
 		status = http.StatusUnprocessableEntity
 	case v.Request.Sample != "" && v.Request.Mapping != "":
-		if v.Result, err = p.run(r.Context(), v.Request); err != nil {
+		if v.Result, err = b.run(r.Context(), v.Request); err != nil {
 			return err
 		}
 	}
-	return p.part.Show(w, r, status, "workbench.html", v)
+	return b.part.Show(w, r, status, "workbench.html", v)
 }
 
 // suggest takes the mapping that is suggested for the sample.
@@ -187,7 +210,7 @@ func (v *workbenchView) suggest() error {
 }
 
 // suggest answers a script with a first mapping for a sample.
-func (p *pages) suggest(w http.ResponseWriter, r *http.Request) error {
+func (b *workbench) suggest(w http.ResponseWriter, r *http.Request) error {
 	data, err := httpapi.ReadBody(r, "text/plain", suggest.MaxSample)
 	if err != nil {
 		return err
@@ -205,33 +228,34 @@ func (p *pages) suggest(w http.ResponseWriter, r *http.Request) error {
 // mappingOfForm returns the mapping of the workbench's form.
 func mappingOfForm(form url.Values) annotate.Mapping {
 	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"),
-		InputFormat: annotate.InputFormat(form.Get("inputFormat")), OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
+		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
+		OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
 }
 
 // useMapping gives a channel the mapping of a form.
-func (p *pages) useMapping(w http.ResponseWriter, r *http.Request) error {
+func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
-	e, err := p.entry(r)
+	e, err := b.entry(r)
 	if err != nil {
 		return err
 	}
 	m, made := e.view().Mapping, mappingOfForm(r.PostForm)
 	m.RML, m.InputFormat, m.OutputFormat = made.RML, made.InputFormat, made.OutputFormat
-	if err := p.manager.SetMapping(r.Context(), e.id, m); err != nil {
+	if err := b.manager.SetMapping(r.Context(), e.id, m); err != nil {
 		return channelError(err, e.id)
 	}
 	return shell.SeeOther(w, "../"+url.PathEscape(e.id), "The channel has the new mapping.")
 }
 
 // storeMapping stores the mapping of a form as an annotation.
-func (p *pages) storeMapping(w http.ResponseWriter, r *http.Request) error {
+func (b *workbench) storeMapping(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
 	m := mappingOfForm(r.PostForm)
-	id, err := p.manager.Annotations().Add(r.Context(), m)
+	id, err := b.manager.Annotations().Add(r.Context(), m)
 	if err != nil {
 		return annotationError(err, "")
 	}

@@ -47,7 +47,8 @@ func (s *visit) postJSON(path, body string) *httptest.ResponseRecorder {
 
 // run runs a mapping of JSON on the workbench.
 func (s *visit) run(sample, mapping string) trial {
-	request, err := json.Marshal(map[string]string{"sample": sample, "mapping": mapping, "inputFormat": "JSON", "outputFormat": "TTL"})
+	request, err := json.Marshal(map[string]string{"sample": sample, "mapping": mapping,
+		"inputFormat": "JSON", "outputFormat": "TTL"})
 	require.NoError(s.t, err)
 	w := s.postJSON("/workbench/run", string(request))
 	require.Equal(s.t, http.StatusOK, w.Code, w.Body)
@@ -58,7 +59,8 @@ func (s *visit) run(sample, mapping string) trial {
 
 // benchForm is the form of the workbench.
 func benchForm(action, sample string) url.Values {
-	return url.Values{"action": {action}, "sample": {sample}, "rml": {jsonMapping}, "inputFormat": {"JSON"}, "outputFormat": {"TTL"}}
+	return url.Values{"action": {action}, "sample": {sample}, "rml": {jsonMapping},
+		"inputFormat": {"JSON"}, "outputFormat": {"TTL"}}
 }
 
 func TestManager_Page_workbenchRunsAMapping(t *testing.T) {

@@ -20,6 +20,7 @@ const pages = [
   ["channel-failures", "/ui/annotation/channels/weather/failures"],
   ["annotations", "/ui/annotation/annotations"],
   ["workbench", "/ui/annotation/workbench"],
+  ["workbench-channel", "/ui/annotation/workbench?channel=weather"],
   ["models", "/ui/models/"],
   ["namespace", "/ui/models/n/demo"],
   ["model", "/ui/models/m/demo/first"],
