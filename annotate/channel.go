@@ -27,10 +27,11 @@ type Channel struct {
 	log  *slog.Logger
 
 	counters counters
+	failures failures      // the newest
 	lifeline chan struct{} // capacity 1: held while the channel is started, stopped or switched
 
 	mu        sync.Mutex
-	config    ChannelConfig // only its mapping ever changes
+	config    ChannelConfig // changes while it is stopped, apart from its mapping
 	run       *pipeline     // nil while stopped
 	off       OptionalTopics
 	err       error // why it stopped by itself, or could not start

@@ -134,6 +134,43 @@ type SessionSettings interface {
 	Session() (s Session, ok bool)
 }
 
+// SubscriptionSettings are [Settings] of an input whose subscription has more to tell it from
+// others than the topic and its Subscriber.
+type SubscriptionSettings interface {
+	// Subscription returns what tells a subscription on the topic from others at one broker.
+	Subscription(topic string) string
+}
+
+// TrialDriver is a [SettingsDriver] for whose connections the broker keeps something.
+type TrialDriver interface {
+	// Trial returns the topic as [Environment.TryConnection] connects to it: with the address and
+	// the credentials of its settings, and without the names by which the broker would
+	// take the connection for one of a channel, or share the messages of one with it.
+	Trial(topic Topic, role TopicRole) Topic
+}
+
+// FormDriver is a [SettingsDriver] that says how a form shows its settings.
+type FormDriver interface {
+	// Fields returns the members that people set, in the order of the form. The secret ones
+	// are those of [Settings.Secrets].
+	Fields(role TopicRole) []Field
+}
+
+// Field is a member of settings in a form.
+type Field struct {
+	// Member is its name, and Title that in the form.
+	Member, Title string
+	// Choices are the values that it can have. Empty means that any text is possible.
+	Choices []string
+	// IsNumber says that the value is an integer.
+	IsNumber bool
+	// IsOwn says that each connection has its own value, such as a client identifier, also
+	// where connections lead to the same broker.
+	IsOwn bool
+	// Hint says what an empty value means, in a few words.
+	Hint string
+}
+
 // FieldError says which member of a channel is wrong, and what was expected.
 type FieldError struct {
 	// Field is the path of the member in the REST form of the channel, such as

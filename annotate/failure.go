@@ -15,10 +15,14 @@ import (
 // the log: it may be large and confidential.
 func (c *Channel) recordFailure(m Message, cause error) {
 	n := &c.counters
-	n.failed.Add(1)
 	n.mu.Lock()
 	n.last, n.lastAt = cause.Error(), time.Now()
 	n.mu.Unlock()
+	c.mu.Lock()
+	format := c.config.Mapping.InputFormat
+	c.mu.Unlock()
+	c.failures.keep(newFailedMessage(m, format, cause))
+	n.failed.Add(1) // last: an observer of the count finds the message
 	c.log.Error("message failed", "topic", m.Topic, "bytes", len(m.Payload), "error", cause)
 }
 

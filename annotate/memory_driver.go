@@ -84,3 +84,12 @@ func (memorySettingsDriver) Check(topic Topic, role TopicRole) error {
 
 // Default implements SettingsDriver.
 func (memorySettingsDriver) Default(TopicRole) Settings { return MemorySettings{} }
+
+// Trial implements TrialDriver: the subscription ends with its connection.
+func (memorySettingsDriver) Trial(topic Topic, _ TopicRole) Topic {
+	topic.Settings = MemorySettings{}
+	return topic
+}
+
+// Fields implements FormDriver: there is nothing to set.
+func (memorySettingsDriver) Fields(TopicRole) []Field { return nil }

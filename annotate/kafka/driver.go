@@ -126,3 +126,29 @@ func (settingsDriver) CheckTransaction(input, output annotate.Topic) error {
 	}
 	return nil
 }
+
+// Trial implements annotate.TrialDriver: a consumer group of its own.
+func (d settingsDriver) Trial(topic annotate.Topic, role annotate.TopicRole) annotate.Topic {
+	if s, ok := topic.Settings.(Settings); ok {
+		s.GroupID = ""
+		topic.Settings = d.Complete(s, role, "trial")
+	}
+	return topic
+}
+
+// Fields implements annotate.FormDriver.
+func (settingsDriver) Fields(role annotate.TopicRole) []annotate.Field {
+	fields := []annotate.Field{
+		{Member: "protocol", Title: "Security protocol", Choices: []string{Plaintext, SSL, SASLPlaintext, SASLSSL},
+			Hint: "PLAINTEXT"},
+		{Member: "host", Title: "Host"},
+		{Member: "port", Title: "Port", IsNumber: true},
+		{Member: "saslMechanism", Title: "SASL mechanism", Choices: []string{Plain, ScramSHA256, ScramSHA512}, Hint: "PLAIN"},
+	}
+	if role == annotate.InputTopic {
+		fields = append(fields,
+			annotate.Field{Member: "groupId", Title: "Consumer group", IsOwn: true, Hint: "generated"},
+			annotate.Field{Member: "offsetReset", Title: "A new group begins with", Choices: []string{Latest, Earliest}, Hint: "latest"})
+	}
+	return fields
+}

@@ -26,7 +26,7 @@ func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
 	var view channelView
 	all := flag(req, "all")
 	if all || flag(req, "status") {
-		empty, illTyped := r.manager.noticed(c.ID)
+		empty, illTyped := r.noticed(c.ID)
 		view.Status = &statusView{statusOf(&c.ChannelConfig.ChannelConfig, c.Status), empty, illTyped}
 	}
 	if all || flag(req, "settings") {
@@ -38,6 +38,16 @@ func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
 		view.Metadata = &metadata
 	}
 	return view
+}
+
+// noticed returns the counts of a channel that its status shows.
+func (r *rest) noticed(id string) (empty, illTyped uint64) {
+	e, err := r.manager.channels.find(id)
+	if err != nil {
+		return 0, 0
+	}
+	s := e.stats()
+	return s.Empty, s.IllTyped
 }
 
 func (r *rest) listChannels(w http.ResponseWriter, req *http.Request) error {

@@ -34,6 +34,7 @@ type entry struct {
 	settling bool             // a goroutine applies the stored state
 	settled  storage.Revision // of the stored state that was last applied
 	restarts uint64           // number of applied restarts
+	edits    uint64           // and of edits
 }
 
 // keeper is the goroutine that makes sure that a channel runs.
@@ -58,17 +59,24 @@ func (e *entry) isWantedLocked() bool {
 
 // view returns the channel with its current status.
 func (e *entry) view() Channel {
+	e.mu.Lock()
+	config := e.config.ChannelConfig.clone()
+	e.mu.Unlock()
+	return Channel{config, e.status()}
+}
+
+// status returns the current status of the channel.
+func (e *entry) status() Status {
 	standing := e.standing()
 	e.mu.Lock()
-	r, fault, p := e.config.clone(), e.fault, e.possession
+	fault, p := e.fault, e.possession
+	s := Status{Stopped: true, Off: e.config.Off, Error: e.config.Fault}
 	wanted, kept := e.isWantedLocked(), e.keeper != nil
 	e.mu.Unlock()
-	c := Channel{r.ChannelConfig, Status{Stopped: true, Off: r.Off, Error: r.Fault}}
-	s := &c.Status
 	switch {
 	case e.channel == nil:
 	case standing == mine:
-		*s = statusNow(e.channel)
+		s = statusNow(e.channel)
 		s.Retrying = s.Stopped && wanted && (kept || e.fleet != nil)
 		if e.fleet != nil && (!s.Stopped || wanted) {
 			s.Instance = e.fleet.Name()
@@ -79,7 +87,7 @@ func (e *entry) view() Channel {
 	if standing == theirs {
 		s.Stopped, s.Retrying, s.Error = p.lease.Stopped, p.lease.Retrying, p.lease.Error
 		s.Instance = p.lease.Instance
-		return c
+		return s
 	}
 	if s.Stopped && s.Error == "" && (standing == mine || e.channel == nil) {
 		s.Error = fault
@@ -87,7 +95,23 @@ func (e *entry) view() Channel {
 	if e.fleet != nil && s.Stopped && wanted && s.Error == "" {
 		s.Error = "waits for an instance that runs it"
 	}
-	return c
+	return s
+}
+
+// stats returns the counts of the channel, which are zero for one that cannot be made.
+func (e *entry) stats() annotate.Stats {
+	if e.channel == nil {
+		return annotate.Stats{}
+	}
+	return e.channel.Stats()
+}
+
+// failures returns the newest messages that failed in this instance.
+func (e *entry) failures() []annotate.FailedMessage {
+	if e.channel == nil {
+		return nil
+	}
+	return e.channel.Failures()
 }
 
 // statusNow returns the status of a channel that is this instance's.
@@ -100,8 +124,7 @@ func statusNow(c *annotate.Channel) Status {
 	return s
 }
 
-// settings returns the configuration, of which only the mapping ever changes.
-// It is not to be changed.
+// settings returns the configuration. It is not to be changed.
 func (e *entry) settings() annotate.ChannelConfig {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -66,3 +66,20 @@ func ExampleNew() {
 	// {"status":{"isStopped":false}}
 	// <nil>
 }
+
+func ExampleManager_Page() {
+	m, err := manager.New(manager.Config{Environment: annotate.Environment{
+		Drivers: []annotate.Driver{annotate.MemoryDriver(annotate.NewMemoryBroker(nil))},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/channels/", http.StripPrefix("/channels", m.Page(nil)))
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/channels/new", nil))
+	fmt.Println(answer.Code, answer.Header().Get("Content-Type"))
+	// Output:
+	// 200 text/html; charset=utf-8
+}

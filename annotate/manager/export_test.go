@@ -44,5 +44,5 @@ func Spare(c Channel, role annotate.TopicRole, kind annotate.BrokerType) annotat
 // ReadTrial reads the request of the workbench.
 func ReadTrial(data []byte) (string, error) {
 	request, err := readTrial(data)
-	return request.RML, err
+	return request.Mapping, err
 }

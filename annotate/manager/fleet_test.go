@@ -530,3 +530,35 @@ func TestManager_shared_showsErrorsOnEveryInstance(t *testing.T) {
 		require.Empty(t, status(t, b.Manager, "down").Error)
 	})
 }
+
+func TestManager_Replace_isAppliedByTheInstanceThatRunsIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		a := s.start("a")
+		create(t, a.Manager, config("flow"))
+		b := s.start("b")
+		pass(leaseTime)
+		go func() {
+			for i := range 400 {
+				publish(t, s.broker, "flow/in", i, i+1)
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		pass(time.Second)
+		c, err := b.Get("flow")
+		require.NoError(t, err)
+		next := masked(c.ChannelConfig)
+		next.Output.Name, next.Mapping.RML = "flow/other", renamed
+		require.NoError(t, b.Replace(t.Context(), "flow", next))
+		pass(time.Minute)
+		require.Equal(t, "[a]", s.runner("flow"), "it stays where it is")
+		first := texts(s.broker.Messages("flow/out"))
+		require.Equal(t, triples(0, len(first)), first)
+		require.Len(t, append(first, texts(s.broker.Messages("flow/other"))...), 400, "nothing is lost and nothing comes twice")
+		require.Contains(t, string(s.broker.Messages("flow/other")[0].Payload), "renamed")
+		require.NoError(t, a.end())
+		until(t, takeover, "b runs it", func() bool { return s.runner("flow") == "[b]" })
+		publish(t, s.broker, "flow/in", 400, 401)
+		pass(time.Second)
+		require.Len(t, s.broker.Messages("flow/other"), 401-len(first))
+	})
+}

@@ -257,16 +257,6 @@ func (m *Manager) Stats() map[string]annotate.Stats {
 	return stats
 }
 
-// noticed returns the counts of a channel that its status shows.
-func (m *Manager) noticed(id string) (empty, illTyped uint64) {
-	e, err := m.channels.find(id)
-	if err != nil || e.channel == nil {
-		return 0, 0
-	}
-	s := e.channel.Stats()
-	return s.Empty, s.IllTyped
-}
-
 // begin admits an operation. Its context is not the caller's, so that a client
 // that goes away leaves nothing half done; it ends with the service, and after
 // a time that is enough for everything it may have to wait for.

@@ -26,14 +26,20 @@ func runManager(t *testing.T, c manager.Config) (m *manager.Manager, stop func()
 	t.Helper()
 	m, err := manager.New(c)
 	require.NoError(t, err)
+	return m, run(t, m)
+}
+
+// run runs a manager until the test ends, or until stop is called.
+func run(tb testing.TB, m *manager.Manager) (stop func() error) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	result := make(chan error, 1)
 	go func() { result <- m.Run(ctx) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-result })
-	t.Cleanup(func() { _ = stop() })
+	tb.Cleanup(func() { _ = stop() })
 	<-m.Ready()
-	require.NoError(t, m.Err())
-	return m, stop
+	require.NoError(tb, m.Err())
+	return stop
 }
 
 func managerConfig(b annotate.Broker, documents storage.Documents) manager.Config {

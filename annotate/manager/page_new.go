@@ -2,14 +2,17 @@ package manager
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/rml/suggest"
@@ -20,208 +23,213 @@ import (
 // maxForm is the largest form of a channel in bytes; a mapping is most of it.
 const maxForm = 8 << 20
 
-// newView is the page on which a channel is made.
-type newView struct {
-	shell.Frame
-	Form    url.Values
-	Kinds   []kindView
-	Inputs  []annotate.InputFormat
-	Outputs []annotate.OutputFormat
-	Stored  map[string]annotate.Mapping
-	Fault   string
-	At      string // the field that Fault is about, by its name
-}
+// connectionTrials is how many forms have their connections tried at a time.
+const connectionTrials = 4
 
-// Value returns a field of the form.
-func (v *newView) Value(name string) string { return v.Form.Get(name) }
-
-// kindView is a kind of broker with the members of its settings.
-type kindView struct {
-	Type   annotate.BrokerType
-	Title  string
-	Fields []fieldView
-}
-
-// fieldView is a member of the settings of a kind of broker.
-type fieldView struct {
-	Name, Default string
-	IsSecret      bool
-}
-
-// kinds returns the kinds of broker with their fields: the members that the defaults have,
-// and the secret ones.
-func (p *pages) kinds() []kindView {
-	var views []kindView
-	for _, d := range p.manager.config.Drivers {
-		view := kindView{Type: d.Type, Title: cmp.Or(d.Title, string(d.Type))}
-		settings := d.Settings.Default(annotate.InputTopic)
-		var defaults map[string]any
-		if text, err := json.Marshal(settings); err == nil {
-			_ = json.Unmarshal(text, &defaults) // it was just made
-		}
-		var secrets []string
-		for _, secret := range settings.Secrets() {
-			secrets = append(secrets, secret.Member)
-		}
-		for _, name := range []string{"host", "port", "protocol"} { // first what people look for
-			if value, ok := defaults[name]; ok {
-				view.Fields = append(view.Fields, fieldView{Name: name, Default: fmt.Sprint(value)})
-			}
-		}
-		for _, name := range secrets {
-			view.Fields = append(view.Fields, fieldView{Name: name, IsSecret: true})
-		}
-		views = append(views, view)
-	}
-	return views
-}
-
-func (p *pages) newView(r *http.Request) *newView {
-	v := &newView{Frame: p.part.Frame(r, "New channel", shell.Crumb{Name: "New channel", Href: "new"}),
-		Form: url.Values{}, Kinds: p.kinds(), Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats()}
-	stored, err := p.manager.Annotations().List(r.Context())
-	if err == nil {
-		v.Stored = stored
-	}
-	return v
-}
-
-func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
-	v := p.newView(r)
-	v.Form = r.URL.Query() // what another page suggests
-	return p.part.Show(w, r, http.StatusOK, "new.html", v)
-}
-
-// create makes a channel of the form, or shows it again: with a mapping that is suggested for
-// its sample, with what comes from the workbench, or with what is wrong.
-func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
+// readForm reads the form of a request.
+func readForm(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}
-	v := p.newView(r)
-	v.Form = r.PostForm
+	return nil
+}
+
+// new shows the form of a channel, with what another page suggests.
+func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
+	form := r.URL.Query()
+	if id := form.Get("annotation"); id != "" {
+		m, err := p.manager.Annotations().Get(r.Context(), id)
+		if err != nil {
+			return annotationError(err, id)
+		}
+		form.Set("mappingName", m.Name)
+		form.Set("rml", m.RML)
+		form.Set("inputFormat", string(m.InputFormat))
+		form.Set("outputFormat", string(m.OutputFormat))
+	}
+	return p.showForm(w, r, http.StatusOK, p.newForm(r, form, nil))
+}
+
+// create makes a channel of the form, or shows it again: with a mapping that is suggested for
+// its sample, with what comes of its connections, with what comes from the workbench, or with
+// what is wrong.
+func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	v := p.newForm(r, r.PostForm, nil)
 	switch v.Form.Get("action") {
 	case "suggest":
 		s, err := suggest.Mapping([]byte(v.Form.Get("sample")), nil)
 		if err != nil {
 			v.Fault, v.At = sentence(err), "sample"
-			return p.part.Show(w, r, http.StatusUnprocessableEntity, "new.html", v)
+			return p.showForm(w, r, http.StatusUnprocessableEntity, v)
 		}
 		v.Form.Set("rml", s.Mapping)
 		v.Form.Set("inputFormat", string(s.Format))
-		return p.part.Show(w, r, http.StatusOK, "new.html", v)
+		return p.showForm(w, r, http.StatusOK, v)
+	case "connect":
+		return p.showTried(w, r, v)
 	case "create":
-	default: // from the workbench, with a message and a mapping
-		v.Form.Set("sample", v.Form.Get("message"))
-		return p.part.Show(w, r, http.StatusOK, "new.html", v)
+	default: // from the workbench, with a sample and a mapping
+		return p.showForm(w, r, http.StatusOK, v)
 	}
-	config, err := p.read(v)
+	config, err := v.read(p.manager.records.forms)
 	if err == nil {
 		var id string
 		if id, err = p.manager.Create(r.Context(), config); err == nil {
-			return shell.SeeOther(w, "channels/"+url.PathEscape(id), "The channel is made.")
+			return shell.SeeOther(w, channelHref(id), "The channel is made.")
 		}
 	}
-	e := &httpapi.Error{}
-	if known := channelError(err, config.ID); !errors.As(known, &e) || e.Status >= 500 {
-		return known
-	}
-	v.Fault, v.At = sentence(err), fieldOf(err)
-	return p.part.Show(w, r, http.StatusUnprocessableEntity, "new.html", v)
+	return p.showWrong(w, r, v, err)
 }
 
-// topicFields are the topics of the form: their names in it, and in the REST interface.
-var topicFields = [][2]string{
-	{"input", "inputTopicSettings"}, {"output", "outputTopicSettings"}, {"error", "errorTopicSettings"},
-}
-
-// read returns the channel of a form. It goes through the form of the REST interface, so that
-// both say the same of a fault.
-func (p *pages) read(v *newView) (ChannelConfig, error) {
-	settings := map[string]any{"channelId": strings.TrimSpace(v.Form.Get("id"))}
-	for _, t := range topicFields {
-		name, member := t[0], t[1]
-		topic := strings.TrimSpace(v.Form.Get(name + "Topic"))
-		if topic == "" && name == "error" {
-			continue
-		}
-		of := cmp.Or(v.Form.Get(name+"Broker"), v.Form.Get("inputBroker"))
-		object := map[string]any{"topic": topic, "brokerType": of}
-		for _, d := range p.manager.config.Drivers {
-			if connection := p.connection(v, name, of); string(d.Type) == of && connection != nil {
-				object[d.Member] = connection
-			}
-		}
-		settings[member] = object
-	}
-	data, err := json.Marshal(map[string]any{
-		"settings": settings,
-		"metadata": map[string]any{"name": v.Form.Get("name"), "description": v.Form.Get("description"),
-			"mapping": map[string]any{"name": v.Form.Get("mappingName"), "inputFormat": v.Form.Get("inputFormat"),
-				"outputFormat": v.Form.Get("outputFormat"), "rml": v.Form.Get("rml")}},
-		"status": map[string]any{"isStopped": v.Form.Get("stopped") != ""},
-	})
+// edit shows the form with a channel.
+func (p *pages) edit(w http.ResponseWriter, r *http.Request) error {
+	e, err := p.entry(r)
 	if err != nil {
-		return ChannelConfig{}, fmt.Errorf("read form: %w", err)
+		return err
 	}
-	config, _, err := p.manager.records.forms.read(data)
-	return config, err
+	c := e.view()
+	return p.showForm(w, r, http.StatusOK, p.newForm(r, formOf(p.manager.config.Drivers, c), &c))
 }
 
-// connection returns the settings of a topic's broker, nil if the form leaves them to the
-// driver. Output and error topic share those of the input, unless the form has others.
-func (p *pages) connection(v *newView, topic, of string) map[string]any {
-	kinds := p.kinds()
-	at := slices.IndexFunc(kinds, func(k kindView) bool { return string(k.Type) == of })
-	if at < 0 {
-		return nil
+// change gives a channel what the form says, or shows it again.
+func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
 	}
-	made, typed := map[string]any{}, false
-	for _, field := range kinds[at].Fields {
-		value := strings.TrimSpace(v.Form.Get(topic + "." + of + "." + field.Name))
-		if value == "" && v.Form.Get("inputBroker") == of {
-			value = strings.TrimSpace(v.Form.Get("input." + of + "." + field.Name))
-		}
-		typed = typed || value != ""
-		if value = cmp.Or(value, field.Default); value == "" {
-			continue
-		}
-		made[field.Name] = value
-		if number, err := strconv.Atoi(value); err == nil && field.Name == "port" {
-			made[field.Name] = number
-		}
+	e, err := p.entry(r)
+	if err != nil {
+		return err
 	}
-	if !typed {
-		return nil
+	c := e.view()
+	v := p.newForm(r, r.PostForm, &c)
+	if v.Form.Get("action") == "connect" {
+		return p.showTried(w, r, v)
 	}
-	return made
+	if now := baseOf(p.manager.records.forms, c); v.Base != now {
+		v.Fault = "The channel was changed meanwhile. Open its page again to see the change; saving this form now replaces it."
+		v.Base = now
+		return p.showForm(w, r, http.StatusConflict, v)
+	}
+	config, err := v.read(p.manager.records.forms)
+	if err == nil {
+		err = p.manager.Replace(r.Context(), e.id, config)
+	}
+	if err != nil {
+		return p.showWrong(w, r, v, err)
+	}
+	return shell.SeeOther(w, "../"+url.PathEscape(e.id), "The channel has the new settings.")
 }
 
-// fieldOf returns the name of the form's field that an error is about, empty if it is about
-// none.
-func fieldOf(err error) string {
-	if errors.Is(err, annotate.ErrMapping) {
-		return "rml"
-	}
-	if errors.Is(err, ErrChannelExists) {
-		return "id"
-	}
-	var field *annotate.FieldError
-	if !errors.As(err, &field) {
+// base identifies the configuration of a channel.
+func baseOf(forms forms, c Channel) string {
+	text, err := json.Marshal([]any{metadataOf(c.ChannelConfig, true), forms.settings(c.ChannelConfig)})
+	if err != nil {
 		return ""
 	}
-	for _, t := range topicFields {
-		if rest, ok := strings.CutPrefix(field.Field, "settings."+t[1]); ok {
-			if strings.HasSuffix(rest, ".topic") || rest == "" {
-				return t[0] + "Topic"
-			}
-			return t[0] + "Broker"
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// showWrong shows the form with what is wrong with it, or returns an error that is not about it.
+func (p *pages) showWrong(w http.ResponseWriter, r *http.Request, v *formView, err error) error {
+	e := &httpapi.Error{}
+	if known := channelError(err, cmp.Or(v.ID, v.Form.Get("id"))); !errors.As(known, &e) || e.Status >= 500 {
+		return known
+	}
+	v.Fault, v.At = sentence(err), v.fieldOf(err)
+	return p.showForm(w, r, http.StatusUnprocessableEntity, v)
+}
+
+// triedView is what came of connecting to the broker of a topic.
+type triedView struct {
+	Topic  string `json:"topic"` // what it is for
+	At     string `json:"at"`
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason"`
+}
+
+// showTried shows the form with what comes of its connections.
+func (p *pages) showTried(w http.ResponseWriter, r *http.Request, v *formView) error {
+	tried, err := p.connections.try(r.Context(), v)
+	if err != nil {
+		return p.showWrong(w, r, v, err)
+	}
+	v.Tried = tried
+	return p.showForm(w, r, http.StatusOK, v)
+}
+
+// connect answers a script with what comes of the connections of a form.
+func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	var channel *Channel
+	if id := r.PostForm.Get("channel"); id != "" {
+		c, err := p.manager.Get(id)
+		if err != nil {
+			return channelError(err, id)
+		}
+		channel = &c
+	}
+	tried, err := p.connections.try(r.Context(), p.newForm(r, r.PostForm, channel))
+	if err != nil {
+		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: sentence(err), Err: err}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, tried)
+}
+
+// connections tries the connections of forms.
+type connections struct {
+	env   annotate.Environment
+	forms forms
+	slots *httpapi.Slots
+}
+
+// try connects to the brokers of a form as its channel would, all at once. It says what the
+// status of the channel would say.
+func (c *connections) try(ctx context.Context, v *formView) ([]triedView, error) {
+	release, err := c.slots.Take()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	form := *v
+	form.Form = maps.Clone(v.Form)
+	const open = "-" // stands for what is not needed yet
+	for name, byDefault := range map[string]string{"rml": open, "outputTopic": open,
+		"inputFormat": string(annotate.JSON), "outputFormat": string(annotate.Turtle)} {
+		if strings.TrimSpace(v.Form.Get(name)) == "" {
+			form.Form.Set(name, byDefault)
 		}
 	}
-	last := field.Field[strings.LastIndexByte(field.Field, '.')+1:]
-	if last == "channelId" {
-		return "id"
+	config, err := form.read(c.forms)
+	if err == nil && v.channel != nil {
+		err = c.forms.keepSecrets(v.channel.ChannelConfig, &config)
 	}
-	return last
+	if err != nil {
+		return nil, err
+	}
+	config.ChannelConfig = c.env.Complete(config.ChannelConfig)
+	topics := slices.DeleteFunc(config.Topics(), func(t annotate.RoleTopic) bool { return t.Name == open })
+	tried := make([]triedView, 0, len(topics)) // with room for all: their trials refer to them
+	var trials sync.WaitGroup
+	for _, topic := range topics {
+		tried = append(tried, triedView{Topic: roleText(topic.Role)})
+		view := &tried[len(tried)-1]
+		if topic.Settings != nil {
+			view.At, _, _ = strings.Cut(topic.Settings.String(), " (")
+		}
+		trials.Go(func() {
+			err := c.env.TryConnection(ctx, *topic.Topic, topic.Role)
+			if view.OK = err == nil; err != nil {
+				view.Reason = sentence(err)
+			}
+		})
+	}
+	trials.Wait()
+	return tried, nil
 }

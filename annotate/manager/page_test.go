@@ -146,50 +146,8 @@ func TestManager_Page_requiresRoles(t *testing.T) {
 	for _, path := range []string{"/", "/new", "/workbench", "/state", "/channels/x", "/history"} {
 		require.Equal(t, http.StatusUnauthorized, s.get(path).Code, path)
 	}
-	for _, path := range []string{"/new", "/channels/x/stop", "/channels/x/delete", "/workbench/try", "/annotations"} {
+	for _, path := range []string{"/new", "/channels/x/stop", "/channels/x/delete", "/workbench/run", "/annotations"} {
 		require.Equal(t, http.StatusUnauthorized, s.post(path, nil).Code, path)
 	}
 	require.Equal(t, http.StatusOK, s.get("/page/look.css").Code)
-}
-
-func (s *visit) try(request string) map[string]any {
-	r, w := httptest.NewRequest("POST", "/ui/annotation/workbench/try", strings.NewReader(request)), httptest.NewRecorder()
-	r.Header.Set("Content-Type", "application/json")
-	s.handler.ServeHTTP(w, r)
-	require.Equal(s.t, http.StatusOK, w.Code, w.Body)
-	var answer map[string]any
-	require.NoError(s.t, json.Unmarshal(w.Body.Bytes(), &answer))
-	return answer
-}
-
-func TestManager_Page_workbenchTriesAMapping(t *testing.T) {
-	s := newVisit(t, nil)
-	request := func(message, mapping string) string {
-		text, err := json.Marshal(map[string]string{"message": message, "rml": mapping, "inputFormat": "JSON", "outputFormat": "TTL"})
-		require.NoError(t, err)
-		return string(text)
-	}
-	answer := s.try(request(`{"id":1,"value":"v"}`, jsonMapping))
-	require.Nil(t, answer["fault"])
-	require.Len(t, answer["statements"], 1)
-	statement := answer["statements"].([]any)[0].(map[string]any)
-	require.Equal(t, 10.0, statement["line"])
-	require.Equal(t, "<http://example.com/1>", statement["subject"].(map[string]any)["text"])
-	require.Equal(t, true, statement["object"].(map[string]any)["isLiteral"])
-
-	require.Equal(t, 2.0, s.try(request("{}", "\n@prefix"))["fault"].(map[string]any)["line"])
-	require.Contains(t, s.try(request(`{"id":`, jsonMapping))["failure"].(map[string]any)["text"], "unexpected")
-	require.NotEmpty(t, s.try(request(`{"other":1}`, jsonMapping))["findings"], "nothing is silent")
-
-	form := url.Values{"message": {`{"id":1,"value":"v"}`}, "rml": {jsonMapping}, "inputFormat": {"JSON"}, "outputFormat": {"TTL"}}
-	require.Contains(t, s.post("/workbench", form).Body.String(), "&lt;http://example.com/1&gt;")
-	stored := s.post("/annotations", form)
-	require.Equal(t, http.StatusSeeOther, stored.Code)
-	require.Contains(t, s.get("/"+stored.Header().Get("Location")).Body.String(), "map:Observation")
-}
-
-// FuzzReadTrial checks that no request takes the workbench down.
-func FuzzReadTrial(f *testing.F) {
-	f.Add([]byte(`{"message":"{}","rml":"","inputFormat":"JSON","outputFormat":"TTL"}`))
-	f.Fuzz(func(t *testing.T, data []byte) { _, _ = manager.ReadTrial(data) })
 }

@@ -1,162 +1,53 @@
 package manager
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"time"
+	"net/url"
+	"strconv"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/annotate/rml/suggest"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// The limits of one trial on the workbench. People look at messages there, not at batches.
-const (
-	maxTrial      = 1 << 20 // bytes of the message, and of the mapping
-	maxTrialBody  = 6 << 20 // of both as JSON
-	maxStatements = 10_000
-	maxShown      = 1000 // statements in an answer
-	trialTime     = 5 * time.Second
-	trials        = 4 // at a time
-)
+// exampleSample is the message that the workbench shows to who has none.
+const exampleSample = `{
+  "station": "EWR",
+  "time": "2026-01-01T06:00:00Z",
+  "temperature": 3.9,
+  "sensors": [
+    {"id": "w1", "kind": "wind", "value": 10.4},
+    {"id": "r1", "kind": "rain", "value": 0}
+  ]
+}
+`
 
-// trialRequest is what the workbench has tried.
-type trialRequest struct {
-	Message      string                `json:"message"`
-	RML          string                `json:"rml"`
-	InputFormat  annotate.InputFormat  `json:"inputFormat"`
-	OutputFormat annotate.OutputFormat `json:"outputFormat"`
+// loadable is how many stored annotations the workbench offers.
+const loadable = 100
+
+// workbench is the page on which mappings are tried, among the pages of a manager.
+type workbench struct {
+	*pages
+	trials *httpapi.Slots
 }
 
-// trialView is what comes of it.
-type trialView struct {
-	// Fault is about the mapping, Failure about the message.
-	Fault   *placed `json:"fault"`
-	Failure *placed `json:"failure"`
-	// Findings are what is valid and probably a mistake.
-	Findings []placed `json:"findings"`
-	// Output is what a channel would publish.
-	Output     string          `json:"output"`
-	Statements []statementView `json:"statements"`
-	// More is how many statements there are besides.
-	More    int `json:"more"`
-	Records int `json:"records"`
+func newWorkbench(p *pages) *workbench {
+	return &workbench{p, httpapi.NewSlots(trials, "Too many mappings are tried at the moment. Please try again.")}
 }
 
-// placed is a sentence about a place.
-type placed struct {
-	Text string `json:"text"`
-	// Line is that of the mapping, 0 where it is not known.
-	Line int `json:"line"`
-	// Node names the part of the mapping, Place the one of the message.
-	Node  string `json:"node,omitempty"`
-	Place string `json:"place,omitempty"`
-}
-
-// statementView is a statement with the line of the mapping that made it.
-type statementView struct {
-	Subject   termView  `json:"subject"`
-	Predicate termView  `json:"predicate"`
-	Object    termView  `json:"object"`
-	Graph     *termView `json:"graph,omitempty"`
-	Line      int       `json:"line"`
-	Node      string    `json:"node"`
-}
-
-// termView is a term: its text in N-Triples, and its kind.
-type termView struct {
-	Text      string `json:"text"`
-	IsLiteral bool   `json:"isLiteral,omitempty"`
-}
-
-func termOf(t rdf.Term) termView {
-	return termView{string(rdf.AppendTerm(nil, t)), t.Kind == rdf.Literal}
-}
-
-// try answers with what a mapping makes of a message.
-func (p *pages) try(w http.ResponseWriter, r *http.Request) error {
-	release, err := p.trials.Take()
-	if err != nil {
-		return err
+func (b *workbench) routes() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "GET /workbench", Func: b.show},
+		{Pattern: "GET /channels/{id}/failures/{number}/workbench", Func: b.showFailure, Role: httpapi.Operator},
+		{Pattern: "POST /workbench", Func: b.submit, Role: httpapi.Reader},
+		{Pattern: "POST /workbench/run", Func: b.try, Role: httpapi.Reader},
+		{Pattern: "POST /workbench/suggest", Func: b.suggest, Role: httpapi.Reader},
+		{Pattern: "POST /channels/{id}/mapping", Func: b.useMapping},
+		{Pattern: "POST /annotations", Func: b.storeMapping},
 	}
-	defer release()
-	data, err := httpapi.ReadBody(r, "application/json", maxTrialBody)
-	if err != nil {
-		return err
-	}
-	request, err := readTrial(data)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	return httpapi.WriteJSON(w, run(r.Context(), request))
-}
-
-// readTrial reads the request of the workbench.
-func readTrial(data []byte) (trialRequest, error) {
-	var request trialRequest
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&request); err != nil {
-		return request, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request cannot be read: " + err.Error()}
-	}
-	for name, text := range map[string]string{"message": request.Message, "mapping": request.RML} {
-		if len(text) > maxTrial {
-			return request, &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
-				Detail: fmt.Sprintf("The %s has %d bytes; the workbench takes %d.", name, len(text), maxTrial)}
-		}
-	}
-	return request, nil
-}
-
-// run tries a mapping.
-func run(ctx context.Context, request trialRequest) trialView {
-	ctx, cancel := context.WithTimeout(ctx, trialTime)
-	defer cancel()
-	m := annotate.Mapping{InputFormat: cmp.Or(request.InputFormat, annotate.JSON),
-		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.RML}
-	trial, err := m.Try(ctx, []byte(request.Message), rml.Limits{MaxBytes: maxTrial, MaxTime: trialTime, MaxStatements: maxStatements})
-	view := trialView{Findings: []placed{}, Statements: []statementView{}, Output: string(trial.Output), Records: trial.Records}
-	var wrong *rml.MappingError
-	var failed *rml.MessageError
-	switch {
-	case err == nil:
-	case errors.As(err, &wrong):
-		view.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Node: wrong.Node}
-		var syntax *rdf.SyntaxError
-		if errors.As(err, &syntax) {
-			view.Fault.Text, view.Fault.Line = syntax.Reason, syntax.Line
-		}
-	case errors.As(err, &failed):
-		view.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node}
-	default:
-		view.Fault = &placed{Text: sentence(err)}
-	}
-	for _, f := range trial.Findings {
-		view.Findings = append(view.Findings, placed{Text: f.Message, Line: f.Line, Node: f.Node})
-	}
-	for _, unmatched := range trial.Unmatched {
-		view.Findings = append(view.Findings, placed{Text: unmatched})
-	}
-	for _, made := range trial.Statements[:min(len(trial.Statements), maxShown)] {
-		s := statementView{Subject: termOf(made.Subject), Predicate: termOf(made.Predicate), Object: termOf(made.Object),
-			Line: made.Line, Node: made.Node}
-		if made.Graph != (rdf.Term{}) {
-			graph := termOf(made.Graph)
-			s.Graph = &graph
-		}
-		view.Statements = append(view.Statements, s)
-	}
-	view.More = len(trial.Statements) - len(view.Statements)
-	return view
 }
 
 // workbenchView is the page of the workbench.
@@ -166,119 +57,207 @@ type workbenchView struct {
 	Result  *trialView // nil before the first trial
 	Inputs  []annotate.InputFormat
 	Outputs []annotate.OutputFormat
-	Channel string // whose mapping it is, empty if it is none's
-	Stored  map[string]annotate.Mapping
-	Fault   string
+	// Channel is whose mapping it is, and Name what the channel is called; both are empty if
+	// it is none's.
+	Channel, Name string
+	// Failed is the message of the channel that failed and is the sample, nil if it is none.
+	Failed *failureForm
+	// Stored are annotations that can be loaded; there may be more.
+	Stored      []annotationView
+	MappingName string
+	Fault       string
 }
 
-// workbench shows the mapping of a channel or of a stored annotation, or an empty page.
-func (p *pages) workbench(w http.ResponseWriter, r *http.Request) error {
-	v := p.workbenchView(r)
+// show shows the mapping of a channel or of a stored annotation, or an empty page.
+func (b *workbench) show(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	if id := q.Get("channel"); id != "" {
-		c, err := p.manager.Get(id)
-		if err != nil {
-			return channelError(err, id)
-		}
-		v.Channel, v.Request = id, requestOf(c.Mapping)
+	id := q.Get("channel")
+	if failure := q.Get("failure"); id != "" && failure != "" {
+		// Payloads are for operators: their page is another one.
+		return shell.SeeOther(w, channelHref(id)+"/failures/"+url.PathEscape(failure)+"/workbench", "")
 	}
-	if id := q.Get("annotation"); id != "" {
-		m, err := p.manager.Annotations().Get(r.Context(), id)
-		if err != nil {
-			return &httpapi.Error{Status: http.StatusNotFound, Detail: "There is no annotation " + id + "."}
-		}
-		v.Request = requestOf(m)
-	}
-	return p.part.Show(w, r, http.StatusOK, "workbench.html", v)
-}
-
-func requestOf(m annotate.Mapping) trialRequest {
-	return trialRequest{RML: m.RML, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat}
-}
-
-func (p *pages) workbenchView(r *http.Request) *workbenchView {
-	v := &workbenchView{Frame: p.part.Frame(r, "Workbench", shell.Crumb{Name: "Workbench", Href: "workbench"}),
-		Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats()}
-	if stored, err := p.manager.Annotations().List(r.Context()); err == nil {
-		v.Stored = stored
-	}
-	return v
-}
-
-// work is the workbench without scripts: it tries the mapping of a form, suggests one for the
-// message, or puts it to use.
-func (p *pages) work(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxTrialBody)
-	if err := r.ParseForm(); err != nil {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
-	}
-	v := p.workbenchView(r)
-	form := r.PostForm
-	v.Channel = form.Get("channel")
-	v.Request = trialRequest{Message: form.Get("message"), RML: form.Get("rml"),
-		InputFormat: annotate.InputFormat(form.Get("inputFormat")), OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
-	if form.Get("action") == "suggest" {
-		s, err := suggest.Mapping([]byte(v.Request.Message), nil)
-		if err != nil {
-			v.Fault = sentence(err)
-			return p.part.Show(w, r, http.StatusUnprocessableEntity, "workbench.html", v)
-		}
-		v.Request.RML, v.Request.InputFormat = s.Mapping, annotate.InputFormat(s.Format)
-	}
-	release, err := p.trials.Take()
+	v, err := b.view(r, id)
 	if err != nil {
 		return err
 	}
-	defer release()
-	result := run(r.Context(), v.Request)
-	v.Result = &result
-	return p.part.Show(w, r, http.StatusOK, "workbench.html", v)
+	if stored := q.Get("annotation"); stored != "" {
+		if err := b.load(r, v, stored); err != nil {
+			return err
+		}
+	}
+	return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 }
 
-// suggest answers a script with a first mapping for a message.
-func (p *pages) suggest(w http.ResponseWriter, r *http.Request) error {
+// showFailure shows a message of a channel that failed, with the mapping that the channel
+// has now.
+func (b *workbench) showFailure(w http.ResponseWriter, r *http.Request) error {
+	e, err := b.entry(r)
+	if err != nil {
+		return err
+	}
+	m, err := findFailure(e, r.PathValue("number"))
+	if err != nil {
+		return err
+	}
+	v, err := b.view(r, e.id)
+	if err != nil {
+		return err
+	}
+	failed := formOfFailure(m)
+	v.Failed = &failed
+	if failed.Base64 {
+		v.Fault = "The message is no text, and cannot be shown here."
+		return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
+	}
+	v.Request.Sample, v.Request.InputFormat = failed.Payload, m.Format
+	if v.Result, err = b.run(r.Context(), v.Request); err != nil {
+		return err
+	}
+	return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
+}
+
+// view returns the page with the mapping of a channel, or without one for an empty
+// identifier.
+func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
+	v := &workbenchView{Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats()}
+	v.Request.OutputFormat = annotate.Turtle
+	here := shell.Crumb{Name: "Workbench", Href: "workbench"}
+	trail := []shell.Crumb{here}
+	if id != "" {
+		c, err := b.manager.Get(id)
+		if err != nil {
+			return nil, channelError(err, id)
+		}
+		v.Channel, v.Name, v.Request = id, cmp.Or(c.Metadata.Name, id), requestOf(c.Mapping)
+		here.Href += "?channel=" + url.QueryEscape(id)
+		trail = []shell.Crumb{{Name: v.Name, Href: channelHref(id)}, here}
+	}
+	v.Frame = b.part.Frame(r, "Workbench", trail...)
+	var err error
+	if v.Stored, _, err = b.manager.annotations.page(r.Context(), "", loadable); errors.Is(err, ErrStandalone) {
+		err = nil
+	}
+	return v, err
+}
+
+func requestOf(m annotate.Mapping) trialRequest {
+	return trialRequest{Mapping: m.RML, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat}
+}
+
+// load takes the mapping of a stored annotation.
+func (b *workbench) load(r *http.Request, v *workbenchView, id string) error {
+	m, err := b.manager.Annotations().Get(r.Context(), id)
+	if err != nil {
+		return annotationError(err, id)
+	}
+	sample := v.Request.Sample
+	v.Request, v.MappingName = requestOf(m), m.Name
+	v.Request.Sample = sample
+	return nil
+}
+
+// submit is the workbench as a form: it loads a stored mapping, suggests one for the sample, and
+// shows what the mapping makes of the sample.
+func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	form := r.PostForm
+	v, err := b.view(r, form.Get("channel"))
+	if err != nil {
+		return err
+	}
+	v.MappingName = form.Get("mappingName")
+	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"),
+		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
+		OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
+	switch form.Get("action") {
+	case "load":
+		err = b.load(r, v, form.Get("annotation"))
+	case "example":
+		v.Request.Sample = exampleSample
+		fallthrough
+	case "suggest":
+		err = v.suggest()
+	}
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	switch {
+	case v.Fault != "":
+		status = http.StatusUnprocessableEntity
+	case v.Request.Sample != "" && v.Request.Mapping != "":
+		if v.Result, err = b.run(r.Context(), v.Request); err != nil {
+			return err
+		}
+	}
+	return b.part.Show(w, r, status, "workbench.html", v)
+}
+
+// suggest takes the mapping that is suggested for the sample.
+func (v *workbenchView) suggest() error {
+	if err := v.Request.check(); err != nil {
+		return err
+	}
+	s, err := suggest.Mapping([]byte(v.Request.Sample), nil)
+	if err != nil {
+		v.Fault = sentence(err)
+		return nil
+	}
+	v.Request.Mapping, v.Request.InputFormat = s.Mapping, annotate.InputFormat(s.Format)
+	return nil
+}
+
+// suggest answers a script with a first mapping for a sample.
+func (b *workbench) suggest(w http.ResponseWriter, r *http.Request) error {
 	data, err := httpapi.ReadBody(r, "text/plain", suggest.MaxSample)
 	if err != nil {
 		return err
 	}
-	s, err := suggest.Mapping(data, nil)
-	if err != nil {
-		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: sentence(err)}
+	v := workbenchView{Request: trialRequest{Sample: string(data)}}
+	if err := v.suggest(); err != nil {
+		return err
 	}
-	return httpapi.WriteJSON(w, requestOf(annotate.Mapping{RML: s.Mapping, InputFormat: annotate.InputFormat(s.Format)}))
+	if v.Fault != "" {
+		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: v.Fault}
+	}
+	return httpapi.WriteJSON(w, trialRequest{Mapping: v.Request.Mapping, InputFormat: v.Request.InputFormat})
+}
+
+// mappingOfForm returns the mapping of the workbench's form.
+func mappingOfForm(form url.Values) annotate.Mapping {
+	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"),
+		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
+		OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
 }
 
 // useMapping gives a channel the mapping of a form.
-func (p *pages) useMapping(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxTrialBody)
-	if err := r.ParseForm(); err != nil {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
 	}
-	id := r.PathValue("id")
-	c, err := p.manager.Get(id)
-	if err != nil {
-		return channelError(err, id)
-	}
-	m := c.Mapping
-	m.RML, m.InputFormat = r.PostForm.Get("rml"), annotate.InputFormat(r.PostForm.Get("inputFormat"))
-	m.OutputFormat = annotate.OutputFormat(r.PostForm.Get("outputFormat"))
-	if err := p.manager.SetMapping(r.Context(), id, m); err != nil {
-		return channelError(err, id)
-	}
-	return shell.SeeOther(w, "../../"+channelHref(id), "The channel has the new mapping.")
-}
-
-// storeMapping stores the mapping of a form as an annotation.
-func (p *pages) storeMapping(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxTrialBody)
-	if err := r.ParseForm(); err != nil {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
-	}
-	id, err := p.manager.Annotations().Add(r.Context(), annotate.Mapping{Name: r.PostForm.Get("mappingName"),
-		RML: r.PostForm.Get("rml"), InputFormat: annotate.InputFormat(r.PostForm.Get("inputFormat")),
-		OutputFormat: annotate.OutputFormat(r.PostForm.Get("outputFormat"))})
+	e, err := b.entry(r)
 	if err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "workbench?annotation="+id, "The annotation is stored as "+id+".")
+	m, made := e.view().Mapping, mappingOfForm(r.PostForm)
+	m.RML, m.InputFormat, m.OutputFormat = made.RML, made.InputFormat, made.OutputFormat
+	if err := b.manager.SetMapping(r.Context(), e.id, m); err != nil {
+		return channelError(err, e.id)
+	}
+	return shell.SeeOther(w, "../"+url.PathEscape(e.id), "The channel has the new mapping.")
+}
+
+// storeMapping stores the mapping of a form as an annotation.
+func (b *workbench) storeMapping(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	m := mappingOfForm(r.PostForm)
+	id, err := b.manager.Annotations().Add(r.Context(), m)
+	if err != nil {
+		return annotationError(err, "")
+	}
+	return shell.SeeOther(w, "workbench?annotation="+id, "The mapping is stored as "+strconv.Quote(cmp.Or(m.Name, id))+".")
 }

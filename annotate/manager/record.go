@@ -35,6 +35,9 @@ type bookkeeping struct {
 	// Restarts counts the restarts that were requested; the instance that runs
 	// the channel restarts it when the count goes up.
 	Restarts uint64 `json:"restarts,omitempty"`
+	// Edits counts the changes of topics and settings; every instance gives its channel the
+	// stored ones when the count goes up.
+	Edits uint64 `json:"edits,omitempty"`
 	// Removing says that the channel is deleted for clients, and that the
 	// instance that runs it has yet to stop it and to remove its subscription.
 	Removing bool `json:"removing,omitempty"`

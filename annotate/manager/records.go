@@ -63,7 +63,7 @@ func (r *records) restore(document storage.Document) *entry {
 		w.bookkeeping = decodeBookkeeping(document.Data)
 	}
 	w.ID = e.id
-	e.config, e.restarts, e.fault = w, w.Restarts, w.Fault
+	e.config, e.restarts, e.edits, e.fault = w, w.Restarts, w.Edits, w.Fault
 	if err != nil {
 		e.fault = fmt.Sprintf("restore channel %q: %v", e.id, err)
 		r.log.Error("channel not restored", "channel", e.id, "error", err)

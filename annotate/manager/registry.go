@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/iotenablers/enablers/annotate"
 )
 
 // registry holds the channels of a service by identifier. All methods are safe
@@ -12,9 +14,12 @@ import (
 type registry struct {
 	mu      sync.RWMutex
 	entries map[string]*entry
+	claims  map[*entry]annotate.ChannelConfig // what channels are about to become
 }
 
-func newRegistry() *registry { return &registry{entries: map[string]*entry{}} }
+func newRegistry() *registry {
+	return &registry{entries: map[string]*entry{}, claims: map[*entry]annotate.ChannelConfig{}}
+}
 
 // find returns a channel that clients see.
 func (r *registry) find(id string) (*entry, error) {
@@ -79,12 +84,48 @@ func (r *registry) reserve(e *entry) error {
 	if r.entries[e.id] != nil {
 		return fmt.Errorf("create channel %q: %w", e.id, ErrChannelExists)
 	}
-	for _, other := range r.entries {
-		if err := e.config.CheckSessions(other.settings()); err != nil {
-			return err
-		}
+	if err := r.checkSessionsLocked(e, &e.config.ChannelConfig.ChannelConfig); err != nil {
+		return err
 	}
 	r.entries[e.id] = e
+	return nil
+}
+
+// claim takes the sessions of a configuration that a channel is about to have, until release,
+// unless another channel has one of them.
+func (r *registry) claim(e *entry, next annotate.ChannelConfig) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.checkSessionsLocked(e, &next); err != nil {
+		return err
+	}
+	r.claims[e] = next
+	return nil
+}
+
+// release ends a claim: the channel has its configuration.
+func (r *registry) release(e *entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.claims, e)
+}
+
+// checkSessionsLocked returns an error if another channel has, or is about to have, one of
+// the sessions. The mutex is held.
+func (r *registry) checkSessionsLocked(e *entry, config *annotate.ChannelConfig) error {
+	for _, other := range r.entries {
+		if other == e {
+			continue
+		}
+		if err := config.CheckSessions(other.settings()); err != nil {
+			return err
+		}
+		if claim, ok := r.claims[other]; ok {
+			if err := config.CheckSessions(claim); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
 )
 
@@ -143,7 +144,9 @@ func (r *runner) start(ctx context.Context, e *entry) error {
 	if err == nil {
 		ctx, cancel := context.WithCancel(ctx)
 		unlink := context.AfterFunc(tenure, cancel)
-		err = e.channel.Start(ctx)
+		if err = r.applyEdits(ctx, e); err == nil {
+			err = e.channel.Start(ctx)
+		}
 		unlink()
 		cancel()
 	}
@@ -234,6 +237,39 @@ func (r *runner) forget(ctx context.Context, e *entry) {
 	if err := e.channel.Forget(ctx); err != nil {
 		r.config.Logger.Warn("channel removed, not everything was tidied up", "channel", e.id, "error", err)
 	}
+}
+
+// reconfigure stops a channel, and gives it its stored configuration. The subscription of
+// a channel that runs here stays at the broker, unless it becomes another one. The caller holds
+// the entry's turn.
+func (r *runner) reconfigure(ctx context.Context, e *entry) error {
+	e.stopKeeping()
+	if e.standing() == mine && r.leaves(e, r.config.Complete(e.settings())) {
+		r.forget(ctx, e)
+	} else {
+		r.stop(ctx, e)
+	}
+	e.setFault("")
+	return r.applyEdits(ctx, e)
+}
+
+// applyEdits gives a channel that is stopped its stored configuration, unless it has it.
+func (r *runner) applyEdits(ctx context.Context, e *entry) error {
+	e.mu.Lock()
+	next, isNew := e.config.Clone(), e.config.Edits != e.edits
+	e.edits = e.config.Edits
+	e.mu.Unlock()
+	if !isNew {
+		return nil
+	}
+	return e.channel.SetConfig(ctx, r.config.Complete(next))
+}
+
+// leaves reports whether a channel with another configuration leaves its subscription, at the
+// broker where that is, for another one.
+func (r *runner) leaves(e *entry, next annotate.ChannelConfig) bool {
+	now := e.channel.Config()
+	return !e.channel.KeepsSubscription(next) && addressOf(now.Input.Settings) == addressOf(next.Input.Settings)
 }
 
 // abandon stops and drops a channel that is no longer stored.

@@ -14,6 +14,7 @@ type task struct {
 	run      bool // it must run here
 	release  bool // this instance has its lease and must not run it
 	restart  bool
+	edited   bool // its topics or settings are other than those of the channel
 	changed  bool // the stored state was not applied yet
 	kept     bool // a keeper keeps it running
 	stored   record
@@ -33,6 +34,7 @@ func (r *reconciler) task(e *entry) task {
 		finish:  owned && e.config.Removing,
 		run:     owned && e.isWantedLocked() && !e.possession.yield && !restoring,
 		restart: e.config.Restarts != e.restarts,
+		edited:  e.config.Edits != e.edits,
 		changed: e.revision != e.settled,
 		kept:    e.keeper != nil,
 		stored:  e.config, revision: e.revision,
@@ -97,6 +99,13 @@ func (r *reconciler) settle(ctx context.Context, e *entry) error {
 		r.runner.stop(ctx, e)
 		e.setFault("")
 	}
+	if p.edited {
+		if err := r.runner.reconfigure(ctx, e); err != nil {
+			// Another version may have checked it when it was stored. A further
+			// attempt would fail as well.
+			r.config.Logger.Error("settings not replaced, the channel keeps the old ones", "channel", e.id, "error", err)
+		}
+	}
 	if p.changed {
 		if err := r.catchUp(ctx, e, p.stored); err != nil {
 			return err
@@ -107,7 +116,7 @@ func (r *reconciler) settle(ctx context.Context, e *entry) error {
 	case p.release:
 		defer r.fleet.Look()
 		return releaseLease(ctx, e)
-	case p.run && (!p.kept || p.restart):
+	case p.run && (!p.kept || p.restart || p.edited):
 		r.runner.keep(e)
 	}
 	return nil
@@ -117,11 +126,10 @@ func (r *reconciler) settle(ctx context.Context, e *entry) error {
 func (e *entry) noteSettled(p task) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settled, e.restarts = p.revision, p.stored.Restarts
+	e.settled, e.restarts, e.edits = p.revision, p.stored.Restarts, p.stored.Edits
 }
 
 // catchUp applies what another instance has stored: the mapping and the switches of topics.
-// Other fields of a channel never change.
 func (r *reconciler) catchUp(ctx context.Context, e *entry, stored record) error {
 	if next := stored.Mapping; !sameMapping(next, e.channel.Config().Mapping) {
 		if err := e.channel.SetMapping(next); err != nil {

@@ -175,3 +175,30 @@ func shareName(id string) string {
 	}
 	return fmt.Sprintf("%s_%.4x", name, sha256.Sum256([]byte(id)))
 }
+
+// Trial implements annotate.TrialDriver: a session of its own, which shares no messages.
+func (d settingsDriver) Trial(topic annotate.Topic, role annotate.TopicRole) annotate.Topic {
+	if s, ok := topic.Settings.(Settings); ok {
+		s.ClientID, s.ShareName = newClientID(d.defaults.ClientIDs.prefix(role), "trial"), ""
+		topic.Settings = s
+	}
+	if shared, ok := strings.CutPrefix(topic.Name, "$share/"); ok {
+		_, topic.Name, _ = strings.Cut(shared, "/")
+	}
+	return topic
+}
+
+// Fields implements annotate.FormDriver.
+func (settingsDriver) Fields(role annotate.TopicRole) []annotate.Field {
+	fields := []annotate.Field{
+		{Member: "protocol", Title: "Protocol", Choices: []string{"tcp", "tls"}},
+		{Member: "host", Title: "Host"},
+		{Member: "port", Title: "Port", IsNumber: true},
+		{Member: "version", Title: "Version of MQTT", Choices: []string{Version5, Version311}, Hint: "5, else 3.1.1"},
+		{Member: "clientId", Title: "Client identifier", IsOwn: true, Hint: "generated"},
+	}
+	if role == annotate.InputTopic {
+		fields = append(fields, annotate.Field{Member: "shareName", Title: "Shared as", IsOwn: true, Hint: "not shared"})
+	}
+	return fields
+}

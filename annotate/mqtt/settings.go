@@ -60,6 +60,12 @@ func (s Settings) GoString() string { return s.String() }
 // Subscriber returns the client identifier, by which brokers keep sessions.
 func (s Settings) Subscriber() string { return s.ClientID }
 
+// Subscription tells a subscription from others: the client identifier, the topic filter, and
+// the name under which it is shared.
+func (s Settings) Subscription(topic string) string {
+	return s.ClientID + "\n" + s.ShareName + "\n" + topic
+}
+
 // Secrets returns user and password.
 func (s Settings) Secrets() []annotate.Secret {
 	return []annotate.Secret{{Member: "user", Value: s.User}, {Member: "password", Value: s.Password}}

@@ -11,6 +11,7 @@ func TestRun_hasTheDoor(t *testing.T) {
 		Run:  run,
 		Args: func(host, folder string) []string { return []string{"-listen", host + ":0", "-data", folder} },
 		Read: "GET /channels", Change: "POST /channels",
+		Others: []doortest.Requests{{Read: "GET /ui/annotation/", Change: "POST /ui/annotation/connections"}},
 	}.Check(t)
 }
 

@@ -31,6 +31,7 @@ func importTable() []room {
 			"internal/graph", "internal/history", "internal/httpapi", "internal/keep", "internal/shell", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
+		{dir: "annotate/manager/internal/locate"},
 		{dir: "annotate/rdf"},
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},

@@ -20,6 +20,8 @@ poll(2000, async () => {
   write("fault", channel.fault);
   for (const name of ["received", "published", "failed", "empty", "illTyped"]) write(name, number.format(channel.counts[name]));
   write("lag", channel.counts.lag === null ? "–" : number.format(channel.counts.lag));
+  const failures = document.querySelector('[data-field="failures"]');
+  if (failures) failures.hidden = channel.counts.failed === 0;
   write("lastFailure", channel.counts.lastFailure);
   write("lastFailureTime", channel.counts.lastFailureTime ? timeText(new Date(channel.counts.lastFailureTime)) : "");
   for (const button of document.querySelectorAll("[data-for]")) button.disabled = !button.dataset.for.includes(channel.state);

@@ -1,134 +1,188 @@
-// The workbench: tries the mapping as it is typed, shows its findings at their lines, and what
-// comes of the message as statements, as a graph and as it would be published.
+// The workbench: runs the mapping as it is typed, shows findings at their lines, and what comes
+// of the sample as statements, as a graph and as text.
 
 import { createEditor } from "./editor.js";
-import { report, request, setLive } from "./shell.js";
+import { report, request, setLive, toast } from "./shell.js";
 
 const pause = 400; // milliseconds after the last key
 const root = document.getElementById("main").dataset.root;
 const field = (id) => document.getElementById(id);
 const languages = { JSON: "json", XML: "xml", CSV: "" };
 
-const message = createEditor(field("message"), { language: languages[field("inputFormat").value], onChange: later });
-const mapping = createEditor(field("rml"), { language: "turtle", onChange: later });
+const sample = createEditor(field("sample"), { language: languages[field("inputFormat").value], onChange: changed });
+const mapping = createEditor(field("rml"), { language: "turtle", onChange: changed, onLine: showLine });
 
 let timer;
-let running; // the request under way, which a newer one ends
 
-function later() {
+function changed() {
+  field("example").hidden = Boolean(sample.text || mapping.text);
+  if (field("use")) field("use").hidden = !mapping.text.trim();
+  field("suggest").classList.toggle("quiet", Boolean(mapping.text.trim()));
   clearTimeout(timer);
-  timer = setTimeout(tryIt, pause);
+  timer = setTimeout(run, pause);
 }
 
-async function tryIt() {
+// One run is under way at a time. What is typed meanwhile is run after it.
+let isRunning = false;
+let isStale = false;
+
+async function run() {
   clearTimeout(timer);
-  running?.abort();
-  if (!mapping.text.trim() || !message.text.trim()) return;
-  const mine = new AbortController();
-  running = mine;
-  setLive("running", "trying …");
+  if (!mapping.text.trim() || !sample.text.trim()) {
+    field("result").hidden = true;
+    setLive("", sample.text.trim() ? "no mapping yet" : "no message yet");
+    return;
+  }
+  if (isRunning) {
+    isStale = true;
+    return;
+  }
+  isRunning = true;
+  isStale = false;
   try {
-    const answer = await request(`${root}workbench/try`, {
+    const answer = await request(`${root}workbench/run`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      signal: mine.signal,
       body: JSON.stringify({
-        message: message.text, rml: mapping.text, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value,
+        sample: sample.text, mapping: mapping.text, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value,
       }),
     });
-    show(await answer.json());
-    setLive("running", "up to date");
+    const result = await answer.json();
+    if (!isStale) show(result);
   } catch (error) {
-    if (error.name !== "AbortError") setLive("failed", error.message, error.status);
+    setLive("failed", error.message, error.status);
+    if (error.status === 503) timer = setTimeout(run, 2000); // others use all slots
+  } finally {
+    isRunning = false;
+    if (isStale) run();
   }
 }
 
-function paragraph(text) {
-  const p = document.createElement("p");
-  p.className = "fault";
-  p.textContent = text;
-  return p;
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
 }
 
-// show shows what came of a trial.
+const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const said = (...parts) => parts.filter(Boolean).join(", ");
+
+let statements = [];
+let prefixes = []; // of the mapping: [name, IRI]
+
+// show shows what came of a run.
 function show(result) {
   const { fault, failure, findings } = result;
   field("result").hidden = false;
   const verdict = [];
-  if (fault) verdict.push(paragraph(`Mapping${fault.line ? `, line ${fault.line}` : ""}${fault.node ? `, ${fault.node}` : ""}: ${fault.text}`));
-  if (failure) verdict.push(paragraph(`Message${failure.place ? `, ${failure.place}` : ""}${failure.node ? `, ${failure.node}` : ""}: ${failure.text}`));
+  if (fault) verdict.push(element("p", { className: "fault" }, `${said("Mapping", fault.line && `line ${fault.line}`, fault.node)}: ${fault.text}`));
+  if (failure) verdict.push(element("p", { className: "fault" }, `${said("Message", failure.place && `at ${failure.place}`, failure.node)}: ${failure.text}`));
   if (!fault && !failure) {
-    const p = document.createElement("p");
     const count = result.statements.length + result.more;
-    p.textContent = `${result.records} record${result.records === 1 ? "" : "s"}, ${count} statement${count === 1 ? "" : "s"}.`;
-    if (count === 0) p.className = "fault";
-    verdict.push(p);
+    verdict.push(element("p", { className: count ? "" : "fault" }, `${counted(count, "statement")} from ${counted(result.records, "record")} of the message.`));
   }
-  field("verdict").replaceChildren(...verdict);
-  field("findings").replaceChildren(...findings.map((finding) => {
-    const item = document.createElement("li");
-    if (finding.line) {
-      const link = document.createElement("button");
-      link.type = "button";
-      link.className = "quiet";
-      link.textContent = `Line ${finding.line}`;
-      link.addEventListener("click", () => mapping.go(finding.line, 1));
-      item.append(link, " ");
-    }
-    item.append(finding.text);
-    return item;
+  if (fault && statements.length > 0) verdict.push(element("p", { className: "note" }, "Below is the RDF of the last mapping without an error."));
+  if (field("verdict").textContent !== verdict.map((p) => p.textContent).join("")) field("verdict").replaceChildren(...verdict);
+  setLive(fault || failure ? "failed" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : "up to date");
+
+  field("findings").replaceChildren(...findings.map(({ line, node, text }) => {
+    const words = node ? `${node}: ${text}` : text;
+    if (!line) return element("li", {}, words);
+    const link = element("button", { type: "button", className: "quiet" }, `Line ${line}`);
+    link.addEventListener("click", () => mapping.go(line, 1));
+    return element("li", {}, link, " ", words);
   }));
   const marks = findings.filter(({ line }) => line > 0).map(({ line, text }) => ({ line, column: 1, severity: "warning", message: text }));
   if (fault?.line) marks.push({ line: fault.line, column: 1, severity: "error", message: fault.text });
   mapping.show(marks);
+  sample.show(failure?.at ? [{ ...failure.at, severity: "error", message: failure.text }] : []);
+
   if (fault) return; // what was there before stays until the mapping can be read again
+  field("rdf").hidden = result.statements.length === 0;
   mapping.mark([]);
   field("output").textContent = result.output;
-  field("more").textContent = result.more > 0 ? `${result.more} more statements are not shown.` : "";
-  table(result.statements);
+  field("more").textContent = result.more > 0 ? `${counted(result.more, "more statement")} not shown.` : "";
+  field("rule").textContent = "";
   statements = result.statements;
+  prefixes = [...mapping.text.matchAll(/^\s*@?prefix\s+([\w.-]*:)\s*<([^>]+)>/gim)].map(([, name, iri]) => [name, iri]);
+  table();
   if (!panel("graph").hidden) draw();
 }
 
-let statements = [];
-
-// short writes a term for people: the end of an IRI, the text of a literal.
-function short({ text, isLiteral }) {
-  if (isLiteral) return JSON.parse(text.match(/^"(?:[^"\\]|\\.)*"/)?.[0].replace(/\\(?!["\\/bfnrtu])/g, "\\\\") ?? '""');
-  return text.startsWith("<") ? text.slice(1, -1).replace(/^.*[/#](?=[^/#])/, "") : text;
+// short writes an IRI for people: with a prefix of the mapping, or without the host.
+function short(iri) {
+  if (iri === "http://www.w3.org/1999/02/22-rdf-syntax-ns#type") return "a";
+  for (const [name, start] of prefixes) {
+    if (iri.startsWith(start) && !/[/#]/.test(iri.slice(start.length))) return name + iri.slice(start.length);
+  }
+  const rest = iri.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*\/(?=.)/i, "");
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return rest;
+  }
 }
 
-function table(rows) {
-  field("statements").tBodies[0].replaceChildren(...rows.map((statement) => {
-    const row = document.createElement("tr");
-    for (const [label, term] of [["Subject", statement.subject], ["Predicate", statement.predicate], ["Object", statement.object]]) {
-      const cell = document.createElement("td");
-      const code = document.createElement("code");
-      cell.dataset.label = label;
-      code.textContent = label === "Object" ? term.text : short(term);
-      code.title = term.text;
-      cell.append(code);
-      row.append(cell);
-    }
-    const cell = document.createElement("td");
-    cell.dataset.label = "Rule";
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "quiet";
-    button.textContent = `line ${statement.line}`;
-    button.title = statement.node;
-    button.addEventListener("click", () => choose(row, statement));
-    cell.append(button);
-    row.append(cell);
+function label(term) {
+  if (term.isLiteral) return term.value ?? "";
+  return term.text.startsWith("<") ? short(term.text.slice(1, -1)) : term.text;
+}
+
+function kind({ datatype, language }) {
+  if (language) return `@${language}`;
+  return datatype ? short(datatype) : "";
+}
+
+function cell(name, term) {
+  const code = element("code", { title: term.text }, term.isLiteral ? `"${label(term)}"` : label(term));
+  const made = element("td", {}, code);
+  made.dataset.label = name;
+  const type = kind(term);
+  if (type) made.append(element("span", { className: "small" }, type));
+  return made;
+}
+
+function table() {
+  const body = field("statements").tBodies[0];
+  body.replaceChildren(...statements.map((statement, i) => {
+    const button = element("button", { type: "button", className: "quiet", title: statement.node }, `line ${statement.line}`);
+    button.setAttribute("aria-pressed", "false");
+    const rule = element("td", {}, button);
+    rule.dataset.label = "Made by";
+    const row = element("tr", {}, cell("Subject", statement.subject), cell("Predicate", statement.predicate), cell("Object", statement.object), rule);
+    row.addEventListener("click", () => choose(i));
     return row;
   }));
 }
 
-// choose marks the rule that made a statement.
-function choose(row, statement) {
-  for (const other of row.parentElement.children) other.classList.toggle("chosen", other === row);
-  mapping.mark([{ from: statement.line, to: ruleEnd(statement.line) }]);
-  mapping.go(statement.line, 1);
+// choose marks the rule that made a statement, and the statement.
+function choose(i) {
+  const { line, node } = statements[i];
+  highlight((_, at) => at === i);
+  mapping.mark([{ from: line, to: ruleEnd(line) }]);
+  mapping.reveal(line);
+  field("rule").textContent = `Line ${line} made the statement: ${node}.`;
+}
+
+// showLine highlights the statements of the rule around a line of the mapping.
+function showLine(line) {
+  const around = Math.max(0, ...statements.map((statement) => statement.line).filter((start) => start <= line && ruleEnd(start) >= line));
+  const count = highlight((statement) => statement.line === around);
+  mapping.mark(count ? [{ from: around, to: ruleEnd(around) }] : []);
+  field("rule").textContent = count ? `Line ${around} made ${counted(count, "statement")}, highlighted below.` : "";
+}
+
+// highlight highlights the statements that a function accepts, and returns how many.
+function highlight(accepts) {
+  let count = 0;
+  for (const [i, row] of [...field("statements").tBodies[0].rows].entries()) {
+    const isChosen = Boolean(statements[i] && accepts(statements[i], i));
+    row.classList.toggle("chosen", isChosen);
+    row.querySelector("button")?.setAttribute("aria-pressed", String(isChosen));
+    if (isChosen) count += 1;
+  }
+  drawn?.edges().forEach((edge) => edge.toggleClass("chosen", accepts(statements[edge.data("statement")], edge.data("statement"))));
+  return count;
 }
 
 // ruleEnd returns the last line of the part of the mapping that begins on a line: where the
@@ -161,6 +215,11 @@ open("statements");
 
 const most = 150; // statements of the graph; more cannot be read
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+let drawn; // the graph
+
+// The library adds a style sheet, which the policy forbids, unless there is an element with its
+// name. page.css has the one rule of it.
+document.head.append(element("meta", { id: "__________cytoscape_stylesheet" }));
 
 // draw draws the graph. The library is loaded when it is looked at for the first time.
 async function draw() {
@@ -169,46 +228,70 @@ async function draw() {
   const edges = [];
   for (const [i, { subject, predicate, object }] of statements.slice(0, most).entries()) {
     const to = object.isLiteral ? `${i} ${object.text}` : object.text; // each literal is a node of its own
-    nodes.set(subject.text, { id: subject.text, label: short(subject), kind: "thing" });
-    if (!nodes.has(to)) nodes.set(to, { id: to, label: short(object), kind: object.isLiteral ? "literal" : "thing" });
-    edges.push({ id: `e${i}`, source: subject.text, target: to, label: short(predicate) });
+    nodes.set(subject.text, { id: subject.text, label: label(subject), kind: "subject" });
+    if (!nodes.has(to)) nodes.set(to, { id: to, label: label(object), kind: object.isLiteral ? "literal" : "thing" });
+    edges.push({ id: `e${i}`, source: subject.text, target: to, label: label(predicate), statement: i });
   }
-  cytoscape({
+  const text = { color: color("--text"), "font-family": "system-ui, sans-serif" };
+  drawn?.destroy();
+  drawn = cytoscape({
     container: field("graph"),
     elements: [...[...nodes.values()].map((data) => ({ data })), ...edges.map((data) => ({ data }))],
-    layout: { name: "breadthfirst", directed: true, spacingFactor: 1.2, padding: 20, animate: false },
-    wheelSensitivity: 0.3,
+    layout: { name: edges.length > 40 ? "cose" : "breadthfirst", directed: true, spacingFactor: 1.2, padding: 20, animate: false },
+    maxZoom: 2,
     style: [
-      { selector: "node", style: { label: "data(label)", "text-wrap": "ellipsis", "text-max-width": "140px", "font-size": "12px", color: color("--text"), "background-color": color("--accent"), width: 18, height: 18, "text-valign": "bottom", "text-margin-y": 4 } },
+      { selector: "node", style: { ...text, label: "data(label)", "text-wrap": "ellipsis", "text-max-width": "110px", "font-size": "12px", "background-color": color("--accent"), width: 18, height: 18, "text-valign": "bottom", "text-margin-y": 4 } },
       { selector: 'node[kind="literal"]', style: { shape: "round-rectangle", "background-color": color("--series-1"), width: 14, height: 14 } },
-      { selector: "edge", style: { label: "data(label)", "font-size": "10px", color: color("--quiet"), "line-color": color("--line"), "target-arrow-color": color("--line"), "target-arrow-shape": "triangle", "curve-style": "bezier", width: 1.5, "text-background-color": color("--card"), "text-background-opacity": 1 } },
+      { selector: 'node[kind="subject"]', style: { "text-valign": "top", "text-margin-y": -4 } },
+      { selector: "edge", style: { ...text, "text-rotation": "autorotate", label: "data(label)", "font-size": "11px", "line-color": color("--edge"), "target-arrow-color": color("--edge"), "target-arrow-shape": "triangle", "curve-style": "bezier", width: 1.5, "text-background-color": color("--card"), "text-background-opacity": 1 } },
+      { selector: "edge.chosen", style: { "line-color": color("--accent"), "target-arrow-color": color("--accent"), width: 4 } },
     ],
   });
+  drawn.on("tap", "edge", (event) => choose(event.target.data("statement")));
+  field("graph-note").textContent = statements.length > most ? `The first ${most} statements; the table has more.` : "";
 }
 
-field("inputFormat").addEventListener("change", () => {
-  message.speak(languages[field("inputFormat").value]);
-  later();
-});
-field("outputFormat").addEventListener("change", later);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panel("graph").hidden || draw());
 
-field("try").addEventListener("click", (event) => {
-  event.preventDefault();
-  tryIt();
+field("inputFormat").addEventListener("change", () => {
+  sample.speak(languages[field("inputFormat").value]);
+  run();
 });
+field("outputFormat").addEventListener("change", run);
+
+field("run").hidden = true; // it runs by itself
 
 field("suggest").addEventListener("click", async (event) => {
   event.preventDefault();
   try {
-    const answer = await request(`${root}workbench/suggest`, { method: "POST", headers: { "Content-Type": "text/plain" }, body: message.text });
+    const answer = await request(`${root}workbench/suggest`, { method: "POST", headers: { "Content-Type": "text/plain" }, body: sample.text });
     const suggested = await answer.json();
+    const isNew = !mapping.text.trim();
     field("inputFormat").value = suggested.inputFormat;
-    message.speak(languages[suggested.inputFormat]);
-    mapping.text = suggested.rml;
-    tryIt();
+    sample.speak(languages[suggested.inputFormat]);
+    mapping.text = suggested.mapping;
+    run();
+    if (!isNew) toast("The mapping was replaced. Undo in its editor brings the old one back.");
   } catch (error) {
     report(error);
   }
 });
 
-tryIt();
+// The page, with what is in it, stays when the mapping is stored.
+field("store")?.addEventListener("click", async (event) => {
+  event.preventDefault();
+  try {
+    const name = field("mappingName").value.trim();
+    const answer = await request(`${root}api/annotations`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value, rml: mapping.text }),
+    });
+    const id = (await answer.text()).trim();
+    toast(`The mapping is stored as “${name || id}”.`, { link: element("a", { href: `${root}annotations/${id}` }, "Show it") });
+  } catch (error) {
+    report(error);
+  }
+});
+
+run();

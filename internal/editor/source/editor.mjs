@@ -34,9 +34,10 @@ const theme = EditorView.theme({
   ".cm-placeholder": { color: "var(--quiet)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--quiet)", borderRight: "1px solid var(--line)", borderRadius: "8px 0 0 8px" },
-  ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent) 8%, transparent)" },
+  // Lines let the selection through, which is behind them, and keep the contrast of the colours.
+  ".cm-activeLine": { backgroundColor: "transparent", boxShadow: "inset 0 0 0 1px var(--line)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent)" },
-  ".cm-marked": { backgroundColor: "color-mix(in srgb, var(--accent) 22%, transparent)" },
+  ".cm-marked": { backgroundColor: "color-mix(in srgb, var(--card) 60%, transparent)", boxShadow: "inset 4px 0 var(--accent)" },
   // The marks of findings come as images in data URLs otherwise, which the policy forbids.
   ".cm-lint-marker": { content: "normal", width: ".6em", height: ".6em", borderRadius: "50%", marginTop: ".35em", backgroundColor: "var(--warn)" },
   ".cm-lint-marker-error": { content: "normal", backgroundColor: "var(--bad)" },
@@ -53,7 +54,7 @@ const marked = StateField.define({
   update(shown, transaction) {
     for (const effect of transaction.effects) {
       if (effect.is(mark)) {
-        shown = Decoration.set(effect.value.map(({ from, to }) => Decoration.mark({ class: "cm-marked" }).range(from, to)), true);
+        shown = Decoration.set(effect.value.map((at) => Decoration.line({ class: "cm-marked" }).range(at)), true);
       }
     }
     return shown.map(transaction.changes);
@@ -85,7 +86,7 @@ export function createEditor(area, { language = "", onChange = () => {}, onLine 
         spoken.of(speak(language)),
         EditorState.readOnly.of(area.readOnly),
         area.placeholder ? placeholder(area.placeholder) : [],
-        EditorView.contentAttributes.of({ "aria-label": area.labels?.[0]?.textContent ?? area.getAttribute("aria-label") ?? "", ...(area.getAttribute("aria-describedby") ? { "aria-describedby": area.getAttribute("aria-describedby") } : {}) }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": area.labels?.[0]?.textContent ?? area.getAttribute("aria-label") ?? "", ...(area.getAttribute("aria-describedby") ? { "aria-describedby": area.getAttribute("aria-describedby") } : {}) }),
         EditorView.updateListener.of((update) => {
           if (update.transactions.some((transaction) => transaction.isUserEvent("select"))) onLine(lineOf(update.state.selection.main.head));
           if (!update.docChanged) return;
@@ -121,8 +122,9 @@ export function createEditor(area, { language = "", onChange = () => {}, onLine 
       })));
     },
     // mark marks ranges of lines: {from, to}; an empty list removes the marks.
-    mark(lines) {
-      view.dispatch({ effects: mark.of(lines.map(({ from, to }) => ({ from: place(from, 1), to: view.state.doc.line(Math.min(to, view.state.doc.lines)).to })).filter(({ from, to }) => to > from)) });
+    mark(ranges) {
+      const starts = ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, i) => place(from + i, 1)));
+      view.dispatch({ effects: mark.of([...new Set(starts)]) });
     },
     // reveal scrolls to a line. The cursor and the focus stay where they are.
     reveal(line) {

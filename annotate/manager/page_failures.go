@@ -1,0 +1,137 @@
+package manager
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/locate"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
+)
+
+// shownPayload is how much of a payload the page shows before and behind the place that
+// failed, in bytes.
+const shownPayload = 2 << 10
+
+// failureForm is a failed message as JSON.
+type failureForm struct {
+	Number  uint64    `json:"number"`
+	Time    time.Time `json:"time"`
+	Topic   string    `json:"topic"`
+	Payload string    `json:"payload"`
+	Base64  bool      `json:"base64"` // whether the payload is in base64, since it is no text
+	Bytes   int       `json:"bytes"`  // of the message
+	IsCut   bool      `json:"isCut"`  // whether the payload lacks its end
+	Format  string    `json:"format"`
+	Reason  string    `json:"reason"`
+	Node    string    `json:"node"`
+	Place   string    `json:"place"`
+}
+
+func formOfFailure(m annotate.FailedMessage) failureForm {
+	f := failureForm{Number: m.Number, Time: m.Time.UTC(), Topic: m.Topic, Payload: string(m.Payload), Bytes: m.Bytes,
+		IsCut: len(m.Payload) < m.Bytes, Format: string(m.Format), Reason: m.Reason, Node: m.Node, Place: m.Place}
+	if whole := wholeRunes(m.Payload, f.IsCut); utf8.Valid(whole) {
+		f.Payload = string(whole)
+	} else {
+		f.Payload, f.Base64 = base64.StdEncoding.EncodeToString(m.Payload), true
+	}
+	return f
+}
+
+// wholeRunes returns a payload without the half of a character at a cut.
+func wholeRunes(payload []byte, isCut bool) []byte {
+	for cut := 1; isCut && cut < utf8.UTFMax && cut <= len(payload); cut++ {
+		if last := payload[len(payload)-cut:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return payload[:len(payload)-cut]
+			}
+			break
+		}
+	}
+	return payload
+}
+
+// failureView is a failed message on the page.
+type failureView struct {
+	annotate.FailedMessage
+	IsText, IsCut bool
+	// Before, Marked and After are what is shown of the payload; Marked is what failed.
+	Before, Marked, After string
+	// SkipsStart and SkipsEnd say that there is more.
+	SkipsStart, SkipsEnd bool
+}
+
+func viewOfFailure(m annotate.FailedMessage) failureView {
+	v := failureView{FailedMessage: m, IsCut: len(m.Payload) < m.Bytes}
+	payload := wholeRunes(m.Payload, v.IsCut)
+	if v.IsText = utf8.Valid(payload) && bytes.IndexByte(payload, 0) < 0; !v.IsText {
+		return v
+	}
+	span, ok := locate.Find(payload, string(m.Format), m.Place)
+	if !ok {
+		span = locate.Span{}
+	}
+	from, to := max(0, span.Start-shownPayload), min(len(payload), span.End+shownPayload)
+	end := min(span.End, span.Start+shownPayload) // of a long place
+	if end < span.End {
+		to = end
+	}
+	valid := func(part []byte) string { return strings.ToValidUTF8(string(part), "") }
+	v.SkipsStart, v.SkipsEnd = from > 0, to < len(payload)
+	v.Before, v.Marked, v.After = valid(payload[from:span.Start]), valid(payload[span.Start:end]), valid(payload[end:to])
+	return v
+}
+
+// failures shows the messages of a channel that failed.
+func (p *pages) failures(w http.ResponseWriter, r *http.Request) error {
+	e, err := p.entry(r)
+	if err != nil {
+		return err
+	}
+	one := rowOf(e).withStatus(e.status()).withCounts(e.stats())
+	view := struct {
+		shell.Frame
+		Row      row
+		Failures []failureView
+	}{Row: one}
+	view.Frame = p.part.Frame(r, "Failures of "+one.Name,
+		crumbsOf(one, shell.Crumb{Name: "Failures", Href: channelHref(e.id) + "/failures"})...)
+	for _, m := range e.failures() {
+		view.Failures = append(view.Failures, viewOfFailure(m))
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return p.part.Show(w, r, http.StatusOK, "failures.html", &view)
+}
+
+// failure answers with one of the messages that failed.
+func (p *pages) failure(w http.ResponseWriter, r *http.Request) error {
+	e, err := p.entry(r)
+	if err != nil {
+		return err
+	}
+	m, err := findFailure(e, r.PathValue("number"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, formOfFailure(m))
+}
+
+// findFailure returns the failed message of a channel with a number.
+func findFailure(e *entry, text string) (annotate.FailedMessage, error) {
+	number, err := strconv.ParseUint(text, 10, 64)
+	for _, m := range e.failures() {
+		if err == nil && m.Number == number {
+			return m, nil
+		}
+	}
+	return annotate.FailedMessage{}, &httpapi.Error{Status: http.StatusNotFound,
+		Detail: "There is no failure " + text + " any more: the newest ones are kept while the service runs."}
+}

@@ -1,0 +1,158 @@
+package manager
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
+)
+
+// channelState is what a channel does, in the words of its pages.
+type channelState string
+
+// The states of channels.
+const (
+	running channelState = "running"
+	stopped channelState = "stopped"
+	waiting channelState = "waiting" // it runs, and a broker is away
+	failed  channelState = "failed"  // it should run, and does not
+)
+
+// row is a channel in the list, and what its row and page poll.
+type row struct {
+	ID     string       `json:"id"`
+	Name   string       `json:"name"`
+	State  channelState `json:"state"`
+	Fault  string       `json:"fault"`
+	From   string       `json:"from"`
+	To     string       `json:"to"`
+	Input  string       `json:"input"`
+	Output string       `json:"output"`
+	Retry  bool         `json:"retrying"`
+	Counts counts       `json:"counts"`
+}
+
+// counts are those of a channel since this process has it.
+type counts struct {
+	Received  uint64 `json:"received"`
+	Published uint64 `json:"published"`
+	Failed    uint64 `json:"failed"`
+	Empty     uint64 `json:"empty"`
+	IllTyped  uint64 `json:"illTyped"`
+	Lag       *int64 `json:"lag"` // nil where the broker does not say
+	// LastFailure is about the newest message that could not be annotated.
+	LastFailure     string    `json:"lastFailure"`
+	LastFailureTime string    `json:"lastFailureTime"` // RFC 3339, empty without one
+	LastFailureAt   time.Time `json:"-"`
+}
+
+// rowOf returns what the list knows of a channel without asking for its state.
+func rowOf(e *entry) row {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := &e.config
+	return row{ID: e.id, Name: cmp.Or(c.Metadata.Name, e.id), Input: c.Input.Name, Output: c.Output.Name,
+		From: string(c.Mapping.InputFormat), To: string(c.Mapping.OutputFormat)}
+}
+
+// withStatus adds the status of the channel.
+func (r row) withStatus(s Status) row {
+	r.State, r.Fault, r.Retry = running, s.Error, s.Retrying
+	switch {
+	case s.Stopped && s.Error != "":
+		r.State = failed
+	case s.Stopped:
+		r.State = stopped
+	case s.Error != "":
+		r.State = waiting
+	}
+	return r
+}
+
+// withCounts adds the counts of the channel.
+func (r row) withCounts(s annotate.Stats) row {
+	r.Counts = counts{
+		Received: s.Received, Published: s.Published, Failed: s.Failed,
+		Empty: s.Empty, IllTyped: s.IllTyped, LastFailure: s.LastError,
+	}
+	if s.HasLag {
+		r.Counts.Lag = &s.Lag
+	}
+	if !s.LastErrorTime.IsZero() {
+		r.Counts.LastFailureTime, r.Counts.LastFailureAt = s.LastErrorTime.UTC().Format(timeForm), s.LastErrorTime
+	}
+	return r
+}
+
+const timeForm = "2006-01-02T15:04:05Z07:00"
+
+// perPage is how many channels a page of the list has.
+const perPage = 100
+
+// page is one page of the list of channels.
+type page struct {
+	Rows  []row
+	Total int // channels that match
+	Query string
+	State string
+	// Next and After are identifiers: the page begins behind After, the next one behind Next.
+	After, Next string
+}
+
+// rows returns the page that a query of the list selects. Only the channels of the page are
+// asked for their counts.
+func (p *pages) rows(r *http.Request) page {
+	q := r.URL.Query()
+	made := page{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), After: q.Get("after")}
+	for _, e := range p.manager.channels.visible() {
+		one := rowOf(e)
+		if !one.matches(made.Query) || made.State != "" && string(one.withStatus(e.status()).State) != made.State {
+			continue
+		}
+		made.Total++
+		switch {
+		case e.id <= made.After && made.After != "":
+		case len(made.Rows) < perPage:
+			made.Rows = append(made.Rows, one.withStatus(e.status()).withCounts(e.stats()))
+		case made.Next == "":
+			made.Next = made.Rows[perPage-1].ID
+		}
+	}
+	return made
+}
+
+// matches reports whether a name or a topic of the channel has the words.
+func (r row) matches(words string) bool {
+	if words == "" {
+		return true
+	}
+	text := strings.ToLower(strings.Join([]string{r.ID, r.Name, r.Input, r.Output}, "\n"))
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(words)), func(word string) bool { return !strings.Contains(text, word) })
+}
+
+func (p *pages) list(w http.ResponseWriter, r *http.Request) error {
+	view := struct {
+		shell.Frame
+		page
+		States []channelState
+		Fault  string
+		Empty  bool // whether there is no channel at all
+	}{Frame: p.part.Frame(r, "Channels"), page: p.rows(r), States: []channelState{running, waiting, failed, stopped}}
+	view.Empty = view.Total == 0 && view.Query == "" && view.State == ""
+	if err := p.manager.Err(); err != nil {
+		view.Fault = sentence(err)
+	}
+	return p.part.Show(w, r, http.StatusOK, "list.html", &view)
+}
+
+// states answers with the rows of the list, for its script.
+func (p *pages) states(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store")
+	made := p.rows(r)
+	return httpapi.WriteJSON(w, append([]row{}, made.Rows...))
+}

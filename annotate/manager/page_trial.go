@@ -1,0 +1,232 @@
+package manager
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/locate"
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// The limits of one trial on the workbench. People look at messages there, not at batches.
+const (
+	maxTrial      = 1 << 20 // bytes of the sample, and of the mapping
+	maxTrialBody  = 8 << 20 // of both as JSON or as a form, escaped
+	maxStatements = 10_000
+	maxOutput     = 4 << 20 // bytes of RDF
+	maxShown      = 1000    // statements in an answer
+	trialTime     = 5 * time.Second
+	trials        = 4 // at a time
+)
+
+// trialRequest is what the workbench has tried.
+type trialRequest struct {
+	Sample       string                `json:"sample"`
+	Mapping      string                `json:"mapping"`
+	InputFormat  annotate.InputFormat  `json:"inputFormat"`
+	OutputFormat annotate.OutputFormat `json:"outputFormat"`
+}
+
+// trialView is what comes of it.
+type trialView struct {
+	// Fault is about the mapping, Failure about the sample.
+	Fault   *placed `json:"fault"`
+	Failure *placed `json:"failure"`
+	// Findings are what is valid and probably a mistake.
+	Findings []placed `json:"findings"`
+	// Output is what a channel would publish.
+	Output     string          `json:"output"`
+	Statements []statementView `json:"statements"`
+	// More is how many statements there are besides.
+	More    int `json:"more"`
+	Records int `json:"records"`
+}
+
+// Total is the number of statements.
+func (v *trialView) Total() int { return len(v.Statements) + v.More }
+
+// placed is a sentence about a place.
+type placed struct {
+	Text string `json:"text"`
+	// Line is that of the mapping, 0 where it is not known.
+	Line int `json:"line"`
+	// Node names the part of the mapping, Place the one of the sample.
+	Node  string `json:"node,omitempty"`
+	Place string `json:"place,omitempty"`
+	// At is Place in the text of the sample, nil where it is not found.
+	At *textRange `json:"at,omitempty"`
+}
+
+// textRange is a part of a text, in the UTF-16 units that scripts count.
+type textRange struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// statementView is a statement with the line of the mapping that made it.
+type statementView struct {
+	Subject   termView  `json:"subject"`
+	Predicate termView  `json:"predicate"`
+	Object    termView  `json:"object"`
+	Graph     *termView `json:"graph,omitempty"`
+	Line      int       `json:"line"`
+	Node      string    `json:"node"`
+}
+
+// termView is a term: its text in N-Triples, and what it is.
+type termView struct {
+	Text string `json:"text"`
+	// Value is the text of a literal, Datatype the IRI of its datatype, empty for a string.
+	Value     string `json:"value,omitempty"`
+	Datatype  string `json:"datatype,omitempty"`
+	Language  string `json:"language,omitempty"`
+	IsLiteral bool   `json:"isLiteral,omitempty"`
+}
+
+func termOf(t rdf.Term) termView {
+	v := termView{Text: string(rdf.AppendTerm(nil, t)), IsLiteral: t.Kind == rdf.Literal}
+	if v.IsLiteral {
+		v.Value, v.Datatype, v.Language = t.Value, t.Datatype, t.Lang
+	}
+	return v
+}
+
+// try answers with what a mapping makes of a sample.
+func (b *workbench) try(w http.ResponseWriter, r *http.Request) error {
+	data, err := httpapi.ReadBody(r, "application/json", maxTrialBody)
+	if err != nil {
+		return err
+	}
+	request, err := readTrial(data)
+	if err != nil {
+		return err
+	}
+	view, err := b.run(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, view)
+}
+
+// readTrial reads the request of the workbench.
+func readTrial(data []byte) (trialRequest, error) {
+	var request trialRequest
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&request); err != nil {
+		return request, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request cannot be read: " + err.Error()}
+	}
+	return request, nil
+}
+
+// check refuses what is too large to be tried.
+func (request trialRequest) check() error {
+	for _, part := range []struct{ name, text string }{{"sample", request.Sample}, {"mapping", request.Mapping}} {
+		if len(part.text) > maxTrial {
+			return &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
+				Detail: fmt.Sprintf("The %s has %d bytes; the workbench takes %d.", part.name, len(part.text), maxTrial)}
+		}
+	}
+	return nil
+}
+
+// run tries a mapping as soon as there is a slot for it.
+func (b *workbench) run(ctx context.Context, request trialRequest) (*trialView, error) {
+	if err := request.check(); err != nil {
+		return nil, err
+	}
+	release, err := b.trials.Take()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return request.run(ctx), nil
+}
+
+// run tries the mapping. The sample is mapped for its output and traced, each in two fifths of
+// the time; what is left is for the findings.
+func (request trialRequest) run(ctx context.Context) *trialView {
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	m := annotate.Mapping{InputFormat: cmp.Or(request.InputFormat, annotate.JSON),
+		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping}
+	trial, err := m.Try(ctx, []byte(request.Sample), rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
+		MaxStatements: maxStatements, MaxOutput: maxOutput})
+	view := &trialView{Findings: []placed{}, Statements: []statementView{},
+		Output: string(trial.Output), Records: trial.Records}
+	view.tell(err, request)
+	for _, f := range trial.Findings {
+		view.Findings = append(view.Findings, placed{Text: f.Message, Line: f.Line, Node: f.Node})
+	}
+	if err == nil && view.Records == 0 && len(trial.Findings) == 0 {
+		for _, unmatched := range trial.Unmatched { // findings say it with the line
+			view.Findings = append(view.Findings, placed{Text: unmatched})
+		}
+	}
+	for _, made := range trial.Statements[:min(len(trial.Statements), maxShown)] {
+		s := statementView{Subject: termOf(made.Subject), Predicate: termOf(made.Predicate), Object: termOf(made.Object),
+			Line: made.Line, Node: made.Node}
+		if made.Graph != (rdf.Term{}) {
+			graph := termOf(made.Graph)
+			s.Graph = &graph
+		}
+		view.Statements = append(view.Statements, s)
+	}
+	view.More = len(trial.Statements) - len(view.Statements)
+	return view
+}
+
+// tell sets what an error of the trial says about the mapping or the sample.
+func (v *trialView) tell(err error, request trialRequest) {
+	var wrong *rml.MappingError
+	var syntax *rdf.SyntaxError
+	var failed *rml.MessageError
+	switch {
+	case err == nil:
+	case errors.As(err, &syntax):
+		v.Fault = &placed{Text: syntax.Reason, Line: syntax.Line}
+	case errors.As(err, &wrong):
+		v.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Node: wrong.Node}
+	case errors.As(err, &failed):
+		v.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node,
+			At: rangeOf(request.Sample, request.InputFormat, failed.Place)}
+		if strings.Contains(v.Failure.Text, failed.Place) {
+			v.Failure.Place = "" // it is said already
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		v.Findings = append(v.Findings, placed{Text: "There was not enough time to look for mistakes."})
+	default:
+		v.Fault = &placed{Text: sentence(err)}
+	}
+}
+
+// rangeOf returns the part of a sample that a place names.
+func rangeOf(sample string, format annotate.InputFormat, place string) *textRange {
+	span, ok := locate.Find([]byte(sample), string(format), place)
+	if place == "" || !ok {
+		return nil
+	}
+	from := units(sample[:span.Start])
+	return &textRange{from, from + max(1, units(sample[span.Start:span.End]))}
+}
+
+// units returns the length of a text in UTF-16.
+func units(text string) int {
+	n := 0
+	for _, r := range strings.ToValidUTF8(text, "\ufffd") {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}

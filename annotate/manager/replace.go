@@ -1,0 +1,210 @@
+package manager
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// Replace gives a channel other topics, settings, metadata and another mapping. Its identifier,
+// whether it runs, and which optional topics are off stay; so does Distributed, which cannot be
+// changed. A secret that is [annotate.Masked] stays as it is, as long as the connection goes to
+// the same address. Spare settings for other kinds of broker stay unless there are others.
+//
+// The stored channel is replaced in one step. Then a channel that runs finishes the messages
+// it has, and goes on with the new settings; messages that come meanwhile wait at the broker. If only
+// the metadata or the mapping are new, it runs on as with SetMapping. A channel that reads another
+// topic has a new subscription, and the old one is removed with what waits for it; the new one
+// must have a name of its own, which is generated unless there is one. At a broker with
+// another address the old subscription stays until it expires there.
+//
+// Errors are those of Create and ErrChannelNotFound. A channel that cannot start with the new
+// settings is tried again, and its status has the reason.
+func (m *Manager) Replace(ctx context.Context, id string, config ChannelConfig) error {
+	return m.operate(ctx, id, func(ctx context.Context, e *entry) error {
+		if err := e.makeable("change"); err != nil {
+			return err
+		}
+		before, _ := e.stored()
+		next, err := m.records.replacement(before.ChannelConfig, config)
+		if err != nil {
+			return err
+		}
+		if err := m.channels.claim(e, next.ChannelConfig); err != nil {
+			return err
+		}
+		defer m.channels.release(e)
+		reconnects := !sameConnections(before.ChannelConfig.ChannelConfig, next.ChannelConfig)
+		if err := m.records.change(ctx, e, func(r *record) { r.replace(next, reconnects) }); err != nil {
+			return err
+		}
+		if !reconnects {
+			return e.channel.SetMapping(next.Mapping)
+		}
+		if e.standing() != mine {
+			m.fleet.Look()
+			return nil // the instance that runs it sees the edit
+		}
+		if err := m.runner.reconfigure(ctx, e); err != nil {
+			return err
+		}
+		if e.wanted() {
+			if err := m.runner.start(ctx, e); err != nil {
+				m.config.Logger.Warn("channel with new settings not started, will be tried again", "channel", id, "error", err)
+			}
+			m.runner.keep(e)
+		}
+		return nil
+	})
+}
+
+// replace puts another configuration into a record. The status stays.
+func (r *record) replace(next ChannelConfig, reconnects bool) {
+	stopped, off := r.Stopped, r.Off
+	r.ChannelConfig = next.clone()
+	r.Stopped = stopped
+	r.Off = Update{}.off(&r.ChannelConfig.ChannelConfig, annotate.OptionalTopics{
+		MonitorInput:  off.MonitorInput && r.MonitorInput != nil,
+		MonitorOutput: off.MonitorOutput && r.MonitorOutput != nil,
+		Error:         off.Error && r.Error != nil,
+	})
+	if reconnects {
+		r.Edits++
+	}
+}
+
+// sameConnections reports whether two configurations differ in their mapping at most.
+func sameConnections(a, b annotate.ChannelConfig) bool {
+	for _, c := range []*annotate.ChannelConfig{&a, &b} {
+		c.Mapping, c.Off = annotate.Mapping{}, annotate.OptionalTopics{}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// replacement returns the complete configuration that takes the place of another one.
+func (r *records) replacement(before, config ChannelConfig) (ChannelConfig, error) {
+	if config.ID != "" && config.ID != before.ID {
+		return config, &annotate.FieldError{Field: "settings.channelId", Reason: fmt.Sprintf("must stay %q, got %q", before.ID, config.ID)}
+	}
+	if config.Distributed != before.Distributed {
+		return config, &annotate.FieldError{Field: "settings.distributed", Reason: "cannot be changed; make another channel"}
+	}
+	next := config.clone()
+	next.ID, next.Off = before.ID, annotate.OptionalTopics{}
+	r.forms.keepSpare(before, &next)
+	if err := r.forms.keepSecrets(before, &next); err != nil {
+		return next, err
+	}
+	channel, err := annotate.NewChannel(next.ChannelConfig, r.env)
+	if err != nil {
+		return next, err
+	}
+	defer func() { _ = channel.Close() }() // it never ran
+	next.ChannelConfig = channel.Config()
+	r.forms.complete(&next)
+	return next, checkSubscription(before.ChannelConfig, channel)
+}
+
+// checkSubscription refuses the name of the subscription of a channel for another topic, because a
+// broker would go on to deliver messages of the old one.
+func checkSubscription(before annotate.ChannelConfig, next *annotate.Channel) error {
+	now := next.Config()
+	name := now.Input.Settings.Subscriber()
+	if name == "" || now.Input.Broker != before.Input.Broker || name != before.Input.Settings.Subscriber() ||
+		next.KeepsSubscription(before) {
+		return nil
+	}
+	return &annotate.FieldError{Field: "settings." + annotate.InputTopic.String(),
+		Reason: fmt.Sprintf("the subscription %q reads topic %q; leave its name out or choose another for topic %q",
+			name, before.Input.Name, now.Input.Name)}
+}
+
+// keepSpare adds the settings that a channel had for other kinds of broker.
+func (f forms) keepSpare(before ChannelConfig, next *ChannelConfig) {
+	old := map[annotate.TopicRole]annotate.RoleTopic{}
+	for _, topic := range before.Topics() {
+		old[topic.Role] = topic
+	}
+	for _, topic := range next.Topics() {
+		had, ok := old[topic.Role]
+		if !ok {
+			continue
+		}
+		for _, d := range f.drivers {
+			kept := settingsOf(had, before.spare[topic.Role], d.Type)
+			if kept != nil && settingsOf(topic, next.spare[topic.Role], d.Type) == nil {
+				next.setSettings(topic, d.Type, kept)
+			}
+		}
+		if spare := next.spare[topic.Role]; spare.foreign == nil && before.spare[topic.Role].foreign != nil {
+			spare.foreign = before.spare[topic.Role].foreign
+			if next.spare == nil {
+				next.spare = map[annotate.TopicRole]spareSettings{}
+			}
+			next.spare[topic.Role] = spare
+		}
+	}
+}
+
+// keepSecrets puts the secrets that a channel had in the place of masks. A secret is only sent
+// to where it was meant for: with another address it has to be given again.
+func (f forms) keepSecrets(before ChannelConfig, next *ChannelConfig) error {
+	for _, topic := range next.Topics() {
+		for _, d := range f.drivers {
+			settings := settingsOf(topic, next.spare[topic.Role], d.Type)
+			if settings == nil {
+				continue
+			}
+			var had annotate.Settings
+			for _, t := range before.Topics() {
+				if t.Role == topic.Role {
+					had = settingsOf(t, before.spare[t.Role], d.Type)
+				}
+			}
+			kept, err := unmask(settings, had)
+			if err != nil {
+				return annotate.Below(fmt.Sprintf("settings.%s.%s", topic.Role, d.Member), err)
+			}
+			next.setSettings(topic, d.Type, kept)
+		}
+	}
+	return nil
+}
+
+// unmask returns settings with the secrets of others in the place of masks. The other
+// settings may be nil.
+func unmask(settings, had annotate.Settings) (annotate.Settings, error) {
+	old := map[string]string{}
+	if had != nil {
+		for _, secret := range had.Secrets() {
+			old[secret.Member] = secret.Value
+		}
+	}
+	secrets := settings.Secrets()
+	for i, secret := range secrets {
+		if secret.Value != annotate.Masked {
+			continue
+		}
+		if had == nil || addressOf(had) != addressOf(settings) {
+			return nil, &annotate.FieldError{Field: secret.Member,
+				Reason: "was given for another address; give it again"}
+		}
+		secrets[i].Value = old[secret.Member]
+	}
+	return settings.WithSecrets(secrets), nil
+}
+
+// addressOf returns where settings lead, by the members that say so.
+func addressOf(s annotate.Settings) string {
+	var a struct {
+		Protocol, Host string
+		Port           int
+	}
+	if text, err := json.Marshal(s); err == nil {
+		_ = json.Unmarshal(text, &a) // settings of another form have no address
+	}
+	return fmt.Sprintf("%s://%s:%d", a.Protocol, a.Host, a.Port)
+}
