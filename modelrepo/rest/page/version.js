@@ -14,6 +14,7 @@ const content = form && new URL(form.dataset.content, location.href);
 const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 // isPassing reports whether a request may succeed later. A full storage or quota does not pass.
+// Status 409 passes when a piece was sent twice.
 const isPassing = ({ status }) => status === 0 || status === 409 || status === 423 || status === 429 || (status >= 500 && status !== 507);
 
 function sizeText(bytes) {
@@ -91,12 +92,13 @@ const Kept = {
 const left = new Map(); // the items of uploads that wait for their file, by key
 
 // begin creates an upload and returns its address.
-async function begin(file, format, overwrite) {
+async function begin(file, format, overwrite, signal) {
   const at = new URL(content);
   at.searchParams.set("format", format);
   if (overwrite) at.searchParams.set("overwrite", "1");
   const metadata = `filename ${base64(file.name)},contentType ${base64(file.type || "application/octet-stream")}`;
-  const answer = await request(at, { method: "POST", headers: { ...tus, "Upload-Length": String(file.size), "Upload-Metadata": metadata } });
+  const headers = { ...tus, "Upload-Length": String(file.size), "Upload-Metadata": metadata };
+  const answer = await request(at, { method: "POST", headers, signal });
   return new URL(answer.headers.get("Location"), at).href;
 }
 
@@ -116,35 +118,52 @@ async function find(address, signal) {
   }
 }
 
-// send sends what is missing of a file, and returns its checksum.
-async function send(file, address, state, item, signal) {
-  for (let failures = 0; state.offset < file.size;) {
-    item.progress(state.offset, file.size);
-    const end = Math.min(state.offset + piece, file.size);
-    if (end === file.size) item.say("The last bytes are sent. The server then checks and stores the file.");
+// add sends the next piece of a file.
+async function add(file, address, offset, signal) {
+  return stateOf(await request(address, {
+    method: "PATCH",
+    headers: { ...tus, "Upload-Offset": String(offset), "Content-Type": "application/offset+octet-stream" },
+    body: file.slice(offset, offset + piece),
+    signal,
+  }));
+}
+
+// send sends what the server does not have of a file, and returns the checksum. After a failure
+// that passes it asks the server how much has arrived.
+async function send(file, format, overwrite, item, signal) {
+  const key = Kept.key(file, format);
+  let address = Kept.read(key)?.address;
+  let isOld = Boolean(address); // the server may have removed it
+  let state = null; // unknown
+  for (let failures = 0; state === null || state.offset < file.size;) {
     try {
-      state = stateOf(await request(address, {
-        method: "PATCH",
-        headers: { ...tus, "Upload-Offset": String(state.offset), "Content-Type": "application/offset+octet-stream" },
-        body: file.slice(state.offset, end),
-        signal,
-      }));
-      if (failures > 0) item.say("");
-      failures = 0;
+      if (!address) {
+        address = await begin(file, format, overwrite, signal);
+        Kept.write(key, { address, name: file.name, size: file.size, format });
+      }
+      state ??= await find(address, signal);
+      if (state === null) {
+        if (!isOld) throw new Error("The server does not have the upload any more. Please begin it anew.");
+        address = null;
+      } else if (state.offset < file.size) {
+        item.progress(state.offset, file.size);
+        if (state.offset + piece >= file.size) item.say("The last bytes are sent. The server then checks and stores the file.");
+        state = await add(file, address, state.offset, signal);
+        if (failures > 0) item.say("");
+        failures = 0;
+      }
+      isOld = false;
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!isPassing(error) || (error.status === 409 && !address)) throw error;
       const wait = pauses[Math.min(failures, pauses.length - 1)];
       failures += 1;
       item.say(`The connection is broken: try ${failures} in ${wait / 1000} s. What has arrived is kept.`);
       await pause(wait, signal);
-      state = await find(address, signal).catch((again) => {
-        if (isPassing(again)) return state;
-        throw again;
-      });
-      if (state === null) throw new Error("The server does not have the upload any more. Please begin it anew.");
+      state = null;
     }
   }
-  return state;
+  Kept.drop(key);
+  return state.sum;
 }
 
 // showContents shows the contents as they are now, and whether the version can be deleted.
@@ -161,28 +180,21 @@ async function upload(file, format, overwrite) {
   const item = new Item(`${file.name} as ${format}`);
   const stop = new AbortController();
   item.offer({ Stop: () => stop.abort() });
-  let state = { offset: 0 };
   try {
-    let address = Kept.read(key)?.address;
-    state = address ? await find(address, stop.signal) : null;
-    if (state === null) {
-      address = await begin(file, format, overwrite);
-      Kept.write(key, { address, name: file.name, size: file.size, format });
-      state = await find(address, stop.signal); // a file without bytes is stored already
-    } else {
-      item.say(`It goes on at ${sizeText(state.offset)}.`);
-    }
-    state = await send(file, address, state, item, stop.signal);
-    Kept.drop(key);
+    const sum = await send(file, format, overwrite, item, stop.signal);
     item.progress(file.size, file.size);
-    item.say(`Stored. SHA-256: ${state.sum}`);
+    item.say(`Stored. SHA-256: ${sum}`);
     item.place.dataset.state = "stored";
     item.offer({ Close: () => item.place.remove() });
     await showContents();
   } catch (error) {
-    const again = Kept.read(key) ? "Go on" : "Try again";
-    item.say(error.name === "AbortError" ? "Stopped. What has arrived is kept." : error.message);
-    item.offer({ [again]: () => { item.place.remove(); upload(file, format, overwrite); }, Discard: () => discard(key, item) });
+    const isStopped = error.name === "AbortError";
+    item.say(isStopped ? "Stopped. What has arrived is kept." : error.message);
+    const again = () => {
+      item.place.remove();
+      upload(file, format, overwrite);
+    };
+    item.offer({ [isStopped ? "Go on" : "Try again"]: again, Discard: () => discard(key, item) });
     if (error.status === 401 || error.status === 403) report(error); // with a link to sign in
   }
 }
