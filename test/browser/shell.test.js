@@ -21,6 +21,7 @@ const pages = [
   ["namespace", "/ui/models/n/demo"],
   ["model", "/ui/models/m/demo/first"],
   ["version", "/ui/models/v/demo/first/1.0"],
+  ["apis", "/ui/apis/"],
 ];
 
 // send makes what the pages of items show.
