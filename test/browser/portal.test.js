@@ -14,6 +14,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Stage, desktop, phone, picture } from "./stage.js";
+import { found } from "./axe.js";
 import { faint } from "./contrast.js";
 
 const password = "password for the trial";
@@ -187,22 +188,26 @@ test("an open caller reads and tries, and cannot publish", async (t) => {
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`every text is readable when it is ${colorScheme}`, async (t) => {
+  test(`every text is readable when it is ${colorScheme}, and axe finds nothing`, async (t) => {
     const { page, complaints } = await open(t, "/", { ...desktop, colorScheme });
     assert.deepEqual(await faint(page), []);
+    assert.deepEqual(await found(page), []);
     await signIn(page, "demouser");
     await publish(page, colorScheme, "When the water comes", definition("1.0", colorScheme, "Tides"));
     await page.locator(`[data-enabler="${colorScheme}"] a`).waitFor();
     assert.deepEqual(await faint(page), []);
+    assert.deepEqual(await found(page), []);
     await picture(page, `portal-library-${colorScheme}`);
     await page.locator(`[data-enabler="${colorScheme}"] a`).click();
     assert.equal(await tryIt(page, `/${colorScheme}/warnings`), "200");
     await page.locator(".opblock", { hasText: "{city}" }).locator(".opblock-summary-control").click();
     await page.locator(".parameters-col_description").first().waitFor();
     assert.deepEqual(await faint(page), []);
+    assert.deepEqual(await found(page), []);
     await picture(page, `portal-tried-${colorScheme}`);
     await page.getByRole("link", { name: /^Delete/ }).click();
     assert.deepEqual(await faint(page), []);
+    assert.deepEqual(await found(page), []);
     assert.deepEqual(complaints, []);
   });
 }

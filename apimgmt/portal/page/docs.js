@@ -43,3 +43,14 @@ globalThis.SwaggerUIBundle({
   supportedSubmitMethods: routed ? ["get", "put", "post", "delete", "options", "head", "patch", "trace"] : [],
   requestInterceptor: intercept,
 });
+
+// nameParts gives names to parts of Swagger UI that have none, for screen readers.
+function nameParts() {
+  for (const button of place.querySelectorAll(".copy-to-clipboard button:not([aria-label])")) button.setAttribute("aria-label", "Copy");
+  for (const region of place.querySelectorAll('[role="region"]:not([aria-label])')) {
+    const operation = region.closest(".opblock")?.querySelector(".opblock-summary-control")?.textContent ?? "";
+    region.setAttribute("aria-label", `Responses: ${operation}`);
+  }
+}
+
+new MutationObserver(nameParts).observe(place, { childList: true, subtree: true });

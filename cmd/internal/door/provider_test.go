@@ -115,6 +115,30 @@ func TestNewProvider_signsInAtAllInstances(t *testing.T) {
 	}
 }
 
+func TestDoor_Person_leadsBackToThePage(t *testing.T) {
+	request := httptest.NewRequest(http.MethodGet, "/ui/models/?q=a", nil)
+	for _, one := range []struct {
+		args     []string
+		provider bool
+		want     string
+	}{
+		{nil, false, ""},
+		{nil, true, "/.enablers/sign-on?to=%2Fui%2Fmodels%2F%3Fq%3Da"},
+		{[]string{"-access", "token"}, true, "/.enablers/sign-in?to=%2Fui%2Fmodels%2F%3Fq%3Da"},
+	} {
+		f := server.NewFlags("things", "THINGS", "")
+		s := door.Declare(f)
+		require.NoError(t, f.Parse(one.args))
+		require.NoError(t, s.Check())
+		d, err := s.Open(t.Context(), door.Config{Name: "things", Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		if one.provider {
+			require.NoError(t, d.SignOn(access.SignOn{Provider: door.NewProvider(door.ProviderConfig{}), AnswerURL: "http://127.0.0.1/answer"}))
+		}
+		require.Equal(t, one.want, d.Person(request).SignIn, one.args)
+	}
+}
+
 // person is at a browser.
 type person struct {
 	t      *testing.T
