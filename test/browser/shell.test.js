@@ -21,6 +21,12 @@ const pages = [
   ["namespace", "/ui/models/n/demo"],
   ["model", "/ui/models/m/demo/first"],
   ["version", "/ui/models/v/demo/first/1.0"],
+  ["gateway", "/ui/gateway/"],
+  ["gateway-services", "/ui/gateway/services"],
+  ["gateway-upstream-new", "/ui/gateway/upstreams/new"],
+  ["gateway-plugins", "/ui/gateway/plugins"],
+  ["gateway-kinds", "/ui/gateway/plugins/new"],
+  ["gateway-plugin-new", "/ui/gateway/plugins/new?kind=oidc"],
 ];
 
 // send makes what the pages of items show.
