@@ -149,7 +149,7 @@ func (c *Collector) Parts(web, clients net.Listener, announce func()) []server.P
 		parts = append(parts, server.Part{Name: "repository", Run: c.repository.Run})
 	}
 	return append(parts,
-		server.HTTP(c.config.Door.Listener(web), c.Handler(), c.log),
+		server.HTTP(c.config.Door.Listener(web), c.Handler(clients), c.log),
 		server.Part{
 			Name: "collector", Ready: c.Jobs.Ready, Announce: announce,
 			Run: func(ctx context.Context) error { return c.run(ctx, clients) },

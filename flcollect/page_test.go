@@ -17,7 +17,7 @@ func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 2}})
 	h := flcollect.HandlerOf(b, nil)
 	asset := regexp.MustCompile(`(?:href|src)="([^"]*page/[^"]*)"`)
-	for path, root := range map[string]string{"/": "", "/live/a": "../", "/live/a/": "../../"} {
+	for path, root := range map[string]string{"/": "./", "/live/a": "../", "/live/a/": "../../", "/new": "./", "/compare?job=a": "./"} {
 		w := ask(h, "GET", path, "")
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
@@ -67,18 +67,18 @@ func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
-	require.Contains(t, ask(h, "GET", "/", "").Body.String(), `<p id="empty">`)
+	require.Contains(t, ask(h, "GET", "/", "").Body.String(), "There is no job yet.")
 	for i := range 101 {
 		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1,
 			Config: flcollect.JobConfig{Rounds: 1}})
 	}
 	first := ask(h, "GET", "/", "").Body.String()
 	require.Contains(t, first, `href="live/j%2F000"`)
-	require.Contains(t, first, `href="./?after=j%2f099"`)
+	require.Contains(t, first, `href="./?prefix=&amp;after=j%2f099"`)
 	require.NotContains(t, first, "j/100")
 	second := ask(h, "GET", "/?after=j%2F099", "").Body.String()
 	require.Contains(t, second, "j/100")
-	require.NotContains(t, second, "?after=j")
+	require.NotContains(t, second, "after=j")
 	b.err = errors.New("secret")
 	w := ask(h, "GET", "/", "")
 	require.Equal(t, http.StatusOK, w.Code)
