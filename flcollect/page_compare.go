@@ -42,7 +42,7 @@ func row(name string, values []string) comparedRow {
 
 // compare answers with the page of the jobs that the query names.
 func (p *pages) compare(w http.ResponseWriter, r *http.Request) error {
-	view := compareView{Frame: p.part.Frame(r, "Compare jobs", shell.Crumb{Name: "Compare", Href: "compare"}), API: p.api}
+	view := compareView{Frame: p.part.Frame(r, "Compare jobs"), API: p.api}
 	for _, id := range r.URL.Query()["job"] {
 		if id != "" && !slices.Contains(view.IDs, id) {
 			view.IDs = append(view.IDs, id)

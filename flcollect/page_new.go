@@ -40,7 +40,7 @@ const otherStrategy = "other"
 const maxForm = 2 * MaxJobConfig
 
 func (p *pages) newView(r *http.Request) *newView {
-	v := &newView{Frame: p.part.Frame(r, "New job", shell.Crumb{Name: "New job", Href: "new"}), Form: url.Values{},
+	v := &newView{Frame: p.part.Frame(r, "New job"), Form: url.Values{},
 		Strategies: p.jobs.Strategies(), Bounds: strategy.DescribeBounds(), Privacy: dp.Parameters(), Faults: map[string]string{}}
 	if common, ok := strategy.Describe(jobconfig.Averaging); ok {
 		v.Common = common.Parameters
@@ -60,7 +60,32 @@ func (p *pages) newView(r *http.Request) *newView {
 			v.Bounds[i].Default = nil
 		}
 	}
+	v.Privacy = privacyFields(v.Privacy)
 	return v
+}
+
+// privacyFields returns the parameters of differential privacy with those first that decide
+// on epsilon.
+func privacyFields(all []strategy.Parameter) []strategy.Parameter {
+	first := []string{"noise_multiplier", "num_sampled_clients", "epsilon_budget", "delta"}
+	place := func(p strategy.Parameter) int {
+		if i := slices.Index(first, p.Name); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	slices.SortStableFunc(all, func(a, b strategy.Parameter) int { return place(a) - place(b) })
+	for i, p := range all {
+		switch p.Name {
+		case "num_sampled_clients":
+			all[i].Default = "the clients above"
+		case "clip_count_stddev":
+			all[i].Default = "clients / 20"
+		case "epsilon_budget":
+			all[i].Default = "no budget"
+		}
+	}
+	return all
 }
 
 // Value returns what a field of the form has.

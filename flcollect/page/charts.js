@@ -18,8 +18,8 @@ const metricOf = (metric) => ({
 // in a round, null where there is none.
 const curves = {
   loss: {
-    names: () => ["Loss"],
-    value: (round) => round.loss ?? null,
+    names: () => ["Loss", "Loss (fit)"],
+    value: (round, name) => (name === "Loss" ? round.loss : round.fit_metrics?.loss) ?? null,
     format: number,
   },
   clients: {
@@ -155,9 +155,11 @@ class Chart {
   }
 }
 
-// metricsOf are the names of the metrics of rounds.
+// metricsOf are the names of the metrics of rounds. A loss of the fit is in the chart of the
+// loss.
 export function metricsOf(rounds) {
-  return [...new Set(rounds.flatMap((round) => [...Object.keys(round.metrics ?? {}), ...Object.keys(round.fit_metrics ?? {})]))].sort();
+  const fitted = rounds.flatMap((round) => Object.keys(round.fit_metrics ?? {})).filter((name) => name !== "loss");
+  return [...new Set([...rounds.flatMap((round) => Object.keys(round.metrics ?? {})), ...fitted])].sort();
 }
 
 // Charts are the charts of a page: its own figures, and one for each metric behind that of

@@ -4,7 +4,7 @@
 import { Charts } from "./charts.js";
 import { Report, updates } from "./report.js";
 import { bytes, epsilon, number, seconds } from "./format.js";
-import { request, setLive, setTime } from "./shell.js";
+import { request, setLive, setTime, toast } from "./shell.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
 const shown = 10; // rows of the table
@@ -81,6 +81,22 @@ function showStatus(status) {
   showWaiting(status);
   field("stored", status.stored ? "in the repository" : "");
   showQuarantine(status.quarantined ?? []);
+}
+
+// A command can be copied where the page is on this machine or has TLS.
+for (const command of navigator.clipboard ? waiting.querySelectorAll(".copied") : []) {
+  const text = command.textContent;
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "quiet", textContent: "Copy" });
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("The command is copied.");
+    } catch {
+      toast("The browser does not let the page copy. Select the text instead.", { error: true });
+    }
+  });
+  command.append(button);
 }
 
 // showWaiting says how many clients the job waits for, and which have come.
