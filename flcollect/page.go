@@ -114,8 +114,10 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 
 // textOf returns what an error says, with the fault of a request where it has one.
 func textOf(e *httpapi.Error) string {
-	if list := detailsOf(e.Err); list != nil {
-		return sentence(list[0].Msg)
+	if e.Err != nil {
+		if list := detailsOf(e.Err); list != nil {
+			return sentence(list[0].Msg)
+		}
 	}
 	return e.Text()
 }
