@@ -1,5 +1,5 @@
-// The form of a job: it shows the parameters of the chosen strategy and of the chosen
-// privacy mechanisms, and what the job costs in privacy as it is typed.
+// The form of a job: it shows the parameters of the chosen strategy, and what the job costs
+// in privacy as it is typed.
 
 import { report, request } from "./shell.js";
 
@@ -18,11 +18,6 @@ function showStrategy() {
     own.hidden = own.dataset.strategy !== strategy.value;
     own.disabled = own.hidden; // what is not chosen is not sent
   }
-}
-
-function showMechanisms() {
-  for (const name of ["dp", "he"]) form.querySelector(`#${name}-fields`).hidden = !form.elements[name].checked;
-  form.querySelector("#costs").hidden = !form.elements.dp.checked;
 }
 
 let timer;
@@ -55,12 +50,10 @@ function show(name, faults) {
 }
 
 strategy.addEventListener("change", showStrategy);
-for (const name of ["dp", "he"]) form.elements[name].addEventListener("change", showMechanisms);
 form.addEventListener("input", ({ target }) => {
   if (target.name === "dp" || target.name.startsWith("dp.") || ["rounds", "clients"].includes(target.name)) estimateSoon();
 });
 
 showStrategy();
-showMechanisms();
 estimateSoon();
 (form.querySelector('[aria-invalid="true"]') ?? form.elements.model_name).focus();
