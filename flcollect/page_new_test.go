@@ -69,7 +69,7 @@ func TestPage_create_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 	require.Equal(t, want, b.started["new"])
 
 	w = send(h, "/new", filled("id", "", "strategy", "other", "strategyName", "gentle", "further", "speed: 3",
-		"dp", "1", "dp.noise_multiplier", "0.2", "he", "1", "he.coeff_mod_bit_sizes", "60, 40 40", "he.poly_modulus_degree", "8192"))
+		"dp", "1", "dp.noise_multiplier", "0.2", "homomorphic", "1", "homomorphic.coeff_mod_bit_sizes", "60, 40 40", "homomorphic.poly_modulus_degree", "8192"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
 	made := regexp.MustCompile(`^live/(job-[0-9]{8}-[0-9]{6})$`).FindStringSubmatch(w.Header().Get("Location"))
 	require.NotNil(t, made, "an identifier that needs no escaping is made")
@@ -85,25 +85,25 @@ func TestPage_create_showsFaultsAtTheirFields(t *testing.T) {
 	b.job(flcollect.Status{Job: "there", Run: 1, State: flcollect.Finished})
 	h := flcollect.HandlerOf(b, nil)
 	for at, changes := range map[string][]string{
-		"id":                     {"id", "there"},
-		"model_name":             {"model_name", ""},
-		"configuration_id":       {"configuration_id", "x"},
-		"rounds":                 {"rounds", "0"},
-		"timeout":                {"timeout", "-1"},
-		"clients":                {"clients", "0"},
-		"conf.FedAdam.beta_1":    {"conf.FedAdam.beta_1", "1.5"},
-		"conf.fraction_fit":      {"conf.fraction_fit", "2"},
-		"conf.min_fit_clients":   {"conf.min_fit_clients", "0"},
-		"bounds.norm_factor":     {"bounds.norm_factor", "0"},
-		"further":                {"further", "absent: 1"},
-		"client.epochs":          {"client.epochs", ""},
-		"client.batch_size":      {"client.batch_size", "many"},
-		"targets":                {"targets", "accuracy: high"},
-		"dp.delta":               {"dp", "1", "dp.noise_multiplier", "0.1", "dp.delta", "2"},
-		"dp.noise_multiplier":    {"dp", "1", "dp.noise_multiplier", "1"},
-		"dp.epsilon_budget":      {"dp", "1", "dp.noise_multiplier", "0.1", "dp.epsilon_budget", "1"},
-		"he.poly_modulus_degree": {"he", "1", "he.poly_modulus_degree", "1000"},
-		"he.coeff_mod_bit_sizes": {"he", "1", "he.coeff_mod_bit_sizes", "60, 1"},
+		"id":                              {"id", "there"},
+		"model_name":                      {"model_name", ""},
+		"configuration_id":                {"configuration_id", "x"},
+		"rounds":                          {"rounds", "0"},
+		"timeout":                         {"timeout", "-1"},
+		"clients":                         {"clients", "0"},
+		"conf.FedAdam.beta_1":             {"conf.FedAdam.beta_1", "1.5"},
+		"conf.fraction_fit":               {"conf.fraction_fit", "2"},
+		"conf.min_fit_clients":            {"conf.min_fit_clients", "0"},
+		"bounds.norm_factor":              {"bounds.norm_factor", "0"},
+		"further":                         {"further", "absent: 1"},
+		"client.epochs":                   {"client.epochs", ""},
+		"client.batch_size":               {"client.batch_size", "many"},
+		"targets":                         {"targets", "accuracy: high"},
+		"dp.delta":                        {"dp", "1", "dp.noise_multiplier", "0.1", "dp.delta", "2"},
+		"dp.noise_multiplier":             {"dp", "1", "dp.noise_multiplier", "1"},
+		"dp.epsilon_budget":               {"dp", "1", "dp.noise_multiplier", "0.1", "dp.epsilon_budget", "1"},
+		"homomorphic.poly_modulus_degree": {"homomorphic", "1", "homomorphic.poly_modulus_degree", "1000"},
+		"homomorphic.coeff_mod_bit_sizes": {"homomorphic", "1", "homomorphic.coeff_mod_bit_sizes", "60, 1"},
 	} {
 		w := send(h, "/new", filled(changes...))
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code, at)

@@ -88,7 +88,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
 	c, err := collector.New(collector.Config{
-		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Hosts: s.door.Hosts(),
+		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,

@@ -89,7 +89,7 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/look", "internal/uplot", "storage",
+			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
@@ -208,7 +208,7 @@ func importTable() []room {
 		{dir: "internal/server", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/version"}, modules: []string{flags}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
-			"flcollect/...", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server", "internal/version", "storage",
+			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server", "internal/version", "storage",
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{

@@ -46,6 +46,9 @@ type Config struct {
 	ClientTimeout, Park time.Duration
 	// Clip, TrustClients and NoAudit are as in flcollect.Config.
 	Clip, TrustClients, NoAudit bool
+	// Clients is where Flower clients connect, for the commands that the pages show. Nil
+	// has them show none.
+	Clients net.Addr
 	// MaxContext is as in flcollect.Config.
 	MaxContext int64
 	// MaxMessage and Uploads are as in flower.ServerConfig.
@@ -149,7 +152,7 @@ func (c *Collector) Parts(web, clients net.Listener, announce func()) []server.P
 		parts = append(parts, server.Part{Name: "repository", Run: c.repository.Run})
 	}
 	return append(parts,
-		server.HTTP(c.config.Door.Listener(web), c.Handler(clients), c.log),
+		server.HTTP(c.config.Door.Listener(web), c.Handler(), c.log),
 		server.Part{
 			Name: "collector", Ready: c.Jobs.Ready, Announce: announce,
 			Run: func(ctx context.Context) error { return c.run(ctx, clients) },

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
 
@@ -21,29 +20,28 @@ func beside() []string {
 	return []string{"/model", "/models", "/training-results", "/strategy", "/collector", "/transformation"}
 }
 
-// options are those of the interface of the jobs and of its pages, with clients on the
-// listener.
-func (c *Collector) options(clients net.Listener) *flcollect.HandlerOptions {
-	return &flcollect.HandlerOptions{
+// options are those of the interface of the jobs and of its pages.
+func (c *Collector) options() *flcollect.HandlerOptions {
+	options := &flcollect.HandlerOptions{
 		Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Door.Authorizer(), Logger: c.log,
-		Clients: flcollect.ClientEndpoint{
-			Address: clients.Addr().String(), TLS: c.config.TLS != nil, Token: !c.config.OpenToClients && !c.config.Door.IsOpen(),
-		},
 	}
+	if c.config.Clients != nil {
+		options.Clients = flcollect.ClientEndpoint{
+			Address: c.config.Clients.String(), TLS: c.config.TLS != nil, Token: !c.config.OpenToClients && !c.config.Door.IsOpen(),
+		}
+	}
+	return options
 }
 
-// Page returns the pages of the jobs, with clients on the listener. It is not behind the
-// door.
-func (c *Collector) Page(clients net.Listener) http.Handler {
-	return c.untilOver(c.Jobs.Page(c.options(clients)))
-}
+// Page returns the pages of the jobs. They are not behind the door.
+func (c *Collector) Page() http.Handler { return c.untilOver(c.Jobs.Page(c.options())) }
 
 // Handler returns the interfaces and the pages behind the door, see the package
-// documentation. Clients are on the listener.
-func (c *Collector) Handler(clients net.Listener) http.Handler {
+// documentation.
+func (c *Collector) Handler() http.Handler {
 	authorize := c.config.Door.Authorizer()
 	mux := http.NewServeMux()
-	mux.Handle("/", c.untilOver(flcollect.NewHandler(c.Jobs, c.options(clients))))
+	mux.Handle("/", c.untilOver(flcollect.NewHandler(c.Jobs, c.options())))
 	if c.repository != nil {
 		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
 			Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,
@@ -56,7 +54,7 @@ func (c *Collector) Handler(clients net.Listener) http.Handler {
 	}
 	return c.config.Door.Handler(console.Mount(mux, console.MountConfig{
 		Name: "Training collector", Person: c.config.Door.Person,
-		Parts: []console.Part{{Section: "Training", Path: "training", Handler: c.Page(clients)}},
+		Parts: []console.Part{{Section: "Training", Path: "training", Handler: c.Page()}},
 	}))
 }
 
