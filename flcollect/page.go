@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/flcollect/internal/jobform"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -116,7 +117,7 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 func textOf(e *httpapi.Error) string {
 	if e.Err != nil {
 		if list := detailsOf(e.Err); list != nil {
-			return sentence(list[0].Msg)
+			return jobform.Sentence(list[0].Msg)
 		}
 	}
 	return e.Text()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/jobform"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -49,7 +50,8 @@ func (p *pages) compare(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(view.IDs) > maxCompared {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("At most %d jobs can be compared; these are %d.", maxCompared, len(view.IDs))}
+		detail := fmt.Sprintf("At most %d jobs can be compared; these are %d.", maxCompared, len(view.IDs))
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: detail}
 	}
 	configs := make([]map[string]string, len(view.IDs))
 	for i, id := range view.IDs {
@@ -174,7 +176,7 @@ func flatten(config JobConfig) (map[string]string, error) {
 				walk(path+"."+strconv.Itoa(i+1), item)
 			}
 		case string(raw) != "[]":
-			values[path] = plain(raw)
+			values[path] = jobform.Plain(raw)
 		}
 	}
 	for name, raw := range whole {
@@ -182,14 +184,3 @@ func flatten(config JobConfig) (map[string]string, error) {
 	}
 	return values, nil
 }
-
-// plain returns a value of JSON as text: text without its quotes.
-func plain(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-func sortedNames(object map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(object)) }

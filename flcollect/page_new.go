@@ -11,26 +11,49 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/jobform"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
+
+// newView is the page on which a job is made.
+type newView struct {
+	shell.Frame
+	*jobform.Form
+	Estimate string
+}
+
+func (p *pages) newView(r *http.Request, values url.Values) *newView {
+	v := &newView{Frame: p.part.Frame(r, "New job"), Form: jobform.New(values, p.jobs.Strategies())}
+	for i, p := range v.Bounds { // what the server applies, see strategies.make
+		switch p.Name {
+		case "norm_factor":
+			v.Bounds[i].Default = DefaultNormFactor
+		case "norm_min_updates":
+			v.Bounds[i].Default = DefaultNormMinUpdates
+		case "norm_clip":
+			v.Bounds[i].Default = nil
+		}
+	}
+	return v
+}
 
 // maxForm is the largest form of a job in bytes.
 const maxForm = 2 * MaxJobConfig
 
 // new answers with an empty form, or with one that has the configuration of another job.
 func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
-	v := p.newView(r)
-	v.Form = url.Values{"rounds": {"10"}, "clients": {"2"}, "client.epochs": {"1"}, "configuration_id": {"1"}}
+	values := url.Values{"rounds": {"10"}, "clients": {"2"}, "client.epochs": {"1"}, "configuration_id": {"1"}}
 	if id := r.URL.Query().Get("from"); id != "" {
 		status, err := p.rest.known(r, id)
 		if err != nil {
 			return err
 		}
-		if v.Form, err = formOf(status.Config); err != nil {
+		if values, err = jobform.Of(status.Config); err != nil {
 			return err
 		}
 	}
+	v := p.newView(r, values)
 	return p.part.Show(w, r, http.StatusOK, "new.html", v)
 }
 
@@ -44,9 +67,7 @@ func (p *pages) readForm(w http.ResponseWriter, r *http.Request) (*newView, erro
 	if err != nil {
 		return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}
-	v := p.newView(r)
-	v.Form = r.PostForm
-	return v, nil
+	return p.newView(r, r.PostForm), nil
 }
 
 // create starts the job of a form, or shows the form again: with the parameters of another
@@ -56,11 +77,11 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	switch v.Form.Get("action") {
+	switch v.Values.Get("action") {
 	case "strategy":
 		return p.part.Show(w, r, http.StatusOK, "new.html", v)
 	case "estimate":
-		if config, err := v.config(); err != nil {
+		if config, err := v.Config(); err != nil {
 			v.blame(err)
 		} else {
 			v.Estimate = estimateText(config)
@@ -79,23 +100,25 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 
 // start starts the job of a form.
 func (p *pages) start(r *http.Request, v *newView) (id string, err error) {
-	config, err := v.config()
+	config, err := v.Config()
 	if err != nil {
 		return "", err
 	}
-	id = strings.TrimSpace(v.Form.Get("id"))
+	id = strings.TrimSpace(v.Values.Get("id"))
 	if id == "" {
 		id = "job-" + time.Now().UTC().Format("20060102-150405")
 	}
 	if err := jobconfig.CheckID(id); err != nil {
-		return "", formError{"id": sentence(err.Error())}
+		return "", formError{"id": jobform.Sentence(err.Error())}
 	}
 	status, err := p.jobs.Status(r.Context(), id)
 	if err != nil {
 		return "", err
 	}
 	if status.State != Inactive {
-		return "", formError{"id": "There is a job " + id + " already. Choose another identifier, or train that one anew on its page."}
+		return "", formError{
+			"id": "There is a job " + id + " already. Choose another identifier, or train that one anew on its page.",
+		}
 	}
 	return id, p.jobs.Start(r.Context(), id, config)
 }
@@ -110,7 +133,7 @@ func (p *pages) estimate(w http.ResponseWriter, r *http.Request) error {
 		Text   string            `json:"text"`
 		Faults map[string]string `json:"faults,omitempty"`
 	}{}
-	config, err := v.privacy()
+	config, err := v.Cost()
 	switch {
 	case err == nil:
 		answer.Text = estimateText(config)
@@ -130,14 +153,15 @@ func estimateText(config JobConfig) string {
 	}
 	e, err := dp.Forecast(config.DPAdaptive, config.Rounds)
 	if err != nil {
-		return sentence(detailsOf(err)[0].Msg)
+		return jobform.Sentence(detailsOf(err)[0].Msg)
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 	rounds := strconv.Itoa(config.Rounds) + " rounds"
 	if config.Rounds == 1 {
 		rounds = "1 round"
 	}
-	text := fmt.Sprintf("Epsilon will be %s after %s, with delta %s; the first round costs %s. ", number(e.Epsilon), rounds, number(e.Delta), number(e.Round))
+	text := fmt.Sprintf("Epsilon will be %s after %s, with delta %s; the first round costs %s. ",
+		number(e.Epsilon), rounds, number(e.Delta), number(e.Round))
 	if e.Affordable < config.Rounds {
 		text += fmt.Sprintf("The budget ends the training after round %d. ", e.Affordable)
 	}
@@ -148,4 +172,32 @@ func estimateText(config JobConfig) string {
 		return text + "That is usual in practice."
 	}
 	return text + "That is weak: more noise or fewer rounds make it less."
+}
+
+// formError has the faults of a form by its fields.
+type formError map[string]string
+
+// Error implements error.
+func (e formError) Error() string { return fmt.Sprintf("the form has %d faults", len(e)) }
+
+// blame notes what is wrong with the form at its fields, and reports whether the form is to
+// blame.
+func (v *newView) blame(err error) bool {
+	var own formError
+	var config *JobConfigError
+	switch {
+	case errors.As(err, &own):
+		v.Faults = own
+	case errors.As(err, &config):
+		v.Blame(config.Faults)
+	case errors.Is(err, ErrActive):
+		v.Faults["id"] = "The job is being trained with another configuration."
+	default:
+		details := detailsOf(err)
+		for _, d := range details {
+			v.Note(d.Loc[1:], d.Msg) // behind "body"
+		}
+		return details != nil
+	}
+	return true
 }

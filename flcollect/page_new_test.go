@@ -34,7 +34,7 @@ func filled(changes ...string) url.Values {
 	return form
 }
 
-func TestPage_new_saysWhatParametersMean(t *testing.T) {
+func TestServer_Page_saysWhatParametersMean(t *testing.T) {
 	b := newBoard()
 	page := html.UnescapeString(ask(flcollect.HandlerOf(b, nil), "GET", "/new", "").Body.String())
 	for _, d := range b.Strategies() {
@@ -51,7 +51,7 @@ func TestPage_new_saysWhatParametersMean(t *testing.T) {
 	require.Regexp(t, `name="conf.FedAdam.beta_1" type="number" step="any" value="" min="0" max="1" placeholder="0.9"`, page)
 }
 
-func TestPage_create_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
+func TestServer_Page_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	w := send(h, "/new", filled("conf.FedAdam.eta", "0.05", "conf.min_evaluate_clients", "2", "conf.accept_failures", "false",
@@ -69,7 +69,8 @@ func TestPage_create_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 	require.Equal(t, want, b.started["new"])
 
 	w = send(h, "/new", filled("id", "", "strategy", "other", "strategyName", "gentle", "further", "speed: 3",
-		"dp", "1", "dp.noise_multiplier", "0.2", "homomorphic", "1", "homomorphic.coeff_mod_bit_sizes", "60, 40 40", "homomorphic.poly_modulus_degree", "8192"))
+		"dp", "1", "dp.noise_multiplier", "0.2", "homomorphic", "1",
+		"homomorphic.coeff_mod_bit_sizes", "60, 40 40", "homomorphic.poly_modulus_degree", "8192"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
 	made := regexp.MustCompile(`^live/(job-[0-9]{8}-[0-9]{6})$`).FindStringSubmatch(w.Header().Get("Location"))
 	require.NotNil(t, made, "an identifier that needs no escaping is made")
@@ -80,7 +81,7 @@ func TestPage_create_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 	require.Contains(t, got.StrategyConf, "speed")
 }
 
-func TestPage_create_showsFaultsAtTheirFields(t *testing.T) {
+func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
 	b := newBoard()
 	b.job(flcollect.Status{Job: "there", Run: 1, State: flcollect.Finished})
 	h := flcollect.HandlerOf(b, nil)
@@ -117,7 +118,7 @@ func TestPage_create_showsFaultsAtTheirFields(t *testing.T) {
 	require.Contains(t, w.Body.String(), "The job is not started: 3 fields need another value.")
 }
 
-func TestPage_create_worksWithoutScripts(t *testing.T) {
+func TestServer_Page_worksWithoutScripts(t *testing.T) {
 	h := flcollect.HandlerOf(newBoard(), nil)
 	page := send(h, "/new", filled("action", "strategy", "strategy", "avg")).Body.String()
 	require.Contains(t, page, `data-strategy="FedAdam" hidden disabled>`)
@@ -126,7 +127,7 @@ func TestPage_create_worksWithoutScripts(t *testing.T) {
 	require.Regexp(t, `<output id="estimate" for="rounds clients">Epsilon will be [0-9.]+ after 20 rounds, with delta 1e-05;`, page)
 }
 
-func TestPage_estimate_saysWhatAJobCosts(t *testing.T) {
+func TestServer_Page_saysWhatAJobCosts(t *testing.T) {
 	h := flcollect.HandlerOf(newBoard(), nil)
 	estimate := func(changes ...string) (text string, faults map[string]string) {
 		w := send(h, "/new/estimate", filled(changes...))
@@ -153,7 +154,7 @@ func TestPage_estimate_saysWhatAJobCosts(t *testing.T) {
 }
 
 // A form that has the configuration of a job, sent as it is, makes the same configuration.
-func TestPage_new_takesTheConfigurationOfAJob(t *testing.T) {
+func TestServer_Page_takesTheConfigurationOfAJob(t *testing.T) {
 	for name, body := range map[string]string{
 		"everything": `{"strategy": "FedAdam", "strategy_conf": {"eta": 0.5, "fraction_fit": 0.5, "min_fit_clients": 2, "norm_bound": 3},
 			"model_name": "<m>", "model_version": "1", "server_conf": {"num_rounds": 5, "round_timeout": 2.5},
@@ -182,16 +183,17 @@ func TestPage_new_takesTheConfigurationOfAJob(t *testing.T) {
 func valuesOf(t *testing.T, page string) url.Values {
 	t.Helper()
 	form := url.Values{"action": {"create"}}
-	for _, m := range regexp.MustCompile(`<input id="[^"]*" name="([^"]+)"(?: type="number" step="[^"]*")? value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+	find := func(pattern string) [][]string { return regexp.MustCompile(pattern).FindAllStringSubmatch(page, -1) }
+	for _, m := range find(`<input id="[^"]*" name="([^"]+)"(?: type="number" step="[^"]*")? value="([^"]*)"`) {
 		form.Set(m[1], html.UnescapeString(m[2]))
 	}
-	for _, m := range regexp.MustCompile(`<input type="checkbox" name="([^"]+)" id="[^"]*" value="1" checked`).FindAllStringSubmatch(page, -1) {
+	for _, m := range find(`<input type="checkbox" name="([^"]+)" id="[^"]*" value="1" checked`) {
 		form.Set(m[1], "1")
 	}
-	for _, m := range regexp.MustCompile(`(?s)<textarea id="[^"]*" name="([^"]+)"[^>]*>(.*?)</textarea>`).FindAllStringSubmatch(page, -1) {
+	for _, m := range find(`(?s)<textarea id="[^"]*" name="([^"]+)"[^>]*>(.*?)</textarea>`) {
 		form.Set(m[1], html.UnescapeString(m[2]))
 	}
-	for _, m := range regexp.MustCompile(`(?s)<select id="[^"]*" name="([^"]+)"(.*?)</select>`).FindAllStringSubmatch(page, -1) {
+	for _, m := range find(`(?s)<select id="[^"]*" name="([^"]+)"(.*?)</select>`) {
 		if chosen := regexp.MustCompile(`value="([^"]*)" selected`).FindStringSubmatch(m[2]); chosen != nil {
 			form.Set(m[1], chosen[1])
 		}

@@ -72,13 +72,16 @@ func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 // post sends an empty form, as a page does.
 func post(h http.Handler, path string) *httptest.ResponseRecorder { return send(h, path, url.Values{}) }
 
-func TestPage_job_saysWhoIsMissingAndHowClientsConnect(t *testing.T) {
+func TestServer_Page_saysWhoIsMissingAndHowClientsConnect(t *testing.T) {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Waiting, Round: -1, Clients: 2, Needed: 3, Config: flcollect.JobConfig{Rounds: 2}})
+	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Waiting, Round: -1, Clients: 2, Needed: 3,
+		Config: flcollect.JobConfig{Rounds: 2}})
 	b.clients = []flcollect.Client{
 		{Identity: "session:x", Name: "<clinic>", Session: "ipv4:192.0.2.1:5"}, {Identity: "key:1", Session: "hospital.example"},
 	}
-	options := &flcollect.HandlerOptions{Clients: flcollect.ClientEndpoint{Address: "0.0.0.0:8088", Token: true}, Authorize: httpapitest.Authorize}
+	options := &flcollect.HandlerOptions{
+		Clients: flcollect.ClientEndpoint{Address: "0.0.0.0:8088", Token: true}, Authorize: httpapitest.Authorize,
+	}
 	page := ask(flcollect.HandlerOf(b, options), "GET", "/live/a", "", "Authorization", "Bearer operator").Body.String()
 	require.Contains(t, page, `data-field="missing">1 more client</span>`)
 	require.Contains(t, page, `data-field="names">&lt;clinic&gt;, hospital.example</span>`)
@@ -96,10 +99,11 @@ func TestPage_job_saysWhoIsMissingAndHowClientsConnect(t *testing.T) {
 	require.Contains(t, page, "root_certificates=")
 	require.Equal(t, `["\u003cclinic\u003e","hospital.example"]`, strings.TrimSpace(ask(h, "GET", "/live/a/clients", "").Body.String()))
 	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Clients: 3, Needed: 3})
-	require.Contains(t, ask(h, "GET", "/live/a", "").Body.String(), `<section class="card" id="waiting" aria-labelledby="waiting-title" hidden>`)
+	page = ask(h, "GET", "/live/a", "").Body.String()
+	require.Contains(t, page, `<section class="card" id="waiting" aria-labelledby="waiting-title" hidden>`)
 }
 
-func TestPage_stopsAndTrainsOneJob(t *testing.T) {
+func TestServer_Page_stopsAndTrainsOneJob(t *testing.T) {
 	b := newBoard()
 	config := flcollect.JobConfig{Rounds: 2, Strategy: "avg"}
 	b.job(flcollect.Status{Job: "a/b", Run: 1, State: flcollect.Interrupted, Config: config})
@@ -119,17 +123,19 @@ func TestPage_stopsAndTrainsOneJob(t *testing.T) {
 	}
 }
 
-func TestPage_compare_marksWhatDiffers(t *testing.T) {
+func TestServer_Page_marksWhatDiffers(t *testing.T) {
 	b := newBoard()
 	for i, id := range []string{"a", "b/2"} {
-		config := flcollect.JobConfig{Rounds: 2, Strategy: "FedAdam", ModelName: "<m>", StrategyConf: strategy.Conf{"eta": 0.1 * float64(i+1)}}
+		config := flcollect.JobConfig{Rounds: 2, Strategy: "FedAdam", ModelName: "<m>",
+			StrategyConf: strategy.Conf{"eta": 0.1 * float64(i+1)}}
 		b.job(flcollect.Status{Job: id, Run: 1, State: flcollect.Finished, Config: config})
 		b.round(id, i+1)
 	}
 	h := flcollect.HandlerOf(b, nil)
 	page := ask(h, "GET", "/compare?job=a&job=b%2F2&job=a&job=", "").Body.String()
 	require.Contains(t, page, `data-jobs="[&#34;a&#34;,&#34;b/2&#34;]"`)
-	require.Contains(t, page, `<tr class="differs"><th scope="row"><code>strategy_conf.eta</code> <span class="mark">differs</span></th><td>0.1</td><td>0.2</td></tr>`)
+	require.Contains(t, page, `<tr class="differs"><th scope="row"><code>strategy_conf.eta</code> <span class="mark">differs</span></th>`+
+		`<td>0.1</td><td>0.2</td></tr>`)
 	require.Contains(t, page, `<tr><th scope="row"><code>model_name</code></th><td>&lt;m&gt;</td><td>&lt;m&gt;</td></tr>`)
 	require.Contains(t, page, `<tr><th scope="row">Loss</th><td>1</td><td>0.5</td></tr>`)
 	require.Contains(t, ask(h, "GET", "/compare?job=a", "").Body.String(), "Add two to six")

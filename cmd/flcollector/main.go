@@ -107,7 +107,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			site := server.Reachable(access.URL(web))
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), TLS: access.ClientTLS(), Token: access.Self(), Site: site, Pause: s.demoPause,
+				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), TLS: access.ClientTLS(), Token: access.Self(),
+				Site: site, Pause: s.demoPause,
 				Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
 			})
 		}})

@@ -77,7 +77,8 @@ func NewClient(config ClientConfig) (*Client, error) {
 	case config.MaxMessage < 1 || config.MaxMessage > MaxMessage:
 		return nil, fmt.Errorf("configure flower client: MaxMessage is %d, must be 1 to %d", config.MaxMessage, MaxMessage)
 	case !isLabel(config.Name):
-		return nil, fmt.Errorf("configure flower client: Name is %q, must be printable ASCII of at most %d characters", config.Name, MaxName)
+		return nil, fmt.Errorf("configure flower client: Name is %q, must be printable ASCII of at most %d characters",
+			config.Name, MaxName)
 	}
 	return &Client{config}, nil
 }

@@ -1,8 +1,10 @@
-package flcollect
+package jobform
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/dp"
@@ -10,65 +12,66 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// config returns the configuration of the form. It goes through the form of the REST
+// Config returns the configuration of the form. It goes through the form of the REST
 // interface, so that both say the same of a fault.
-func (v *newView) config() (JobConfig, error) {
-	body, err := json.Marshal(v.body())
+func (f *Form) Config() (jobconfig.Config, error) {
+	body, err := json.Marshal(f.body())
 	if err != nil {
-		return JobConfig{}, err
+		return jobconfig.Config{}, err
 	}
-	return ParseJobConfig(body)
+	return jobconfig.Parse(body)
 }
 
-// privacy returns the rounds and the privacy mechanisms of the form, whatever its other
+// Cost returns the rounds and the privacy mechanisms of the form, whatever its other
 // fields have.
-func (v *newView) privacy() (JobConfig, error) {
-	body := v.body()
+func (f *Form) Cost() (jobconfig.Config, error) {
+	body := f.body()
 	body["strategy"], body["strategy_conf"] = jobconfig.Averaging, map[string]any{}
 	body["model_name"], body["model_version"], body["configuration_id"] = "any", "any", 1
 	body["client_conf"], body["stopping_target"] = []any{}, nil
 	delete(body["server_conf"].(map[string]any), "round_timeout")
 	text, err := json.Marshal(body)
 	if err != nil {
-		return JobConfig{}, err
+		return jobconfig.Config{}, err
 	}
-	return ParseJobConfig(text)
+	return jobconfig.Parse(text)
 }
 
 // body returns the form as the body of POST /job/config/{id}.
-func (v *newView) body() map[string]any {
+func (f *Form) body() map[string]any {
 	conf := map[string]any{}
-	v.take(conf, "conf.", v.Common)
-	v.take(conf, "bounds.", v.Bounds)
-	for _, d := range v.Strategies {
-		if d.Name == v.Chosen() {
-			v.take(conf, "conf."+d.Name+".", v.Own(d))
+	f.take(conf, "conf.", f.Common)
+	f.take(conf, "bounds.", f.Bounds)
+	for _, d := range f.Strategies {
+		if d.Name == f.Chosen() {
+			f.take(conf, "conf."+d.Name+".", f.Own(d))
 		}
 	}
-	putLines(conf, v.Form.Get("further"))
-	clients := strings.TrimSpace(v.Form.Get("clients"))
+	putLines(conf, f.Values.Get("further"))
+	clients := strings.TrimSpace(f.Values.Get("clients"))
 	for _, name := range []string{"min_available_clients", "min_fit_clients", "min_evaluate_clients"} {
 		if conf[name] == nil && clients != "" {
 			conf[name] = scalarOf(clients)
 		}
 	}
 	server, client := map[string]any{}, map[string]any{}
-	put(server, "num_rounds", v.Form.Get("rounds"))
-	put(server, "round_timeout", v.Form.Get("timeout"))
+	put(server, "num_rounds", f.Values.Get("rounds"))
+	put(server, "round_timeout", f.Values.Get("timeout"))
 	for _, name := range []string{"epochs", "batch_size", "steps_per_epoch", "learning_rate"} {
-		put(client, name, v.Form.Get("client."+name))
+		put(client, name, f.Values.Get("client."+name))
 	}
-	putLines(client, v.Form.Get("client.further"))
+	putLines(client, f.Values.Get("client.further"))
 	targets := map[string]any{}
-	putLines(targets, v.Form.Get("targets"))
-	name := v.Chosen()
+	putLines(targets, f.Values.Get("targets"))
+	name := f.Chosen()
 	if name == otherStrategy {
-		name = strings.TrimSpace(v.Form.Get("strategyName"))
+		name = strings.TrimSpace(f.Values.Get("strategyName"))
 	}
 	body := map[string]any{
-		"strategy": name, "model_name": strings.TrimSpace(v.Form.Get("model_name")),
-		"model_version": strings.TrimSpace(v.Form.Get("model_version")), "configuration_id": strings.TrimSpace(v.Form.Get("configuration_id")),
-		"server_conf": server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": v.mechanisms(clients),
+		"strategy": name, "model_name": strings.TrimSpace(f.Values.Get("model_name")),
+		"model_version":    strings.TrimSpace(f.Values.Get("model_version")),
+		"configuration_id": strings.TrimSpace(f.Values.Get("configuration_id")),
+		"server_conf":      server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": f.mechanisms(clients),
 	}
 	if len(targets) > 0 {
 		body["stopping_flag"], body["stopping_target"] = true, targets
@@ -77,22 +80,23 @@ func (v *newView) body() map[string]any {
 }
 
 // mechanisms returns the privacy mechanisms of the form.
-func (v *newView) mechanisms(clients string) map[string]any {
+func (f *Form) mechanisms(clients string) map[string]any {
 	made := map[string]any{}
-	if v.Form.Get("dp") != "" {
+	if f.Values.Get("dp") != "" {
 		conf := map[string]any{}
-		v.take(conf, "dp.", v.Privacy)
+		f.take(conf, "dp.", f.Privacy)
 		if conf["num_sampled_clients"] == nil {
 			put(conf, "num_sampled_clients", clients)
 		}
 		made[dp.Mechanism] = conf
 	}
-	if v.Form.Get(jobconfig.Homomorphic) != "" {
+	if f.Values.Get(jobconfig.Homomorphic) != "" {
 		conf := map[string]any{}
-		put(conf, "poly_modulus_degree", v.Form.Get("homomorphic.poly_modulus_degree"))
-		put(conf, "scale_bits", v.Form.Get("homomorphic.scale_bits"))
+		put(conf, "poly_modulus_degree", f.Values.Get("homomorphic.poly_modulus_degree"))
+		put(conf, "scale_bits", f.Values.Get("homomorphic.scale_bits"))
 		var sizes []any
-		for _, size := range strings.FieldsFunc(v.Form.Get("homomorphic.coeff_mod_bit_sizes"), func(c rune) bool { return c == ',' || c == ' ' }) {
+		separates := func(c rune) bool { return c == ',' || c == ' ' }
+		for _, size := range strings.FieldsFunc(f.Values.Get("homomorphic.coeff_mod_bit_sizes"), separates) {
 			sizes = append(sizes, scalarOf(size))
 		}
 		if sizes != nil {
@@ -104,9 +108,9 @@ func (v *newView) mechanisms(clients string) map[string]any {
 }
 
 // take puts the parameters that are given into an object.
-func (v *newView) take(into map[string]any, prefix string, parameters []strategy.Parameter) {
+func (f *Form) take(into map[string]any, prefix string, parameters []strategy.Parameter) {
 	for _, p := range parameters {
-		put(into, p.Name, v.Form.Get(prefix+p.Name))
+		put(into, p.Name, f.Values.Get(prefix+p.Name))
 	}
 }
 
@@ -140,21 +144,8 @@ func scalarOf(text string) any {
 	return text
 }
 
-// sentence returns a text that names what is wrong as a sentence.
-func sentence(text string) string {
-	for _, verb := range []string{"is ", "has ", "must "} {
-		if strings.HasPrefix(text, verb) {
-			text = "the value " + text
-		}
-	}
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
-}
-
-// formOf returns a form that has a configuration.
-func formOf(config JobConfig) (url.Values, error) {
+// Of returns the values of a form that has a configuration.
+func Of(config jobconfig.Config) (url.Values, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
 		return nil, err
@@ -170,47 +161,55 @@ func formOf(config JobConfig) (url.Values, error) {
 		return nil, err
 	}
 	form := url.Values{"strategy": {config.Strategy}, "model_name": {config.ModelName}, "model_version": {config.ModelVersion},
-		"configuration_id": {config.ConfigurationID}, "rounds": {plain(body.Server["num_rounds"])}, "timeout": {plain(body.Server["round_timeout"])}}
+		"configuration_id": {config.ConfigurationID}, "rounds": {Plain(body.Server["num_rounds"])},
+		"timeout": {Plain(body.Server["round_timeout"])}}
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
 		form.Set("strategy", otherStrategy)
 		form.Set("strategyName", config.Strategy)
 	}
-	v := newView{Form: form, Bounds: strategy.DescribeBounds()}
-	if common, ok := strategy.Describe(jobconfig.Averaging); ok {
-		v.Common = common.Parameters
-	}
-	v.Strategies = []strategy.Description{d}
+	f := New(form, []strategy.Description{d})
 	for _, name := range sortedNames(body.Conf) {
-		at := v.parameterField(name)
+		at := f.parameterField(name)
 		switch at {
 		case "further":
-			form.Set(at, form.Get(at)+name+": "+plain(body.Conf[name])+"\n")
+			form.Set(at, form.Get(at)+name+": "+Plain(body.Conf[name])+"\n")
 		case "clients":
-			form.Set("conf."+name, plain(body.Conf[name]))
+			form.Set("conf."+name, Plain(body.Conf[name]))
 		default:
-			form.Set(at, plain(body.Conf[name]))
+			form.Set(at, Plain(body.Conf[name]))
 		}
 	}
 	if len(body.Clients) > 0 {
 		for _, name := range sortedNames(body.Clients[0]) {
-			if v.has("client." + name) {
-				form.Set("client."+name, plain(body.Clients[0][name]))
+			if f.has("client." + name) {
+				form.Set("client."+name, Plain(body.Clients[0][name]))
 				continue
 			}
-			form.Set("client.further", form.Get("client.further")+name+": "+plain(body.Clients[0][name])+"\n")
+			form.Set("client.further", form.Get("client.further")+name+": "+Plain(body.Clients[0][name])+"\n")
 		}
 	}
 	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {
 		if conf, there := body.Privacy[mechanism]; there {
 			form.Set(prefix, "1")
 			for name, value := range conf {
-				form.Set(prefix+"."+name, strings.Trim(plain(value), "[]"))
+				form.Set(prefix+"."+name, strings.Trim(Plain(value), "[]"))
 			}
 		}
 	}
 	for _, name := range sortedNames(body.Targets) {
-		form.Set("targets", form.Get("targets")+name+": "+plain(body.Targets[name])+"\n")
+		form.Set("targets", form.Get("targets")+name+": "+Plain(body.Targets[name])+"\n")
 	}
 	return form, nil
 }
+
+// Plain returns a value of JSON as text: text without its quotes.
+func Plain(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func sortedNames(object map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(object)) }
