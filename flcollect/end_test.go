@@ -3,6 +3,8 @@ package flcollect_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,6 +62,56 @@ func TestEarlyEnd_needsTheStoppingFlag(t *testing.T) {
 	status := w.untilState(t, "job", flcollect.Finished)
 	require.Equal(t, 3, status.Round)
 	require.Nil(t, status.Early)
+}
+
+func TestServer_StopJob_leavesTheOthers(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	slow, _ := gated(1, 1)
+	ended, _ := w.joinAs(t, slow, "one.example:1")
+	require.NoError(t, w.Start(t.Context(), "one", config(2, 1)))
+	require.NoError(t, w.Start(t.Context(), "other", config(2, 5)))
+	w.untilState(t, "one", flcollect.Training)
+	for range 2 { // the second time it has ended
+		require.NoError(t, w.StopJob(t.Context(), "one"))
+		status, err := w.Status(t.Context(), "one")
+		require.NoError(t, err)
+		require.Equal(t, flcollect.Interrupted, status.State)
+		require.Equal(t, "stopped on request", status.Error)
+		require.Zero(t, status.Needed)
+	}
+	require.Error(t, <-ended)
+	status, err := w.Status(t.Context(), "other")
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Waiting, status.State)
+	require.Equal(t, 5, status.Needed)
+	require.ErrorIs(t, w.StopJob(t.Context(), "absent"), flcollect.ErrUnknown)
+	h := flcollect.NewHandler(w.Server, nil)
+	require.Equal(t, http.StatusNotFound, ask(h, "POST", "/job/stop/absent", "").Code)
+	require.Equal(t, http.StatusUnprocessableEntity, ask(h, "POST", "/job/stop/"+strings.Repeat("x", 300), "").Code)
+	require.Equal(t, "200", ask(h, "POST", "/job/stop/other", "").Body.String())
+	w.untilState(t, "other", flcollect.Interrupted)
+}
+
+func TestServer_Clients_haveTheNamesThatTheyGiveThemselves(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	require.NoError(t, w.Start(t.Context(), "job", config(1, 3)))
+	w.joinNamed(t, trainer{step: 1, examples: 1}, "ward")
+	w.joinNamed(t, trainer{step: 1, examples: 1}, "clinic")
+	w.until(t, "job", "joined by two", func(s flcollect.Status) bool { return s.Clients == 2 })
+	clients := w.Clients("job")
+	require.Len(t, clients, 2)
+	require.Equal(t, "clinic", clients[0].String())
+	require.Equal(t, "ward", clients[1].Name)
+	require.Empty(t, w.Clients("absent"))
+	w.join(t, trainer{step: 1, examples: 1})
+	w.untilState(t, "job", flcollect.Finished)
+	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	require.NoError(t, err)
+	names := []string{}
+	for _, c := range report.Clients {
+		names = append(names, c.Name)
+	}
+	require.ElementsMatch(t, []string{"", "clinic", "ward"}, names)
 }
 
 func TestServer_Stop_interruptsAllJobs(t *testing.T) {

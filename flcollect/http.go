@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -34,6 +35,9 @@ type HandlerOptions struct {
 	// x-role which operation requires which role; public ones are not asked about. Nil lets
 	// every caller do everything.
 	Authorize func(r *http.Request, role string) error
+	// Clients says how Flower clients reach the server, for the pages. The zero value has
+	// them show no command.
+	Clients ClientEndpoint
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -56,12 +60,15 @@ func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
 type jobs interface {
 	Start(ctx context.Context, id string, config JobConfig) error
 	Stop(ctx context.Context) error
+	StopJob(ctx context.Context, id string) error
 	Status(ctx context.Context, id string) (Status, error)
 	Jobs(ctx context.Context, prefix, after string, limit int) ([]Status, string, error)
 	Rounds(ctx context.Context, id string, after, limit int) ([]Round, error)
 	Report(ctx context.Context, id string, round, after, limit int) (RoundReport, error)
 	Audit(ctx context.Context, id string, after int64) iter.Seq2[[]byte, error]
 	Changed(id string) <-chan struct{}
+	Clients(id string) []Client
+	Strategies() []strategy.Description
 	Result(ctx context.Context, id string) (Result, error)
 	PublicContext(ctx context.Context, id string) (io.ReadSeekCloser, PublicContext, error)
 	SetPublicContext(ctx context.Context, id string, content io.Reader, condition Condition) (PublicContext, error)
@@ -80,7 +87,6 @@ const (
 type rest struct {
 	jobs      jobs
 	options   HandlerOptions
-	pages     *pages
 	streams   *httpapi.Slots
 	downloads *httpapi.Slots
 	uploads   *httpapi.Slots
@@ -89,7 +95,6 @@ type rest struct {
 func newREST(jobs jobs, opts *HandlerOptions) *rest {
 	r := &rest{
 		jobs:      jobs,
-		pages:     newPages(),
 		streams:   httpapi.NewSlots(maxStreams, "There are too many streams of events. Please try again."),
 		downloads: httpapi.NewSlots(maxDownloads, "There are too many downloads. Please try again."),
 		uploads:   httpapi.NewSlots(maxContexts, "There are too many uploads. Please try again."),
@@ -105,7 +110,20 @@ func newREST(jobs jobs, opts *HandlerOptions) *rest {
 	return r
 }
 
+// handler returns the REST interface with the pages beside it.
 func (r *rest) handler() http.Handler {
+	interior, pages := r.api(), r.pages("")
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if isPage(req.URL.Path) {
+			pages.ServeHTTP(w, req)
+			return
+		}
+		interior.ServeHTTP(w, req)
+	})
+}
+
+// api returns the REST interface alone.
+func (r *rest) api() http.Handler {
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{
 		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger,
@@ -122,6 +140,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /job/status/{id}", Func: r.status},
 		{Pattern: "GET /job/stop", Func: r.stop, Role: httpapi.Operator, Origins: httpapi.OwnPages},
 		{Pattern: "POST /job/stop", Func: r.stop},
+		{Pattern: "POST /job/stop/{id}", Func: r.stopOne},
 
 		{Pattern: "GET /jobs", Func: r.list},
 		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
@@ -133,11 +152,6 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /job/he/public/{id}", Func: r.publicContext},
 		{Pattern: "PUT /job/he/public/{id}", Func: r.setPublicContext},
 		{Pattern: "DELETE /job/he/public/{id}", Func: r.deletePublicContext},
-
-		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
-		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
-		{Pattern: "GET /page/{name}", Func: r.pages.assets.Serve, Role: httpapi.Public, Undocumented: true},
-		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Role: httpapi.Public, Undocumented: true},
 
 		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}),
 			Role: httpapi.Reader, Undocumented: true}, // as training is, which needs no other right

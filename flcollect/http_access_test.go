@@ -16,8 +16,11 @@ func TestNewHandler_requiresTheRoleOfEveryRoute(t *testing.T) {
 	httpapitest.Access{
 		Handler: flcollect.NewHandler(w.Server, &flcollect.HandlerOptions{Authorize: httpapitest.Authorize}),
 		Undocumented: map[string]string{
-			"GET /": "reader", "GET /live/some": "reader", "GET /page/jobs.js": "public", "GET /favicon.ico": "public",
-			"GET /job/stop/": "operator", "POST /v1/fleet/register-node": "reader",
+			"GET /": "reader", "GET /live/some": "reader", "GET /page/list.js": "public",
+			"GET /new": "operator", "POST /new": "operator", "POST /new/estimate": "operator", "GET /compare": "reader",
+			"GET /live/some/clients": "operator", "POST /live/some/stop": "operator", "POST /live/some/again": "operator",
+			"GET /favicon.ico": "public",
+			"GET /job/stop/":   "operator", "POST /v1/fleet/register-node": "reader",
 		},
 	}.Check(t)
 }

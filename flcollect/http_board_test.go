@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
 // board has jobs whose course a test writes by hand. It stands in for a Server
@@ -26,6 +27,8 @@ type board struct {
 	totals  flcollect.Totals
 	started map[string]flcollect.JobConfig
 	stops   int
+	stopped []string
+	clients []flcollect.Client
 	asked   int // for rounds
 }
 
@@ -91,6 +94,24 @@ func (b *board) Stop(context.Context) error {
 	defer b.mu.Unlock()
 	b.stops++
 	return b.err
+}
+
+func (b *board) StopJob(_ context.Context, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = append(b.stopped, id)
+	if _, ok := b.jobs[id]; !ok {
+		return errors.Join(b.err, flcollect.ErrUnknown)
+	}
+	return b.err
+}
+
+func (b *board) Clients(string) []flcollect.Client { return b.clients }
+
+func (b *board) Strategies() []strategy.Description {
+	fedAdam, _ := strategy.Describe("FedAdam")
+	avg, _ := strategy.Describe("avg")
+	return []strategy.Description{fedAdam, avg, {Name: "own"}}
 }
 
 func (b *board) Status(_ context.Context, id string) (flcollect.Status, error) {

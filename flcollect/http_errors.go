@@ -22,6 +22,8 @@ func classify(err error) *httpapi.Error {
 		status = http.StatusUnprocessableEntity
 	case errors.Is(err, ErrActive):
 		status, detail = http.StatusConflict, "The job is being trained with another configuration."
+	case errors.Is(err, ErrUnknown):
+		status, detail = http.StatusNotFound, "There is no job of this id."
 	case errors.Is(err, ErrNoResult):
 		status, detail = http.StatusNotFound, "The job has no model."
 	case errors.Is(err, ErrNoReport):

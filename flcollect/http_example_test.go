@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/storage"
@@ -42,6 +43,31 @@ func ExampleNewHandler() {
 	// Output:
 	// {"status":"INACTIVE","round":0,"id":-1}
 	// <nil>
+}
+
+func ExampleServer_Page() {
+	jobs, err := flcollect.NewServer(flcollect.Config{
+		Documents: storage.NewMemoryDocuments(),
+		Blobs:     storage.NewMemoryBlobs(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/training/", http.StripPrefix("/training", jobs.Page(&flcollect.HandlerOptions{
+		Clients: flcollect.ClientEndpoint{Address: ":8088"},
+	})))
+
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	answer, err := http.Get(server.URL + "/training/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	fmt.Println(answer.Status, strings.Contains(string(text), "There is no job yet."), err)
+	// Output: 200 OK true <nil>
 }
 
 func ExampleParseJobConfig() {

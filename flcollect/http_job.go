@@ -46,6 +46,17 @@ func (r *rest) stop(w http.ResponseWriter, req *http.Request) error {
 	return done(w)
 }
 
+// stopOne interrupts a job. A body means nothing.
+func (r *rest) stopOne(w http.ResponseWriter, req *http.Request) error {
+	if err := pathID(req); err != nil {
+		return err
+	}
+	if err := r.jobs.StopJob(req.Context(), req.PathValue("id")); err != nil {
+		return err
+	}
+	return done(w)
+}
+
 // done answers with the exact body with which existing clients compare.
 func done(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
@@ -64,6 +75,7 @@ type statusView struct {
 	Job             string             `json:"job,omitempty"`
 	Rounds          int                `json:"rounds,omitempty"`
 	Clients         int                `json:"clients,omitempty"`
+	Needed          int                `json:"clients_needed,omitempty"`
 	Strategy        string             `json:"strategy,omitempty"`
 	ModelName       string             `json:"model_name,omitempty"`
 	ModelVersion    string             `json:"model_version,omitempty"`
@@ -105,6 +117,7 @@ func viewOf(s Status) statusView {
 		Job:             s.Job,
 		Rounds:          s.Config.Rounds,
 		Clients:         s.Clients,
+		Needed:          s.Needed,
 		Strategy:        s.Config.Strategy,
 		ModelName:       s.Config.ModelName,
 		ModelVersion:    s.Config.ModelVersion,

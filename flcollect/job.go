@@ -44,6 +44,7 @@ type job struct {
 	// What follows belongs to the registry's lock.
 	open  bool // takes clients
 	least int  // how many clients must be connected
+	need  int  // how many of them a round needs, 0 while that is not known
 
 	writing sync.Mutex // one change of the record at a time
 
@@ -80,7 +81,7 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 	j.work, j.quit = context.WithCancel(s.life)
 	j.training, j.stop = context.WithCancelCause(j.work)
 	if made != nil {
-		j.least = made.Policy().MinAvailable
+		j.least, j.need = clientsOf(made.Policy())
 	}
 	return j
 }

@@ -97,12 +97,13 @@ func (j *job) trouble(from source, err error) {
 
 // status returns the status of the job, with its temporary failures.
 func (j *job) status() Status {
-	clients := j.pool.Len()
+	clients, needed := j.pool.Len(), j.server.jobs.needed(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	status := j.rec.status()
 	status.Clients = clients
 	if !status.State.Ended() {
+		status.Needed = needed
 		status.Evaluating = j.fitted > status.Round
 		status.Suspended = j.reputations.Suspended(status.Round+1, MaxQuarantined)
 	}

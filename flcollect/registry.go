@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
 // registry holds the jobs of a server that have something to do, and counts all jobs by
@@ -98,11 +99,25 @@ func (r *registry) watch(id string) <-chan struct{} {
 	return r.changed // only a start can change it
 }
 
-// setLeast sets how many clients a job needs.
-func (r *registry) setLeast(j *job, least int) {
+// setPolicy sets how many clients a job needs.
+func (r *registry) setPolicy(j *job, p strategy.Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	j.least = least
+	j.least, j.need = clientsOf(p)
+}
+
+// clientsOf returns how many clients must be connected before any is drawn, and before a
+// round can begin.
+func clientsOf(p strategy.Policy) (least, need int) {
+	return p.MinAvailable, max(p.MinAvailable, p.Fit.MinClients)
+}
+
+// needed returns how many clients a job needs to be connected for a round, 0 while that is
+// not known.
+func (r *registry) needed(j *job) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return j.need
 }
 
 // shut has a job take no more clients.

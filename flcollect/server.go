@@ -22,6 +22,8 @@ var (
 	// ErrActive is returned where a job of that id is being trained with another
 	// configuration.
 	ErrActive = errors.New("flcollect: the job is being trained with another configuration")
+	// ErrUnknown is returned for a job that is not known.
+	ErrUnknown = errors.New("flcollect: there is no such job")
 	// ErrInvalid is returned for an id or a configuration that no job can have.
 	ErrInvalid = jobconfig.ErrInvalid
 	// ErrNoResult is returned for a job that has no model yet, or that is not

@@ -197,6 +197,28 @@ func (s *Server) Stop(ctx context.Context) error {
 	return stopAll(ctx, s.jobs.all())
 }
 
+// StopJob interrupts one job, as [Server.Stop] interrupts all. One that has ended stays as
+// it is. The error for a job that is not known matches [ErrUnknown].
+func (s *Server) StopJob(ctx context.Context, id string) error {
+	if err := s.await(ctx); err != nil {
+		return fmt.Errorf("stop job %q: %w", id, err)
+	}
+	select {
+	case s.starting <- struct{}{}: // a job that is being started is stopped, too
+		<-s.starting
+	case <-ctx.Done():
+		return fmt.Errorf("stop job %q: %w", id, context.Cause(ctx))
+	}
+	if j := s.jobs.get(id); j != nil {
+		return stopAll(ctx, []*job{j})
+	}
+	status, err := s.Status(ctx, id)
+	if err == nil && status.State == Inactive {
+		err = fmt.Errorf("stop job %q: %w", id, ErrUnknown)
+	}
+	return err
+}
+
 // stopAll stops jobs, and returns once that is stored.
 func stopAll(ctx context.Context, jobs []*job) error {
 	for _, j := range jobs {
@@ -207,7 +229,7 @@ func stopAll(ctx context.Context, jobs []*job) error {
 		case <-j.ended:
 		case <-j.done:
 			if !j.record().State.Ended() {
-				return fmt.Errorf("stop all jobs: %w", ErrNotRunning)
+				return fmt.Errorf("stop job %q: %w", j.id, ErrNotRunning)
 			}
 		case <-ctx.Done():
 			return fmt.Errorf("stop job %q: %w", j.id, context.Cause(ctx))

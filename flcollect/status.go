@@ -40,6 +40,9 @@ type Status struct {
 	Config JobConfig
 	// Clients is how many clients are connected for the job.
 	Clients int
+	// Needed is how many clients have to be connected for a round to begin; 0 once the
+	// job has ended, and while that is not known.
+	Needed int
 	// Created, Started and Ended are times; zero for what has not happened.
 	Created, Started, Ended time.Time
 	// Error says why the job was interrupted, or why its result is not delivered yet;

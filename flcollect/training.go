@@ -100,7 +100,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
-	j.server.jobs.setLeast(j, j.strategy.Policy().MinAvailable)
+	j.server.jobs.setPolicy(j, j.strategy.Policy())
 	return t, nil
 }
 

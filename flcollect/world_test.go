@@ -152,9 +152,21 @@ func (w *world) join(t *testing.T, r flower.Trainer) (ended <-chan error, leave 
 // joinAs has the client call the server by another host name.
 func (w *world) joinAs(t *testing.T, r flower.Trainer, host string) (<-chan error, func()) {
 	t.Helper()
-	client, err := flower.NewClient(flower.ClientConfig{Target: host, Trainer: r, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+	return w.run(t, flower.ClientConfig{Target: host, Trainer: r})
+}
+
+// joinNamed has the client give itself a name.
+func (w *world) joinNamed(t *testing.T, r flower.Trainer, name string) (<-chan error, func()) {
+	t.Helper()
+	return w.run(t, flower.ClientConfig{Target: w.address, Trainer: r, Name: name})
+}
+
+func (w *world) run(t *testing.T, config flower.ClientConfig) (<-chan error, func()) {
+	t.Helper()
+	config.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", w.address)
-	}})
+	}
+	client, err := flower.NewClient(config)
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,7 +9,6 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
-	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo/rest"
 )
@@ -60,7 +59,7 @@ func (p *platform) handler() http.Handler {
 		Parts: []console.Part{
 			{Section: annotationBlock, Path: "annotation", Handler: p.annotator.Page(channels)},
 			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
-			{Section: trainingBlock, Path: "training", Elsewhere: server.Reachable(p.trainings.address())},
+			{Section: trainingBlock, Path: "training", Handler: p.trainings.Page()},
 			{Section: apisBlock, Path: "apis", Handler: p.managed.Page()},
 			{Section: apisBlock, Path: "gateway", Handler: p.managed.GatewayAdmin.Page()},
 			{Section: linksBlock, Path: "links", Elsewhere: serverAt},

@@ -107,7 +107,7 @@ func TestSettings_clientTLS_leavesTheCertificateToTheDoor(t *testing.T) {
 
 func TestRun_trainsTheDemonstrationBehindTheDoor(t *testing.T) {
 	own := servertest.NewAuthority(t).Issue("collector")
-	p := start(t, "-demo", "-access", "token", "-tls-cert", own.Cert, "-tls-key", own.Key)
+	p := start(t, "-demo", "-demo-pause", "0s", "-access", "token", "-tls-cert", own.Cert, "-tls-key", own.Key)
 	p.Await("training finished")
 	require.NoError(t, p.Stop())
 }

@@ -10,8 +10,9 @@
 // program and on the same listener, unless REPOSITORY_ADDRESS names another one.
 //
 // With -demo three clients inside the program train a model on real data that come with
-// it. Each round is a line of output, and the last line begins with "training finished".
-// The program then runs until it is interrupted, so that its pages can be visited.
+// it. That takes about a minute, so that one can watch: each client waits for -demo-pause
+// before it trains. Each round is a line of output, and the last line begins with
+// "training finished". The program then runs until it is interrupted.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first lines on standard output are "listening on http://HOST:PORT",
@@ -87,7 +88,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
 	c, err := collector.New(collector.Config{
-		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Hosts: s.door.Hosts(),
+		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
@@ -106,7 +107,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			site := server.Reachable(access.URL(web))
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), TLS: access.ClientTLS(), Token: access.Self(), Site: site,
+				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), TLS: access.ClientTLS(), Token: access.Self(),
+				Site: site, Pause: s.demoPause,
 				Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
 			})
 		}})

@@ -98,7 +98,7 @@ func TestRun_servesCollectorAndRepositoryAtOneAddress(t *testing.T) {
 
 func TestRun_storesTheResultOfTheDemonstration(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, "-data", dir, "-demo")
+	p := start(t, "-data", dir, "-demo", "-demo-pause", "0s")
 	require.Regexp(t, "at "+p.web+"/live/demo-1$", p.Await("job demo-1: "))
 	require.Regexp(t, `^round  1 of 20   loss 0\.\d{4}   accuracy 0\.\d{3}   clients 3   \d+\.\d{3} s$`, p.Await("round"))
 	for n := 2; n <= 20; n++ {
@@ -122,7 +122,7 @@ func TestRun_storesTheResultOfTheDemonstration(t *testing.T) {
 
 	require.Empty(t, p.Log.String(), "the lines are log enough")
 
-	p = start(t, "-data", dir, "-demo", "-log-level", "info")
+	p = start(t, "-data", dir, "-demo", "-demo-pause", "0s", "-log-level", "info")
 	p.Await("job demo-2: ")
 	p.Await("training finished: 20 rounds")
 	require.NoError(t, p.Stop())
@@ -139,7 +139,7 @@ func TestRun_notifiesAnotherRepositoryAndTheOrchestrator(t *testing.T) {
 	defer orchestrator.Close()
 	t.Setenv("REPOSITORY_ADDRESS", other.web+"/repository/")
 	t.Setenv("ORCHESTRATOR_ADDRESS", orchestrator.URL)
-	p := start(t, "-demo")
+	p := start(t, "-demo", "-demo-pause", "0s")
 	require.Equal(t, "repository at "+other.web+"/repository", p.repository)
 	_, url, _ := strings.Cut(p.Await("result in the repository: "), "repository: ")
 	require.Equal(t, other.web+"/repository/training-results/tumours/1.0", url)

@@ -38,6 +38,7 @@ type settings struct {
 	clip, trustClients       bool
 	noAudit                  bool
 	demo                     bool
+	demoPause                time.Duration
 	door                     *door.Settings
 }
 
@@ -105,6 +106,8 @@ func (s *settings) declare() *server.Flags {
 	f.BoolVar(&s.noAudit, "no-audit", false,
 		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
+	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
+		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/flcollector.log")
@@ -179,6 +182,9 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.clientAccess != "" && s.clientCA != "" {
 		wrong("grpc-access", "none cannot be given together with -grpc-client-ca, which asks for certificates")
+	}
+	if s.demoPause < 0 || s.demoPause > time.Minute {
+		wrong("demo-pause", "expected 0s to 1m, got %v", s.demoPause)
 	}
 	if s.demo && (s.cert != "" || s.clientCA != "") {
 		wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")

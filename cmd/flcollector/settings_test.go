@@ -19,7 +19,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"max-connections": {"5", "6", "7"},
 		"port":            number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
-		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "clip": choice,
+		"client-timeout": period, "park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
 		"trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 	}

@@ -42,6 +42,7 @@ func train(ctx context.Context, target string, out io.Writer) error {
 	for _, p := range parties {
 		client, err := flower.NewClient(flower.ClientConfig{
 			Target:  target,
+			Name:    p.Name,
 			Token:   os.Getenv("FLOWER_TOKEN"),
 			Trainer: tumours.NewTrainer(p), // or any flower.Trainer of yours
 		})

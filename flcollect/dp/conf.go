@@ -60,19 +60,7 @@ func compares(name string) error {
 // readSettings reads and checks a dp-adaptive object.
 func readSettings(given strategy.Conf) (settings, error) {
 	r := conf.NewReader(given)
-	r.Require("num_sampled_clients")
-	s := settings{
-		sampled:    r.Count("num_sampled_clients", 1, 1),
-		clip:       r.Number("init_clip_norm", 0.1, leastClip, mostClip),
-		multiplier: r.Number("noise_multiplier", 1, 0, mostNoise),
-		serverSide: r.Truth("server_side_noising", true),
-		quantile:   r.Number("clip_norm_target_quantile", 0.5, 0, 1),
-		rate:       r.Number("clip_norm_lr", 0.2, 0, 1000),
-		delta:      r.Number("delta", DefaultDelta, 0, 1),
-		budget:     r.Number("epsilon_budget", math.Inf(1), 0, conf.Anything),
-		sampling:   r.Number("sampling_rate", 1, 0, 1),
-	}
-	s.countNoise = r.Number("clip_count_stddev", float64(s.sampled)/20, 0, mostNoise)
+	s := declare(r)
 	positive := func(field string, v float64) {
 		if v == 0 {
 			r.Fail(field, "it is 0, and has to be greater")
@@ -88,6 +76,24 @@ func readSettings(given strategy.Conf) (settings, error) {
 		return settings{}, &strategy.FieldError{Strategy: Mechanism, Field: fault.Field, Reason: fault.Reason}
 	}
 	return s, s.check()
+}
+
+// declare reads the fields.
+func declare(r *conf.Reader) settings {
+	r.Require("num_sampled_clients")
+	s := settings{
+		sampled:    r.Count("num_sampled_clients", 1, 1),
+		clip:       r.Number("init_clip_norm", 0.1, leastClip, mostClip),
+		multiplier: r.Number("noise_multiplier", 1, 0, mostNoise),
+		serverSide: r.Truth("server_side_noising", true),
+		quantile:   r.Number("clip_norm_target_quantile", 0.5, 0, 1),
+		rate:       r.Number("clip_norm_lr", 0.2, 0, 1000),
+		delta:      r.Number("delta", DefaultDelta, 0, 1),
+		budget:     r.Number("epsilon_budget", math.Inf(1), 0, conf.Anything),
+		sampling:   r.Number("sampling_rate", 1, 0, 1),
+	}
+	s.countNoise = r.Number("clip_count_stddev", float64(s.sampled)/20, 0, mostNoise)
+	return s
 }
 
 // check returns an error for settings without an effective multiplier, and for

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 )
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
@@ -48,6 +49,10 @@ type ClientConfig struct {
 	// a server that requires one. Without TLS it crosses the network in the clear. Empty
 	// sends none.
 	Token string
+	// Name is a name for people, such as that of a hospital. It is sent in the metadata
+	// "client-name" of every call, and proves nothing: [Peer.Label] returns it. It is
+	// printable ASCII, of at most [MaxName] characters. Empty sends none.
+	Name string
 	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
 	MaxMessage int64
@@ -71,6 +76,9 @@ func NewClient(config ClientConfig) (*Client, error) {
 		return nil, errors.New("configure flower client: Trainer is required")
 	case config.MaxMessage < 1 || config.MaxMessage > MaxMessage:
 		return nil, fmt.Errorf("configure flower client: MaxMessage is %d, must be 1 to %d", config.MaxMessage, MaxMessage)
+	case !isLabel(config.Name):
+		return nil, fmt.Errorf("configure flower client: Name is %q, must be printable ASCII of at most %d characters",
+			config.Name, MaxName)
 	}
 	return &Client{config}, nil
 }
@@ -129,6 +137,9 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 	defer connection.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if c.config.Name != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, nameHeader, c.config.Name)
+	}
 	description := grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true}
 	stream, err := connection.NewStream(ctx, &description, "/"+service+"/Join")
 	if err != nil {
@@ -149,6 +160,12 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 		}
 	}
 }
+
+// MaxName is the greatest length of the name that a client gives itself.
+const MaxName = 64
+
+// nameHeader is the metadata with the name that a client gives itself.
+const nameHeader = "client-name"
 
 // bearerToken are credentials that are a token.
 type bearerToken string

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,29 @@ type Peer struct {
 	// or an empty string. The header ":authority" is the host and port that the
 	// client called.
 	Header func(key string) string
+}
+
+// Label returns the name that a client gives itself, which proves nothing; empty if it
+// gives none, or one that is not fit to be shown.
+func (p Peer) Label() string {
+	if p.Header == nil {
+		return ""
+	}
+	if name := p.Header(nameHeader); isLabel(name) {
+		return name
+	}
+	return ""
+}
+
+// isLabel reports whether a client may call itself so: printable ASCII, of at most
+// [MaxName] characters.
+func isLabel(name string) bool {
+	for _, c := range []byte(name) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(name) <= MaxName && strings.TrimSpace(name) == name
 }
 
 // Identify names a client by its certificate: by the first DNS name, or else by

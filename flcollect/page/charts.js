@@ -7,20 +7,19 @@ const height = 220; // of the canvas, in pixels
 const hues = 6; // as many as the style sheet has
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
+// metricOf is a chart of one metric: that of the evaluation, and that of the fit.
+const metricOf = (metric) => ({
+  names: () => [metric, `${metric} (fit)`],
+  value: (round, name) => (name === metric ? round.metrics : round.fit_metrics)?.[metric] ?? null,
+  format: number,
+});
+
 // curves says what a chart shows: the names of its curves, and the value of one
 // in a round, null where there is none.
 const curves = {
   loss: {
-    names: () => ["Loss"],
-    value: (round) => round.loss ?? null,
-    format: number,
-  },
-  metrics: {
-    names: (rounds) => [
-      ...[...new Set(rounds.flatMap((round) => Object.keys(round.metrics ?? {})))].sort(),
-      ...[...new Set(rounds.flatMap((round) => Object.keys(round.fit_metrics ?? {})))].sort().map((name) => `${name} (fit)`),
-    ],
-    value: (round, name) => round.metrics?.[name] ?? round.fit_metrics?.[name.replace(/ \(fit\)$/, "")] ?? null,
+    names: () => ["Loss", "Loss (fit)"],
+    value: (round, name) => (name === "Loss" ? round.loss : round.fit_metrics?.loss) ?? null,
     format: number,
   },
   clients: {
@@ -52,9 +51,23 @@ const curves = {
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+// figureOf makes the figure of a chart.
+function figureOf(name, id) {
+  const figure = document.createElement("figure");
+  const caption = document.createElement("figcaption");
+  Object.assign(caption, { id, textContent: name });
+  const plot = document.createElement("div");
+  plot.className = "plot";
+  plot.tabIndex = 0;
+  const attributes = { role: "group", "aria-roledescription": "chart", "aria-labelledby": id, "aria-describedby": "keys" };
+  for (const [attribute, value] of Object.entries(attributes)) plot.setAttribute(attribute, value);
+  figure.append(caption, plot);
+  return figure;
+}
+
 class Chart {
-  constructor(figure, said) {
-    this.kind = curves[figure.dataset.chart];
+  constructor(figure, said, kind) {
+    this.kind = kind;
     this.place = figure.querySelector(".plot");
     this.said = said;
     this.names = [];
@@ -142,10 +155,19 @@ class Chart {
   }
 }
 
+// metricsOf are the names of the metrics of rounds. A loss of the fit is in the chart of the
+// loss.
+export function metricsOf(rounds) {
+  const fitted = rounds.flatMap((round) => Object.keys(round.fit_metrics ?? {})).filter((name) => name !== "loss");
+  return [...new Set([...rounds.flatMap((round) => Object.keys(round.metrics ?? {})), ...fitted])].sort();
+}
+
+// Charts are the charts of a page: its own figures, and one for each metric behind that of
+// the loss. Kinds replaces what they show, and metric makes the kind of a metric.
 export class Charts {
-  constructor(place, said) {
-    this.place = place;
-    this.charts = [...place.querySelectorAll("figure")].map((figure) => new Chart(figure, said));
+  constructor(place, said, { kinds = curves, metric = metricOf, metrics = metricsOf } = {}) {
+    Object.assign(this, { place, said, metric, metrics, added: new Map() });
+    this.charts = [...place.querySelectorAll("figure")].map((figure) => new Chart(figure, said, kinds[figure.dataset.chart]));
     dark.addEventListener("change", () => {
       this.charts.forEach((chart) => chart.forget());
       this.show(this.rounds ?? []);
@@ -155,6 +177,29 @@ export class Charts {
   show(rounds) {
     this.rounds = rounds;
     this.place.hidden = rounds.length === 0;
+    this.showMetrics(this.metrics(rounds));
     this.charts.forEach((chart) => chart.show(rounds));
+  }
+
+  // showMetrics has a chart for each metric that there is.
+  showMetrics(names) {
+    for (const [name, { chart, figure }] of this.added) {
+      if (names.includes(name)) continue;
+      chart.forget();
+      figure.remove();
+      this.charts.splice(this.charts.indexOf(chart), 1);
+      this.added.delete(name);
+    }
+    for (const name of names) {
+      if (this.added.has(name)) continue;
+      const figure = figureOf(name, `chart-metric-${encodeURIComponent(name)}`);
+      figure.dataset.chart = "metric";
+      figure.dataset.metric = name;
+      const last = [...this.added.values()].at(-1);
+      (last?.figure ?? this.place.querySelector('[data-chart="loss"]')).after(figure);
+      const chart = new Chart(figure, this.said, this.metric(name));
+      this.charts.push(chart);
+      this.added.set(name, { chart, figure });
+    }
   }
 }

@@ -29,6 +29,12 @@ export function seconds(value) {
   return `${value.toFixed(value < 10 ? 2 : 0)} s`;
 }
 
-export function stamp(text) {
-  return text ? new Date(text).toLocaleString() : "";
+// called returns the name of a client of a report: that of its token or certificate, or else
+// the one that it gives itself.
+export function called({ name = "", session }) {
+  const at = session.indexOf("@");
+  const address = session.slice(at + 1);
+  const proven = /^ipv[46]:/.test(address) ? session.slice(0, Math.max(0, at)) : session;
+  if (!proven) return name;
+  return name && name !== proven ? `${name} (${proven})` : proven;
 }

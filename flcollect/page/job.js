@@ -3,21 +3,23 @@
 
 import { Charts } from "./charts.js";
 import { Report, updates } from "./report.js";
-import { bytes, epsilon, number, seconds, stamp } from "./format.js";
-import { isRefused, showRefused } from "./refused.js";
+import { bytes, epsilon, number, seconds } from "./format.js";
+import { request, setLive, setTime, toast } from "./shell.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
 const shown = 10; // rows of the table
 const look = 5000; // milliseconds between two looks at a job that does not run
 
-const { root, job, round, reports } = document.body.dataset;
-const live = document.querySelector("#live");
+const { root } = document.querySelector("main").dataset;
+const article = document.querySelector("#job");
+const { api, job, round, reports } = article.dataset;
+const waiting = document.querySelector("#waiting");
 const rows = document.querySelector("#rounds tbody");
 const prototype = document.querySelector("#round").content.querySelector("tr");
 const quarantine = document.querySelector("#quarantine");
 
 document.documentElement.classList.add("live");
-const report = new Report(document.querySelector("#report"), `${root}job/rounds/${encodeURIComponent(job)}`);
+const report = new Report(document.querySelector("#report"), `${root}${api}job/rounds/${encodeURIComponent(job)}`);
 const charts = new Charts(document.querySelector("#charts"), document.querySelector("#said"));
 
 let run; // tells apart the trainings under the id of the job
@@ -31,12 +33,15 @@ function write(element, text) {
 }
 
 function field(name, text) {
-  write(document.querySelector(`main > :not(#charts) [data-field="${name}"]`), text);
+  write(article.querySelector(`:scope > :not(#charts) [data-field="${name}"]`), text);
 }
 
-function says(state, text) {
-  live.dataset.state = state;
-  write(live, text);
+function time(name, text) {
+  const place = article.querySelector(`[data-field="${name}"]`);
+  if (!text || place.dataset.shown === text) return;
+  place.dataset.shown = text;
+  place.replaceChildren(document.createElement("time"));
+  setTime(place.firstChild, new Date(text));
 }
 
 // begins forgets the rounds of another training.
@@ -50,7 +55,7 @@ function begins(id) {
 function showStatus(status) {
   begins(status.id);
   const reached = Math.max(0, status.round);
-  document.body.dataset.state = status.status;
+  article.dataset.state = status.status;
   document.title = `${job}: ${status.status}, round ${reached} of ${status.rounds}`;
   Object.assign(document.querySelector("progress"), { max: status.rounds, value: reached });
   field("status", status.status);
@@ -70,10 +75,47 @@ function showStatus(status) {
   field("configuration", status.configuration_id ?? "");
   field("clients", status.clients ?? 0);
   field("updates", updates(status.updates));
-  field("started", stamp(status.started));
-  field("ended", stamp(status.ended));
+  time("created", status.created);
+  time("started", status.started);
+  time("ended", status.ended);
+  showWaiting(status);
   field("stored", status.stored ? "in the repository" : "");
   showQuarantine(status.quarantined ?? []);
+}
+
+// A command can be copied where the page is on this machine or has TLS.
+for (const command of navigator.clipboard ? waiting.querySelectorAll(".copied") : []) {
+  const text = command.textContent;
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "quiet", textContent: "Copy" });
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("The command is copied.");
+    } catch {
+      toast("The browser does not let the page copy. Select the text instead.", { error: true });
+    }
+  });
+  command.append(button);
+}
+
+// showWaiting says how many clients the job waits for, and which have come.
+function showWaiting({ clients = 0, clients_needed: needed = 0 }) {
+  const missing = Math.max(0, needed - clients);
+  waiting.hidden = missing === 0;
+  if (missing === 0) return;
+  field("missing", `${missing} more client${missing === 1 ? "" : "s"}`);
+  field("connected", `${clients} of ${needed}`);
+  if (reports === "shown") showNames();
+}
+
+async function showNames() {
+  try {
+    const answer = await request(`${root}live/${encodeURIComponent(job)}/clients`);
+    field("names", (await answer.json()).join(", ") || "none yet");
+  } catch {
+    // the line #live says whether there is an answer
+  }
 }
 
 function showQuarantine(refused) {
@@ -137,8 +179,8 @@ function add(id, round) {
 }
 
 function follow(from) {
-  const source = new EventSource(`${root}job/events/${encodeURIComponent(job)}?after=${from}`);
-  source.onopen = () => says("running", "live");
+  const source = new EventSource(`${root}${api}job/events/${encodeURIComponent(job)}?after=${from}`);
+  source.onopen = () => setLive("running", "live");
   // The id of an event begins with that of the training.
   source.addEventListener("round", (event) => add(parseInt(event.lastEventId, 10), JSON.parse(event.data)));
   source.addEventListener("status", (event) => {
@@ -146,42 +188,37 @@ function follow(from) {
     showStatus(status);
     if (!["INTERRUPTED", "FINISHED"].includes(status.status)) return;
     source.close();
-    says("", "ended");
+    setLive("", "ended");
     setTimeout(watch, look);
   });
   source.onerror = async () => {
-    says("failed", "no answer, trying again");
+    setLive("failed", "no answer, trying again");
     if (source.readyState !== EventSource.CLOSED) return;
     setTimeout(watch, look); // the browser gave up
     try { // the event does not say why
-      const answer = await ask();
-      if (isRefused(answer.status)) showRefused(live, answer.status);
-    } catch {
-      // the page says already that there is no answer
+      await ask();
+    } catch (error) {
+      fails(error);
     }
   };
 }
 
-function ask() {
-  return fetch(`${root}job/status/${encodeURIComponent(job)}`, { cache: "no-store", signal: AbortSignal.timeout(look) });
+const ask = () => request(`${root}${api}job/status/${encodeURIComponent(job)}`, { signal: AbortSignal.timeout(look) });
+
+function fails({ status, message }) {
+  if (status === 401 || status === 403) setLive("failed", message, status);
+  else setLive("failed", "no answer, trying again");
 }
 
 // watch waits until there is something to follow.
 async function watch() {
   try {
-    const answer = await ask();
-    if (isRefused(answer.status)) {
-      showRefused(live, answer.status);
-      setTimeout(watch, look);
-      return;
-    }
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const status = await answer.json();
+    const status = await (await ask()).json();
     const over = ["INTERRUPTED", "FINISHED"].includes(status.status);
     if (status.id !== -1 && (status.id !== run || !over)) return follow(begin(status.round));
-    says("", over ? "ended" : "waiting for the job");
-  } catch {
-    says("failed", "no answer, trying again");
+    setLive("", over ? "ended" : "waiting for the job");
+  } catch (error) {
+    fails(error);
   }
   setTimeout(watch, look);
 }

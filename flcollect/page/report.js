@@ -1,7 +1,7 @@
 // Shows what became of the updates of the last round: one question at a time, and
 // one a second at most, however fast rounds end.
 
-import { number } from "./format.js";
+import { called, number } from "./format.js";
 
 const pause = 1000; // milliseconds
 const most = 100; // clients that are shown
@@ -76,7 +76,21 @@ function row(client) {
     cell.dataset.label = label;
     if (kind) cell.className = kind;
     cell.textContent = String(text);
+    if (label === "Client" && called(client)) cell.replaceChildren(strong(called(client)), small(client.client));
   }
+  return made;
+}
+
+function strong(text) {
+  const made = document.createElement("strong");
+  made.textContent = text;
+  return made;
+}
+
+function small(text) {
+  const made = document.createElement("span");
+  made.className = "small";
+  made.textContent = text;
   return made;
 }
 

@@ -69,7 +69,19 @@ type Bounded struct {
 // Errors are *[FieldError].
 func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
 	r := newReader(NormBounding, conf)
-	b := &Bounded{
+	b := readBounds(r, inner)
+	if !b.clip && !math.IsInf(b.refuse, 1) {
+		r.Fail("norm_refuse_factor", "has no meaning where norm_clip is false")
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// readBounds returns norm bounding with the parameters that a reader has.
+func readBounds(r *reader, inner Strategy) *Bounded {
+	return &Bounded{
 		inner:  inner,
 		clip:   r.Truth("norm_clip", true),
 		limit:  r.Number("norm_bound", math.Inf(1), 1e-300, anything),
@@ -79,13 +91,6 @@ func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
 
 		verdicts: &Verdicts{},
 	}
-	if !b.clip && !math.IsInf(b.refuse, 1) {
-		r.Fail("norm_refuse_factor", "has no meaning where norm_clip is false")
-	}
-	if err := r.end(); err != nil {
-		return nil, err
-	}
-	return b, nil
 }
 
 // Policy implements [Strategy].

@@ -46,6 +46,9 @@ type Config struct {
 	ClientTimeout, Park time.Duration
 	// Clip, TrustClients and NoAudit are as in flcollect.Config.
 	Clip, TrustClients, NoAudit bool
+	// Clients is where Flower clients connect, for the commands that the pages show. Nil
+	// has them show none.
+	Clients net.Addr
 	// MaxContext is as in flcollect.Config.
 	MaxContext int64
 	// MaxMessage and Uploads are as in flower.ServerConfig.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/repository"
 	"github.com/iotenablers/enablers/internal/version"
@@ -19,13 +20,28 @@ func beside() []string {
 	return []string{"/model", "/models", "/training-results", "/strategy", "/collector", "/transformation"}
 }
 
-// Handler returns the interfaces behind the door, see the package documentation.
+// options are those of the interface of the jobs and of its pages.
+func (c *Collector) options() *flcollect.HandlerOptions {
+	options := &flcollect.HandlerOptions{
+		Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Door.Authorizer(), Logger: c.log,
+	}
+	if c.config.Clients != nil {
+		options.Clients = flcollect.ClientEndpoint{
+			Address: c.config.Clients.String(), TLS: c.config.TLS != nil, Token: !c.config.OpenToClients && !c.config.Door.IsOpen(),
+		}
+	}
+	return options
+}
+
+// Page returns the pages of the jobs. They are not behind the door.
+func (c *Collector) Page() http.Handler { return c.untilOver(c.Jobs.Page(c.options())) }
+
+// Handler returns the interfaces and the pages behind the door, see the package
+// documentation.
 func (c *Collector) Handler() http.Handler {
 	authorize := c.config.Door.Authorizer()
 	mux := http.NewServeMux()
-	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{
-		Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,
-	}))
+	mux.Handle("/", c.untilOver(flcollect.NewHandler(c.Jobs, c.options())))
 	if c.repository != nil {
 		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
 			Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,
@@ -36,14 +52,17 @@ func (c *Collector) Handler() http.Handler {
 		}
 		mux.Handle(below+"/", http.StripPrefix(below, inside))
 	}
-	return c.config.Door.Handler(c.untilOver(mux))
+	return c.config.Door.Handler(console.Mount(mux, console.MountConfig{
+		Name: "Training collector", Person: c.config.Door.Person,
+		Parts: []console.Part{{Section: "Training", Path: "training", Handler: c.Page()}},
+	}))
 }
 
 // untilOver ends streams of events when the jobs end: there are no more events, and the
 // streams would delay the end of the web server.
 func (c *Collector) untilOver(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/job/events/") {
+		if strings.HasPrefix(strings.TrimPrefix(r.URL.Path, "/api"), "/job/events/") {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
 			defer context.AfterFunc(c.over, cancel)()

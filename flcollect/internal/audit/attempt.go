@@ -47,10 +47,11 @@ type Part struct {
 	report  ClientReport
 }
 
-// Add adds a client that was drawn, by its identity and the name of its session.
-func (a *Attempt) Add(identity, session string) *Part {
+// Add adds a client that was drawn, by its identity, the name that it gives itself, and
+// that of its session.
+func (a *Attempt) Add(identity, name, session string) *Part {
 	p := &Part{attempt: a, session: session, report: ClientReport{
-		Client: identity, Session: excerpt.Client(session), Outcome: Failed, Reason: "it was not waited for",
+		Client: identity, Name: name, Session: excerpt.Client(session), Outcome: Failed, Reason: "it was not waited for",
 	}}
 	a.mu.Lock()
 	defer a.mu.Unlock()

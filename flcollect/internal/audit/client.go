@@ -37,6 +37,9 @@ type ClientReport struct {
 	// of its certificate, "name:" and the name that the program gives it, or
 	// "session:" and the name of its session.
 	Client string `json:"client"`
+	// Name is the name that the client gives itself, which proves nothing; empty if it
+	// gives none.
+	Name string `json:"name,omitempty"`
 	// Session is the name of its session.
 	Session string `json:"session"`
 	// Examples is the weight that it claimed.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
@@ -24,7 +25,8 @@ func refusals(count, characters int) []ClientReport {
 	control := strings.Repeat("\x01", characters)
 	for i := range entries {
 		entries[i] = ClientReport{
-			Client: fmt.Sprintf("session:%0*d", excerpt.MaxClient-len("session:"), i), Session: excerpt.Client(control), Examples: 1 << 40,
+			Client: fmt.Sprintf("session:%0*d", excerpt.MaxClient-len("session:"), i),
+			Name:   strings.Repeat("<", flower.MaxName), Session: excerpt.Client(control), Examples: 1 << 40,
 			Update: strings.Repeat("f", 64), Outcome: Refused, Reason: excerpt.Cut(control, excerpt.MaxReason), Norm: &norm, Bound: &norm,
 			Reputation: &reputation.Reputation{Score: norm, Until: 1_000_000, Level: 5, Good: 9, Round: 1_000_000, Reason: excerpt.Client(control)},
 		}

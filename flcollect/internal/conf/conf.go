@@ -19,10 +19,35 @@ const Anything = math.MaxFloat64
 // not given. It keeps the first fault and continues with the default. It must not
 // be used concurrently. Make one with [NewReader].
 type Reader struct {
-	values map[string]any
-	taken  []string
-	fault  *Fault
+	values   map[string]any
+	read     []Parameter
+	required []string
+	fault    *Fault
 }
+
+// Parameter describes a parameter of a strategy or of a privacy mechanism.
+type Parameter struct {
+	// Name is its name in the configuration of a job.
+	Name string
+	// Meaning is a sentence about it.
+	Meaning string
+	// Kind is "number", "integer" or "boolean".
+	Kind string
+	// Default is what applies where none is given: a float64, an int or a bool. It is nil
+	// where there is no default.
+	Default any
+	// Least and Most are the bounds of a number, infinite where it has none.
+	Least, Most float64
+	// Required reports whether it has to be given.
+	Required bool
+}
+
+// The kinds of parameters.
+const (
+	Number  = "number"
+	Integer = "integer"
+	Boolean = "boolean"
+)
 
 // Fault is the error of a parameter.
 type Fault struct {
@@ -44,20 +69,44 @@ func (r *Reader) Fail(field, format string, args ...any) {
 
 // Require records a fault if the field is not given.
 func (r *Reader) Require(field string) {
+	r.required = append(r.required, field)
 	if r.values[field] == nil {
 		r.Fail(field, "is required")
 	}
 }
 
-// value returns the value of a field, or nil.
-func (r *Reader) value(field string) any {
-	r.taken = append(r.taken, field)
-	return r.values[field]
+// Parameters describes what was read, in that order, with its meanings by name.
+func (r *Reader) Parameters(meanings map[string]string) []Parameter {
+	described := slices.Clone(r.read)
+	for i, p := range described {
+		p.Meaning, p.Required = meanings[p.Name], slices.Contains(r.required, p.Name)
+		if number, ok := p.Default.(float64); p.Required || ok && math.IsInf(number, 0) {
+			p.Default = nil
+		}
+		if p.Least == -Anything {
+			p.Least = math.Inf(-1)
+		}
+		if p.Most == Anything || p.Kind == Integer && p.Most == math.MaxInt32 {
+			p.Most = math.Inf(1)
+		}
+		described[i] = p
+	}
+	return described
+}
+
+// value returns the value of a parameter, or nil.
+func (r *Reader) value(p Parameter) any {
+	r.read = append(r.read, p)
+	return r.values[p.Name]
 }
 
 // Number reads a number between two bounds. The default may be outside of them.
 func (r *Reader) Number(field string, otherwise, least, most float64) float64 {
-	given := r.value(field)
+	return r.number(Parameter{Name: field, Kind: Number, Default: otherwise, Least: least, Most: most}, otherwise)
+}
+
+func (r *Reader) number(p Parameter, otherwise float64) float64 {
+	given, field, least, most := r.value(p), p.Name, p.Least, p.Most
 	if given == nil {
 		return otherwise
 	}
@@ -77,7 +126,8 @@ func (r *Reader) Number(field string, otherwise, least, most float64) float64 {
 
 // Count reads an integer from a bound to 2^31-1.
 func (r *Reader) Count(field string, otherwise, least int) int {
-	v := r.Number(field, float64(otherwise), float64(least), math.MaxInt32)
+	p := Parameter{Name: field, Kind: Integer, Default: otherwise, Least: float64(least), Most: math.MaxInt32}
+	v := r.number(p, float64(otherwise))
 	if v != math.Trunc(v) {
 		r.Fail(field, "%v is no whole number", v)
 		return otherwise
@@ -87,7 +137,7 @@ func (r *Reader) Count(field string, otherwise, least int) int {
 
 // Truth reads a boolean.
 func (r *Reader) Truth(field string, otherwise bool) bool {
-	given := r.value(field)
+	given := r.value(Parameter{Name: field, Kind: Boolean, Default: otherwise})
 	if given == nil {
 		return otherwise
 	}
@@ -104,14 +154,17 @@ func (r *Reader) Truth(field string, otherwise bool) bool {
 // End returns the first fault, or nil. A field that was not read is a fault: a
 // mistyped name must not silently select the default.
 func (r *Reader) End() *Fault {
-	var unknown []string
+	var taken, unknown []string
+	for _, p := range r.read {
+		taken = append(taken, p.Name)
+	}
 	for field, given := range r.values {
-		if given != nil && !slices.Contains(r.taken, field) {
+		if given != nil && !slices.Contains(taken, field) {
 			unknown = append(unknown, field)
 		}
 	}
 	if len(unknown) > 0 {
-		r.Fail(slices.Min(unknown), "unknown here; there are %s", strings.Join(r.taken, ", "))
+		r.Fail(slices.Min(unknown), "unknown here; there are %s", strings.Join(taken, ", "))
 	}
 	return r.fault
 }

@@ -30,7 +30,7 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	clients := drawn.Clients
 	parts := make([]*audit.Part, len(clients))
 	for i, client := range clients {
-		parts[i] = attempt.Add(client.Identity, client.Name())
+		parts[i] = attempt.Add(client.Identity, client.Session.Peer().Label(), client.Name())
 	}
 	config := map[string]any{}
 	maps.Copy(config, c.config.ClientConf)

@@ -32,6 +32,13 @@ func (p *Pool) Len() int {
 	return len(p.clients)
 }
 
+// All returns the clients, in no order.
+func (p *Pool) All() []*Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.clients)
+}
+
 // Add adds a client.
 func (p *Pool) Add(c *Client) {
 	p.mu.Lock()

@@ -38,7 +38,8 @@ type Jobs interface {
 	Changed(id string) <-chan struct{}
 }
 
-// Config is the configuration of the demonstration. Everything is required.
+// Config is the configuration of the demonstration. Jobs, Target, Site, Repository and
+// Output are required.
 type Config struct {
 	Jobs Jobs
 	// Target is where the collector listens for clients, as HOST:PORT.
@@ -49,6 +50,9 @@ type Config struct {
 	// Site is the URL of the collector's pages, Repository that of the FL
 	// repository.
 	Site, Repository string
+	// Pause is how long a client waits before it trains in a round, so that one can watch.
+	// Zero means that it does not wait.
+	Pause time.Duration
 	// Output gets a line a round, and some before and after.
 	Output io.Writer
 }
@@ -144,13 +148,32 @@ func newClient(party tumours.Party, job string, config Config) (*flower.Client, 
 	}
 	return flower.NewClient(flower.ClientConfig{
 		Target:  net.JoinHostPort(job, port),
-		Trainer: tumours.NewTrainer(party),
+		Name:    party.Name,
+		Trainer: paced{tumours.NewTrainer(party), config.Pause},
 		TLS:     config.TLS,
 		Token:   config.Token,
 		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", config.Target)
 		},
 	})
+}
+
+// paced is a trainer that waits before each fit.
+type paced struct {
+	*tumours.Trainer
+	pause time.Duration
+}
+
+// Fit implements flower.Trainer.
+func (p paced) Fit(ctx context.Context, ins flower.FitIns) (*flower.FitRes, error) {
+	if p.pause > 0 {
+		select {
+		case <-time.After(p.pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return p.Trainer.Fit(ctx, ins)
 }
 
 // watch shows the rounds until the job has ended and its result is stored.

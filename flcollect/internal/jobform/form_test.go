@@ -1,0 +1,41 @@
+package jobform_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/jobform"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+func TestForm_Field_hasDefaultsAndBounds(t *testing.T) {
+	adam, ok := strategy.Describe("FedAdam")
+	require.True(t, ok)
+	f := jobform.New(url.Values{"conf.FedAdam.beta_1": {"0.5"}}, []strategy.Description{adam})
+	for _, p := range f.Own(adam) {
+		require.NotEqual(t, "fraction_fit", p.Name, "what all strategies have is not their own")
+		if p.Name != "beta_1" {
+			continue
+		}
+		field := f.Field("conf.FedAdam.", p)
+		require.Equal(t, "0.5", field.Value)
+		require.Equal(t, "0.9", field.Usual())
+		require.True(t, field.HasLeast() && field.HasMost())
+	}
+}
+
+// A fault of a value that has no field, or whose field has one already, is not lost.
+func TestForm_Blame_losesNoFault(t *testing.T) {
+	f := jobform.New(url.Values{"strategy": {"avg"}}, nil)
+	f.Blame([]jobconfig.Fault{
+		{Path: []any{"model_name"}, Kind: jobconfig.Missing},
+		{Path: []any{"model_name"}, Kind: jobconfig.TooLong, Bound: "9"},
+		{Path: []any{"adapt_config"}, Kind: jobconfig.NotText},
+		{Path: []any{"strategy_conf", "min_fit_clients"}, Kind: jobconfig.Invalid, Reason: "0 is less than 1"},
+	})
+	require.Equal(t, map[string]string{"model_name": "The value is required.", "clients": "0 is less than 1."}, f.Faults)
+	require.Equal(t, "model_name: The value has more than 9 characters. adapt_config: The value is not text.", f.Fault)
+}

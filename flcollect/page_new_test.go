@@ -1,0 +1,202 @@
+package flcollect_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// send sends a form, as a page does.
+func send(h http.Handler, path string, form url.Values) *httptest.ResponseRecorder {
+	return ask(h, "POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
+}
+
+// filled is a form of a job with changes; an empty value removes a field.
+func filled(changes ...string) url.Values {
+	form := url.Values{
+		"id": {"new"}, "model_name": {"tumours"}, "model_version": {"1"}, "configuration_id": {"7"}, "rounds": {"20"}, "clients": {"3"},
+		"strategy": {"FedAdam"}, "client.epochs": {"2"}, "action": {"create"},
+	}
+	for i := 0; i < len(changes); i += 2 {
+		form.Set(changes[i], changes[i+1])
+	}
+	return form
+}
+
+func TestServer_Page_saysWhatParametersMean(t *testing.T) {
+	b := newBoard()
+	page := html.UnescapeString(ask(flcollect.HandlerOf(b, nil), "GET", "/new", "").Body.String())
+	for _, d := range b.Strategies() {
+		require.Contains(t, page, d.Meaning)
+		for _, p := range d.Parameters {
+			require.Contains(t, page, p.Meaning)
+		}
+	}
+	for _, p := range dp.Parameters() {
+		require.Contains(t, page, `name="dp.`+p.Name+`"`)
+		require.Contains(t, page, p.Meaning)
+	}
+	require.Contains(t, page, `<option value="own">own</option>`)
+	require.Regexp(t, `name="conf.FedAdam.beta_1" type="number" step="any" value="" min="0" max="1" placeholder="0.9"`, page)
+}
+
+func TestServer_Page_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	w := send(h, "/new", filled("conf.FedAdam.eta", "0.05", "conf.min_evaluate_clients", "2", "conf.accept_failures", "false",
+		"bounds.norm_factor", "5", "timeout", "60", "client.learning_rate", "0.1", "client.further", "optimizer: adam\nshuffle: true",
+		"targets", "accuracy: 0.95"))
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
+	require.Equal(t, "live/new", w.Header().Get("Location"))
+	want, err := flcollect.ParseJobConfig([]byte(`{"strategy": "FedAdam", "model_name": "tumours", "model_version": "1",
+		"server_conf": {"num_rounds": 20, "round_timeout": 60}, "configuration_id": 7, "privacy-mechanisms": {},
+		"strategy_conf": {"eta": 0.05, "accept_failures": false, "norm_factor": 5,
+			"min_fit_clients": 3, "min_available_clients": 3, "min_evaluate_clients": 2},
+		"client_conf": [{"epochs": 2, "learning_rate": 0.1, "optimizer": "adam", "shuffle": true}],
+		"stopping_flag": true, "stopping_target": {"accuracy": 0.95}}`))
+	require.NoError(t, err)
+	require.Equal(t, want, b.started["new"])
+
+	w = send(h, "/new", filled("id", "", "strategy", "other", "strategyName", "gentle", "further", "speed: 3",
+		"dp", "1", "dp.noise_multiplier", "0.2", "homomorphic", "1",
+		"homomorphic.coeff_mod_bit_sizes", "60, 40 40", "homomorphic.poly_modulus_degree", "8192"))
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
+	made := regexp.MustCompile(`^live/(job-[0-9]{8}-[0-9]{6})$`).FindStringSubmatch(w.Header().Get("Location"))
+	require.NotNil(t, made, "an identifier that needs no escaping is made")
+	got := b.started[made[1]]
+	require.Equal(t, "gentle", got.Strategy)
+	require.EqualValues(t, 3, got.DPAdaptive["num_sampled_clients"], "the clients of a round, unless the form says another number")
+	require.Equal(t, []int{60, 40, 40}, got.Homomorphic.CoeffModBitSizes)
+	require.Contains(t, got.StrategyConf, "speed")
+}
+
+func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
+	b := newBoard()
+	b.job(flcollect.Status{Job: "there", Run: 1, State: flcollect.Finished})
+	h := flcollect.HandlerOf(b, nil)
+	for at, changes := range map[string][]string{
+		"id":                              {"id", "there"},
+		"model_name":                      {"model_name", ""},
+		"configuration_id":                {"configuration_id", "x"},
+		"rounds":                          {"rounds", "0"},
+		"timeout":                         {"timeout", "-1"},
+		"clients":                         {"clients", "0"},
+		"conf.FedAdam.beta_1":             {"conf.FedAdam.beta_1", "1.5"},
+		"conf.fraction_fit":               {"conf.fraction_fit", "2"},
+		"conf.min_fit_clients":            {"conf.min_fit_clients", "0"},
+		"bounds.norm_factor":              {"bounds.norm_factor", "0"},
+		"further":                         {"further", "absent: 1"},
+		"client.epochs":                   {"client.epochs", ""},
+		"client.batch_size":               {"client.batch_size", "many"},
+		"targets":                         {"targets", "accuracy: high"},
+		"dp.delta":                        {"dp", "1", "dp.noise_multiplier", "0.1", "dp.delta", "2"},
+		"dp.noise_multiplier":             {"dp", "1", "dp.noise_multiplier", "1"},
+		"dp.epsilon_budget":               {"dp", "1", "dp.noise_multiplier", "0.1", "dp.epsilon_budget", "1"},
+		"homomorphic.poly_modulus_degree": {"homomorphic", "1", "homomorphic.poly_modulus_degree", "1000"},
+		"homomorphic.coeff_mod_bit_sizes": {"homomorphic", "1", "homomorphic.coeff_mod_bit_sizes", "60, 1"},
+	} {
+		w := send(h, "/new", filled(changes...))
+		require.Equal(t, http.StatusUnprocessableEntity, w.Code, at)
+		page := w.Body.String()
+		require.Regexp(t, `class="fault" id="fault-`+regexp.QuoteMeta(at)+`">[A-Z0-9][^<]+\.<`, page, at)
+		require.Contains(t, page, "The job is not started: 1 field needs another value.", at)
+		require.Regexp(t, `(value="|">)`+regexp.QuoteMeta(changes[len(changes)-1])+`("|</textarea>)`, page, "%s: what was typed stays", at)
+	}
+	require.Empty(t, b.started)
+	w := send(h, "/new", filled("rounds", "0", "model_name", "", "conf.FedAdam.eta", "-1"))
+	require.Contains(t, w.Body.String(), "The job is not started: 3 fields need another value.")
+}
+
+func TestServer_Page_worksWithoutScripts(t *testing.T) {
+	h := flcollect.HandlerOf(newBoard(), nil)
+	page := send(h, "/new", filled("action", "strategy", "strategy", "avg")).Body.String()
+	require.Contains(t, page, `data-strategy="FedAdam" hidden disabled>`)
+	require.Contains(t, page, `data-strategy="avg">`)
+	page = send(h, "/new", filled("action", "estimate", "clients", "100", "dp", "1", "dp.noise_multiplier", "2")).Body.String()
+	require.Regexp(t, `<output id="estimate" for="rounds clients">Epsilon will be [0-9.]+ after 20 rounds, with delta 1e-05;`, page)
+}
+
+func TestServer_Page_saysWhatAJobCosts(t *testing.T) {
+	h := flcollect.HandlerOf(newBoard(), nil)
+	estimate := func(changes ...string) (text string, faults map[string]string) {
+		w := send(h, "/new/estimate", filled(changes...))
+		require.Equal(t, http.StatusOK, w.Code)
+		var answer struct {
+			Text   string
+			Faults map[string]string
+		}
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		return answer.Text, answer.Faults
+	}
+	given := []string{"clients", "1000", "dp", "1", "dp.noise_multiplier", "3", "model_name", "", "client.epochs", ""}
+	text, faults := estimate(given...)
+	require.Empty(t, faults, "what the estimate does not need may be missing")
+	want, err := dp.Forecast(strategy.Conf{"num_sampled_clients": 1000, "noise_multiplier": 3}, 20)
+	require.NoError(t, err)
+	require.Contains(t, text, fmt.Sprintf("Epsilon will be %.4g after 20 rounds", want.Epsilon))
+	text, _ = estimate(append(given, "dp.epsilon_budget", fmt.Sprint(want.Epsilon/2))...)
+	require.Regexp(t, `The budget ends the training after round [0-9]+\.`, text)
+	_, faults = estimate(append(given, "dp.noise_multiplier", "-1")...)
+	require.Contains(t, faults, "dp.noise_multiplier")
+	text, _ = estimate()
+	require.Contains(t, text, "Without differential privacy there is no bound")
+}
+
+// A form that has the configuration of a job, sent as it is, makes the same configuration.
+func TestServer_Page_takesTheConfigurationOfAJob(t *testing.T) {
+	for name, body := range map[string]string{
+		"everything": `{"strategy": "FedAdam", "strategy_conf": {"eta": 0.5, "fraction_fit": 0.5, "min_fit_clients": 2, "norm_bound": 3},
+			"model_name": "<m>", "model_version": "1", "server_conf": {"num_rounds": 5, "round_timeout": 2.5},
+			"client_conf": [{"epochs": 1, "extra": "yes"}], "configuration_id": 10,
+			"privacy-mechanisms": {}, "stopping_flag": true, "stopping_target": {"accuracy": 0.9}}`,
+		"privacy": `{"strategy": "own", "strategy_conf": {"speed": 3}, "model_name": "m", "model_version": "1", "server_conf": {},
+			"client_conf": [{"epochs": 1}], "configuration_id": 10, "privacy-mechanisms": {"dp-adaptive": {"num_sampled_clients": 100},
+			"homomorphic": {"coeff_mod_bit_sizes": [60, 40, 40]}}}`,
+	} {
+		config, err := flcollect.ParseJobConfig([]byte(body))
+		require.NoError(t, err)
+		b := newBoard()
+		b.job(flcollect.Status{Job: "old", Run: 1, State: flcollect.Finished, Config: config})
+		h := flcollect.HandlerOf(b, nil)
+		form := valuesOf(t, ask(h, "GET", "/new?from=old", "").Body.String())
+		form.Set("id", "again")
+		w := send(h, "/new", form)
+		require.Equal(t, http.StatusSeeOther, w.Code, "%s: %s", name, w.Body.String())
+		require.Equal(t, config, b.started["again"], name)
+	}
+	h := flcollect.HandlerOf(newBoard(), nil)
+	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/new?from=absent", "").Code)
+}
+
+// valuesOf returns what a browser would send of the form of a job as it is.
+func valuesOf(t *testing.T, page string) url.Values {
+	t.Helper()
+	form := url.Values{"action": {"create"}}
+	find := func(pattern string) [][]string { return regexp.MustCompile(pattern).FindAllStringSubmatch(page, -1) }
+	for _, m := range find(`<input id="[^"]*" name="([^"]+)"(?: type="number" step="[^"]*")? value="([^"]*)"`) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for _, m := range find(`<input type="checkbox" name="([^"]+)" id="[^"]*" value="1" checked`) {
+		form.Set(m[1], "1")
+	}
+	for _, m := range find(`(?s)<textarea id="[^"]*" name="([^"]+)"[^>]*>(.*?)</textarea>`) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for _, m := range find(`(?s)<select id="[^"]*" name="([^"]+)"(.*?)</select>`) {
+		if chosen := regexp.MustCompile(`value="([^"]*)" selected`).FindStringSubmatch(m[2]); chosen != nil {
+			form.Set(m[1], chosen[1])
+		}
+	}
+	return form
+}

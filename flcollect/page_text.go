@@ -1,0 +1,134 @@
+package flcollect
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+)
+
+// pageFuncs are the functions of the templates. format.js writes the same texts.
+func pageFuncs() template.FuncMap {
+	return template.FuncMap{
+		"escape": url.PathEscape,
+		"json": func(value any) (string, error) {
+			text, err := json.Marshal(value)
+			return string(text), err
+		},
+		"blankJob":  func() statusView { return statusView{} },
+		"blank":     func() Round { return Round{} },
+		"reached":   func(round int) int { return max(round, 0) },
+		"add":       func(a, b int) int { return a + b },
+		"loss":      lossText,
+		"metrics":   metricsText,
+		"bytes":     func(a, b int64) string { return bytesText(a + b) },
+		"seconds":   func(a, b float64) string { return secondsText(a + b) },
+		"standing":  standingText,
+		"remark":    remarkText,
+		"epsilon":   epsilonText,
+		"clients":   clientsText,
+		"called":    func(c ClientReport) string { return calledText(c.Name, c.Session) },
+		"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, jobconfig.Homomorphic) },
+	}
+}
+
+// calledText returns the name of a client: that of its token or certificate, or else the
+// one that it gives itself. It is empty for a client that has only an address.
+func calledText(name, session string) string {
+	proven, address, cut := strings.Cut(session, "@")
+	if !cut {
+		proven, address = "", session
+	}
+	if !strings.HasPrefix(address, "ipv4:") && !strings.HasPrefix(address, "ipv6:") {
+		proven = session
+	}
+	switch {
+	case proven == "":
+		return name
+	case name == "" || name == proven:
+		return proven
+	}
+	return name + " (" + proven + ")"
+}
+
+// clientsText says how many clients are connected for a job, and of how many.
+func clientsText(job statusView) string {
+	if job.Needed > 0 {
+		return fmt.Sprintf("%d of %d", job.Clients, job.Needed)
+	}
+	return strconv.Itoa(job.Clients)
+}
+
+func lossText(loss *float64) string {
+	if loss == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*loss, 'g', 5, 64)
+}
+
+// epsilonText returns the privacy loss of a job.
+func epsilonText(p *Privacy) string {
+	if p == nil {
+		return ""
+	}
+	epsilon := float64(p.Epsilon)
+	text := "infinite"
+	if !math.IsInf(epsilon, 1) {
+		text = lossText(&epsilon)
+	}
+	return text + " (delta " + lossText(&p.Delta) + ")"
+}
+
+func standingText(r *Reputation) string {
+	if r == nil {
+		return ""
+	}
+	text := strconv.FormatFloat(r.Score, 'g', 5, 64)
+	if r.Until > 0 {
+		text += fmt.Sprintf(", suspended to round %d", r.Until)
+	}
+	return text
+}
+
+// remarkText says why an update was not kept, or what is notable of it.
+func remarkText(c ClientReport) string {
+	text := c.Reason
+	if len(c.Converted) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "converted: " + audit.ConversionsText(c.Converted)
+	}
+	return text
+}
+
+func metricsText(metrics map[string]float64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		parts = append(parts, name+" "+strconv.FormatFloat(metrics[name], 'g', 5, 64))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func bytesText(n int64) string {
+	value, units := float64(n), []string{"B", "kB", "MB", "GB", "TB", "PB"}
+	for value >= 1000 && len(units) > 1 {
+		value, units = value/1000, units[1:]
+	}
+	return strconv.FormatFloat(value, 'g', 3, 64) + " " + units[0]
+}
+
+func secondsText(seconds float64) string {
+	if seconds < 0.1 {
+		return fmt.Sprintf("%.1f ms", seconds*1000)
+	}
+	return fmt.Sprintf("%.2f s", seconds)
+}
