@@ -195,8 +195,8 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/access", "internal/exposition", "internal/httpapi", "internal/keep", "internal/look", "internal/secretfile",
-			"internal/uplot", "storage",
+			"internal/access", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep", "internal/secretfile",
+			"internal/shell", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
