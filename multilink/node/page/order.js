@@ -5,6 +5,7 @@ import { report, request } from "./shell.js";
 const list = document.getElementById("link-list");
 const root = document.getElementById("main").dataset.root;
 let busy = false; // an item is dragged, or the answer to a new order is awaited
+let changes = 0; // by the person
 
 const names = () => [...list.children].map((item) => item.dataset.name);
 const item = (name) => [...list.children].find((one) => one.dataset.name === name);
@@ -13,9 +14,13 @@ function tell(text) {
   document.getElementById("told").textContent = text;
 }
 
-// show has the list in the order of the server, unless a person is changing it.
-export function show(order) {
-  if (busy || names().join() === order.join()) return;
+// turn is to be taken before the server is asked for the order.
+export const turn = () => changes;
+
+// show has the list in the order of the server, unless a person has changed it since that
+// turn.
+export function show(order, since) {
+  if (busy || since !== changes || names().join() === order.join()) return;
   const focused = document.activeElement;
   list.append(...order.map(item));
   if (list.contains(focused)) focused.focus();
@@ -23,6 +28,7 @@ export function show(order) {
 
 async function store(moved) {
   busy = true;
+  changes++;
   const order = names();
   const at = order.indexOf(moved.dataset.name) + 1;
   try {
@@ -32,6 +38,7 @@ async function store(moved) {
     report(error);
   } finally {
     busy = false;
+    changes++;
   }
 }
 

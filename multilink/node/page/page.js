@@ -36,7 +36,7 @@ function rowsOf(selector, all) {
   return rows;
 }
 
-function showLinks(links) {
+function showLinks(links, turn) {
   const rows = rowsOf("#link-list > li", links);
   for (const link of links) {
     const row = rows.get(link.name);
@@ -55,7 +55,7 @@ function showLinks(links) {
     write(toggle.firstElementChild, label);
     toggle.firstElementChild.setAttribute("aria-label", `${label} link ${link.name}`);
   }
-  if (rows.size === links.length) order.show(links.map(({ name }) => name));
+  if (links.length > 0 && rows.size === links.length) order.show(links.map(({ name }) => name), turn);
 }
 
 function showClients(clients) {
@@ -114,6 +114,7 @@ function showEvents(events) {
 }
 
 poll(1000, async () => {
+  const turn = order.turn();
   const state = await (await request(`${root}state${location.search}`)).json();
   const server = state.role === "server";
   write(document.getElementById("trouble"), state.fault);
@@ -121,7 +122,7 @@ poll(1000, async () => {
   write(document.getElementById("connected"), server ? `${state.connected} of ${state.total}` : state.connected ? "connected" : "not connected");
   write(document.getElementById("failovers"), String(state.failovers));
   write(document.getElementById("addresses"), state.addresses || "none yet");
-  showLinks(state.links);
+  showLinks(state.links, turn);
   if (server) showClients(state.clients);
   else showAttachment(state);
   showEvents(state.events);
