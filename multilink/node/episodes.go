@@ -44,11 +44,16 @@ type episodeEvent struct {
 // episodeKey is what the events of an episode have in common.
 type episodeKey struct {
 	Type, Peer, Link, From string
+	Change                 string // what was configured
 	State                  status.State
 }
 
 func keyOfEvent(e status.Event) episodeKey {
-	return episodeKey{e.Type, e.Peer, e.Link, e.From, e.State}
+	k := episodeKey{Type: e.Type, Peer: e.Peer, Link: e.Link, From: e.From, State: e.State}
+	if e.Type == "config" || e.Type == "policy" {
+		k.Change = e.Reason
+	}
+	return k
 }
 
 // add takes one more event, which is the newest.

@@ -208,8 +208,8 @@ test("a client attaches with what the server answered, on a phone", async (t) =>
 test("on a phone each topic is a screen, in the dark, and the page begins with a way to the content", async (t) => {
   const { page, complaints } = await visit(t, server, { ...phone, colorScheme: "dark" });
   const topics = page.getByRole("navigation", { name: "Topics" }).getByRole("link");
-  assert.deepEqual(await topics.allTextContents(), ["Status", "Links", "Clients", "Events", "Charts"]);
-  for (const [i, id] of ["status", "links", "clients", "events", "plots"].entries()) {
+  assert.deepEqual(await topics.allTextContents(), ["Status", "Links", "Charts", "Clients", "Events"]);
+  for (const [i, id] of ["status", "links", "plots", "clients", "events"].entries()) {
     await topics.nth(i).click();
     await page.locator(`#${id}`).waitFor();
     assert.deepEqual(await page.locator(".topic").evaluateAll((all) => all.filter((one) => one.offsetParent !== null).map((one) => one.id)), [id]);

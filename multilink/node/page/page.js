@@ -98,7 +98,7 @@ function showEvents(events) {
     }
     if (item.dataset.times === String(event.times)) continue;
     item.dataset.times = event.times;
-    setTime(item.querySelector("summary time"), new Date(event.last));
+    setTime(item.querySelector("summary time"), new Date(event.first));
     write(field(item, "text"), event.text);
     write(field(item, "span"), event.span);
     item.querySelector("ol").replaceChildren(...event.events.map(({ time, reason }) => {
