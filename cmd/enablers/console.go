@@ -54,7 +54,6 @@ func (p *platform) handler() http.Handler {
 	mux.Handle("/console/", http.RedirectHandler(console.Root, http.StatusSeeOther))
 	mux.Handle("/console/state", http.RedirectHandler(console.Root+"state", http.StatusSeeOther))
 	mux.Handle("/favicon.ico", http.RedirectHandler(console.Root+"favicon.ico", http.StatusSeeOther))
-	serverAt, _ := p.bonded.addresses()
 	return p.access.Handler(console.Mount(mux, console.MountConfig{
 		Name: "enablers", Person: p.access.Person, Overview: first,
 		Parts: []console.Part{
@@ -62,7 +61,7 @@ func (p *platform) handler() http.Handler {
 			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
 			{Section: trainingBlock, Path: "training", Elsewhere: server.Reachable(p.trainings.address())},
 			{Section: apisBlock, Path: "apis", Handler: p.managed.Page()},
-			{Section: linksBlock, Path: "links", Elsewhere: serverAt},
+			{Section: linksBlock, Path: "links", Handler: p.bonded.pages(p.hosts)},
 		},
 	}))
 }

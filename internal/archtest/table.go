@@ -251,6 +251,7 @@ func importTable() []room {
 		{dir: "cmd/internal/demo/bonding", imports: []string{
 			"cmd/internal/demo/pair", "internal/netlab", "multilink/...",
 		}},
+		{dir: "cmd/internal/demo/tour", imports: []string{"apimgmt", "modelrepo", "multilink/memory"}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
 		{dir: "internal/editor"},
