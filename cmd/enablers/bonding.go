@@ -124,6 +124,14 @@ func (b *bonding) connect(ctx context.Context) error {
 	return nil
 }
 
+// carrier returns the name of the link that carries the frames, empty if none does.
+func (b *bonding) carrier() string {
+	for _, peer := range b.pair.Client.Bond.Status().Peers {
+		return peer.ActiveLink
+	}
+	return ""
+}
+
 // addresses returns the URLs of the server and the client on this machine.
 func (b *bonding) addresses() (serverAt, clientAt string) {
 	return server.Reachable(b.access.URL(b.web[0])), server.Reachable(b.access.URL(b.web[1]))

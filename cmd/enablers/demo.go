@@ -23,7 +23,7 @@ const (
 	demoPause   = 3 * time.Second        // of a client before each of 20 rounds
 	demoAgain   = 10 * time.Second       // between two trainings
 	demoCalls   = 250 * time.Millisecond // between two calls of the API
-	demoCuts    = 20 * time.Second       // between two cuts of the primary link
+	demoCuts    = 20 * time.Second       // between two cuts of the link in use
 )
 
 // demonstrated is what the demonstration uses.
@@ -67,7 +67,7 @@ func (s *settings) demonstrations(d demonstrated) []server.Part {
 			return tour.Calls(ctx, tour.CallsConfig{Publisher: d.managed.Publisher, Gateway: d.managed.GatewayURL(), Client: client, Every: demoCalls})
 		}),
 		d.aside("cut a link", func(ctx context.Context) error {
-			return tour.Links(ctx, d.bonded.memory.Network, d.bonded.memory.Links[0].Name, demoCuts)
+			return tour.Links(ctx, d.bonded.memory.Network, d.bonded.carrier, demoCuts)
 		}),
 		{Name: "demo", Run: messages},
 	}
@@ -93,7 +93,7 @@ The demonstration keeps all blocks busy. Watch it at %[1]s:
   Models      %[1]smodels/  a new version every %[4]v; the last %[5]d are kept
   Training    %[2]s/  three clients, 20 rounds a minute, again and again
   APIs        %[3]s/  %[6]s, called four times a second; some calls fail
-  Links       %[1]slinks/  the primary link is cut every %[7]v
+  Links       %[1]slinks/  the link in use is cut every %[7]v
 Ctrl-C ends it. Models and jobs stay; channels and the API are removed.
 `, ui, server.Reachable(d.trainings.address()), d.managed.PortalURL(), demoUploads, tour.KeptVersions, tour.API, demoCuts)
 }

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/multilink/status"
@@ -11,7 +13,7 @@ import (
 const (
 	episodeGap    = 5 * time.Second // between two events of one episode, at most
 	episodeEvents = 50              // that an episode shows, the newest
-	shownEpisodes = 50              // on the page
+	shownEpisodes = 30              // on the page
 )
 
 // episode is events of one kind, about the same link and peer, that follow each other
@@ -56,15 +58,32 @@ func keyOfEvent(e status.Event) episodeKey {
 	return k
 }
 
+// late returns the key of the events that the same link is late.
+func (k episodeKey) late() episodeKey {
+	k.State = status.Suspect
+	return k
+}
+
 // add takes one more event, which is the newest.
 func (e *episode) add(event status.Event) {
 	e.Times++
-	e.Last = event.Time.UTC()
-	e.Text = textOf(event)
+	e.Text, e.State = textOf(event), shownState(event)
+	e.append(event)
 	if e.Times > 1 {
 		e.Span = fmt.Sprintf("%d times in %s", e.Times, durationText(e.Last.Sub(e.First)))
 	}
-	e.Events = append([]episodeEvent{{e.Last, event.Reason}}, e.Events[:min(len(e.Events), episodeEvents-1)]...)
+}
+
+// recover takes the event that a late link is up again, which is the end of that and not one
+// more thing that happens.
+func (e *episode) recover(event status.Event) {
+	e.Text, e.State = event.Link+" was late, and is up again", event.State
+	e.append(event)
+}
+
+func (e *episode) append(event status.Event) {
+	e.Last = event.Time.UTC()
+	e.Events = append([]episodeEvent{{e.Last, cmp.Or(event.Reason, e.Text)}}, e.Events[:min(len(e.Events), episodeEvents-1)]...)
 }
 
 // episodesOf puts events, the oldest first, into episodes, the one that began last first.
@@ -74,9 +93,13 @@ func episodesOf(events []numbered, id func(number uint64) string) []*episode {
 	open := map[episodeKey]*episode{}
 	for _, one := range events {
 		k := keyOfEvent(one.event)
+		if late := open[k.late()]; k.State == status.Up && late != nil && one.event.Time.Sub(late.Last) <= episodeGap {
+			late.recover(one.event)
+			continue
+		}
 		e := open[k]
 		if e == nil || one.event.Time.Sub(e.Last) > episodeGap {
-			e = &episode{ID: id(one.number), Type: k.Type, Peer: k.Peer, State: shownState(one.event), First: one.event.Time.UTC()}
+			e = &episode{ID: id(one.number), Type: k.Type, Peer: k.Peer, First: one.event.Time.UTC()}
 			open[k] = e
 			all = append(all, e)
 		}
@@ -115,7 +138,7 @@ func textOf(e status.Event) string {
 	switch {
 	case text == "":
 		return e.Reason
-	case e.Reason == "":
+	case e.Reason == "", strings.HasSuffix(text, e.Reason): // late, because it is late
 		return text
 	}
 	return text + ": " + e.Reason

@@ -237,7 +237,7 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 	require.Eventually(t, func() bool { all := v.events(); return len(all) == 2 && all[1].Times == 12 }, 5*time.Second, time.Millisecond)
 	first := v.events()[1]
 	require.Equal(t, "wlan0 is late: <i>slow</i>", first.Text)
-	require.Equal(t, "12 times in 5 s", first.Span)
+	require.Equal(t, "12 times in 5 s", first.Span, "so long as they last")
 	require.Equal(t, "gw-1", first.Peer)
 	require.Equal(t, "suspect", first.State)
 	require.Len(t, first.Events, 12)
@@ -254,6 +254,12 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 	require.Equal(t, 13, all[2].Times)
 	require.Equal(t, 1, all[0].Times, "more than 5 s later")
 	require.Empty(t, all[0].Span)
+
+	v.plane.events <- status.Event{Time: begin.Add(16 * time.Second), Type: "link", Peer: "gw-1", Link: "wlan0", State: status.Up, Reason: "good again"}
+	require.Eventually(t, func() bool { return v.events()[0].State == "up" }, 5*time.Second, time.Millisecond)
+	require.Len(t, v.events(), 3)
+	require.Equal(t, "wlan0 was late, and is up again", v.events()[0].Text)
+	require.Equal(t, 1, v.events()[0].Times, "the end is not counted")
 
 	for i := range 3000 {
 		late(20*time.Second+time.Duration(i)*time.Millisecond, "wlan0", "nothing heard")

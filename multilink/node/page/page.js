@@ -96,8 +96,10 @@ function showEvents(events) {
       item.append(details);
       list.prepend(item);
     }
-    if (item.dataset.times === String(event.times)) continue;
-    item.dataset.times = event.times;
+    const stamp = `${event.times} ${event.last}`;
+    if (item.dataset.stamp === stamp) continue;
+    item.dataset.stamp = stamp;
+    item.dataset.state = event.state ?? "";
     setTime(item.querySelector("summary time"), new Date(event.first));
     write(field(item, "text"), event.text);
     write(field(item, "span"), event.span);

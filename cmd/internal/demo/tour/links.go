@@ -8,18 +8,19 @@ import (
 )
 
 // Links cuts a link of a network in memory once in each interval, for a quarter of it, until
-// ctx ends. It leaves the link in order.
-func Links(ctx context.Context, network *memory.Network, link string, every time.Duration) error {
-	path := memory.Path{Link: link}
-	defer network.Heal(path)
+// ctx ends: the one that choose returns at that time, and none if that is empty. It leaves the
+// links in order.
+func Links(ctx context.Context, network *memory.Network, choose func() string, every time.Duration) error {
 	for wait(ctx, every-every/4) {
-		if err := network.Cut(path); err != nil {
+		link := choose()
+		if link == "" {
+			continue
+		}
+		if err := network.Cut(memory.Path{Link: link}); err != nil {
 			return ended(ctx, err)
 		}
-		if !wait(ctx, every/4) {
-			break
-		}
-		network.Heal(path)
+		wait(ctx, every/4)
+		network.Heal(memory.Path{Link: link})
 	}
 	return nil
 }
