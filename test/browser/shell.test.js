@@ -27,6 +27,13 @@ const pages = [
   ["version", "/ui/models/v/demo/first/1.0"],
   ["apis", "/ui/apis/"],
   ["sign-in", "/.enablers/sign-in"],
+  ["links", "/ui/links/"],
+  ["links-client", "/ui/links/client/"],
+  ["link-new", "/ui/links/new"],
+  ["link", "/ui/links/links/wifi0"],
+  ["links-policy", "/ui/links/policy"],
+  ["links-client-new", "/ui/links/clients/new"],
+  ["links-attach", "/ui/links/client/attach"],
 ];
 
 // send makes what the pages of items show.
