@@ -64,7 +64,9 @@ func (s *settings) demonstrations(d demonstrated) []server.Part {
 		d.aside("call an API", func(ctx context.Context) error {
 			client := d.access.Client()
 			defer client.CloseIdleConnections()
-			return tour.Calls(ctx, tour.CallsConfig{Publisher: d.managed.Publisher, Gateway: d.managed.GatewayURL(), Client: client, Every: demoCalls})
+			return tour.Calls(ctx, tour.CallsConfig{
+				Publisher: d.managed.Publisher, Gateway: d.managed.GatewayURL(), Client: client, Every: demoCalls,
+			})
 		}),
 		d.aside("cut a link", func(ctx context.Context) error {
 			return tour.Links(ctx, d.bonded.memory.Network, d.bonded.carrier, demoCuts)

@@ -74,7 +74,9 @@ func TestNode_Page_addsCutsOrdersAndDeletesLinks(t *testing.T) {
 	require.Contains(t, page, `<a href="/ui/links/" aria-current="true">server</a><a href="/ui/links/client/">client</a>`)
 
 	v.submit("/new", url.Values{"name": {"wlan0"}, "endpoint": {"203.0.113.9:51820"}}, "./#links")
-	v.submit("/new", url.Values{"name": {"mesh0"}, "endpoint": {"203.0.113.9:51821"}, "probe.interval_ms": {"20"}, "metered": {"on"}}, "./#links")
+	v.submit("/new", url.Values{
+		"name": {"mesh0"}, "endpoint": {"203.0.113.9:51821"}, "probe.interval_ms": {"20"}, "metered": {"on"},
+	}, "./#links")
 	require.Equal(t, 20*time.Millisecond, v.plane.current().Links[1].Probe.Interval)
 	require.True(t, v.plane.current().Links[1].Metered)
 
@@ -255,7 +257,9 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 	require.Equal(t, 1, all[0].Times, "more than 5 s later")
 	require.Empty(t, all[0].Span)
 
-	v.plane.events <- status.Event{Time: begin.Add(16 * time.Second), Type: "link", Peer: "gw-1", Link: "wlan0", State: status.Up, Reason: "good again"}
+	v.plane.events <- status.Event{
+		Time: begin.Add(16 * time.Second), Type: "link", Peer: "gw-1", Link: "wlan0", State: status.Up, Reason: "good again",
+	}
 	require.Eventually(t, func() bool { return v.events()[0].State == "up" }, 5*time.Second, time.Millisecond)
 	require.Len(t, v.events(), 3)
 	require.Equal(t, "wlan0 was late, and is up again", v.events()[0].Text)

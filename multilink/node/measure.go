@@ -7,8 +7,11 @@ import (
 	"github.com/iotenablers/enablers/internal/history"
 )
 
-// measureUntil records the numbers of the links for the plots, until ctx ends.
-func (n *Node) measureUntil(ctx context.Context) {
+// meter records the numbers of a node's links for the plots.
+type meter struct{ *Node }
+
+// run records until ctx ends.
+func (n meter) run(ctx context.Context) {
 	tick := time.NewTicker(history.Step)
 	defer tick.Stop()
 	for {
@@ -23,7 +26,7 @@ func (n *Node) measureUntil(ctx context.Context) {
 
 // measure records the numbers of now. A link whose round trip is not known has none, and a
 // link that carries nothing has no loss.
-func (n *Node) measure() {
+func (n meter) measure() {
 	managed := map[string]bool{}
 	for _, link := range n.now.Load().head.Links {
 		managed[link.Name] = !link.Disabled

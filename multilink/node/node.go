@@ -126,7 +126,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.phase.Store(running)
 	begin()
 	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().head.Links), "clients", len(n.now.Load().clients))
-	measuring.Go(func() { n.measureUntil(following) })
+	measuring.Go(func() { meter{n}.run(following) })
 	return n.tend(ctx, f)
 }
 

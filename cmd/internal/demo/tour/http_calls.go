@@ -22,6 +22,7 @@ const (
 
 // CallsConfig configures [Calls]. All fields are required.
 type CallsConfig struct {
+	// Publisher has the API while it is called.
 	Publisher *apimgmt.Publisher
 	// Gateway is the address of the gateway.
 	Gateway string
