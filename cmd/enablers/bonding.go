@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/cmd/internal/door"
@@ -89,6 +90,19 @@ func (b *bonding) parts() []server.Part {
 	}
 }
 
+// pages returns the pages of both instances, those of the client below client/. The door
+// decides on their callers, as on those of all pages of the console.
+func (b *bonding) pages(hosts []string) http.Handler {
+	const folder = console.Root + "links/"
+	opts := &node.HandlerOptions{Authorize: b.access.Authorize, Hosts: hosts, Instances: []node.Instance{
+		{Name: string(node.Server), Href: folder}, {Name: string(node.Client), Href: folder + "client/"},
+	}}
+	mux := http.NewServeMux()
+	mux.Handle("/", b.pair.Server.Node.Page(opts))
+	mux.Handle("/client/", http.StripPrefix("/client", b.pair.Client.Node.Page(opts)))
+	return mux
+}
+
 // guarded returns the handler of an instance with the door's own addresses, which a node
 // with a token has itself.
 func (b *bonding) guarded(n *node.Node) http.Handler {
@@ -108,6 +122,14 @@ func (b *bonding) connect(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// carrier returns the name of the link that carries the frames, empty if none does.
+func (b *bonding) carrier() string {
+	for _, peer := range b.pair.Client.Bond.Status().Peers {
+		return peer.ActiveLink
+	}
+	return ""
 }
 
 // addresses returns the URLs of the server and the client on this machine.
@@ -146,7 +168,7 @@ func linkEvent(e status.Event) overview.Event {
 }
 
 func (b *bonding) block() overview.Block {
-	serverAt, clientAt := b.addresses()
+	serverAt, _ := b.addresses()
 	current := b.pair.Server.Bond.Status()
 	var up, connected uint64
 	for _, l := range current.Links {
@@ -166,7 +188,7 @@ func (b *bonding) block() overview.Block {
 			"is the real one.",
 		Href: page, Address: serverAt,
 		Links: []overview.Link{
-			{Text: "Server", Href: serverAt + "/"}, {Text: "Client", Href: clientAt + "/"}, {Text: "Interface", Href: serverAt + "/docs/"},
+			{Text: "Client", Href: page + "client/"}, {Text: "Interface", Href: serverAt + "/docs/"},
 		},
 		Facts: []overview.Fact{
 			{Name: "links", Value: uint64(len(current.Links)), Href: page}, {Name: "links up", Value: up, Href: page},

@@ -53,7 +53,6 @@ func (p *platform) handler() http.Handler {
 	mux.Handle("/console/", http.RedirectHandler(console.Root, http.StatusSeeOther))
 	mux.Handle("/console/state", http.RedirectHandler(console.Root+"state", http.StatusSeeOther))
 	mux.Handle("/favicon.ico", http.RedirectHandler(console.Root+"favicon.ico", http.StatusSeeOther))
-	serverAt, _ := p.bonded.addresses()
 	return p.access.Handler(console.Mount(mux, console.MountConfig{
 		Name: "enablers", Person: p.access.Person, Overview: first,
 		Parts: []console.Part{
@@ -62,7 +61,7 @@ func (p *platform) handler() http.Handler {
 			{Section: trainingBlock, Path: "training", Handler: p.trainings.Page()},
 			{Section: apisBlock, Path: "apis", Handler: p.managed.Page()},
 			{Section: apisBlock, Path: "gateway", Handler: p.managed.GatewayAdmin.Page()},
-			{Section: linksBlock, Path: "links", Elsewhere: serverAt},
+			{Section: linksBlock, Path: "links", Handler: p.bonded.pages(p.hosts)},
 		},
 	}))
 }

@@ -13,9 +13,10 @@
 // The second form backs up the data folder of any server of this project, also beside
 // the running server; the third restores it.
 //
-// With -demo it replays weather observations through three channels, one a
-// format, and shows the counts until it is interrupted. With -h it lists every
-// flag with its environment variable and default.
+// With -demo all blocks are busy until it is interrupted: weather observations go through
+// three channels, versions of a model are uploaded, three clients train, an API is called
+// through the gateway, and a link is cut every 20 seconds. With -h it lists every flag with
+// its environment variable and default.
 package main
 
 import (
@@ -37,7 +38,6 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
-	"github.com/iotenablers/enablers/cmd/internal/demo"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
@@ -164,12 +164,10 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return nil
 	}})
 	if s.demo {
-		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
-			return demo.Run(ctx, demo.Config{
-				Channels: annotator, Broker: transport, MQTT: mqttAt,
-				Rate: s.demoRate, Output: stdout, Terminal: isTerminal(stdout),
-			})
-		}})
+		parts = append(parts, s.demonstrations(demonstrated{
+			console: address, annotator: annotator, broker: transport, mqtt: mqttAt, models: models, trainings: trainings,
+			managed: managed, bonded: bonded, access: access, output: stdout, log: log,
+		})...)
 	}
 	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
 		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": apiStore,

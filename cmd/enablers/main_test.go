@@ -141,10 +141,35 @@ func TestRun_countsOutputsOfTheDemonstration(t *testing.T) {
 	require.Regexp(t,
 		`JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.Await("XML in"))
 	require.Contains(t, p.get(t, "/ui/annotation/"), "Demo: weather in CSV")
+	require.Contains(t, p.get(t, "/ui/links/"), "wifi0")
 
 	p.Interrupt()
 	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.Await("replayed for"))
 	require.NoError(t, p.Stop())
+}
+
+func TestRun_keepsAllBlocksBusyWithTheDemonstration(t *testing.T) {
+	p := start(t, "-demo", "-demo-rate", "1")
+	p.Await("Watch it at " + p.web + "/ui/:")
+	p.Await("Ctrl-C ends it.")
+	for _, c := range []struct{ address, want string }{
+		{p.models + "/demo/weather-forecast", `"latestVersion":"1.1"`},
+		{p.collector + "/job/status/demo-1", "TRAINING"},
+		{p.admin + "/services", "demo-weather"},
+		{p.web + "/ui/links/api/status", `"active_link":"wifi0"`},
+	} {
+		require.Eventually(t, func() bool {
+			answer, err := http.Get(c.address)
+			if err != nil {
+				return false
+			}
+			body, err := io.ReadAll(answer.Body)
+			require.NoError(t, answer.Body.Close())
+			return err == nil && strings.Contains(string(body), c.want)
+		}, time.Minute, 50*time.Millisecond, c.address)
+	}
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), "the demonstration cannot")
 }
 
 func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
@@ -311,10 +336,11 @@ func TestRun_servesMultiLinkInMemory(t *testing.T) {
 		state := p.get(t, "/ui/state")
 		return strings.Contains(state, `{"name":"links up","value":3,`) && strings.Contains(state, `{"name":"clients","value":1,"href":"links/"`)
 	}, time.Minute, 50*time.Millisecond, "the two are not connected")
-	page := p.get(t, "/")
-	require.Contains(t, page, ">link wifi0 is up</a>")
+	require.Contains(t, p.get(t, "/ui/"), `href="./links/"`)
+	require.Contains(t, p.get(t, "/ui/links/"), `href="/ui/links/client/"`)
+	require.Contains(t, p.get(t, "/ui/links/client/"), "Multi-link client")
+	require.Contains(t, p.get(t, "/ui/"), ">link wifi0 is up</a>")
 	for _, address := range []string{p.bonding, p.attached} {
-		require.Contains(t, page, `"`+address+`/"`)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/status", nil)
 		require.NoError(t, err)
 		answer, err := http.DefaultClient.Do(request)

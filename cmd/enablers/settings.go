@@ -73,7 +73,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.secret, "encryption-auth-secret", "",
 		"a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the "+
 			"file annotator/encryption-secret of -data")
-	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
+	f.BoolVar(&s.demo, "demo", false,
+		"keep all blocks busy until interrupted: messages, uploads, a training, calls of an API, and a link that is cut every 20 s")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
 	s.connections = f.Connections()
 	private := f.Bool("private-upstreams", false,

@@ -4,7 +4,7 @@
 //
 //	multilink -role server -address 10.9.0.1/24 [-listen HOST:PORT] [-data DIR] [-tap NAME] ...
 //	multilink -role client [-listen HOST:PORT] [-data DIR] [-tap NAME] ...
-//	multilink -demo
+//	multilink -demo [-listen HOST:PORT]
 //
 // An instance is configured over its REST interface and its page, both of which require
 // the token of MULTILINK_TOKEN. Without one, the first start generates a token into the
@@ -28,6 +28,7 @@ import (
 	"path/filepath"
 
 	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/bonding"
 	"github.com/iotenablers/enablers/cmd/internal/door"
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // start runs the parts of the program until ctx ends or one of them fails.
 func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	if s.demo {
-		return bonding.Run(ctx, stdout)
+		return s.demonstrate(ctx, stdout)
 	}
 	listener, err := s.connections.Listen("listen", s.listen)
 	if err != nil {
@@ -57,6 +58,15 @@ func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { _ = listener.Close() }() // closed already by the part that serves it
 	return s.serve(ctx, listener, stdout, log)
+}
+
+// demonstrate cuts a link between two instances again and again, until ctx ends.
+func (s *settings) demonstrate(ctx context.Context, stdout io.Writer) error {
+	listener, err := s.connections.Listen("listen", s.listen)
+	if err != nil {
+		return err
+	}
+	return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
 }
 
 // serve opens the folder, the door and the machine, and runs the instance until ctx ends.
@@ -95,7 +105,9 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 		return err
 	}
 	backups := backup.Of(s.data, datafolder.MultiLink, store, log)
-	web := server.HTTP(opened.Listener(listener), opened.Handler(n.Handler()), log)
+	pages := console.Mount(n.Handler(), console.MountConfig{Name: "multilink", Person: opened.Person,
+		Parts: []console.Part{{Section: "Links", Path: "links", Handler: n.Page(nil)}}})
+	web := server.HTTP(opened.Listener(listener), opened.Handler(pages), log)
 	web.Announce = func() {
 		fmt.Fprintf(stdout, "listening on %s\n", opened.URL(listener))
 		if fresh != "" {

@@ -228,6 +228,31 @@ func TestRun_helpNamesEveryFlag(t *testing.T) {
 	}
 }
 
+func TestRun_servesThePagesInTheShell(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "")
+	p := start(t, "-data", t.TempDir(), "-access", "none")
+	for _, path := range []string{"/", "/ui/", "/ui/links/", "/ui/links/new"} {
+		status, page := ask(t, http.DefaultClient, "GET", p.address+path, "", "")
+		require.Equal(t, http.StatusOK, status, page)
+		require.Contains(t, page, `<a href="/ui/links/" aria-current="true">Links</a>`, path)
+	}
+	status, body := ask(t, http.DefaultClient, "GET", p.address+"/ui/links/api/status", "", "")
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, p.Stop())
+}
+
+func TestRun_demonstratesUntilInterrupted(t *testing.T) {
+	p := servertest.Start(t, run, "-demo", "-listen", "127.0.0.1:0")
+	address := p.Listening("")
+	p.Await("sign in with the token")
+	p.Await("connected; the client sends a packet")
+	status, _ := ask(t, http.DefaultClient, "GET", address+"/status", "", "")
+	require.Equal(t, http.StatusUnauthorized, status)
+	p.Interrupt()
+	require.Contains(t, p.Await("ended"), "ended")
+	require.NoError(t, p.Stop())
+}
+
 func TestRun_refusesRequestsOfOtherOrigins(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
 	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")

@@ -51,7 +51,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f := server.NewFlags("multilink", "MULTILINK", about)
 	role := f.String("role", "", "`server` or client")
 	f.BoolVar(&s.demo, "demo", false,
-		"show a failover between two instances on this machine, and end: as root in network namespaces, otherwise in memory")
+		"show failovers between two instances on this machine until interrupted: as root in network namespaces, otherwise in memory")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:3333", "`HOST:PORT` of the REST interface and the page; port 0 takes any that is free")
 	f.StringVar(&s.data, "data", "./data/multilink", "`folder` where everything is kept, private keys included")
 	f.StringVar(&s.tap, "tap", "multilink0", "`name` of the device that applications talk through, up to 15 characters")
@@ -86,7 +86,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		return s, f, err
 	}
 	if s.demo {
-		return s, f, nil // it takes nothing else
+		return s, f, nil // it takes nothing else but -listen
 	}
 	s.role = node.Role(*role)
 	s.members, s.interfaces = server.Names(*members), server.Names(*interfaces)

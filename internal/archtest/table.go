@@ -196,8 +196,8 @@ func importTable() []room {
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
 			"multilink", "multilink/settings", "multilink/status",
-			"internal/access", "internal/exposition", "internal/httpapi", "internal/keep", "internal/look", "internal/secretfile",
-			"internal/uplot", "storage",
+			"internal/access", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep", "internal/secretfile",
+			"internal/shell", "storage",
 		}, modules: []string{prometheus}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
@@ -253,6 +253,7 @@ func importTable() []room {
 		{dir: "cmd/internal/demo/bonding", imports: []string{
 			"cmd/internal/demo/pair", "internal/netlab", "multilink/...",
 		}},
+		{dir: "cmd/internal/demo/tour", imports: []string{"apimgmt", "modelrepo", "multilink/memory"}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
 		{dir: "internal/editor"},

@@ -92,7 +92,7 @@ func (n *Node) apply(ctx context.Context, next *desired) error {
 	missing := map[string]bool{}
 	err := n.applyState(ctx, next, missing)
 	if errors.Is(err, multilink.ErrUnknownLink) {
-		if missing = n.absentees(ctx, next); len(missing) > 0 {
+		if missing = n.config.absentees(ctx, n.now.Load(), next); len(missing) > 0 {
 			err = n.applyState(ctx, next, missing)
 		}
 	}
@@ -119,14 +119,13 @@ func (n *Node) applyState(ctx context.Context, next *desired, missing map[string
 	return n.config.Plane.Apply(ctx, state)
 }
 
-// absentees are the links that were configured before and whose interface is not there.
-func (n *Node) absentees(ctx context.Context, next *desired) map[string]bool {
+// absentees are the links that are stored and whose interface is not there.
+func (c *Config) absentees(ctx context.Context, stored, next *desired) map[string]bool {
 	missing := map[string]bool{}
-	there, err := n.config.interfaces(ctx)
-	if err != nil || n.config.Interfaces == nil {
+	there, err := c.interfaces(ctx)
+	if err != nil || c.Interfaces == nil {
 		return missing
 	}
-	stored := n.now.Load()
 	for i := range next.head.Links {
 		link := &next.head.Links[i]
 		at := stored.link(link.Name)

@@ -46,6 +46,31 @@ func ExampleOpen() {
 	// <nil>
 }
 
+// A program mounts the pages where it likes, and decides who may open them.
+func ExampleNode_Page() {
+	n, err := node.Open(context.Background(), node.Config{
+		Role:      node.Client,
+		Plane:     newPlane("wlan0"), // a multilink.Bond, in a program
+		Documents: storage.NewMemoryDocuments(),
+		Port:      multilink.PortConfig{Name: "tap0"},
+		Authorize: func(*http.Request, string) error { return nil },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/radios/", http.StripPrefix("/radios", n.Page(nil)))
+	for _, path := range []string{"/radios/", "/radios/api/status"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		fmt.Println(w.Code, w.Header().Get("Content-Type"))
+	}
+	// Output:
+	// 200 text/html; charset=utf-8
+	// 200 application/json
+}
+
 // The first start makes a token; the others find it.
 func ExampleLoadToken() {
 	dir, err := os.MkdirTemp("", "token")

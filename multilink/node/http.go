@@ -20,10 +20,10 @@ const maxBody = 256 << 10
 type rest struct {
 	node      *Node
 	authorize func(r *http.Request, role string) error
+	hosts     []string
 	door      *access.Door // nil if Config.Authorize decides
-	pages     *pages
 	streams   *httpapi.Slots
-	routes    []httpapi.Route
+	routes    []httpapi.Route // of the interface and of the pages
 }
 
 // maxStreams is how many streams of events there are at most.
@@ -33,6 +33,7 @@ func newREST(n *Node) (*rest, error) {
 	r := &rest{
 		node:      n,
 		authorize: n.config.Authorize,
+		hosts:     n.config.Hosts,
 		streams:   httpapi.NewSlots(maxStreams, fmt.Sprintf("there are %d streams of events already; please try again", maxStreams)),
 	}
 	if r.authorize == nil {
@@ -42,8 +43,7 @@ func newREST(n *Node) (*rest, error) {
 		}
 		r.door, r.authorize = door, door.Authorize
 	}
-	r.pages = newPages(r)
-	r.routes = append(r.table(), r.pages.routes()...)
+	r.routes = append(r.table(), newPages(r, nil).routes()...)
 	return r, nil
 }
 
@@ -60,18 +60,27 @@ func (c *Config) door() (*access.Door, error) {
 	return access.New(config)
 }
 
-// Handler serves the REST interface and the page, and without [Config].Authorize also the
+// Handler serves the REST interface and the pages, and without [Config].Authorize also the
 // sign-in page, at /.enablers/sign-in. It has to be at the root of its host. Streams of
 // events are as long as their clients like: a server's timeouts of reading and writing do
 // not end them.
 func (n *Node) Handler() http.Handler {
-	handler := httpapi.NewHandler(n.rest.routes, &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: n.config.Hosts, Authorize: n.rest.authorize, Logger: n.logger,
-	})
-	if n.rest.door == nil {
-		return handler
+	r := n.rest
+	pages := newPages(r, nil)
+	mux := http.NewServeMux()
+	mux.Handle("/api/", http.StripPrefix("/api", r.serve(r.table(), writeError)))
+	mux.Handle("/", r.serve(r.routes, pages.writeError))
+	if r.door == nil {
+		return mux
 	}
-	return n.rest.door.Handler(handler, nil)
+	return r.door.Handler(shellOf(r.door).With(mux), nil)
+}
+
+// serve returns the handler of routes.
+func (r *rest) serve(routes []httpapi.Route, writeError func(http.ResponseWriter, *http.Request, *httpapi.Error)) http.Handler {
+	return httpapi.NewHandler(routes, &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: r.hosts, Authorize: r.authorize, Logger: r.node.logger,
+	})
 }
 
 // table lists the routes of the interface.

@@ -70,10 +70,11 @@ func TestNode_Handler_forbidsForeignSourcesInThePage(t *testing.T) {
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	page := w.Body.String()
 	require.NotRegexp(t, `<script>|style="|\son[a-z]+=`, page)
-	for _, asset := range regexp.MustCompile(`(?:src|href)="(page/[^"]+)"`).FindAllStringSubmatch(page, -1) {
+	require.Contains(t, page, `"./page/look.css"`)
+	for _, asset := range regexp.MustCompile(`(?:src|href)="\./(page/[^"]+)"`).FindAllStringSubmatch(page, -1) {
 		require.Equal(t, http.StatusOK, i.send("GET", "/"+asset[1], nil, nil).Code, asset[1])
 	}
-	for _, name := range []string{"api.js", "links.js", "clients.js", "charts.js"} {
+	for _, name := range []string{"page.js", "order.js", "copy.js", "provision.js"} {
 		w := i.send("GET", "/page/"+name, nil, nil)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript"))

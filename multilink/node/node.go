@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/multilink"
 )
 
@@ -28,6 +29,7 @@ type Node struct {
 	begun     chan struct{}         // closed as soon as the node takes changes
 	trouble   atomic.Pointer[error] // why the plane does not do what is stored; nil if it does
 	began     time.Time
+	history   *history.Store
 	rest      *rest
 }
 
@@ -57,7 +59,7 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(),
-		turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
+		turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now(), history: history.New(nil)}
 	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
@@ -103,9 +105,11 @@ func (n *Node) Run(ctx context.Context) error {
 	defer n.hub.close()
 	following, stop := context.WithCancel(ctx)
 	f := follow(following, n.config.Plane, n.hub)
+	var measuring sync.WaitGroup
 	defer func() {
 		stop()
 		<-f.done
+		measuring.Wait()
 	}()
 	if err := n.take(ctx); err != nil {
 		return err
@@ -122,6 +126,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.phase.Store(running)
 	begin()
 	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().head.Links), "clients", len(n.now.Load().clients))
+	measuring.Go(func() { meter{n}.run(following) })
 	return n.tend(ctx, f)
 }
 

@@ -1,6 +1,6 @@
-// Tries the page of multi-link instances in Chromium: signing in, links added, moved by
+// Tries the pages of multi-link instances in Chromium: signing in, links added, moved by
 // dragging and by keys, clients and their keys, the policy, events; on a desktop and on a
-// phone, in light and dark.
+// phone, in light and dark, and without scripts.
 //
 //	npm ci && node --test multilink.test.js
 //
@@ -26,25 +26,27 @@ after(async () => {
   await client.close();
 });
 
-// visit opens the page as an operator with the token.
+const live = (page) => page.locator("#live", { hasText: "live" }).waitFor();
+
+// visit opens the page as a person with the token.
 async function visit(t, stage, options) {
   const { page, complaints } = await stage.open(t, "/", options);
+  page.on("dialog", (dialog) => dialog.accept());
   await page.getByLabel("Token").fill(token);
   await page.keyboard.press("Enter");
-  await page.locator("#live", { hasText: "live" }).waitFor();
+  await page.locator(options?.javaScriptEnabled === false ? "#status" : '#live[data-state="running"]').waitFor();
   return { page, complaints };
 }
 
-const order = (page) => page.locator("#links > li").evaluateAll((all) => all.map((item) => item.dataset.name));
+const order = (page) => page.locator("#link-list > li").evaluateAll((all) => all.map((item) => item.dataset.name));
 const overflows = (page) => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+const link = (page, name) => page.locator(`#link-list [data-name="${name}"]`);
 
 async function addLink(page, name, endpoint) {
-  if (!await page.getByLabel("Kind").isVisible()) await page.getByText("Add a link").click();
-  const form = page.locator("#add-link");
-  await form.locator('button:not([aria-disabled="true"])').waitFor(); // the answer to the one before
-  await form.getByLabel("Name").fill(name);
-  if (endpoint) await form.getByLabel("Endpoint").fill(endpoint);
-  await form.getByRole("button", { name: "Add link" }).click();
+  await page.getByRole("link", { name: "Add a link" }).click();
+  await page.getByLabel("Name").fill(name);
+  if (endpoint) await page.getByLabel("Endpoint").fill(endpoint);
+  await page.getByRole("button", { name: "Add the link" }).click();
 }
 
 test("a wrong token is refused, and the right one is not kept in the browser", async (t) => {
@@ -55,10 +57,10 @@ test("a wrong token is refused, and the right one is not kept in the browser", a
   await picture(page, "multilink-signin-desktop");
   await page.getByLabel("Token").fill(token);
   await page.keyboard.press("Enter");
-  await page.locator("#live", { hasText: "live" }).waitFor();
+  await live(page);
+  await picture(page, "multilink-empty-desktop");
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
   assert.equal(kept, '[{},{},""]');
-  await page.getByRole("link", { name: "Account" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
@@ -67,12 +69,14 @@ test("links are added, moved by keys and by dragging, disabled and deleted", asy
   const { page, complaints } = await visit(t, server, desktop);
   for (const [i, name] of ["wlan0", "mesh0", "wwan0"].entries()) {
     await addLink(page, name, `203.0.113.9:${51820 + i}`);
-    await page.locator(`#links [data-name="${name}"] .state`, { hasText: "up" }).waitFor();
+    await link(page, name).locator(".badge", { hasText: "up" }).waitFor();
   }
   await addLink(page, "nix0", "203.0.113.9:51830");
   await page.getByRole("alert").filter({ hasText: "unknown interface" }).waitFor();
-  await addLink(page, "eth0", "203.0.113.9:51831");
-  await page.locator('#links [data-name="eth0"]').waitFor();
+  await picture(page, "multilink-link-fault-desktop");
+  await page.getByLabel("Name").fill("eth0");
+  await page.getByRole("button", { name: "Add the link" }).click();
+  await link(page, "eth0").waitFor();
   assert.deepEqual(await order(page), ["wlan0", "mesh0", "wwan0", "eth0"]);
 
   await page.getByRole("button", { name: "Move mesh0" }).focus();
@@ -82,13 +86,13 @@ test("links are added, moved by keys and by dragging, disabled and deleted", asy
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Move mesh0");
   await page.keyboard.press("ArrowUp");
   await page.locator("#told", { hasText: "mesh0 is first already" }).waitFor({ state: "attached" });
-  await page.locator('#links [data-name="mesh0"]', { hasText: "active" }).waitFor();
-  await page.locator('#links [data-name="mesh0"] .about', { hasText: "primary" }).waitFor();
+  await link(page, "mesh0").locator(".badge", { hasText: "active" }).waitFor();
+  await link(page, "mesh0").locator(".about", { hasText: "primary" }).waitFor();
 
   const handle = page.getByRole("button", { name: "Move wwan0" });
   await handle.scrollIntoViewIfNeeded();
   const from = await handle.boundingBox();
-  const to = await page.locator('#links [data-name="mesh0"]').boundingBox();
+  const to = await link(page, "mesh0").boundingBox();
   await page.mouse.move(from.x + 10, from.y + 10);
   await page.mouse.down();
   await page.mouse.move(to.x + 30, to.y + 60, { steps: 10 });
@@ -98,38 +102,48 @@ test("links are added, moved by keys and by dragging, disabled and deleted", asy
   await page.locator("#told", { hasText: "wwan0 is number 1 of 4" }).waitFor({ state: "attached" });
   assert.deepEqual(await order(page), ["wwan0", "mesh0", "wlan0", "eth0"]);
   await page.reload();
-  await page.locator("#live", { hasText: "live" }).waitFor();
+  await live(page);
   assert.deepEqual(await order(page), ["wwan0", "mesh0", "wlan0", "eth0"], "the server knows");
 
   await page.getByRole("button", { name: "Disable link wwan0" }).click();
-  await page.locator('#links [data-name="wwan0"] .state', { hasText: "disabled" }).waitFor();
+  await page.getByText("The link wwan0 is disabled").waitFor();
+  await link(page, "wwan0").locator(".badge", { hasText: "disabled" }).waitFor();
   await page.getByRole("button", { name: "Enable link wwan0" }).click();
-  await page.locator('#links [data-name="wwan0"] .state', { hasText: "up, active" }).waitFor();
+  await link(page, "wwan0").locator(".badge", { hasText: "up, active" }).waitFor();
+  await page.getByRole("link", { name: "Change link eth0" }).click();
+  await page.getByLabel("Metered").check();
+  await page.getByRole("button", { name: "Change the link" }).click();
+  await link(page, "eth0").locator(".about", { hasText: "metered" }).waitFor();
   await page.getByRole("button", { name: "Delete link eth0" }).click();
-  await page.getByRole("button", { name: "Delete", exact: true }).click();
-  await page.locator('#links [data-name="eth0"]').waitFor({ state: "detached" });
+  await link(page, "eth0").waitFor({ state: "detached" });
 
+  await page.getByRole("link", { name: "Policy, switch by hand" }).click();
+  await picture(page, "multilink-policy-desktop");
   await page.getByLabel("Frames travel by").selectOption("redundant");
   await page.getByRole("button", { name: "Apply" }).click();
-  await page.locator("#events", { hasText: "policy is redundant" }).waitFor();
+  await page.locator("#event-list", { hasText: "policy is redundant" }).waitFor();
+  await page.getByRole("link", { name: "Policy, switch by hand" }).click();
   await page.getByLabel("Link", { exact: true }).selectOption("wlan0");
   await page.getByRole("button", { name: "Switch", exact: true }).click();
-  await page.locator("#events", { hasText: "wlan0 took over from wwan0: switched by hand" }).waitFor();
+  await page.locator("#event-list", { hasText: "wlan0 took over from wwan0: switched by hand" }).waitFor();
+  await page.getByRole("link", { name: "Policy, switch by hand" }).click();
   await page.getByRole("button", { name: "End early" }).click();
+  await page.getByText("The switch by hand has ended.").waitFor();
   await page.locator('[data-chart="rtt"] .u-legend', { hasText: "wwan0" }).waitFor();
   await page.locator('[data-chart="rate"] canvas').waitFor();
+  await page.getByRole("button", { name: "1h", exact: true }).click();
+  await page.locator('[data-chart="rtt"] canvas').waitFor();
+  assert.equal(await overflows(page), false);
   await picture(page, "multilink-links-desktop");
   assert.deepEqual(complaints.filter((text) => !text.includes("status of 400")), []);
 });
 
 test("a client is added, its keys are shown once, and it is disabled, enabled and deleted", async (t) => {
   const { page, complaints } = await visit(t, server, { ...desktop, colorScheme: "dark" });
-  await page.getByText("Add a client").click();
-  const form = page.locator("#add-client");
-  await form.getByLabel("Name").fill("gw-1");
-  await form.getByRole("button", { name: "Add client" }).click();
+  await page.getByRole("link", { name: "Add a client" }).click();
+  await page.getByLabel("Name").fill("gw-1");
+  await page.getByRole("button", { name: "Add the client" }).click();
   const text = page.getByLabel("Object to attach with");
-  await text.waitFor();
   provision = await text.inputValue();
   const made = JSON.parse(provision);
   assert.equal(made.private_key.length, 44);
@@ -138,66 +152,88 @@ test("a client is added, its keys are shown once, and it is disabled, enabled an
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download" }).click();
   assert.equal((await download).suggestedFilename(), "gw-1.json");
-  await page.keyboard.press("Escape");
-  await page.waitForFunction((field) => field.value === "", await text.elementHandle()); // it is forgotten
+  await page.getByRole("link", { name: "Close and forget" }).click();
+  await live(page);
   assert.equal((await page.content()).includes(made.private_key), false);
 
-  const row = page.locator("#clients tbody tr", { hasText: "gw-1" });
+  const row = page.locator("#client-list tbody tr", { hasText: "gw-1" });
   await row.getByText("connected by").waitFor();
   await row.getByRole("button", { name: "Disable client gw-1" }).click();
-  await row.locator(".client-state", { hasText: "disabled" }).waitFor();
+  await row.locator(".badge", { hasText: "disabled" }).waitFor();
   await row.getByRole("button", { name: "Enable client gw-1" }).click();
   await row.getByText("connected by").waitFor();
-  await form.getByLabel("Name").fill("gw-1");
-  await form.getByRole("button", { name: "Add client" }).click();
-  await form.getByRole("alert").filter({ hasText: "another client is called" }).waitFor();
-  await form.getByLabel("Name").fill("gw-2");
-  await form.getByRole("button", { name: "Add client" }).click();
-  await page.getByRole("button", { name: "Close and forget" }).click();
+  await page.getByRole("link", { name: "Add a client" }).click();
+  await page.getByLabel("Name").fill("gw-1");
+  await page.getByRole("button", { name: "Add the client" }).click();
+  await page.getByRole("alert").filter({ hasText: "another client is called" }).waitFor();
+  await page.getByLabel("Name").fill("gw-2");
+  await page.getByRole("button", { name: "Add the client" }).click();
+  await page.getByRole("link", { name: "Close and forget" }).click();
   await page.getByRole("button", { name: "Delete client gw-2" }).click();
-  await picture(page, "multilink-delete-dark");
-  await page.getByRole("button", { name: "Keep" }).click();
-  await page.getByRole("button", { name: "Delete client gw-2" }).click();
-  await page.getByRole("button", { name: "Delete", exact: true }).click();
-  await page.locator("#clients tbody tr", { hasText: "gw-2" }).waitFor({ state: "detached" });
+  await page.getByText("The client gw-2 is deleted").waitFor();
+  await page.locator("#client-list tbody tr", { hasText: "gw-2" }).waitFor({ state: "detached" });
+  await live(page);
   await picture(page, "multilink-clients-dark");
   assert.deepEqual(complaints.filter((line) => !line.includes("status of 409")), []);
 });
 
 test("a client attaches with what the server answered, on a phone", async (t) => {
   const { page, complaints } = await visit(t, client, phone);
+  const topic = (name) => page.getByRole("navigation", { name: "Topics" }).getByRole("link", { name }).click();
+  await topic("Links");
   await addLink(page, "wlan0");
-  await page.locator('#links [data-name="wlan0"]').waitFor();
+  await link(page, "wlan0").waitFor();
   await addLink(page, "eth0");
-  await page.locator('#links [data-name="eth0"]').waitFor();
+  await link(page, "eth0").waitFor();
+  await topic("Server");
+  await page.getByRole("link", { name: "Attach" }).click();
   await page.getByLabel("URL of the server").fill("http://203.0.113.9:3333");
   await page.getByLabel("What the server answered").fill("nonsense");
   await page.getByRole("button", { name: "Attach" }).click();
-  await page.getByRole("alert").filter({ hasText: "is no JSON" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "JSON" }).waitFor();
   await page.getByLabel("What the server answered").fill(provision);
   await page.getByRole("button", { name: "Attach" }).click();
   await page.getByText("Attached to http://203.0.113.9:3333 as gw-1: connected by wlan0").waitFor();
-  assert.equal(await page.getByLabel("What the server answered").inputValue(), "");
   await page.locator("#unpaired", { hasText: "eth0: this client has it, and the server has not" }).waitFor();
-  await page.locator("#addresses", { hasText: "10.9.0.2/24" }).waitFor();
   assert.equal(await overflows(page), false);
   await picture(page, "multilink-client-phone");
+  await topic("Status");
+  await page.locator("#addresses", { hasText: "10.9.0.2/24" }).waitFor();
+  await topic("Server");
   await page.getByRole("button", { name: "Detach" }).click();
-  await page.getByRole("button", { name: "Go on" }).click();
   await page.getByText("Not attached").waitFor();
+  assert.deepEqual(complaints.filter((line) => !line.includes("status of 400")), []);
+});
+
+test("on a phone each topic is a screen, in the dark, and the page begins with a way to the content", async (t) => {
+  const { page, complaints } = await visit(t, server, { ...phone, colorScheme: "dark" });
+  const topics = page.getByRole("navigation", { name: "Topics" }).getByRole("link");
+  assert.deepEqual(await topics.allTextContents(), ["Status", "Links", "Charts", "Clients", "Events"]);
+  for (const [i, id] of ["status", "links", "plots", "clients", "events"].entries()) {
+    await topics.nth(i).click();
+    await page.locator(`#${id}`).waitFor();
+    assert.deepEqual(await page.locator(".topic").evaluateAll((all) => all.filter((one) => one.offsetParent !== null).map((one) => one.id)), [id]);
+    assert.equal(await topics.nth(i).getAttribute("aria-current"), "true");
+    assert.equal(await overflows(page), false, id);
+    assert.ok(await page.evaluate(() => scrollY) < 5, "the screen begins at its top");
+    if (id === "plots") await page.locator('[data-chart="rtt"] canvas').waitFor();
+    await picture(page, `multilink-${id}-phone-dark`);
+  }
+  await page.goto(`${server.address}/`);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
   assert.deepEqual(complaints, []);
 });
 
-test("the page of a server fits a phone, in the dark, and begins with a way to the content", async (t) => {
-  const { page, complaints } = await visit(t, server, { ...phone, colorScheme: "dark" });
-  await page.locator("#clients tbody tr").first().waitFor();
-  assert.equal(await overflows(page), false);
-  await page.getByText("Add a client").click();
-  await page.getByText("Add a link").click();
-  assert.equal(await overflows(page), false);
-  await picture(page, "multilink-server-phone-dark");
-  await page.reload();
-  await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
+test("without scripts links are ordered, disabled and enabled, and the topics work", async (t) => {
+  const { page, complaints } = await visit(t, server, { ...phone, javaScriptEnabled: false });
+  await page.getByRole("navigation", { name: "Topics" }).getByRole("link", { name: "Links" }).click();
+  const before = await order(page);
+  await page.getByRole("button", { name: `Move link ${before[1]} up` }).click();
+  await page.getByText(`The order of the links is ${before[1]}, ${before[0]}`).waitFor();
+  await page.getByRole("button", { name: `Disable link ${before[0]}` }).click();
+  await link(page, before[0]).getByText("disabled", { exact: true }).waitFor();
+  await page.getByRole("button", { name: `Enable link ${before[0]}` }).click();
+  await picture(page, "multilink-links-phone-noscript");
   assert.deepEqual(complaints, []);
 });

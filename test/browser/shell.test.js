@@ -33,6 +33,13 @@ const pages = [
   ["gateway-plugins", "/ui/gateway/plugins"],
   ["gateway-kinds", "/ui/gateway/plugins/new"],
   ["gateway-plugin-new", "/ui/gateway/plugins/new?kind=oidc"],
+  ["links", "/ui/links/"],
+  ["links-client", "/ui/links/client/"],
+  ["link-new", "/ui/links/new"],
+  ["link", "/ui/links/links/wifi0"],
+  ["links-policy", "/ui/links/policy"],
+  ["links-client-new", "/ui/links/clients/new"],
+  ["links-attach", "/ui/links/client/attach"],
 ];
 
 // send makes what the pages of items show.

@@ -1,112 +1,158 @@
-// The page of an instance, kept up to date by its stream of events.
+// Keeps the page of an instance up to date.
 
-import { ask, confirmed, copying, element, submitted, tell } from "./api.js";
-import * as charts from "./charts.js";
-import * as links from "./links.js";
+import "./copy.js";
+import { followHistory } from "./history.js";
+import * as order from "./order.js";
+import { poll, request, setTime, showTimes } from "./shell.js";
 
-const server = document.body.dataset.role === "server";
-const clients = server ? await import("./clients.js") : undefined;
-const live = document.getElementById("live");
-const kept = 25; // events that are shown
+const root = document.getElementById("main").dataset.root;
+const words = { suspect: "late", probing: "heard again" };
 
-copying();
+for (const element of document.querySelectorAll(".scripted")) element.hidden = false;
 
-submitted(document.getElementById("add-link"), async (data) => {
-  const made = await ask("POST", "interfaces/add", {
-    name: data.get("name").trim(),
-    interface: data.get("interface").trim(),
-    kind: data.get("kind"),
-    ...(server ? { endpoint: data.get("endpoint").trim() } : {}),
-    metered: data.get("metered") !== null,
-    probe: { interval_ms: Number(data.get("interval")) }, // 0 is the default
-  });
-  document.getElementById("add-link").reset();
-  tell(`Added link ${made.name}`);
-});
+function write(element, text) {
+  if (element && element.textContent !== text) element.textContent = text;
+}
 
-submitted(document.getElementById("bond"), async (data) => {
-  const made = await ask("PATCH", "bond", { policy: data.get("policy"), replay: data.get("replay") !== null, wait_to_restore_ms: Number(data.get("wait")) });
-  tell(`The policy is ${made.policy}`);
-});
+const field = (within, name) => within.querySelector(`[data-field="${name}"]`);
 
-submitted(document.getElementById("switch"), async (data, button) => {
-  const early = button?.name === "end";
-  if (!early && !data.get("link")) throw new Error("there is no link to switch to");
-  await ask("POST", "bond/switch", early ? { link: "" } : { link: data.get("link"), hold_s: Number(data.get("hold")) });
-  tell(early ? "The switch by hand has ended" : `Switched to ${data.get("link")}`);
-});
+// threeDigits writes a number with three digits, or with those before its point.
+const threeDigits = (n) => n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0);
 
-submitted(document.getElementById("attach"), async (data) => {
-  let object;
-  try {
-    object = JSON.parse(data.get("object"));
-  } catch (error) {
-    throw new Error(`What the server answered is no JSON: ${error.message}`);
+function bytes(n) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let at = 0;
+  for (; n >= 1000 && at < units.length - 1; at++) n /= 1000;
+  return `${at === 0 ? n : threeDigits(n)} ${units[at]}`;
+}
+
+const milliseconds = (ms) => (ms === 0 ? "–" : `${threeDigits(ms)} ms`);
+
+// rowsOf has the shown items by name. Where others are there than the server has, the page
+// is loaded again.
+function rowsOf(selector, all) {
+  const rows = new Map([...document.querySelectorAll(selector)].map((row) => [row.dataset.name, row]));
+  if (rows.size !== all.length || all.some(({ name }) => !rows.has(name))) location.reload();
+  return rows;
+}
+
+function showLinks(links, turn) {
+  const rows = rowsOf("#link-list > li", links);
+  for (const link of links) {
+    const row = rows.get(link.name);
+    if (!row) continue;
+    row.querySelector(".badge").dataset.state = link.state;
+    row.classList.toggle("active", link.active);
+    write(field(row, "state"), (words[link.state] ?? link.state) + (link.active ? ", active" : ""));
+    write(field(row, "reason"), link.reason);
+    write(row.querySelector(".about"), [link.role, link.kind, link.interface, link.endpoint, link.metered ? "metered" : ""].filter(Boolean).join(" · "));
+    const figures = { rtt: milliseconds(link.rtt_ms), loss: `${(link.loss * 100).toFixed(1)} %`, jitter: milliseconds(link.jitter_ms), tx: bytes(link.tx_bytes), rx: bytes(link.rx_bytes) };
+    for (const [name, text] of Object.entries(figures)) write(field(row, name), text);
+    const toggle = field(row, "toggle");
+    if (!toggle) continue;
+    const label = link.disabled ? "Enable" : "Disable";
+    toggle.action = `${root}links/${encodeURIComponent(link.name)}/${label.toLowerCase()}`;
+    write(toggle.firstElementChild, label);
+    toggle.firstElementChild.setAttribute("aria-label", `${label} link ${link.name}`);
   }
-  await ask("POST", "tunnel/attach", { ...object, server: data.get("server").trim() });
-  document.getElementById("attach").reset(); // it had secrets
-  tell("Attached");
+  if (links.length > 0 && rows.size === links.length) order.show(links.map(({ name }) => name), turn);
+}
+
+function showClients(clients) {
+  const rows = rowsOf("#client-list tbody tr", clients);
+  for (const client of clients) {
+    const row = rows.get(client.name);
+    if (!row) continue;
+    if ((row.querySelector(".badge").dataset.state === "disabled") === client.enabled) location.reload(); // its buttons are others
+    row.querySelector(".badge").dataset.state = !client.enabled ? "disabled" : client.connected ? "up" : "down";
+    write(field(row, "state"), !client.enabled ? "disabled" : client.connected ? `connected by ${client.active || "no link"}` : "not connected");
+    write(field(row, "failovers"), String(client.failovers));
+    if (client.handshake) setTime(row.querySelector("time"), new Date(client.handshake));
+  }
+}
+
+function element(name, text, attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+// showEvents adds what has happened since. A line that grows keeps its place, and stays open.
+function showEvents(events) {
+  const list = document.getElementById("event-list");
+  const known = new Map([...list.children].map((item) => [item.dataset.id, item]));
+  for (const event of [...events].reverse()) {
+    let item = known.get(event.id);
+    known.delete(event.id);
+    if (!item) {
+      item = element("li", "", { "data-id": event.id, "data-state": event.state ?? "" });
+      const summary = element("summary", "");
+      const what = element("span", "", { class: "what" });
+      what.append(element("span", "", { "data-field": "text" }), ...(event.peer ? [" ", element("span", event.peer, { class: "note" })] : []));
+      summary.append(element("span", "", { class: "dot", "aria-hidden": "true" }), element("time", ""), " ", what, " ", element("span", "", { class: "times", "data-field": "span" }));
+      const details = document.createElement("details");
+      details.append(summary, document.createElement("ol"));
+      item.append(details);
+      list.prepend(item);
+    }
+    const stamp = `${event.times} ${event.last}`;
+    if (item.dataset.stamp === stamp) continue;
+    item.dataset.stamp = stamp;
+    item.dataset.state = event.state ?? "";
+    setTime(item.querySelector("summary time"), new Date(event.first));
+    write(field(item, "text"), event.text);
+    write(field(item, "span"), event.span);
+    item.querySelector("ol").replaceChildren(...event.events.map(({ time, reason }) => {
+      const one = document.createElement("li");
+      one.append(element("time", "", { datetime: time }), ` ${reason}`);
+      return one;
+    }));
+    showTimes(item);
+  }
+  for (const gone of known.values()) gone.remove();
+  list.hidden = events.length === 0;
+  document.getElementById("no-events").hidden = events.length > 0;
+}
+
+poll(1000, async () => {
+  const turn = order.turn();
+  const state = await (await request(`${root}state${location.search}`)).json();
+  const server = state.role === "server";
+  write(document.getElementById("trouble"), state.fault);
+  write(document.getElementById("carrier"), state.carrier || "no link");
+  write(document.getElementById("connected"), server ? `${state.connected} of ${state.total}` : state.connected ? "connected" : "not connected");
+  write(document.getElementById("failovers"), String(state.failovers));
+  write(document.getElementById("addresses"), state.addresses || "none yet");
+  showLinks(state.links, turn);
+  if (server) showClients(state.clients);
+  else showAttachment(state);
+  showEvents(state.events);
 });
 
-document.getElementById("detach")?.addEventListener("click", async () => {
-  if (!await confirmed("Detach?", "This client leaves its server and forgets the keys.")) return;
-  await ask("DELETE", "tunnel/attach").catch((error) => { document.getElementById("trouble").textContent = error.message; });
-});
-
-function showAttachment(status) {
-  const a = status.attachment;
-  const peer = a?.peer;
-  const how = peer?.connected ? `connected by ${peer.active_link || "no link"}` : "not connected";
-  const words = a ? `Attached to ${a.server} as ${a.name}: ${how}` : "Not attached";
-  const place = document.getElementById("attached");
-  if (place.textContent !== words) place.textContent = words;
-  document.getElementById("detach").hidden = !a;
-  const unpaired = Object.entries(status.unpaired).map(([name, why]) => `${name}: ${why}`);
+function showAttachment(state) {
+  write(document.getElementById("attached"), state.attached || "Not attached");
   const list = document.getElementById("unpaired");
-  if ([...list.children].map((item) => item.textContent).join() !== unpaired.join()) list.replaceChildren(...unpaired.map((text) => element("li", text)));
-  document.getElementById("addresses").textContent = status.addresses.join(", ") || "none yet";
+  if ([...list.children].map((item) => item.textContent).join() !== state.unpaired.join()) list.replaceChildren(...state.unpaired.map((text) => element("li", text)));
+  if (state.canDetach !== (document.querySelector('form[action$="/detach"]') !== null) && document.querySelector('a[href$="attach"]')) location.reload();
 }
 
-function running() {
-  if (live.dataset.state === "running") return;
-  live.dataset.state = "running";
-  live.textContent = "live";
+// The curve of a link keeps its colour when the order changes.
+function curvesOf(name, scale = 1) {
+  return (series) => Object.keys(series).filter((key) => key.endsWith(`/${name}`)).sort()
+    .map((key) => [key.split("/")[1], series[key].map((value) => (value === null ? null : value * scale))]);
 }
 
-const stream = new EventSource("events?status=true&last=25");
-stream.addEventListener("status", (event) => {
-  running();
-  const status = JSON.parse(event.data);
-  document.getElementById("trouble").textContent = status.fault ?? "";
-  links.show(status.links);
-  charts.show(status.links);
-  if (server) clients.show(status.clients ?? []);
-  else showAttachment(status);
-});
-stream.addEventListener("error", () => {
-  live.dataset.state = "failed";
-  live.textContent = stream.readyState === EventSource.CLOSED ? "ended: load the page again" : "the instance does not answer";
-});
+followHistory(`${root}history`, { rtt: curvesOf("rtt"), rate: curvesOf("bits", 1 / 1000), loss: curvesOf("loss") });
 
-const words = {
-  link: (e) => `${e.link} is ${e.state}`,
-  failover: (e) => `${e.link || "no link"} took over from ${e.from || "none"}`,
-  return: (e) => `back to ${e.link} from ${e.from}`,
-  peer: (e) => e.link,
-  policy: () => "",
-  config: (e) => e.link ?? "",
-  missed: (e) => `${e.missed} events are missing`,
-};
-const body = document.querySelector("#events tbody");
-for (const type of Object.keys(words)) {
-  stream.addEventListener(type, (event) => {
-    const e = JSON.parse(event.data);
-    const row = element("tr", undefined, { "data-type": type });
-    row.append(element("th", new Date(e.time).toLocaleTimeString(), { scope: "row" }), element("td", type, { "data-label": "Event" }),
-      element("td", e.peer ?? "", { "data-label": "Peer" }), element("td", [words[type](e), e.reason].filter(Boolean).join(": "), { "data-label": "What happened" }));
-    body.prepend(row);
-    while (body.children.length > kept) body.lastChild.remove();
-    document.getElementById("no-events").hidden = true;
-    if (type === "failover" || type === "return") tell(words[type](e));
-  });
+// On a phone one topic is shown; the way to it says which.
+function markTopic() {
+  const links = [...document.querySelectorAll(".topics a")];
+  const chosen = links.find((link) => link.hash === location.hash) ?? links[0];
+  for (const link of links) {
+    if (link === chosen) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
 }
+addEventListener("hashchange", markTopic);
+markTopic();

@@ -1,7 +1,9 @@
 package bonding
 
 import (
+	"context"
 	"errors"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -16,7 +18,13 @@ import (
 // is quiet, in test/multilink/namespaces.
 func perform(t *testing.T, s *testbed) string {
 	var out strings.Builder
-	require.NoError(t, errors.Join(play(t.Context(), &out, s, 5*time.Millisecond), s.close()), &out)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	config := Config{Listener: listener, Output: &out}
+	err = play(t.Context(), config, s, script{calm: time.Second, outage: time.Second, every: 5 * time.Millisecond, rounds: 2})
+	require.NoError(t, errors.Join(err, s.close()), &out)
+	require.True(t, strings.HasPrefix(out.String(), "listening on http://"+listener.Addr().String()+"\n"), &out)
+	require.Equal(t, 2, strings.Count(out.String(), "what a user noticed of it: "), &out)
 	t.Log("\n" + out.String())
 	require.Contains(t, out.String(), "failover from wifi0 to mesh0")
 	require.Contains(t, out.String(), "return from mesh0 to wifi0")
@@ -36,4 +44,18 @@ func TestRun_failsOverInNamespaces(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Contains(t, perform(t, s), " 0 twice")
+}
+
+func TestRun_runsUntilInterrupted(t *testing.T) {
+	s, err := memoryTestbed()
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, interrupt := context.WithTimeout(t.Context(), 3*time.Second)
+	defer interrupt()
+	var out strings.Builder
+	err = play(ctx, Config{Listener: listener, Output: &out}, s, script{calm: time.Minute, every: 5 * time.Millisecond})
+	require.NoError(t, errors.Join(err, s.close()), &out)
+	require.Contains(t, out.String(), "Ctrl-C ends it")
+	require.Regexp(t, "ended\n$", out.String())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/iotenablers/enablers/multilink/node"
@@ -17,11 +18,7 @@ type runningNode struct {
 }
 
 // serve runs an instance until the runningNode is closed.
-func serve(ctx context.Context, n *node.Node) (*runningNode, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
+func serve(ctx context.Context, n *node.Node, listener net.Listener) *runningNode {
 	ctx, cancel := context.WithCancel(ctx)
 	server := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: patience,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -31,7 +28,7 @@ func serve(ctx context.Context, n *node.Node) (*runningNode, error) {
 	)
 	tasks.Go(func() { ran = n.Run(ctx) })
 	tasks.Go(func() { served = server.Serve(listener) })
-	a := &runningNode{url: "http://" + listener.Addr().String()}
+	a := &runningNode{url: "http://" + reachable(listener)}
 	a.close = func() error {
 		cancel()
 		closed := server.Close()
@@ -44,5 +41,15 @@ func serve(ctx context.Context, n *node.Node) (*runningNode, error) {
 		}
 		return errors.Join(ran, served, closed)
 	}
-	return a, nil
+	return a
+}
+
+// reachable returns where this machine reaches a listener: one of all addresses is reached at
+// the loopback.
+func reachable(listener net.Listener) string {
+	at, ok := listener.Addr().(*net.TCPAddr)
+	if !ok || !at.IP.IsUnspecified() {
+		return listener.Addr().String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.Port))
 }

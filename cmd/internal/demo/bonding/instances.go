@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ type instances struct {
 	closers []func() error
 }
 
-func newInstances(ctx context.Context, s *testbed) (_ *instances, err error) {
+func newInstances(ctx context.Context, s *testbed, listener net.Listener) (_ *instances, err error) {
 	c := &instances{token: rand.Text()}
 	defer func() {
 		if err != nil {
@@ -37,13 +38,13 @@ func newInstances(ctx context.Context, s *testbed) (_ *instances, err error) {
 		return nil, err
 	}
 	c.closers = append(c.closers, c.pair.Close)
-	if c.server, err = serve(ctx, c.pair.Server.Node); err != nil {
-		return nil, fmt.Errorf("start server: %w", err)
-	}
+	c.server = serve(ctx, c.pair.Server.Node, listener)
 	c.closers = append(c.closers, c.server.close)
-	if c.client, err = serve(ctx, c.pair.Client.Node); err != nil {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		return nil, fmt.Errorf("start client: %w", err)
 	}
+	c.client = serve(ctx, c.pair.Client.Node, other)
 	c.closers = append(c.closers, c.client.close)
 	return c, nil
 }

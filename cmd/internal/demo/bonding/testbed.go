@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
@@ -132,9 +133,11 @@ func memoryTestbed() (*testbed, error) {
 // frameConn carries packets in frames to the station at the other end of the
 // bonded network.
 type frameConn struct {
-	port     *memory.Port
-	number   byte        // of the station
-	packets  chan []byte // is closed with the port
+	port    *memory.Port
+	number  byte        // of the station
+	packets chan []byte // is closed with the port
+
+	mu       sync.Mutex
 	deadline context.Context
 	cancel   context.CancelFunc
 }
@@ -178,21 +181,28 @@ func (c *frameConn) Write(packet []byte) (int, error) {
 
 // Read takes the next packet.
 func (c *frameConn) Read(buffer []byte) (int, error) {
+	c.mu.Lock()
+	deadline := c.deadline
+	c.mu.Unlock()
 	select {
 	case packet, ok := <-c.packets:
 		if !ok {
 			return 0, net.ErrClosed
 		}
 		return copy(buffer, packet), nil
-	case <-c.deadline.Done():
+	case <-deadline.Done():
 		return 0, os.ErrDeadlineExceeded
 	}
 }
 
-// SetReadDeadline ends Read at that time. It can be set once.
+// SetReadDeadline ends Read at that time. The zero time is none.
 func (c *frameConn) SetReadDeadline(t time.Time) error {
-	if !t.IsZero() {
-		time.AfterFunc(time.Until(t), c.cancel)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.IsZero() {
+		c.deadline, c.cancel = context.WithCancel(context.Background())
+		return nil
 	}
+	time.AfterFunc(time.Until(t), c.cancel)
 	return nil
 }

@@ -53,6 +53,9 @@ type Config struct {
 	// Pause is how long a client waits before it trains in a round, so that one can watch.
 	// Zero means that it does not wait.
 	Pause time.Duration
+	// Again is how long after the end of a training the next one begins, with the jobs
+	// demo-1 to demo-5 in turn. Zero means that there is one training.
+	Again time.Duration
 	// Output gets a line a round, and some before and after.
 	Output io.Writer
 }
@@ -64,13 +67,31 @@ const patience = 10 * time.Second
 // job is demo-1, or has the next number whose job has not ended. A job that was
 // interrupted goes on.
 func Run(ctx context.Context, config Config) error {
+	for turn := 0; ; turn++ {
+		if err := trainOnce(ctx, config, turn); err != nil {
+			return ended(ctx, err)
+		}
+		if config.Again == 0 {
+			<-ctx.Done()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(config.Again):
+		}
+	}
+}
+
+// trainOnce trains until the job has ended.
+func trainOnce(ctx context.Context, config Config, turn int) error {
 	parties, err := tumours.Parties()
 	if err != nil {
 		return err
 	}
-	job, err := start(ctx, config.Jobs, len(parties))
+	job, err := start(ctx, config, len(parties), turn)
 	if err != nil {
-		return ended(ctx, err)
+		return err
 	}
 	b := &board{to: config.Output, job: job}
 	b.begin(config.Site, parties, rounds*tumours.DefaultEpochs)
@@ -100,10 +121,9 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	})
 	if err := group.Wait(); err != nil {
-		return ended(ctx, err)
+		return err
 	}
 	b.end(config.Repository)
-	<-ctx.Done()
 	return nil
 }
 
@@ -115,8 +135,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// start finds the job's id and starts it.
-func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
+// turns is how many jobs there are in turn, if a training follows the other.
+const turns = 5
+
+// start finds the job's id and starts it. In turn an ended job begins anew, so that there are
+// no more and more of them.
+func start(ctx context.Context, asked Config, clients, turn int) (string, error) {
 	config := flcollect.JobConfig{
 		Strategy: "avg", ModelName: ModelName, ModelVersion: ModelVersion, ConfigurationID: "1",
 		Rounds:       rounds,
@@ -125,15 +149,18 @@ func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
 		ClientConf:   []map[string]any{{"epochs": int64(tumours.DefaultEpochs), "learning_rate": tumours.DefaultLearningRate}},
 	}
 	for n := 1; ; n++ {
+		anew := asked.Again > 0 && n > turns
+		if anew {
+			n = turn%turns + 1
+		}
 		id := "demo-" + strconv.Itoa(n)
-		status, err := jobs.Status(ctx, id)
+		status, err := asked.Jobs.Status(ctx, id)
 		switch {
 		case err != nil:
 			return "", err
-		case status.State.Ended():
-		case status.State == flcollect.Inactive:
-			return id, jobs.Start(ctx, id, config)
-		default:
+		case status.State == flcollect.Inactive, anew:
+			return id, asked.Jobs.Start(ctx, id, config)
+		case !status.State.Ended():
 			return id, nil
 		}
 	}

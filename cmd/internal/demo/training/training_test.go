@@ -36,6 +36,12 @@ type show struct {
 // it. The collector lets clients in only if it is open.
 func begin(t *testing.T, open bool) *show {
 	t.Helper()
+	return beginAgain(t, open, 0)
+}
+
+// beginAgain is begin for a demonstration that trains again after a while.
+func beginAgain(t *testing.T, open bool, again time.Duration) *show {
+	t.Helper()
 	store, err := repository.New(repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
 	jobs, err := flcollect.NewServer(flcollect.Config{Documents: storage.NewMemoryDocuments(),
@@ -59,6 +65,7 @@ func begin(t *testing.T, open bool) *show {
 	go func() {
 		err := training.Run(ctx, training.Config{
 			Jobs: jobs, Target: listener.Addr().String(), Site: "http://site", Repository: "http://repository", Output: output,
+			Again: again,
 		})
 		_ = output.Close()
 		done <- err
@@ -136,4 +143,16 @@ func TestRun_mayEndBeforeTheTraining(t *testing.T) {
 	status, err := s.jobs.Status(t.Context(), "demo-1")
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Waiting, status.State, "it goes on with the next")
+}
+
+func TestRun_trainsAgainWithFiveJobsInTurn(t *testing.T) {
+	s := beginAgain(t, true, time.Millisecond)
+	for _, job := range []string{"demo-1", "demo-2", "demo-3", "demo-4", "demo-5", "demo-1"} {
+		require.Contains(t, s.await(t, "job "), "job "+job+": ")
+		s.await(t, "training finished")
+	}
+	jobs, _, err := s.jobs.Jobs(t.Context(), "", "", 100)
+	require.NoError(t, err)
+	require.Len(t, jobs, 5)
+	require.NoError(t, s.end())
 }

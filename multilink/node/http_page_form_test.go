@@ -1,0 +1,296 @@
+package node_test
+
+import (
+	"encoding/json"
+	"errors"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/status"
+)
+
+// visit is the pages of an instance, as a browser without scripts uses them.
+type visit struct {
+	*instance
+	role  string // of the visitor
+	pages http.Handler
+}
+
+func newVisit(i *instance) *visit {
+	v := &visit{instance: i, role: "admin"}
+	v.pages = http.StripPrefix("/ui/links", i.node.Page(&node.HandlerOptions{
+		Authorize: func(_ *http.Request, role string) error {
+			ranks := []string{"reader", "operator", "admin"}
+			if slices.Index(ranks, v.role) < slices.Index(ranks, role) {
+				return errors.New("the role " + role + " is required")
+			}
+			return nil
+		},
+		Instances: []node.Instance{{Name: "server", Href: "/ui/links/"}, {Name: "client", Href: "/ui/links/client/"}},
+	}))
+	return v
+}
+
+func (v *visit) get(path string) *httptest.ResponseRecorder { return v.open("GET", path, nil) }
+
+// open sends a form, or opens a page without one.
+func (v *visit) open(method, path string, form url.Values) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest(method, "/ui/links"+path, strings.NewReader(form.Encode())), httptest.NewRecorder()
+	r.Header.Set("Accept", "text/html")
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	v.pages.ServeHTTP(w, r)
+	return w
+}
+
+// submit sends a form that leads to an address.
+func (v *visit) submit(path string, form url.Values, to string) {
+	v.t.Helper()
+	if form == nil {
+		form = url.Values{}
+	}
+	w := v.open("POST", path, form)
+	require.Equal(v.t, http.StatusSeeOther, w.Code, w.Body)
+	require.Equal(v.t, to, w.Header().Get("Location"))
+}
+
+func TestNode_Page_addsCutsOrdersAndDeletesLinks(t *testing.T) {
+	v := newVisit(server(t))
+	page := v.get("/").Body.String()
+	require.Contains(t, page, "No link is managed yet.")
+	require.Contains(t, page, `href="./new"`)
+	require.Contains(t, page, `<a href="/ui/links/" aria-current="true">server</a><a href="/ui/links/client/">client</a>`)
+
+	v.submit("/new", url.Values{"name": {"wlan0"}, "endpoint": {"203.0.113.9:51820"}}, "./#links")
+	v.submit("/new", url.Values{
+		"name": {"mesh0"}, "endpoint": {"203.0.113.9:51821"}, "probe.interval_ms": {"20"}, "metered": {"on"},
+	}, "./#links")
+	require.Equal(t, 20*time.Millisecond, v.plane.current().Links[1].Probe.Interval)
+	require.True(t, v.plane.current().Links[1].Metered)
+
+	v.submit("/links/wlan0/disable", nil, "../../#links")
+	require.True(t, v.plane.current().Links[0].Disabled)
+	page = v.get("/").Body.String()
+	require.Contains(t, page, `action="./links/wlan0/enable"`)
+	require.Contains(t, page, "disabled by the administrator")
+	v.submit("/links/wlan0/enable", nil, "../../#links")
+	require.False(t, v.plane.current().Links[0].Disabled)
+	v.submit("/links/mesh0/up", nil, "../../#links")
+	v.submit("/links/mesh0/up", nil, "../../#links")
+	require.Equal(t, "mesh0", v.plane.current().Links[0].Name)
+
+	require.Contains(t, v.get("/links/mesh0").Body.String(), `value="203.0.113.9:51821"`)
+	v.submit("/links/mesh0", url.Values{"endpoint": {"203.0.113.9:51829"}, "kind": {"5g"}}, "../#links")
+	require.EqualValues(t, 51829, v.plane.current().Links[0].Listen)
+	require.False(t, v.plane.current().Links[0].Metered)
+	v.submit("/links/mesh0/delete", nil, "../../#links")
+	require.Len(t, v.plane.current().Links, 1)
+	require.Equal(t, http.StatusNotFound, v.open("POST", "/links/mesh0/delete", url.Values{}).Code)
+	require.Equal(t, http.StatusNotFound, v.get("/links/mesh0").Code)
+}
+
+func TestNode_Page_showsWhatIsWrongWithAForm(t *testing.T) {
+	v := newVisit(server(t))
+	v.submit("/new", url.Values{"name": {"wlan0"}, "endpoint": {"203.0.113.9:51820"}}, "./#links")
+	for _, c := range []struct {
+		path, want string
+		form       url.Values
+		status     int
+	}{
+		{"/new", "Name: link &#34;wlan0&#34; is managed already.", url.Values{"name": {"wlan0"}, "endpoint": {"<b>:1"}}, http.StatusConflict},
+		{"/new", "Interface: unknown interface", url.Values{"name": {"nix0"}, "endpoint": {"h:1"}}, http.StatusBadRequest},
+		{"/new", "Probe every (ms): want a number, got", url.Values{"name": {"mesh0"}, "probe.interval_ms": {"x"}}, http.StatusBadRequest},
+		{"/links/wlan0", "Endpoint: a server needs the HOST:PORT", url.Values{}, http.StatusBadRequest},
+		{"/policy", "want one of", url.Values{"policy": {"none"}}, http.StatusBadRequest},
+		{"/switch", "Link: no link &#34;x&#34; is managed.", url.Values{"link": {"x"}, "hold_s": {"5"}}, http.StatusNotFound},
+		{"/switch", "For (seconds): want 0 to 86400, got", url.Values{"link": {"wlan0"}, "hold_s": {"1e6"}}, http.StatusBadRequest},
+		{"/clients/new", "Public key: want a public key", url.Values{"public_key": {"x"}}, http.StatusBadRequest},
+	} {
+		w := v.open("POST", c.path, c.form)
+		require.Equal(t, c.status, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), c.want)
+		require.NotContains(t, w.Body.String(), "<b>")
+	}
+}
+
+func TestNode_Page_changesThePolicyAndSwitchesByHand(t *testing.T) {
+	v := newVisit(server(t))
+	v.three(true)
+	v.submit("/policy", url.Values{"policy": {"redundant"}, "wait_to_restore_ms": {"250"}}, "./#status")
+	bond := v.do(http.StatusOK, "GET", "/bond", nil)
+	require.Subset(t, bond, object{"policy": "redundant", "wait_to_restore_ms": 250.0, "replay": false})
+	require.Contains(t, v.get("/policy").Body.String(), "<option selected>redundant</option>")
+	v.submit("/switch", url.Values{"link": {"mesh0"}, "hold_s": {"5"}}, "./#status")
+	v.submit("/switch", url.Values{"link": {"mesh0"}, "hold_s": {"5"}, "end": {"1"}}, "./#status")
+}
+
+func TestNode_Page_admitsAClientAndShowsItsKeysOnce(t *testing.T) {
+	v, at := newVisit(server(t)), newVisit(client(t))
+	v.three(true)
+	w := v.open("POST", "/clients/new", url.Values{"name": {"gw-1"}})
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	text := regexp.MustCompile(`(?s)<textarea[^>]*>(.*)</textarea>`).FindStringSubmatch(w.Body.String())
+	require.NotNil(t, text, w.Body)
+	object := html.UnescapeString(text[1])
+	var made struct {
+		PrivateKey string `json:"private_key"`
+		Server     string `json:"server"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(object), &made))
+	require.Equal(t, "http://example.com", made.Server)
+	require.NotContains(t, v.get("/").Body.String(), made.PrivateKey)
+
+	require.Contains(t, at.get("/").Body.String(), "Not attached")
+	w = at.open("POST", "/attach", url.Values{"object": {object}, "server": {"no URL"}})
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), "Server: want the URL of the server")
+	require.NotContains(t, w.Body.String(), made.PrivateKey, "it is not sent back")
+	at.submit("/attach", url.Values{"object": {object}}, "./#clients")
+	require.Contains(t, at.get("/").Body.String(), "Attached to http://example.com as gw-1")
+	at.submit("/detach", nil, "./#clients")
+	require.Equal(t, http.StatusConflict, at.get("/clients/new").Code, "a client has none")
+	require.Equal(t, http.StatusConflict, v.get("/attach").Code, "a server attaches to none")
+
+	v.submit("/clients/gw-1/disable", nil, "../../#clients")
+	require.Contains(t, v.get("/").Body.String(), `action="./clients/gw-1/enable"`)
+	v.submit("/clients/gw-1/enable", nil, "../../#clients")
+	v.submit("/clients/gw-1/delete", nil, "../../#clients")
+	require.Contains(t, v.get("/").Body.String(), "There is no client yet.")
+}
+
+func TestNode_Page_pagesItsClients(t *testing.T) {
+	v := newVisit(server(t))
+	for range 105 {
+		v.do(http.StatusCreated, "POST", "/tunnel/client/add", object{})
+	}
+	page := v.get("/").Body.String()
+	require.Equal(t, 100, strings.Count(page, "<tr data-name="))
+	next := regexp.MustCompile(`href="\./(\?q=&amp;after=[^"]+)#clients">More clients`).FindStringSubmatch(page)
+	require.NotNil(t, next)
+	require.Equal(t, 5, strings.Count(v.get("/"+html.UnescapeString(next[1])).Body.String(), "<tr data-name="))
+	require.Equal(t, 1, strings.Count(v.get("/?q=CLIENT-77").Body.String(), "<tr data-name="))
+}
+
+func TestNode_Page_offersWhatTheRoleAllows(t *testing.T) {
+	v := newVisit(server(t))
+	v.three(true)
+	for path, least := range map[string]string{
+		"/": "reader", "/state": "reader", "/history": "reader", "/api/status": "reader", "/new": "operator", "/links/wlan0": "operator",
+		"/policy": "operator", "/clients/new": "admin",
+	} {
+		enough := false
+		for _, v.role = range []string{"", "reader", "operator", "admin"} {
+			enough = enough || v.role == least
+			require.Equal(t, enough, v.get(path).Code == http.StatusOK, "%s as %q", path, v.role)
+		}
+	}
+	v.role = "operator"
+	for _, path := range []string{"/clients/new", "/clients/x/enable", "/clients/x/delete", "/attach", "/detach"} {
+		require.Equal(t, http.StatusForbidden, v.open("POST", path, url.Values{}).Code, path)
+	}
+}
+
+// shownEvent is an episode as the script of the page gets it.
+type shownEvent struct {
+	ID, Type, Peer, State, Text, Span string
+	Times                             int
+	First, Last                       time.Time
+	Events                            []struct {
+		Time   time.Time
+		Reason string
+	}
+}
+
+func (v *visit) events() []shownEvent {
+	v.t.Helper()
+	var state struct{ Events []shownEvent }
+	w := v.get("/state")
+	require.Equal(v.t, http.StatusOK, w.Code, w.Body)
+	require.NoError(v.t, json.Unmarshal(w.Body.Bytes(), &state))
+	return state.Events
+}
+
+func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
+	v := newVisit(server(t))
+	begin := time.Now().Truncate(time.Second)
+	late := func(at time.Duration, link, reason string) {
+		v.plane.events <- status.Event{Time: begin.Add(at), Type: "link", Peer: "gw-1", Link: link, State: status.Suspect, Reason: reason}
+	}
+	for i := range 11 {
+		late(time.Duration(i)*500*time.Millisecond, "wlan0", "nothing heard")
+		if i%3 == 0 {
+			late(time.Duration(i)*500*time.Millisecond, "mesh0", "nothing heard")
+		}
+	}
+	late(5*time.Second, "wlan0", "<i>slow</i>")
+	require.Eventually(t, func() bool { all := v.events(); return len(all) == 2 && all[1].Times == 12 }, 5*time.Second, time.Millisecond)
+	first := v.events()[1]
+	require.Equal(t, "wlan0 is late: <i>slow</i>", first.Text)
+	require.Equal(t, "12 times in 5 s", first.Span, "so long as they last")
+	require.Equal(t, "gw-1", first.Peer)
+	require.Equal(t, "suspect", first.State)
+	require.Len(t, first.Events, 12)
+	require.Equal(t, "<i>slow</i>", first.Events[0].Reason, "the newest first")
+	page := v.get("/").Body.String()
+	require.Contains(t, page, "12 times in 5 s")
+	require.NotContains(t, page, "<i>")
+
+	late(9*time.Second, "wlan0", "nothing heard") // grows
+	late(15*time.Second, "wlan0", "nothing heard")
+	require.Eventually(t, func() bool { return len(v.events()) == 3 }, 5*time.Second, time.Millisecond)
+	all := v.events()
+	require.Equal(t, first.ID, all[2].ID, "a group keeps its place")
+	require.Equal(t, 13, all[2].Times)
+	require.Equal(t, 1, all[0].Times, "more than 5 s later")
+	require.Empty(t, all[0].Span)
+
+	v.plane.events <- status.Event{
+		Time: begin.Add(16 * time.Second), Type: "link", Peer: "gw-1", Link: "wlan0", State: status.Up, Reason: "good again",
+	}
+	require.Eventually(t, func() bool { return v.events()[0].State == "up" }, 5*time.Second, time.Millisecond)
+	require.Len(t, v.events(), 3)
+	require.Equal(t, "wlan0 was late, and is up again", v.events()[0].Text)
+	require.Equal(t, 1, v.events()[0].Times, "the end is not counted")
+
+	for i := range 3000 {
+		late(20*time.Second+time.Duration(i)*time.Millisecond, "wlan0", "nothing heard")
+	}
+	late(30*time.Second, "wwan0", "")
+	require.Eventually(t, func() bool { return v.events()[0].Text == "wwan0 is late" }, 5*time.Second, time.Millisecond)
+	require.Len(t, v.events()[1].Events, 50, "more are counted, and not shown")
+}
+
+func TestNode_Page_plotsTheLinks(t *testing.T) {
+	v := newVisit(server(t))
+	v.three(true)
+	v.plane.set(func(p *plane) {
+		p.status = multilink.Status{Links: []status.Link{{Name: "wlan0", State: status.Up, RTT: 4 * time.Millisecond, LossRx: .5}}}
+	})
+	var plot struct {
+		Range  string
+		Times  []int64
+		Series map[string][]*float32
+	}
+	require.Eventually(t, func() bool {
+		w := v.get("/history?range=1h")
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &plot))
+		return plot.Series["link/wlan0/rtt"] != nil
+	}, 10*time.Second, 50*time.Millisecond)
+	require.Equal(t, "1h", plot.Range)
+	require.Contains(t, plot.Series, "link/wlan0/loss")
+	require.Contains(t, plot.Series, "link/wlan0/bits")
+	require.NotContains(t, plot.Series, "link/mesh0/rtt", "nothing is known of it")
+}

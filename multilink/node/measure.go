@@ -1,0 +1,45 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/history"
+)
+
+// meter records the numbers of a node's links for the plots.
+type meter struct{ *Node }
+
+// run records until ctx ends.
+func (n meter) run(ctx context.Context) {
+	tick := time.NewTicker(history.Step)
+	defer tick.Stop()
+	for {
+		n.measure()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// measure records the numbers of now. A link whose round trip is not known has none, and a
+// link that carries nothing has no loss.
+func (n meter) measure() {
+	managed := map[string]bool{}
+	for _, link := range n.now.Load().head.Links {
+		managed[link.Name] = !link.Disabled
+	}
+	for _, link := range n.config.Plane.Status().Links {
+		if !managed[link.Name] {
+			continue
+		}
+		name := "link/" + link.Name + "/"
+		n.history.Total(name+"bits", 8*float64(link.TxBytes+link.RxBytes))
+		if link.RTT > 0 {
+			n.history.Level(name+"rtt", inMilliseconds(link.RTT))
+			n.history.Level(name+"loss", 100*max(link.LossTx, link.LossRx))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// The journey of a person who adds a link, cuts it and watches what happens: by mouse, by
+// keyboard alone, and on a phone.
+//
+//	npm ci && node --test journey-links.test.js
+//
+// It wants Go and Chromium; CHROMIUM says where the latter is, by default at
+// /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
+
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { Stage, desktop, phone, picture } from "./stage.js";
+
+const token = "a token for the trial";
+const stage = new Stage();
+
+before(() => stage.start("./examples/multilinkpage", ["-role", "server", "-token", token], (line) => line.startsWith("listening on ")));
+after(() => stage.close());
+
+// mouse and keyboard are the ways of using a page.
+const mouse = {
+  press: (_, target) => target.click(),
+  async fill(_, target, text) {
+    await target.click();
+    await target.fill(text);
+  },
+};
+
+const keyboard = {
+  async press(page, target) {
+    await reach(page, target);
+    await page.keyboard.press("Enter");
+  },
+  async fill(page, target, text) {
+    await reach(page, target);
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.type(text);
+  },
+};
+
+// reach goes to an element with the tabulator key.
+async function reach(page, target) {
+  await target.waitFor();
+  for (let presses = 0; presses < 100; presses++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`the keyboard does not reach ${target}`);
+}
+
+async function journey(t, name, way, options) {
+  const { page, complaints } = await stage.open(t, "/", options);
+  page.on("dialog", (dialog) => dialog.accept());
+  await way.fill(page, page.getByLabel("Token"), token);
+  await page.keyboard.press("Enter");
+  await page.locator('#live[data-state="running"]').waitFor();
+  const topic = async (title) => {
+    if (options === phone) await way.press(page, page.getByRole("navigation", { name: "Topics" }).getByRole("link", { name: title }));
+  };
+  const button = (title) => page.getByRole("button", { name: title, exact: true });
+
+  await topic("Links");
+  await page.getByText("No link is managed yet.").waitFor();
+  await picture(page, `journey-links-${name}-1-empty`);
+  for (const [i, link] of ["wlan0", "mesh0"].entries()) {
+    await way.press(page, page.getByRole("link", { name: "Add a link" }));
+    await way.fill(page, page.getByLabel("Name"), link);
+    await way.fill(page, page.getByLabel("Endpoint"), `203.0.113.9:${51820 + i}`);
+    await picture(page, `journey-links-${name}-2-form`);
+    await way.press(page, button("Add the link"));
+    await page.getByText(`The link ${link} is added.`).waitFor();
+  }
+  const state = (link) => page.locator(`#link-list [data-name="${link}"] .badge`);
+  await state("wlan0").getByText("up, active").waitFor();
+  await way.press(page, button("Disable link wlan0"));
+  await page.getByText("The link wlan0 is disabled").waitFor();
+  await state("wlan0").getByText("disabled").waitFor();
+  await state("mesh0").getByText("up, active").waitFor();
+  await picture(page, `journey-links-${name}-3-cut`);
+  await topic("Events");
+  const event = page.locator("#event-list > li", { hasText: "mesh0 took over from wlan0" }).first();
+  await way.press(page, event.locator("summary"));
+  await event.locator("ol").getByText("the configuration changed").waitFor();
+  await picture(page, `journey-links-${name}-4-events`);
+  await topic("Charts");
+  await page.locator('[data-chart="rtt"] .u-legend', { hasText: "mesh0" }).waitFor();
+  await way.press(page, button("1h"));
+  assert.equal(await button("1h").getAttribute("aria-pressed"), "true");
+  await picture(page, `journey-links-${name}-5-charts`);
+
+  await topic("Links");
+  await way.press(page, button("Enable link wlan0"));
+  await state("wlan0").getByText("up, active").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
+  for (const link of ["wlan0", "mesh0"]) {
+    await way.press(page, button(`Delete link ${link}`));
+    await page.getByText(`The link ${link} is deleted.`).waitFor();
+  }
+  assert.deepEqual(complaints, []);
+}
+
+test("a link is added, cut and watched by mouse", (t) => journey(t, "mouse", mouse, desktop));
+test("a link is added, cut and watched by keyboard alone", (t) => journey(t, "keyboard", keyboard, { ...desktop, colorScheme: "dark" }));
+test("a link is added, cut and watched on a phone", (t) => journey(t, "phone", mouse, phone));
