@@ -32,7 +32,8 @@ func (m *Manager) Page(opts *HandlerOptions) http.Handler {
 		panic(err) // the folder is embedded
 	}
 	p.part = shell.NewPart(shell.PartConfig{Section: "Annotation", Files: own, Plots: true,
-		Assets: httpapi.Assets{"editor.js": {Files: editor.Files}, "editor.LICENSES.txt": {Files: editor.Files, Path: "LICENSES"},
+		Assets: httpapi.Assets{
+			"editor.js": {Files: editor.Files}, "editor.LICENSES.txt": {Files: editor.Files, Path: "LICENSES"},
 			"cytoscape.esm.min.js": {Files: graph.Files}, "cytoscape.LICENSE.txt": {Files: graph.Files, Path: "LICENSE"}},
 		Funcs: map[string]any{"escape": url.PathEscape, "count": countText}})
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,

@@ -28,7 +28,7 @@ const colours = HighlightStyle.define([
 
 const theme = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--ground)", border: "1px solid var(--edge)", borderRadius: "8px", fontSize: ".875rem" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "2px" },
+  "&.cm-focused, &:focus-within": { outline: "2px solid var(--accent)", outlineOffset: "2px" },
   ".cm-scroller": { fontFamily: "var(--mono)", overflow: "auto", minHeight: "8rem", maxHeight: "32rem" },
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-placeholder": { color: "var(--quiet)" },
