@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { found } from "./axe.js";
 import { faint } from "./contrast.js";
 import { Stage, desktop, phone, picture } from "./stage.js";
 
@@ -73,6 +74,7 @@ const keyboard = {
 async function fits(page) {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
   assert.deepEqual(await faint(page), []);
+  assert.deepEqual(await found(page), []);
 }
 
 // make makes a job in the form, and returns when its page is shown.
@@ -102,6 +104,7 @@ async function journey(t, name, hand, options) {
   const { page, complaints } = await stage.open(t, "/ui/training/", options);
   page.on("dialog", (dialog) => dialog.accept());
   const id = (what) => `${name}-${what}`;
+  const look = hand === keyboard ? () => {} : fits; // the pages are those of the mouse
   const state = page.locator('h1 [data-field="status"]');
 
   // A faulty form says what is wrong at the field, and keeps what was typed.
@@ -124,7 +127,7 @@ async function journey(t, name, hand, options) {
   await hand.fill(page, page.getByLabel("num_sampled_clients"), "100");
   await hand.fill(page, page.getByLabel("noise_multiplier"), "3");
   await page.locator("#estimate", { hasText: /^Epsilon will be [\d.]+ after 5 rounds/ }).waitFor();
-  await fits(page);
+  await look(page);
   await picture(page, `journey-training-${name}-form`);
   await hand.press(page, privacy);
   await hand.press(page, page.getByRole("button", { name: "Start the job" }));
@@ -132,13 +135,13 @@ async function journey(t, name, hand, options) {
   // The job waits, and shows the command with which clients come.
   await page.waitForURL(`**/live/${id("one")}`);
   await page.locator("#waiting", { hasText: "Waits for 3 more clients" }).waitFor();
-  await fits(page);
+  await look(page);
   await picture(page, `journey-training-${name}-waits`);
   await train(page);
   await page.waitForFunction(() => document.querySelector('h1 [data-field="status"]').textContent === "FINISHED");
   assert.equal(await page.locator("#waiting").isVisible(), false);
   await page.locator("#report strong", { hasText: "oncology" }).waitFor();
-  await fits(page);
+  await look(page);
   await picture(page, `journey-training-${name}-trained`);
 
   // A second run is compared with it.
@@ -149,12 +152,13 @@ async function journey(t, name, hand, options) {
   await train(page);
   await page.waitForFunction(() => document.querySelector('h1 [data-field="status"]').textContent === "FINISHED");
   await hand.press(page, page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Training" }));
+  await look(page);
   for (const job of [id("one"), id("two")]) await hand.press(page, page.getByLabel(`Compare ${job}`));
   await hand.press(page, page.getByRole("button", { name: "Compare 2 jobs" }));
   await page.waitForURL("**/compare?*");
   await page.waitForFunction(() => document.querySelectorAll('[data-chart="loss"] .u-series').length === 3 && document.querySelector('[data-metric="accuracy"] canvas'));
   assert.deepEqual(await page.locator("#configured .differs code").allTextContents(), ["strategy_conf.server_learning_rate"]);
-  await fits(page);
+  await look(page);
   await picture(page, `journey-training-${name}-compared`);
 
   // A job like one of them is made, and stopped.
