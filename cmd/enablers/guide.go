@@ -93,7 +93,7 @@ func (p *platform) stepsOf() []overview.Step {
 			Block: trainingBlock, Fact: "jobs",
 		},
 		{
-			Title: "Publish an API", Text: "The APIs of this platform are there. Upload an OpenAPI file, and call what it defines through the gateway.",
+			Title: "Publish an API", Text: "Those of this platform are there. Upload an OpenAPI file, and call it through the gateway.",
 			Href: apisPage, Action: "Open the library", Block: apisBlock, Fact: "published", Before: uint64(len(p.ownAPIs())),
 		},
 		{

@@ -35,7 +35,8 @@ func (p *platform) ownAPIs() []ownAPI {
 	training := server.Reachable(p.trainings.address())
 	return []ownAPI{
 		{enabler: "annotator", about: "Channels that turn messages into RDF.", path: "/annotation", address: server.Reachable(p.address)},
-		{enabler: "model repository", about: "Semantic models with their versions.", path: "/models", address: server.Reachable(p.models.address)},
+		{enabler: "model repository", about: "Semantic models with their versions.", path: "/models",
+			address: server.Reachable(p.models.address)},
 		{enabler: "training collector", about: "Jobs of federated training.", path: "/training", address: training},
 		{enabler: "FL repository", about: "Results and strategies of trainings.", path: "/results", address: training + "/repository"},
 		{enabler: "API publisher", about: "The library of APIs itself.", path: "/apis", address: p.managed.PortalURL()},

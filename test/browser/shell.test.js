@@ -48,37 +48,68 @@ async function send(method, url, body) {
   assert.ok(answer.ok, `${method} ${url}: ${answer.status} ${await answer.text()}`);
 }
 
+const addresses = {};
+
 before(async () => {
-  const addresses = {};
   await stage.start("enablers", enablersFlags, (line) => {
     const [, address, name] = /^listening on (http:\S+) \((.*)\)$/.exec(line) ?? [];
     if (name) addresses[name] = address;
     return line.startsWith("listening on") && line.includes("multi-link client");
   });
+});
+
+async function make() {
   await send("POST", `${stage.address}/channels`, readFileSync(new URL("../../examples/weather/channel.json", import.meta.url)));
   const models = addresses["model repository"];
   for (const path of ["/demo", "/demo/first", "/demo/first/1.0"]) await send("POST", models + path, path === "/demo" ? undefined : "{}");
-});
+}
+
+// open opens a page of a platform that is not empty.
+let made;
+async function open(t, path, options) {
+  made ??= make();
+  await made;
+  return stage.open(t, path, options, "data:");
+}
 
 after(() => stage.close());
 
 const sizes = { 1200: { width: 1200, height: 900 }, 390: { width: 390, height: 844 } };
 
+// examine looks at a page in both sizes and in light and dark.
+async function examine(page, name) {
+  await page.locator("main").waitFor();
+  for (const [width, viewport] of Object.entries(sizes)) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      const rules = colorScheme === "dark" ? ["color-contrast"] : []; // only colours differ
+      assert.deepEqual(await found(page, ...rules), [], `${name}, ${width}, ${colorScheme}`);
+      if ((width === "1200") === (colorScheme === "light")) await picture(page, `${name}-${width}-${colorScheme}`);
+    }
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    assert.ok(content <= window, `${name} is ${content} wide at ${window}`);
+  }
+}
+
+test("an empty platform says what to do next", async (t) => {
+  const { page, complaints } = await stage.open(t, "/", { viewport: sizes[1200], reducedMotion: "reduce" });
+  assert.deepEqual(await page.locator(".steps h3").allTextContents(),
+    ["Annotate messages", "Keep a model", "Train a model", "Publish an API", "Lose a link"]);
+  await page.getByText("As a command").first().click();
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.locator(".toast", { hasText: /Copied|does not allow copying/ }).waitFor();
+  await examine(page, "overview-empty");
+  await page.setViewportSize(sizes[1200]);
+  await page.getByRole("link", { name: "Make a channel" }).click();
+  await page.waitForURL("**/ui/annotation/new");
+  assert.deepEqual(complaints, []);
+});
+
 for (const [name, path] of pages) {
   test(`axe finds nothing on the page ${name}`, async (t) => {
-    const { page, complaints } = await stage.open(t, path, { viewport: sizes[1200], reducedMotion: "reduce" }, "data:");
-    await page.locator("main").waitFor();
-    for (const [width, viewport] of Object.entries(sizes)) {
-      await page.setViewportSize(viewport);
-      for (const colorScheme of ["light", "dark"]) {
-        await page.emulateMedia({ colorScheme });
-        const rules = colorScheme === "dark" ? ["color-contrast"] : []; // only colours differ
-        assert.deepEqual(await found(page, ...rules), [], `${name}, ${width}, ${colorScheme}`);
-        await picture(page, `${name}-${width}-${colorScheme}`);
-      }
-      const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-      assert.ok(content <= window, `${name} is ${content} wide at ${window}`);
-    }
+    const { page, complaints } = await open(t, path, { viewport: sizes[1200], reducedMotion: "reduce" });
+    await examine(page, name);
     assert.deepEqual(complaints, []);
   });
 }
@@ -105,9 +136,9 @@ async function steps(page, most) {
   return seen;
 }
 
-for (const [name, path] of pages) {
+for (const [name, path] of pages.filter(([, path]) => path.startsWith("/ui/"))) {
   test(`the keyboard goes through the page ${name} in its order`, async (t) => {
-    const { page } = await stage.open(t, path, desktop, "data:");
+    const { page } = await open(t, path, desktop);
     const seen = await steps(page, 25);
     assert.equal(seen[0].text, "To the content");
     const sections = seen.map(({ text }) => text).filter((text) => ["Overview", "Annotation", "Models", "Training", "APIs", "Links"].includes(text));
@@ -123,7 +154,7 @@ for (const [name, path] of pages) {
 }
 
 test("the first key leads past the header", async (t) => {
-  const { page } = await stage.open(t, "/ui/", desktop);
+  const { page } = await open(t, "/ui/", desktop);
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await page.keyboard.press("Tab");
