@@ -16,6 +16,8 @@ import (
 type Kind struct {
 	// Name is how configurations name it.
 	Name string
+	// Summary says what a plugin of the kind does, as a phrase for administrators.
+	Summary string
 	// Priority is its place among the plugins of a request: the greatest comes
 	// first, in every phase; equal ones go by name. Kong's numbers are used, for
 	// example cors 2000, key-auth 1250, acl 950, rate-limiting 910,
@@ -27,6 +29,10 @@ type Kind struct {
 	// Config returns a pointer to a new struct with the defaults of a configuration,
 	// as Compile decodes one into: its fields are listed to administrators as those that a
 	// configuration may have, but for those with the tag schema:"-". Nil lists none.
+	//
+	// Further tags describe a field: about says in a phrase what it means, and schema has
+	// rules with semicolons in between, "required", "one_of=a|b" and "between=1..9".
+	// Compile enforces them; the tags only let administrators see them before.
 	Config func() any
 	// Compile checks a configuration and makes a plugin of it. It is called for
 	// each plugin of a configuration that is new or has changed, before that

@@ -100,6 +100,15 @@ func (c *counts) quantiles() Quantiles {
 	return Quantiles{P50: c.quantile(.5), P90: c.quantile(.9), P99: c.quantile(.99)}
 }
 
+// histogram returns the counts with the bounds of their buckets.
+func (c *counts) histogram() Histogram {
+	h := Histogram{Bounds: make([]time.Duration, len(bucketBounds)), Counts: c[:]}
+	for i, bound := range bucketBounds {
+		h.Bounds[i] = time.Duration(math.Round(bound * float64(time.Second)))
+	}
+	return h
+}
+
 // route returns the account of a route, which a route of the same id had before.
 func (t *traffic) route(e *entity.Route, s *service) *routeStats {
 	t.mu.Lock()
@@ -182,12 +191,25 @@ type RouteTraffic struct {
 	PerSecond []uint32 `json:"per_second,omitempty"`
 	// Quantiles are those of all requests since the route is served.
 	Quantiles
+	// Durations counts the same requests by their duration: the difference of two counts is
+	// the distribution between them.
+	Durations Histogram `json:"-"`
 	// Recent has the estimates for the requests that were over in the last minute. It is
 	// zero if there were none.
 	Recent Quantiles `json:"recent"`
 	// BytesIn and BytesOut count the bodies of requests and responses.
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
+}
+
+// Histogram counts durations. Counts has a number for each bound, of durations up to it and
+// above the one before, and one more for those above all. It only grows while a route is
+// served. The slices are the caller's.
+type Histogram struct {
+	// Bounds are the upper bounds of the buckets, ascending.
+	Bounds []time.Duration
+	// Counts are the numbers in the buckets.
+	Counts []uint64
 }
 
 // Quantiles are estimates, in seconds, of the time within which half, nine tenths and
@@ -231,7 +253,7 @@ func (s *routeStats) snapshot(now int64) RouteTraffic {
 	r := RouteTraffic{
 		ID: s.id, Route: s.route, Service: s.service, Open: s.open.Load(),
 		Quantiles: total.quantiles(), Recent: recent.quantiles(),
-		BytesIn: s.in.Load(), BytesOut: s.out.Load(), PerSecond: make([]uint32, 60),
+		BytesIn: s.in.Load(), BytesOut: s.out.Load(), PerSecond: make([]uint32, 60), Durations: total.histogram(),
 	}
 	for status := range s.statuses {
 		if n := s.statuses[status].Load(); n > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
@@ -17,10 +18,7 @@ func (a *API) pluginSchema(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &problem{status: http.StatusNotFound, Message: "No plugin named '" + r.PathValue("name") + "'"}
 	}
-	config := schemaField{"type": "record", "required": true, "fields": []map[string]schemaField{}}
-	if kind.Config != nil {
-		config["fields"] = configFields(reflect.ValueOf(kind.Config()).Elem())
-	}
+	config := schemaField{"type": "record", "required": true, "fields": fieldsOf(kind)}
 	fields := []map[string]schemaField{
 		{"protocols": {"type": "set", "required": true, "default": []string{"grpc", "grpcs", "http", "https"},
 			"elements": schemaField{"type": "string"}}},
@@ -32,6 +30,14 @@ func (a *API) pluginSchema(w http.ResponseWriter, r *http.Request) error {
 		map[string]schemaField{"route": {"type": "foreign", "reference": "routes"}}, map[string]schemaField{"config": config})
 	writeJSON(w, http.StatusOK, map[string]any{"fields": fields})
 	return nil
+}
+
+// fieldsOf describes the configuration of a kind.
+func fieldsOf(kind gateway.Kind) []map[string]schemaField {
+	if kind.Config == nil {
+		return []map[string]schemaField{}
+	}
+	return configFields(reflect.ValueOf(kind.Config()).Elem())
 }
 
 // configFields describes the fields of a configuration that has its defaults. A default
@@ -56,9 +62,29 @@ func configFields(config reflect.Value) []map[string]schemaField {
 		if entity.IsSecret(f.name) {
 			described["encrypted"] = true
 		}
+		describeRules(described, f.Tag)
 		fields = append(fields, map[string]schemaField{f.name: described})
 	}
 	return fields
+}
+
+// describeRules adds what the tags of a field say, see gateway.Kind.
+func describeRules(described schemaField, tag reflect.StructTag) {
+	if about := tag.Get("about"); about != "" {
+		described["description"] = about
+	}
+	for _, rule := range strings.Split(tag.Get("schema"), ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(rule), "=")
+		switch name {
+		case "required":
+			described["required"] = true
+		case "one_of":
+			described["one_of"] = strings.Split(value, "|")
+		case "between":
+			low, high, _ := strings.Cut(value, "..")
+			described["between"] = []json.Number{json.Number(low), json.Number(high)}
+		}
+	}
 }
 
 // configField is the description of a type. One of any JSON is Kong's type json.
@@ -104,7 +130,7 @@ func (f filled) MarshalJSON() ([]byte, error) {
 		}
 	}
 	if given["config"] == nil { // which is how the whole form of an extension begins
-		whole, err := json.Marshal(fillIn(configFields(reflect.ValueOf(f.kind.Config()).Elem()), given))
+		whole, err := json.Marshal(fillIn(fieldsOf(f.kind), given))
 		if err != nil {
 			return nil, err
 		}

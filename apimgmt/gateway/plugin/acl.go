@@ -18,13 +18,14 @@ import (
 //	deny                those that may not
 //	hide_groups_header  whether X-Consumer-Groups is left out of the request to the service
 func ACL() gateway.Kind {
-	return gateway.Kind{Name: "acl", Priority: 950, NoConsumer: true, Config: func() any { return newACL() }, Compile: compileACL}
+	return gateway.Kind{Name: "acl", Summary: "only some groups may call", Priority: 950,
+		NoConsumer: true, Config: func() any { return newACL() }, Compile: compileACL}
 }
 
 type acl struct {
-	Allow            []string `json:"allow"`
-	Deny             []string `json:"deny"`
-	HideGroupsHeader bool     `json:"hide_groups_header"`
+	Allow            []string `json:"allow" about:"Groups that may pass; either these or those below"`
+	Deny             []string `json:"deny" about:"Groups that may not pass"`
+	HideGroupsHeader bool     `json:"hide_groups_header" about:"The service does not see the groups"`
 }
 
 // newACL is a configuration with its defaults.

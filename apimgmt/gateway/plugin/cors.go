@@ -25,19 +25,20 @@ import (
 //	private_network      whether private addresses may be called
 //	allow_origin_absent  whether responses without an origin get the fields; true by default
 func CORS() gateway.Kind {
-	return gateway.Kind{Name: "cors", Priority: 2000, NoConsumer: true, Config: func() any { return newCORS() }, Compile: compileCORS}
+	return gateway.Kind{Name: "cors", Summary: "pages of which origins may call from a browser", Priority: 2000,
+		NoConsumer: true, Config: func() any { return newCORS() }, Compile: compileCORS}
 }
 
 type cors struct {
-	Origins           []string `json:"origins"`
-	Methods           []string `json:"methods"`
-	Headers           []string `json:"headers"`
-	ExposedHeaders    []string `json:"exposed_headers"`
-	Credentials       bool     `json:"credentials"`
-	MaxAge            *float64 `json:"max_age"`
-	PreflightContinue bool     `json:"preflight_continue"`
-	PrivateNetwork    bool     `json:"private_network"`
-	AllowOriginAbsent bool     `json:"allow_origin_absent"`
+	Origins           []string `json:"origins" about:"Origins, or expressions for them; empty means all"`
+	Methods           []string `json:"methods" about:"Methods that may be used; empty means all"`
+	Headers           []string `json:"headers" about:"Header fields that may be sent; empty means those of the preflight"`
+	ExposedHeaders    []string `json:"exposed_headers" about:"Header fields of answers that pages may read"`
+	Credentials       bool     `json:"credentials" about:"Cookies and passwords may be sent"`
+	MaxAge            *float64 `json:"max_age" about:"For how many seconds a preflight counts"`
+	PreflightContinue bool     `json:"preflight_continue" about:"The service answers preflights"`
+	PrivateNetwork    bool     `json:"private_network" about:"Private addresses may be called"`
+	AllowOriginAbsent bool     `json:"allow_origin_absent" about:"Answers to requests without an origin get the fields too"`
 
 	any      bool // every origin
 	patterns []origin

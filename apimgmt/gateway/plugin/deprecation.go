@@ -22,13 +22,14 @@ import (
 // They become the fields Deprecation (RFC 9745), Sunset (RFC 8594) and Link, with
 // the relations deprecation and, if there is a sunset, sunset.
 func Deprecation() gateway.Kind {
-	return gateway.Kind{Name: "deprecation", Priority: 15, Config: func() any { return newDeprecation() }, Compile: compileDeprecation}
+	return gateway.Kind{Name: "deprecation", Summary: "answers say that the API goes away", Priority: 15,
+		Config: func() any { return newDeprecation() }, Compile: compileDeprecation}
 }
 
 type deprecation struct {
-	At     string `json:"at"`
-	Sunset string `json:"sunset"`
-	Link   string `json:"link"`
+	At     string `json:"at" schema:"required" about:"Since when the API is deprecated: a date or a time, such as 2026-11-23"`
+	Sunset string `json:"sunset" about:"When it goes away"`
+	Link   string `json:"link" about:"An address with more about it"`
 
 	deprecated, sunset, links []string // values of the fields
 }

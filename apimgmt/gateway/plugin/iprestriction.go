@@ -20,14 +20,15 @@ import (
 //	status   403 by default
 //	message  "IP address not allowed" by default
 func IPRestriction() gateway.Kind {
-	return gateway.Kind{Name: "ip-restriction", Priority: 990, Config: func() any { return newIPRestriction() }, Compile: compileIPRestriction}
+	return gateway.Kind{Name: "ip-restriction", Summary: "only some addresses may call", Priority: 990,
+		Config: func() any { return newIPRestriction() }, Compile: compileIPRestriction}
 }
 
 type ipRestriction struct {
-	Allow   []string `json:"allow"`
-	Deny    []string `json:"deny"`
-	Status  int      `json:"status"`
-	Message string   `json:"message"`
+	Allow   []string `json:"allow" about:"Addresses and ranges such as 192.0.2.0/24; empty means all"`
+	Deny    []string `json:"deny" about:"Addresses and ranges that may not pass; goes before allow"`
+	Status  int      `json:"status" schema:"between=400..599" about:"Status of refusals; 403 by default"`
+	Message string   `json:"message" about:"Message of refusals"`
 
 	allow, deny []netip.Prefix
 }

@@ -29,19 +29,20 @@ import (
 //	run_on_preflight  whether OPTIONS needs a key; true by default
 //	realm             named in refusals
 func KeyAuth() gateway.Kind {
-	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Config: func() any { return newKeyAuth() },
+	return gateway.Kind{Name: "key-auth", Summary: "callers show the key of a consumer", Priority: 1250,
+		NoConsumer: true, Config: func() any { return newKeyAuth() },
 		Compile: compileKeyAuth}
 }
 
 type keyAuth struct {
-	KeyNames        []string `json:"key_names"`
-	KeyInHeader     bool     `json:"key_in_header"`
-	KeyInQuery      bool     `json:"key_in_query"`
-	KeyInBody       bool     `json:"key_in_body"`
-	HideCredentials bool     `json:"hide_credentials"`
-	Anonymous       string   `json:"anonymous"`
-	RunOnPreflight  bool     `json:"run_on_preflight"`
-	Realm           string   `json:"realm"`
+	KeyNames        []string `json:"key_names" about:"Header fields, query parameters and fields of a form that may have the key"`
+	KeyInHeader     bool     `json:"key_in_header" about:"Keys may be in the header"`
+	KeyInQuery      bool     `json:"key_in_query" about:"Keys may be in the query"`
+	KeyInBody       bool     `json:"key_in_body" about:"Keys may be in forms and JSON objects, which are then read first"`
+	HideCredentials bool     `json:"hide_credentials" about:"The service does not see the key"`
+	Anonymous       string   `json:"anonymous" about:"The consumer that callers without a key are: identifier, username or custom ID"`
+	RunOnPreflight  bool     `json:"run_on_preflight" about:"OPTIONS requires a key too"`
+	Realm           string   `json:"realm" about:"Named in refusals"`
 
 	challenge string
 }

@@ -79,35 +79,36 @@ import (
 // that has escapes, backslashes, parameters or dot segments is never skipped.
 func OIDC() gateway.Kind {
 	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, random: rand.Text()}
-	return gateway.Kind{Name: "oidc", Priority: 1000, NoConsumer: true, Config: func() any { return newOIDC() }, Compile: shared.compile}
+	return gateway.Kind{Name: "oidc", Summary: "callers show a token of an OpenID Connect issuer, or sign in", Priority: 1000,
+		NoConsumer: true, Config: func() any { return newOIDC() }, Compile: shared.compile}
 }
 
 // oidcConfig is the configuration as it is written.
 type oidcConfig struct {
-	ClientID                        text `json:"client_id"`
-	ClientSecret                    text `json:"client_secret"`
-	Discovery                       text `json:"discovery"`
-	IntrospectionEndpoint           text `json:"introspection_endpoint"`
-	IntrospectionEndpointAuthMethod text `json:"introspection_endpoint_auth_method"`
-	TokenEndpointAuthMethod         text `json:"token_endpoint_auth_method"`
-	Timeout                         text `json:"timeout"`
-	BearerOnly                      flag `json:"bearer_only"`
-	Realm                           text `json:"realm"`
-	RedirectURIPath                 text `json:"redirect_uri_path"`
-	Scope                           text `json:"scope"`
-	ResponseType                    text `json:"response_type"`
-	SSLVerify                       flag `json:"ssl_verify"`
-	SessionSecret                   text `json:"session_secret"`
-	RecoveryPagePath                text `json:"recovery_page_path"`
-	LogoutPath                      text `json:"logout_path"`
-	RedirectAfterLogoutURI          text `json:"redirect_after_logout_uri"`
-	Filters                         text `json:"filters"`
+	ClientID                        text `json:"client_id" about:"The gateway's client at the issuer"`
+	ClientSecret                    text `json:"client_secret" about:"The secret of that client"`
+	Discovery                       text `json:"discovery" about:"Address of the discovery document"`
+	IntrospectionEndpoint           text `json:"introspection_endpoint" about:"Queried for every token; empty verifies them here"`
+	IntrospectionEndpointAuthMethod text `json:"introspection_endpoint_auth_method" schema:"one_of=client_secret_post|client_secret_basic"`
+	TokenEndpointAuthMethod         text `json:"token_endpoint_auth_method" schema:"one_of=client_secret_post|client_secret_basic"`
+	Timeout                         text `json:"timeout" about:"Of requests to the issuer, in milliseconds"`
+	BearerOnly                      flag `json:"bearer_only" about:"Without a token 401; otherwise people are sent to sign in"`
+	Realm                           text `json:"realm" about:"Named in refusals"`
+	RedirectURIPath                 text `json:"redirect_uri_path" about:"Where the issuer sends people back to"`
+	Scope                           text `json:"scope" about:"Scopes that are requested"`
+	ResponseType                    text `json:"response_type" schema:"one_of=code" about:"The flow"`
+	SSLVerify                       flag `json:"ssl_verify" about:"The issuer's certificate is verified"`
+	SessionSecret                   text `json:"session_secret" about:"Seals session cookies, 16 bytes at least"`
+	RecoveryPagePath                text `json:"recovery_page_path" about:"Where people are sent whose sign-in has failed"`
+	LogoutPath                      text `json:"logout_path" about:"Ends the session"`
+	RedirectAfterLogoutURI          text `json:"redirect_after_logout_uri" about:"Where people are sent after that"`
+	Filters                         text `json:"filters" about:"Paths without authentication, with commas in between"`
 
-	Issuer              text `json:"issuer"`
-	IntrospectJWTTokens flag `json:"introspect_jwt_tokens"`
-	RolesRequired       list `json:"roles_required"`
-	ScopesRequired      list `json:"scopes_required"`
-	AudienceRequired    list `json:"audience_required"`
+	Issuer              text `json:"issuer" about:"What tokens name as issuer, if that differs"`
+	IntrospectJWTTokens flag `json:"introspect_jwt_tokens" about:"Tokens that are JWTs are introspected too"`
+	RolesRequired       list `json:"roles_required" about:"One of these roles is required; words of a line together"`
+	ScopesRequired      list `json:"scopes_required" about:"One of these scopes is required; words of a line together"`
+	AudienceRequired    list `json:"audience_required" about:"One of these audiences is required"`
 
 	timeout time.Duration
 }

@@ -13,7 +13,8 @@ import (
 // wasm_metrics and per_consumer, by which this gateway does not measure, as the
 // number of series would be that of consumers.
 func Prometheus() gateway.Kind {
-	return gateway.Kind{Name: "prometheus", Priority: 13, Config: func() any { return &prometheusConfig{} }, Compile: compilePrometheus}
+	return gateway.Kind{Name: "prometheus", Summary: "accepted; the gateway measures in any case", Priority: 13,
+		Config: func() any { return &prometheusConfig{} }, Compile: compilePrometheus}
 }
 
 type prometheusConfig struct {

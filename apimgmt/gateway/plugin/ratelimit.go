@@ -30,25 +30,26 @@ import (
 //	error_message        "API rate limit exceeded" by default
 //	fault_tolerant       accepted, as counting cannot fail
 func RateLimiting() gateway.Kind {
-	return gateway.Kind{Name: "rate-limiting", Priority: 910, Config: func() any { return newRateLimiting() }, Compile: compileRateLimiting}
+	return gateway.Kind{Name: "rate-limiting", Summary: "how often callers may call", Priority: 910,
+		Config: func() any { return newRateLimiting() }, Compile: compileRateLimiting}
 }
 
 type rateLimiting struct {
-	Second int64 `json:"second"`
-	Minute int64 `json:"minute"`
-	Hour   int64 `json:"hour"`
-	Day    int64 `json:"day"`
-	Month  int64 `json:"month"`
-	Year   int64 `json:"year"`
+	Second int64 `json:"second" about:"Requests in a second"`
+	Minute int64 `json:"minute" about:"Requests in a minute"`
+	Hour   int64 `json:"hour" about:"Requests in an hour"`
+	Day    int64 `json:"day" about:"Requests in a day"`
+	Month  int64 `json:"month" about:"Requests in a month"`
+	Year   int64 `json:"year" about:"Requests in a year"`
 
-	LimitBy           string `json:"limit_by"`
-	HeaderName        string `json:"header_name"`
-	Path              string `json:"path"`
-	Policy            string `json:"policy"`
-	FaultTolerant     bool   `json:"fault_tolerant"`
-	HideClientHeaders bool   `json:"hide_client_headers"`
-	ErrorCode         int    `json:"error_code"`
-	ErrorMessage      string `json:"error_message"`
+	LimitBy           string `json:"limit_by" schema:"one_of=consumer|credential|ip|service|header|path" about:"Whose requests count"`
+	HeaderName        string `json:"header_name" about:"For header"`
+	Path              string `json:"path" about:"For path; begins with /"`
+	Policy            string `json:"policy" schema:"one_of=local" about:"Where counts are kept: in the memory of this process"`
+	FaultTolerant     bool   `json:"fault_tolerant" about:"Accepted, as counting cannot fail"`
+	HideClientHeaders bool   `json:"hide_client_headers" about:"Answers do not say what is left"`
+	ErrorCode         int    `json:"error_code" schema:"between=400..599" about:"Status of refusals"`
+	ErrorMessage      string `json:"error_message" about:"Message of refusals"`
 
 	// What Kong writes for the policies that are not here.
 	Redis         json.RawMessage `json:"redis" schema:"-"`

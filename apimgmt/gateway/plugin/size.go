@@ -19,13 +19,14 @@ import (
 //	size_unit               megabytes (the default), kilobytes or bytes
 //	require_content_length  whether requests with a body have to say its length
 func RequestSizeLimiting() gateway.Kind {
-	return gateway.Kind{Name: "request-size-limiting", Priority: 951, Config: func() any { return newSize() }, Compile: compileSize}
+	return gateway.Kind{Name: "request-size-limiting", Summary: "how long bodies may be", Priority: 951,
+		Config: func() any { return newSize() }, Compile: compileSize}
 }
 
 type size struct {
-	Allowed       int64  `json:"allowed_payload_size"`
-	Unit          string `json:"size_unit"`
-	RequireLength bool   `json:"require_content_length"`
+	Allowed       int64  `json:"allowed_payload_size" about:"The longest body"`
+	Unit          string `json:"size_unit" schema:"one_of=megabytes|kilobytes|bytes" about:"Unit of the longest body"`
+	RequireLength bool   `json:"require_content_length" about:"Requests with a body have to say its length"`
 }
 
 // newSize is a configuration with its defaults.

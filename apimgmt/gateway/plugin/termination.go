@@ -17,16 +17,17 @@ import (
 //	content_type  its type
 //	trigger       the name of the field or parameter; empty means every request
 func RequestTermination() gateway.Kind {
-	return gateway.Kind{Name: "request-termination", Priority: 2, Config: func() any { return newTermination() }, Compile: compileTermination}
+	return gateway.Kind{Name: "request-termination", Summary: "an answer without the service", Priority: 2,
+		Config: func() any { return newTermination() }, Compile: compileTermination}
 }
 
 type termination struct {
-	StatusCode  int    `json:"status_code"`
-	Message     string `json:"message"`
-	Body        string `json:"body"`
-	ContentType string `json:"content_type"`
-	Trigger     string `json:"trigger"`
-	Echo        bool   `json:"echo"`
+	StatusCode  int    `json:"status_code" schema:"between=200..599" about:"Status of the answer"`
+	Message     string `json:"message" about:"The message of an answer in JSON"`
+	Body        string `json:"body" about:"The body of the answer, in place of the message"`
+	ContentType string `json:"content_type" about:"Media type of the body"`
+	Trigger     string `json:"trigger" about:"Only requests with this header field or parameter are answered; empty means all"`
+	Echo        bool   `json:"echo" about:"Not supported"`
 }
 
 // newTermination is a configuration with its defaults.

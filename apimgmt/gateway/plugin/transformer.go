@@ -26,17 +26,18 @@ import (
 // from that, values are taken as they are, and bodies are not changed: neither the
 // other templates of Kong, "$(...)", nor its body lists are supported.
 func RequestTransformer() gateway.Kind {
-	return gateway.Kind{Name: "request-transformer", Priority: 801, Config: func() any { return newTransformer() },
+	return gateway.Kind{Name: "request-transformer", Summary: "what the service gets of a request", Priority: 801,
+		Config:  func() any { return newTransformer() },
 		Compile: compileTransformer}
 }
 
 type transformer struct {
-	Method  string      `json:"http_method"`
-	Remove  changes     `json:"remove"`
-	Rename  changes     `json:"rename"`
-	Replace replacement `json:"replace"`
-	Add     changes     `json:"add"`
-	Append  changes     `json:"append"`
+	Method  string      `json:"http_method" about:"Method of the request to the service; empty means that of the caller"`
+	Remove  changes     `json:"remove" about:"Names of what is removed"`
+	Rename  changes     `json:"rename" about:"old:new"`
+	Replace replacement `json:"replace" about:"name:value, where there is one of the name"`
+	Add     changes     `json:"add" about:"name:value, where there is none of the name"`
+	Append  changes     `json:"append" about:"name:value, in any case"`
 
 	headers, query []step
 	uri            []piece // of Replace.URI, if there is a template in it
@@ -46,12 +47,12 @@ type transformer struct {
 type changes struct {
 	Headers     []string `json:"headers"`
 	Querystring []string `json:"querystring"`
-	Body        []string `json:"body"`
+	Body        []string `json:"body" about:"Not supported"`
 }
 
 type replacement struct {
 	changes
-	URI string `json:"uri"`
+	URI string `json:"uri" about:"The path; $(uri_captures.id) is a group of the route's"`
 }
 
 // step is one change.

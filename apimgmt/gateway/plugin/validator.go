@@ -47,21 +47,22 @@ import (
 // parameters are the named groups of the route's expression, in the order of the path
 // if two names differ only in what a group cannot have.
 func RequestValidator() gateway.Kind {
-	return gateway.Kind{Name: "request-validator", Priority: 999, Config: func() any { return newValidatorConfig() },
+	return gateway.Kind{Name: "request-validator", Summary: "requests are checked against a definition", Priority: 999,
+		Config:  func() any { return newValidatorConfig() },
 		Compile: compileValidator}
 }
 
 type validatorConfig struct {
-	Definition json.RawMessage `json:"definition"`
-	Components json.RawMessage `json:"components"`
+	Definition json.RawMessage `json:"definition" about:"The operation object of an OpenAPI definition"`
+	Components json.RawMessage `json:"components" about:"The components object that its references lead to"`
 
-	BodySchema          json.RawMessage   `json:"body_schema"`
-	ParameterSchema     []parameterSchema `json:"parameter_schema"`
-	AllowedContentTypes []string          `json:"allowed_content_types"`
-	Version             string            `json:"version"`
+	BodySchema          json.RawMessage   `json:"body_schema" about:"JSON Schema of the body, in place of a definition"`
+	ParameterSchema     []parameterSchema `json:"parameter_schema" about:"A list of {name, in, required, schema, style, explode}"`
+	AllowedContentTypes []string          `json:"allowed_content_types" about:"Media types of bodies; application/json by default"`
+	Version             string            `json:"version" schema:"one_of=draft4" about:"Form of the schemas"`
 
-	MaxBody         int64 `json:"max_body"`
-	VerboseResponse bool  `json:"verbose_response"`
+	MaxBody         int64 `json:"max_body" schema:"between=1..16777216" about:"The longest body that is read, in bytes"`
+	VerboseResponse bool  `json:"verbose_response" about:"Refusals say what is wrong"`
 }
 
 // parameterSchema is a parameter as Kong writes it.
