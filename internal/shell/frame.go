@@ -15,9 +15,11 @@ type Frame struct {
 	Platform, Home string
 	// Root leads from the page to the root of its part. It ends with a slash.
 	Root string
-	// Sections are those of the header, Section is the name of the current one.
-	Sections []Section
-	Section  string
+	// Sections are those of the header, Section is the name of the current one, and
+	// SectionHref its address.
+	Sections    []Section
+	Section     string
+	SectionHref string
 	// Trail leads from the root of the part to the page.
 	Trail []Crumb
 	// Person is who looks at the page.
@@ -47,7 +49,7 @@ func (f Frame) Can(role string) bool {
 // are the steps between the root of the part and the page.
 func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
 	f := Frame{Title: title, Root: Root(r), Section: p.section, Trail: trail}
-	f.Platform, f.Home = p.section, f.Root
+	f.Platform, f.Home, f.SectionHref = p.section, f.Root, f.Root
 	s := of(r)
 	if s == nil {
 		f.Sections = []Section{{Name: p.section, Href: f.Root, Current: true}}
@@ -58,7 +60,9 @@ func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
 		f.Home = s.Home
 	}
 	for _, section := range s.Sections(r) {
-		section.Current = section.Name == p.section
+		if section.Current = section.Name == p.section; section.Current {
+			f.SectionHref = section.Href
+		}
 		f.Sections = append(f.Sections, section)
 	}
 	if s.Person != nil {

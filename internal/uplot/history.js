@@ -4,8 +4,9 @@ import { findCharts } from "./live.js";
 
 // followHistory draws the charts of the page from the history at an address, and keeps them up
 // to date. curvesOf has a function for each chart, which takes the series of the history and
-// returns the curves as pairs of a name and values. shown is called with each answer.
-export function followHistory(address, curvesOf, { shown = () => {}, period = 2000 } = {}) {
+// returns the curves as pairs of a name and values. shown is called with each answer, failed with
+// the error where there is none.
+export function followHistory(address, curvesOf, { shown = () => {}, failed = () => {}, period = 2000 } = {}) {
   const charts = findCharts();
   const buttons = [...document.querySelectorAll("[data-range]")];
   let range = buttons[0]?.dataset.range ?? "10m";
@@ -16,13 +17,15 @@ export function followHistory(address, curvesOf, { shown = () => {}, period = 20
     const mine = range;
     try {
       const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}range=${mine}`, { cache: "no-store" });
-      if (answer.ok && mine === range) {
+      if (answer.redirected) throw new Error("The session has ended. Load the page again.");
+      if (!answer.ok) throw Object.assign(new Error(`The server answered with status ${answer.status}.`), { status: answer.status });
+      if (mine === range) {
         const plot = await answer.json();
         for (const [name, curves] of Object.entries(curvesOf)) charts[name]?.show(plot.times, curves(plot.series));
         shown(plot);
       }
-    } catch {
-      // the line #live says that the server does not answer
+    } catch (error) {
+      failed(error instanceof TypeError ? new Error("The server cannot be reached.") : error);
     }
     timer = setTimeout(draw, document.hidden ? 10 * period : period);
   }

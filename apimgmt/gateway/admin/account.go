@@ -65,11 +65,8 @@ type administrator struct {
 // session is that of a browser that has signed in.
 type session struct {
 	user     string
-	csrf     string // what its forms have to show
 	began    time.Time
 	lastSeen time.Time
-	said     string // shown once, on the next page
-	secret   string // shown once, on the next page
 }
 
 // failed counts wrong passwords, and wrong tokens of the form that creates the account.
@@ -213,7 +210,7 @@ func (a *administrator) open(name string, from netip.Addr) string {
 	if len(a.sessions) >= maxSessions {
 		delete(a.sessions, oldest)
 	}
-	a.sessions[sha256.Sum256([]byte(secret))] = &session{user: name, csrf: rand.Text(), began: now, lastSeen: now}
+	a.sessions[sha256.Sum256([]byte(secret))] = &session{user: name, began: now, lastSeen: now}
 	return secret
 }
 
@@ -234,19 +231,8 @@ func (a *administrator) find(secret string, use bool) (s session, ok bool) {
 	s = *kept
 	if use {
 		kept.lastSeen = now
-		kept.said, kept.secret = "", ""
 	}
 	return s, true
-}
-
-// notice has the next page of a session say something, and show a secret if there is
-// one.
-func (a *administrator) notice(secret, text, shown string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s := a.sessions[sha256.Sum256([]byte(secret))]; s != nil {
-		s.said, s.secret = text, shown
-	}
 }
 
 // close ends a session.

@@ -127,7 +127,8 @@ func asBearer(r *http.Request) *http.Request {
 	return changed
 }
 
-// page protects a page. The login session decides on access.
+// page protects a page of the account: without a token it is for this machine. The login
+// session decides on access.
 func (g *guard) page(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !g.hasToken {
@@ -163,10 +164,4 @@ func (g *guard) thisMachine(r *http.Request) error {
 func isLoopback(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && at.Addr().Unmap().IsLoopback()
-}
-
-// equal compares two secrets in a time that says nothing about them.
-func equal(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

@@ -146,51 +146,23 @@ func TestConfig_Authorize_acceptsFurtherCallers(t *testing.T) {
 	}
 }
 
-func TestConfig_Authorize_decidesWhoCreatesTheAccount(t *testing.T) {
-	authorize := func(r *http.Request, role string) error {
-		if cookie, err := r.Cookie("door"); err == nil && cookie.Value == "chloe" && role == "admin" ||
-			r.Header.Get("Authorization") == "Bearer of an admin" && role == "admin" {
-			return nil
-		}
-		return errors.New("the role " + role + " is required")
-	}
+func TestPages_setup_requiresTheToken(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		own         string
-		authorize   func(r *http.Request, role string) error
-		field       string // of the form
-		header      string
-		show, setup int
+		name, own, field string
+		setup            int
 	}{
-		{name: "neither", show: 200, setup: 303},
-		{name: "anonymous", authorize: authorize, show: 403, setup: 403},
-		{name: "guess", authorize: authorize, header: "Authorization: Bearer guess", show: 403, setup: 403},
-		{name: "cookie", authorize: authorize, header: "Cookie: door=chloe", show: 200, setup: 303},
-		{name: "bearer", authorize: authorize, header: "Authorization: Bearer of an admin", show: 200, setup: 303},
-		{name: "token and anonymous", own: token, authorize: authorize, show: 200, setup: 403},
-		{name: "token and guess", own: token, authorize: authorize, field: "guess", show: 200, setup: 403},
-		{name: "token", own: token, authorize: authorize, field: token, show: 200, setup: 303},
-		{name: "token and cookie", own: token, authorize: authorize, header: "Cookie: door=chloe", show: 200, setup: 303},
-		{name: "token alone and cookie", own: token, header: "Cookie: door=chloe", show: 200, setup: 403},
+		{name: "none", setup: 303},
+		{name: "without it", own: token, setup: 403},
+		{name: "a guess", own: token, field: "guess", setup: 403},
+		{name: "the token", own: token, field: token, setup: 303},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			store, _ := openStore(t, storage.NewMemoryDocuments())
-			api, err := admin.New(admin.Config{Store: store, Token: c.own, Authorize: c.authorize})
-			require.NoError(t, err)
-			header := map[string]string{}
-			if name, value, ok := strings.Cut(c.header, ": "); ok {
-				header[name] = value
-			}
-			shown := ask(api.Handler(), "GET", "/admin/setup", here, me, header)
-			require.Equal(t, c.show, shown.Code)
-			if c.own != "" {
-				asked := strings.Contains(shown.Body.String(), `name="token"`)
-				require.Equal(t, c.authorize == nil || c.header == "", asked, "who is signed in needs no token")
-			}
-			fields := url.Values{"name": {"root"}, "password": {password}, "again": {password}, "token": {c.field}}
-			header["Content-Type"] = "application/x-www-form-urlencoded"
-			require.Equal(t, c.setup, askWith(api.Handler(), "POST", "/admin/setup", here, me, header, fields.Encode()).Code)
-		})
+		handler := guarded(t, c.own)
+		shown := ask(handler, "GET", "/admin/setup", here, me, nil)
+		require.Equal(t, 200, shown.Code)
+		require.Equal(t, c.own != "", strings.Contains(shown.Body.String(), `name="token"`), c.name)
+		fields := url.Values{"name": {"root"}, "password": {password}, "again": {password}, "token": {c.field}}
+		header := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+		require.Equal(t, c.setup, askWith(handler, "POST", "/admin/setup", here, me, header, fields.Encode()).Code, c.name)
 	}
 }
 

@@ -26,7 +26,8 @@ type Config struct {
 	// Store keeps what is administered. It is required.
 	Store *Store
 	// Token is what every request to the API has to show, in the header field
-	// Kong-Admin-Token or as a bearer token, and is required for creating the account of the page.
+	// Kong-Admin-Token or as a bearer token, and is required for creating the account of the
+	// page where Authorize does not decide on that.
 	// After ten wrong tokens in a row an address may try one more each second, and gets
 	// status 429 before that, unless it has shown the token lately. Empty means that requests from this machine are answered without a
 	// token, and no others at all.
@@ -35,8 +36,9 @@ type Config struct {
 	// sends a request has the role "admin", or "reader" for /metrics, and otherwise an
 	// error, which refuses the request with status 403 or that of its method
 	// HTTPStatus() int; a method that returns 403 says that the token is valid, and such
-	// requests are not counted as wrong tokens. It also decides, for the role "admin", who creates the account of
-	// the pages; after that they are not asked about. Nil leaves the decision to Token.
+	// requests are not counted as wrong tokens. It also decides on the pages, which then have
+	// no account of their own: "reader" sees them, "operator" changes what they show, and "admin"
+	// makes keys and changes plugins that have secrets. Nil leaves the decision to Token.
 	Authorize func(r *http.Request, role string) error
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
@@ -59,6 +61,7 @@ type API struct {
 	hosts  []string
 	logger *slog.Logger
 	routes []httpapi.Route
+	page   http.Handler
 }
 
 // New returns the API of a store.
@@ -78,7 +81,10 @@ func New(config Config) (*API, error) {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
 	a.guard = newGuard(config.Token, config.Authorize, a.logger)
-	a.routes = append(a.table(), newPages(a).routes()...)
+	a.routes = append(a.table(), httpapi.Route{Pattern: "GET /admin", Func: httpapi.RedirectTo("admin/"), Role: httpapi.Public,
+		Undocumented: true, Origins: httpapi.OwnPagesAndLinks}, httpapi.Route{Pattern: "GET /favicon.ico", Func: httpapi.Icon,
+		Role: httpapi.Public, Undocumented: true})
+	a.page = newPages(a).handler()
 	if config.Metrics != nil {
 		metrics := a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{})))
 		metrics.Role = httpapi.Reader
@@ -87,16 +93,30 @@ func New(config Config) (*API, error) {
 	return a, nil
 }
 
-// Handler returns a handler that serves the Admin API and the administration page.
-// Give it a listener of its own, on a loopback address unless there is a token.
+// Handler returns a handler that serves the Admin API, and below /admin/ the administration
+// page. Give it a listener of its own, on a loopback address unless there is a token.
 //
 // The API shows the secrets of plugins and the keys of consumers as they are, as
 // Kong's does: clients compare them with the desired state, and change what differs.
 func (a *API) Handler() http.Handler {
-	return httpapi.NewHandler(a.routes, &httpapi.Options{
+	api := httpapi.NewHandler(a.routes, &httpapi.Options{
 		Classify: classify, WriteError: writeError, Hosts: a.hosts, Authorize: a.guard.authorize, Logger: a.logger,
 	})
+	page := http.StripPrefix("/admin", a.page)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/admin/") {
+			page.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
 }
+
+// Page returns the administration page for people: the traffic, and the services, routes,
+// plugins, consumers and upstreams with forms that change them. All addresses in it are
+// relative, so that the handler may be mounted anywhere with [http.StripPrefix]; its account
+// and its sessions are those of the page that [API.Handler] serves.
+func (a *API) Page() http.Handler { return a.page }
 
 // open is a route behind the guard.
 func (a *API) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {

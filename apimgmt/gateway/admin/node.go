@@ -161,19 +161,30 @@ func (a *API) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// targetsOf lists the targets of each upstream, by its id.
+func targetsOf(config *entity.Config) map[string][]*entity.Target {
+	targets := map[string][]*entity.Target{}
+	for i := range config.Targets {
+		if t := &config.Targets[i]; t.Upstream != nil {
+			targets[t.Upstream.ID] = append(targets[t.Upstream.ID], t)
+		}
+	}
+	return targets
+}
+
 // healthOf lists the targets of an upstream with their health.
 func (s *Store) healthOf(config *entity.Config, upstream *entity.Upstream) []targetHealth {
+	return s.healthOfTargets(upstream, targetsOf(config)[upstream.ID])
+}
+
+func (s *Store) healthOfTargets(upstream *entity.Upstream, targets []*entity.Target) []targetHealth {
 	states := map[string]bool{}
 	known, _ := s.gateway.Health(upstream.Name) // one that is gone by now has no healthy targets
 	for _, target := range known {
 		states[target.Target] = target.Healthy
 	}
 	var all []targetHealth
-	for i := range config.Targets {
-		t := &config.Targets[i]
-		if t.Upstream == nil || t.Upstream.ID != upstream.ID {
-			continue
-		}
+	for _, t := range targets {
 		health := "UNHEALTHY"
 		healthy, served := states[t.Target]
 		switch {

@@ -1,22 +1,18 @@
 package admin
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
 )
-
-// viewOf is what all pages of a session show.
-func viewOf(title string, s session) view {
-	return view{Title: title, User: s.user, CSRF: s.csrf, Notice: s.said, Secret: s.secret}
-}
 
 // nounOf is the noun for a kind on pages.
 func nounOf(kind entity.Kind) string {
@@ -26,113 +22,27 @@ func nounOf(kind entity.Kind) string {
 	return string(kind)
 }
 
-// overview shows the live traffic and the health of the upstreams.
-func (p *pages) overview(w http.ResponseWriter, r *http.Request, s session) error {
-	config, err := p.configOf(r.Context())
-	if err != nil {
-		return err
-	}
-	v := viewOf("Gateway", s)
-	for i := range config.Upstreams {
-		u := &config.Upstreams[i]
-		v.Upstreams = append(v.Upstreams, upstreamView{Name: u.Name, Targets: p.store.healthOf(config, u)})
-	}
-	return p.show(w, r, http.StatusOK, "overview", v)
-}
+// editView is the page of an entity.
+type editView struct {
+	frame
+	Kind, Plural string
+	Back         string // the page to return to
+	Entity       *listed
+	Fields       []input
+	Fingerprint  string
+	Fault        string
+	// ID is that of a new entity, so that sending a form twice makes one.
+	ID string
+	// Name is the kind of a plugin, Summary what it does.
+	Name, Summary string
+	// Raw says that the configuration of a plugin is shown as JSON, OnlyRaw that there is no
+	// other form of it.
+	Raw, OnlyRaw bool
+	// Locked says why the caller cannot change the entity. Empty means that the caller can.
+	Locked string
 
-func (p *pages) list(t *table) sessionFunc {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		config, err := p.configOf(r.Context())
-		if err != nil {
-			return err
-		}
-		v := viewOf(strings.ToUpper(t.plural[:1])+t.plural[1:], s)
-		v.Kind, v.Plural = string(t.kind), t.plural
-		for e := range t.rows(config) {
-			v.Rows = append(v.Rows, listedOf(config, e))
-		}
-		slices.SortStableFunc(v.Rows, func(a, b listed) int { return cmp.Compare(a.Label, b.Label) })
-		return p.show(w, r, http.StatusOK, "list", v)
-	}
-}
-
-// listedOf is an entity as lists show it.
-func listedOf(config *entity.Config, e row) listed {
-	l := listed{ID: e.meta().ID, Label: e.label(), Enabled: true}
-	for _, tag := range e.meta().Tags {
-		if strings.Contains(tag, ":") && l.Owner == "" {
-			l.Owner = tag
-		}
-	}
-	name := func(kind entity.Kind) string {
-		if ref := e.ref(kind); ref != nil && *ref != nil {
-			if found, ok := tableFor(kind).find(config, (*ref).ID); ok {
-				return found.label()
-			}
-		}
-		return ""
-	}
-	switch e := e.entity.(type) {
-	case *entity.Service:
-		l.Enabled = *e.Enabled
-		l.Cells = []cell{{"Address", urlOf(e)}}
-	case *entity.Route:
-		l.Cells = []cell{{"Service", name(entity.KindService)}, {"Methods", strings.Join(e.Methods, " ")},
-			{"Matches", strings.Join(slices.Concat(e.Hosts, e.Paths), "  ")}}
-	case *entity.Plugin:
-		l.Enabled = *e.Enabled
-		on := []string{}
-		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer} {
-			if found := name(kind); found != "" {
-				on = append(on, string(kind)+" "+found)
-			}
-		}
-		if len(on) == 0 {
-			on = []string{"everything"}
-		}
-		l.Cells = []cell{{"On", strings.Join(on, ", ")}}
-	case *entity.Consumer:
-		keys := 0
-		for i := range config.Keys {
-			if (row{&config.Keys[i]}).refersTo(entity.KindConsumer, e.ID) {
-				keys++
-			}
-		}
-		l.Cells = []cell{{"Custom ID", e.CustomID}, {"Keys", strconv.Itoa(keys)}}
-	case *entity.Upstream:
-		targets := []string{}
-		for i := range config.Targets {
-			if (row{&config.Targets[i]}).refersTo(entity.KindUpstream, e.ID) {
-				targets = append(targets, config.Targets[i].Target)
-			}
-		}
-		l.Cells = []cell{{"Algorithm", e.Algorithm}, {"Targets", strings.Join(targets, "  ")}}
-	}
-	return l
-}
-
-// formView is the page of a form.
-func (p *pages) formView(t *table, s session, config *entity.Config, e row) (view, error) {
-	v := viewOf("New "+nounOf(t.kind), s)
-	v.Back = t.back(e)
-	v.Kind, v.Plural, v.Fields = string(t.kind), t.plural, inputs(t.kind, config, p.store.gateway.Kinds())
-	if err := fill(v.Fields, e); err != nil {
-		return v, err
-	}
-	if e.meta().ID == "" {
-		for i := range v.Fields { // a number that is left empty is the default
-			if v.Fields[i].Value == "0" {
-				v.Fields[i].Value = ""
-			}
-		}
-	} else {
-		l := listedOf(config, e)
-		v.Title, v.Entity, v.Fingerprint = l.Label, &l, fingerprint(e)
-		if kind, parts := p.partsOf(config, e); kind != "" {
-			v.PartKind, v.PartPlural, v.Parts = string(kind), tableFor(kind).plural, parts
-		}
-	}
-	return v, nil
+	PartKind, PartPlural string // of what belongs to the entity
+	Parts                []part
 }
 
 // fresh is an entity with the defaults that a form begins with.
@@ -143,20 +53,125 @@ func (t *table) fresh() row {
 	case *entity.Service:
 		e.Protocol, e.Enabled, e.TLSVerify = "http", &yes, &yes
 	case *entity.Route:
-		e.StripPath = &yes
+		e.StripPath, e.HTTPSRedirectStatusCode, e.PathHandling = &yes, http.StatusUpgradeRequired, "v0"
 	case *entity.Plugin:
 		e.Enabled = &yes
+	case *entity.Upstream:
+		e.Algorithm, e.HashOn, e.HashFallback = "round-robin", "none", "none"
 	}
 	return e
 }
 
-func (p *pages) showNew(t *table) sessionFunc {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
+// valuesOf are the values of an entity by the names of the fields of its form.
+func valuesOf(e row) (map[string]any, error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err := json.Unmarshal(data, &values); err != nil {
+		return nil, err
+	}
+	switch e := e.entity.(type) {
+	case *entity.Plugin:
+		values["config"] = shownConfig(e.Config)
+	case *entity.Upstream:
+		values[watched] = e.Healthchecks != nil
+	}
+	return values, nil
+}
+
+// viewOf is the page of an entity, which is new where isNew.
+func (p *pages) viewOf(r *http.Request, t *table, config *entity.Config, e row, isNew bool) (editView, error) {
+	v := editView{Kind: nounOf(t.kind), Plural: t.plural, Back: t.back(e), Fields: p.inputs(e, config)}
+	values, err := valuesOf(e)
+	if err != nil {
+		return v, err
+	}
+	if plugin, ok := e.entity.(*entity.Plugin); ok {
+		kind, _ := p.store.gateway.Kind(plugin.Name)
+		v.Name, v.Summary = plugin.Name, kind.Summary
+		v.OnlyRaw = kind.Config == nil || isWhole(plugin.Config)
+		v.Raw = v.OnlyRaw || r.PostForm.Has("config")
+		if hasSecrets(plugin.Config) && !p.isAdmin(r) {
+			v.Locked = "This plugin has secrets, so only an administrator may change it"
+		}
+	}
+	if v.Raw {
+		v.Fields = asJSON(v.Fields)
+	}
+	show(v.Fields, values)
+	nameReferences(v.Fields, config)
+	trail := []shell.Crumb{gatewayCrumb()}
+	list := t.plural
+	if owner := ownerKind(t.kind); owner != "" {
+		above := tableFor(owner)
+		list = above.plural
+		trail = append(trail, shell.Crumb{Name: upper(above.plural), Href: above.plural})
+		if ref := e.ref(owner); *ref != nil {
+			if found, ok := above.find(config, (*ref).ID); ok {
+				trail = append(trail, shell.Crumb{Name: found.label(), Href: above.plural + "/" + found.meta().ID})
+			}
+		}
+	} else {
+		trail = append(trail, shell.Crumb{Name: upper(t.plural), Href: t.plural})
+	}
+	title := "New " + v.Kind
+	if isNew {
+		if v.Name != "" {
+			title = "New " + v.Name
+		}
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return v, err
+		}
+		v.ID = id.String()
+	} else {
+		l := newLister(config).listedOf(e)
+		title, v.Entity, v.Fingerprint = l.Label, &l, fingerprint(e)
+		if kind, parts := p.partsOf(config, e); kind != "" {
+			v.PartKind, v.PartPlural, v.Parts = string(kind), tableFor(kind).plural, parts
+		}
+	}
+	v.frame = p.frame(r, title, list, trail...)
+	return v, nil
+}
+
+// nameReferences shows references to one of very many entities by their names.
+func nameReferences(inputs []input, config *entity.Config) {
+	for i := range inputs {
+		if f := &inputs[i]; f.Type == refInput && f.Options == nil && f.Value != "" {
+			if found, ok := tableFor(entity.Kind(f.Name)).find(config, f.Value); ok {
+				f.Value = found.label()
+			}
+		}
+	}
+}
+
+// findReferences puts the identifiers of the entities that texts name into the values of a form.
+func findReferences(inputs []input, config *entity.Config, values map[string]any) {
+	for i := range inputs {
+		if f := &inputs[i]; f.Type == refInput && f.Options == nil && values[f.Name] != nil {
+			if found, ok := tableFor(entity.Kind(f.Name)).find(config, f.Value); ok {
+				values[f.Name] = map[string]any{"id": found.meta().ID}
+			}
+		}
+	}
+}
+
+func (p *pages) showNew(t *table) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		config, err := p.configOf(r.Context())
 		if err != nil {
 			return err
 		}
 		e := t.fresh()
+		if plugin, ok := e.entity.(*entity.Plugin); ok {
+			plugin.Name = r.URL.Query().Get("kind")
+			if _, known := p.store.gateway.Kind(plugin.Name); !known {
+				return p.chooseKind(w, r)
+			}
+		}
 		// where the link is on the page of one
 		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindUpstream} {
 			if id := r.URL.Query().Get(string(kind)); id != "" {
@@ -165,11 +180,11 @@ func (p *pages) showNew(t *table) sessionFunc {
 				}
 			}
 		}
-		v, err := p.formView(t, s, config, e)
+		v, err := p.viewOf(r, t, config, e, true)
 		if err != nil {
 			return err
 		}
-		return p.show(w, r, http.StatusOK, "edit", v)
+		return p.part.Show(w, r, http.StatusOK, "edit.html", &v)
 	}
 }
 
@@ -177,13 +192,13 @@ func (p *pages) showNew(t *table) sessionFunc {
 func (p *pages) named(t *table, config *entity.Config, r *http.Request) (row, error) {
 	e, ok := t.find(config, r.PathValue("id"))
 	if !ok {
-		return row{}, &problem{status: http.StatusNotFound, Message: "There is no such " + string(t.kind) + ", or not any more"}
+		return row{}, &problem{status: http.StatusNotFound, Message: "There is no such " + nounOf(t.kind) + ", or not any more"}
 	}
 	return e, nil
 }
 
-func (p *pages) showEdit(t *table) sessionFunc {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
+func (p *pages) showEdit(t *table) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		config, err := p.configOf(r.Context())
 		if err != nil {
 			return err
@@ -192,102 +207,181 @@ func (p *pages) showEdit(t *table) sessionFunc {
 		if err != nil {
 			return err
 		}
-		v, err := p.formView(t, s, config, e)
+		v, err := p.viewOf(r, t, config, e, false)
 		if err != nil {
 			return err
 		}
-		return p.show(w, r, http.StatusOK, "edit", v)
+		return p.part.Show(w, r, http.StatusOK, "edit.html", &v)
 	}
+}
+
+// base is what a form changes: the entity that the path names, or a new one.
+func (p *pages) base(t *table, config *entity.Config, r *http.Request) (e row, isNew bool, err error) {
+	if r.PathValue("id") != "" {
+		e, err = p.named(t, config, r)
+		return e, false, err
+	}
+	e = t.fresh()
+	if plugin, ok := e.entity.(*entity.Plugin); ok {
+		plugin.Name = r.PostForm.Get("name")
+		if _, known := p.store.gateway.Kind(plugin.Name); !known {
+			return e, true, badRequest("There is no kind of plugin named %q", plugin.Name)
+		}
+	}
+	return e, true, nil
 }
 
 // save creates the entity of a form, or changes that which the path names, unless it
 // is not any more what the form was about.
-func (p *pages) save(t *table) sessionFunc {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
+func (p *pages) save(t *table) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		config, err := p.configOf(r.Context())
 		if err != nil {
 			return err
 		}
-		shown := t.fresh()
-		isNew := r.PathValue("id") == ""
-		if !isNew {
-			if shown, err = p.named(t, config, r); err != nil {
-				return err
-			}
-		}
-		v, err := p.formView(t, s, config, shown)
+		e, isNew, err := p.base(t, config, r)
 		if err != nil {
 			return err
 		}
-		v.Fingerprint = r.PostForm.Get("seen")
-		data, err := entityOf(v.Fields, r.PostForm)
-		var made row
-		if err == nil {
-			made, err = p.store.put(r.Context(), t, func(config *entity.Config) (row, error) { return p.apply(t, config, r, data, v.Fingerprint) })
+		id := r.PostForm.Get("id")
+		hasID := isNew && uuid.Validate(id) == nil
+		if t.kind == entity.KindKey && hasID {
+			if made, ok := t.find(config, id); ok { // the form was sent again
+				return p.see(w, r, t.back(made), "The key is made. It was shown once.")
+			}
 		}
+		v, err := p.viewOf(r, t, config, e, isNew)
+		if err != nil {
+			return err
+		}
+		if v.Locked != "" {
+			return forbidden(v.Locked)
+		}
+		v.Fingerprint = r.PostForm.Get("seen")
+		if hasID {
+			v.ID = id
+		}
+		values := map[string]any{}
+		if plugin, ok := e.entity.(*entity.Plugin); ok {
+			values["config"] = shownConfig(plugin.Config)
+		}
+		if !read(v.Fields, r.PostForm, values) {
+			v.Fault = "Some fields are not right"
+			return p.part.Show(w, r, http.StatusBadRequest, "edit.html", &v)
+		}
+		if form := r.PostForm.Get("show"); form != "" && t.kind == entity.KindPlugin {
+			return p.showAs(w, r, &v, form, e, config, values)
+		}
+		findReferences(v.Fields, config, values)
+		made, err := p.put(r, t, v, values)
 		var wrong *problem
 		if errors.As(err, &wrong) {
 			v.Fault = blame(v.Fields, wrong)
-			return p.show(w, r, wrong.status, "edit", v)
+			return p.part.Show(w, r, wrong.status, "edit.html", &v)
 		}
 		if err != nil {
 			return err
 		}
 		if key, ok := made.entity.(*entity.Key); ok {
-			p.admin.notice(secretOf(r), "This is the new key. Keep it: it is not shown again", key.Key)
-		} else {
-			p.admin.notice(secretOf(r), "Saved "+string(t.kind)+" “"+made.label()+"”", "")
+			return p.showKey(w, r, config, key)
 		}
-		return redirect(w, r, t.back(made))
+		return p.see(w, r, t.back(made), "Saved "+nounOf(t.kind)+" “"+made.label()+"”")
 	}
 }
 
-// apply decodes a form onto a new entity, or onto the one that the path names.
-func (p *pages) apply(t *table, config *entity.Config, r *http.Request, data []byte, seen string) (row, error) {
-	e := t.fresh()
-	isNew := r.PathValue("id") == ""
-	if !isNew {
-		var err error
-		if e, err = p.named(t, config, r); err != nil {
+// see leads to a page, and says there what was done.
+func (p *pages) see(w http.ResponseWriter, r *http.Request, page, text string) error {
+	return shell.SeeOther(w, rootOf(r)+page, text)
+}
+
+// showAs shows the form of a plugin in its other form, with what was entered and is not saved.
+func (p *pages) showAs(
+	w http.ResponseWriter, r *http.Request, v *editView, form string, e row, config *entity.Config, values map[string]any,
+) error {
+	if text, ok := values["config"].(json.RawMessage); ok {
+		object := map[string]any{}
+		if json.Unmarshal(text, &object) != nil || object == nil {
+			blame(v.Fields, &problem{Fields: map[string]any{"config": "is not a JSON object"}})
+			return p.part.Show(w, r, http.StatusBadRequest, "edit.html", v)
+		}
+		values["config"] = object
+	}
+	fields := p.inputs(e, config)
+	v.Raw = form == "json" || v.OnlyRaw
+	if v.Raw {
+		fields = asJSON(fields)
+	}
+	show(fields, values)
+	v.Fields = fields
+	return p.part.Show(w, r, http.StatusOK, "edit.html", v)
+}
+
+// put stores what a form has sent.
+func (p *pages) put(r *http.Request, t *table, v editView, values map[string]any) (row, error) {
+	if _, ok := values[watched]; ok {
+		if values[watched] == false {
+			values["healthchecks"] = nil
+		} else if values["healthchecks"] == nil {
+			values["healthchecks"] = map[string]any{}
+		}
+		delete(values, watched)
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		return row{}, err
+	}
+	return p.store.put(r.Context(), t, func(config *entity.Config) (row, error) {
+		e, isNew, err := p.base(t, config, r)
+		if err != nil {
 			return e, err
 		}
-		if seen != fingerprint(e) {
+		if !isNew && v.Fingerprint != fingerprint(e) {
 			return e, &problem{status: http.StatusConflict, Message: "This was changed meanwhile. Load the page again"}
 		}
-	}
-	id := e.meta().ID
-	plugin, isPlugin := e.entity.(*entity.Plugin)
-	var before []byte
-	if isPlugin {
-		before = plugin.Config
-	}
-	if upstream, ok := e.entity.(*entity.Upstream); ok {
-		upstream.Healthchecks = nil // the form has all of it
-	}
-	if err := decodeEntity(data, e); err != nil {
-		return e, undecodable(err)
-	}
-	e.meta().ID = id
-	if isPlugin && len(before) > 0 {
-		kept, err := entity.KeepSecrets(plugin.Config, before)
-		if err != nil {
-			return e, schemaViolation("config", err.Error())
-		}
-		plugin.Config = kept
-	}
-	if !isNew {
-		return e, nil
-	}
-	made, err := uuid.NewRandom()
-	if err != nil {
-		return e, err
-	}
-	e.meta().ID = made.String()
-	return e, t.insert(config, e)
+		return e, p.apply(r, t, config, e, v, data, isNew)
+	})
 }
 
-func (p *pages) showDelete(t *table) sessionFunc {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
+// apply decodes a form onto an entity.
+func (p *pages) apply(r *http.Request, t *table, config *entity.Config, e row, v editView, data []byte, isNew bool) error {
+	id := e.meta().ID
+	var before json.RawMessage
+	switch e := e.entity.(type) {
+	case *entity.Plugin:
+		before, e.Config = e.Config, nil
+	case *entity.Upstream:
+		e.Healthchecks = nil // the form has all of it
+	}
+	if err := decodeEntity(data, e); err != nil {
+		return undecodable(err)
+	}
+	e.meta().ID = id
+	if plugin, ok := e.entity.(*entity.Plugin); ok {
+		if err := keepSecrets(plugin, before); err != nil {
+			return err
+		}
+		if hasSecrets(plugin.Config) && !p.isAdmin(r) {
+			return forbidden("Only an administrator may give a plugin secrets")
+		}
+	}
+	if !isNew {
+		return nil
+	}
+	e.meta().ID = v.ID
+	return t.insert(config, e)
+}
+
+// deleteView asks whether an entity is to be deleted.
+type deleteView struct {
+	frame
+	Entity      *listed
+	Verb        string
+	Back        string
+	Consequence string
+}
+
+func (p *pages) showDelete(t *table) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		config, err := p.configOf(r.Context())
 		if err != nil {
 			return err
@@ -296,19 +390,30 @@ func (p *pages) showDelete(t *table) sessionFunc {
 		if err != nil {
 			return err
 		}
-		l := listedOf(config, e)
-		v := viewOf("Delete "+nounOf(t.kind)+" “"+l.Label+"”?", s)
-		v.Kind, v.Plural, v.Entity = string(t.kind), t.plural, &l
-		v.Back, v.Consequence = t.back(e), consequence(t.kind)
-		if ownerKind(t.kind) == "" {
+		l := newLister(config).listedOf(e)
+		v := deleteView{Entity: &l, Verb: verbOf(t.kind), Back: t.back(e), Consequence: consequence(t.kind)}
+		list := t.plural
+		if owner := ownerKind(t.kind); owner != "" {
+			list = tableFor(owner).plural
+		} else {
 			v.Back += "/" + l.ID
 		}
-		return p.show(w, r, http.StatusOK, "delete", v)
+		v.frame = p.frame(r, v.Verb+" "+nounOf(t.kind)+" “"+l.Label+"”?", list, gatewayCrumb(),
+			shell.Crumb{Name: upper(list), Href: list}, shell.Crumb{Name: l.Label, Href: v.Back})
+		return p.part.Show(w, r, http.StatusOK, "delete.html", &v)
 	}
 }
 
-func (p *pages) delete(t *table) sessionFunc {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
+// verbOf is what people do to an entity that goes.
+func verbOf(kind entity.Kind) string {
+	if kind == entity.KindKey {
+		return "Revoke"
+	}
+	return "Delete"
+}
+
+func (p *pages) delete(t *table) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		var label, back string
 		err := p.store.Change(r.Context(), func(config entity.Config) (entity.Config, error) {
 			e, err := p.named(t, &config, r)
@@ -325,7 +430,21 @@ func (p *pages) delete(t *table) sessionFunc {
 		if err != nil {
 			return err
 		}
-		p.admin.notice(secretOf(r), "Deleted "+nounOf(t.kind)+" “"+label+"”", "")
-		return redirect(w, r, back)
+		return p.see(w, r, back, verbOf(t.kind)+"d "+nounOf(t.kind)+" “"+label+"”")
 	}
+}
+
+// query returns the parameters of a list's page as an address.
+func query(words string, page int) string {
+	values := url.Values{}
+	if words != "" {
+		values.Set("q", words)
+	}
+	if page > 1 {
+		values.Set("page", strconv.Itoa(page))
+	}
+	if len(values) == 0 {
+		return "?"
+	}
+	return "?" + values.Encode()
 }

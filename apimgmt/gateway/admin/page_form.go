@@ -2,26 +2,59 @@ package admin
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/url"
-	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// input is a field of a form of the page.
+// inputType is what a field of a form looks like, and how it is read.
+type inputType string
+
+// The types of inputs.
+const (
+	textInput   inputType = "text"
+	numberInput inputType = "number"
+	secretInput inputType = "secret"  // shown as nothing; empty leaves what is stored
+	checkInput  inputType = "check"   // its value is "true" or nothing
+	choiceInput inputType = "choice"  // one of its options
+	refInput    inputType = "ref"     // another entity: a choice, or a text if there are many
+	linesInput  inputType = "lines"   // a list of texts
+	digitsInput inputType = "digits"  // a list of numbers, one in a line
+	fieldsInput inputType = "headers" // a list of texts for each name: "name: text" in a line
+	pairsInput  inputType = "pairs"   // a text for each name, likewise
+	jsonInput   inputType = "json"    // anything
+	groupInput  inputType = "group"   // further inputs
+)
+
+// input is a field of a form.
 type input struct {
+	// Name is the path of the value in the JSON of the entity, such as config.minute.
 	Name, Label, Hint string
-	// Type is text, number, lines, check, choice, or json.
-	Type string
+	Type              inputType
 	// Options are those of a choice.
 	Options []option
-	// Value is what the field shows; for a check "true" or nothing.
+	// Value is what the field shows.
 	Value string
 	// Fault is what is wrong with it.
 	Fault    string
 	Required bool
+	// More says that few people need the field.
+	More bool
+	// Stored says that a secret is stored.
+	Stored bool
+	// Fields are those of a group.
+	Fields []input
+
+	// fallback is the value without one. A field that has it is only written if it was.
+	fallback  any
+	sparse    bool // whether an empty field is left out, rather than null
+	whole     bool // of a number
+	low, high json.Number
 }
 
 // option is one of a choice.
@@ -35,194 +68,268 @@ func options(values ...string) []option {
 	return made
 }
 
-// references are the entities of a kind as options of a choice.
-func references(config *entity.Config, kind entity.Kind, none string) []option {
-	made := []option{{"", none}}
-	for e := range tableFor(kind).rows(config) {
-		made = append(made, option{e.meta().ID, e.label()})
-	}
-	return made
-}
-
-// inputs are the fields of the form of a kind. What they do not have stays as it is.
-func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
-	name := input{Name: "name", Label: "Name", Type: "text", Hint: "Letters, digits, “.”, “-”, “_” and “~”"}
-	tags := input{Name: "tags", Label: "Tags", Type: "lines", Hint: "One in a line"}
-	enabled := input{Name: "enabled", Label: "Enabled", Type: "check"}
-	switch kind {
-	case entity.KindService:
-		return []input{name,
-			{Name: "protocol", Label: "Protocol", Type: "choice", Options: options("http", "https", "grpc", "grpcs", "ws", "wss")},
-			{Name: "host", Label: "Host", Type: "text", Required: true, Hint: "A host name, an address, or the name of an upstream"},
-			{Name: "port", Label: "Port", Type: "number"},
-			{Name: "path", Label: "Path", Type: "text", Hint: "Put before the path of requests"},
-			{Name: "retries", Label: "Retries", Type: "number"},
-			{Name: "connect_timeout", Label: "Time to connect (ms)", Type: "number"},
-			{Name: "read_timeout", Label: "Time between two reads (ms)", Type: "number"},
-			{Name: "write_timeout", Label: "Time between two writes (ms)", Type: "number"},
-			{Name: "tls_verify", Label: "Verify the certificate", Type: "check"}, enabled, tags}
-	case entity.KindRoute:
-		return []input{name,
-			{Name: "service", Label: "Service", Type: "choice", Options: references(config, entity.KindService, "None")},
-			{Name: "paths", Label: "Paths", Type: "lines", Hint: "One in a line: prefixes, or regular expressions that begin with “~”"},
-			{Name: "methods", Label: "Methods", Type: "lines", Hint: "One in a line; none means all"},
-			{Name: "hosts", Label: "Hosts", Type: "lines", Hint: "One in a line; none means all"},
-			{Name: "protocols", Label: "Protocols", Type: "lines"},
-			{Name: "regex_priority", Label: "Priority of regular expressions", Type: "number"},
-			{Name: "strip_path", Label: "Take the matched prefix off the path", Type: "check"},
-			{Name: "preserve_host", Label: "Pass the Host header on", Type: "check"}, tags}
-	case entity.KindConsumer:
-		return []input{
-			{Name: "username", Label: "Username", Type: "text", Hint: "This or the custom ID is needed"},
-			{Name: "custom_id", Label: "Custom ID", Type: "text", Hint: "The identifier of the caller in another system"}, tags}
-	case entity.KindKey:
-		return []input{
-			{Name: "consumer", Label: "Consumer", Type: "choice", Options: references(config, entity.KindConsumer, "None"), Required: true},
-			{Name: "key", Label: "Key", Type: "text", Hint: "Empty means that a random one is generated"},
-			{Name: "ttl", Label: "Counts for (seconds)", Type: "number", Hint: "Empty means until it is deleted"}, tags}
-	case entity.KindUpstream:
-		hash := options("none", "consumer", "ip", "header", "cookie", "path")
-		return []input{name,
-			{Name: "algorithm", Label: "Algorithm", Type: "choice", Options: options("round-robin", "least-connections", "consistent-hashing")},
-			{Name: "hash_on", Label: "Hash on", Type: "choice", Options: hash, Hint: "For consistent hashing: which requests get the same target"},
-			{Name: "hash_on_header", Label: "Header to hash", Type: "text"},
-			{Name: "hash_on_cookie", Label: "Cookie to hash", Type: "text"},
-			{Name: "hash_fallback", Label: "Or else hash on", Type: "choice", Options: hash},
-			{Name: "hash_fallback_header", Label: "Header to hash or else", Type: "text"},
-			{Name: "slots", Label: "Slots", Type: "number"},
-			{Name: "host_header", Label: "Host header", Type: "text", Hint: "What targets see as Host; empty means their own name"},
-			{Name: "healthchecks", Label: "Health checks", Type: "json",
-				Hint: `A JSON object, such as {"active": {"http_path": "/", "healthy": {"interval": 5, "successes": 2}, ` +
-					`"unhealthy": {"interval": 5, "http_failures": 2, "tcp_failures": 2}}}. Empty means that targets are not watched`}, tags}
-	case entity.KindTarget:
-		return []input{
-			{Name: "upstream", Label: "Upstream", Type: "choice", Options: references(config, entity.KindUpstream, "None"), Required: true},
-			{Name: "target", Label: "Target", Type: "text", Required: true, Hint: "A host or an address, with a port or not: lamps.example:8080"},
-			{Name: "weight", Label: "Weight", Type: "number", Hint: "Its share of the requests, 0 to 65535"}, tags}
-	}
-	return []input{
-		{Name: "name", Label: "Kind of plugin", Type: "choice", Options: options(kinds...), Required: true},
-		{Name: "service", Label: "On service", Type: "choice", Options: references(config, entity.KindService, "Every service")},
-		{Name: "route", Label: "On route", Type: "choice", Options: references(config, entity.KindRoute, "Every route")},
-		{Name: "consumer", Label: "For consumer", Type: "choice", Options: references(config, entity.KindConsumer, "Every consumer")},
-		{Name: "config", Label: "Configuration", Type: "json",
-			Hint: "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"},
-		enabled, tags}
-}
-
-// fill shows an entity in the fields of a form.
-func fill(fields []input, e row) error {
-	data, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	var values map[string]any
-	if err := json.Unmarshal(data, &values); err != nil {
-		return err
-	}
-	for i := range fields {
-		fields[i].Value = shownValue(fields[i], values[fields[i].Name])
-	}
-	if plugin, ok := e.entity.(*entity.Plugin); ok {
-		for i := range fields {
-			if fields[i].Type == "json" {
-				var config any
-				if json.Unmarshal(entity.RedactConfig(plugin.Config), &config) == nil {
-					indented, err := json.MarshalIndent(config, "", "  ")
-					if err != nil {
-						return err
-					}
-					fields[i].Value = string(indented)
-				}
-			}
+// each calls f with every input that has a value, those of groups included.
+func each(inputs []input, f func(*input)) {
+	for i := range inputs {
+		if inputs[i].Type == groupInput {
+			each(inputs[i].Fields, f)
+			continue
 		}
+		f(&inputs[i])
 	}
-	return nil
 }
 
-func shownValue(f input, value any) string {
+// HasFault reports whether something is wrong with a field or with one of its group.
+func (f input) HasFault() bool {
+	return f.Fault != "" || slices.ContainsFunc(f.Fields, input.HasFault)
+}
+
+// lookUp returns the value at a path, nil if there is none.
+func lookUp(values map[string]any, path string) any {
+	first, rest, nested := strings.Cut(path, ".")
+	if !nested {
+		return values[first]
+	}
+	inner, _ := values[first].(map[string]any)
+	return lookUp(inner, rest)
+}
+
+// put sets the value at a path.
+func put(values map[string]any, path string, value any) {
+	first, rest, nested := strings.Cut(path, ".")
+	if !nested {
+		values[first] = value
+		return
+	}
+	inner, ok := values[first].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		values[first] = inner
+	}
+	put(inner, rest, value)
+}
+
+// drop removes the value at a path.
+func drop(values map[string]any, path string) {
+	first, rest, nested := strings.Cut(path, ".")
+	if !nested {
+		delete(values, first)
+	} else if inner, ok := values[first].(map[string]any); ok {
+		drop(inner, rest)
+	}
+}
+
+// show has the fields of a form show values.
+func show(inputs []input, values map[string]any) {
+	each(inputs, func(f *input) {
+		value := lookUp(values, f.Name)
+		if value == nil {
+			value = f.fallback
+		}
+		if f.Type == secretInput && value == entity.Redaction {
+			f.Stored, value = true, ""
+		}
+		f.Value = shownValue(f.Type, value)
+	})
+}
+
+// shownValue is a value as the field of a form shows it.
+func shownValue(of inputType, value any) string {
+	if value == nil {
+		return ""
+	}
+	switch of {
+	case checkInput:
+		switch strings.ToLower(fmt.Sprint(value)) {
+		case "true", "yes", "on", "1":
+			return "true"
+		}
+		return ""
+	case jsonInput:
+		indented, err := json.MarshalIndent(value, "", "  ")
+		if err != nil { // of what was read as JSON, it never is
+			return ""
+		}
+		return string(indented)
+	}
 	switch v := value.(type) {
 	case string:
 		return v
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
-	case bool:
-		if v {
-			return "true"
-		}
 	case []any:
 		lines := make([]string, len(v))
-		for i, line := range v {
-			lines[i], _ = line.(string)
+		for i, item := range v {
+			lines[i] = shownValue(textInput, item)
 		}
 		return strings.Join(lines, "\n")
 	case map[string]any:
-		if id, ok := v["id"].(string); ok && f.Type == "choice" {
+		if id, ok := v["id"].(string); ok && of == refInput {
 			return id
 		}
-		if f.Type == "json" {
-			if indented, err := json.MarshalIndent(v, "", "  "); err == nil {
-				return string(indented)
+		var lines []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			for line := range strings.Lines(shownValue(textInput, v[name])) {
+				lines = append(lines, name+": "+strings.TrimSuffix(line, "\n"))
 			}
 		}
+		return strings.Join(lines, "\n")
 	}
-	return ""
+	return fmt.Sprint(value)
 }
 
-// entityOf makes the JSON of an entity of what a form has sent, and keeps that in the
-// fields.
-func entityOf(fields []input, form url.Values) ([]byte, error) {
-	made := map[string]any{}
-	for i := range fields {
-		f := &fields[i]
-		text := strings.ReplaceAll(form.Get(f.Name), "\r\n", "\n")
-		f.Value = text
-		trimmed := strings.TrimSpace(text)
+// read puts what a form has sent into values, which hold what was there before. It keeps the
+// texts in the fields, with what is wrong with them, and reports whether nothing is.
+func read(inputs []input, form url.Values, values map[string]any) bool {
+	right := true
+	each(inputs, func(f *input) {
+		before, stored := lookUp(values, f.Name), f.Stored
+		f.Value, f.Fault = strings.ReplaceAll(form.Get(f.Name), "\r\n", "\n"), ""
+		value, fault := f.parse()
 		switch {
-		case f.Type == "check":
-			made[f.Name] = text == "true"
-		case trimmed == "":
-			made[f.Name] = nil
-		case f.Type == "number":
-			made[f.Name] = typedText(trimmed, reflect.TypeFor[int]())
-		case f.Type == "lines":
-			var lines []string
-			for line := range strings.Lines(text) {
-				if line = strings.TrimSpace(line); line != "" {
-					lines = append(lines, line)
-				}
-			}
-			made[f.Name] = lines
-		case f.Type == "json":
-			if !json.Valid([]byte(trimmed)) {
-				return nil, schemaViolation(f.Name, "is not JSON")
-			}
-			made[f.Name] = json.RawMessage(trimmed)
+		case fault != "":
+			f.Fault, right = fault, false
+		case f.Type == secretInput && value == nil && stored:
+			put(values, f.Name, entity.Redaction)
+		case value == nil && f.sparse, f.isFallback() && before == nil:
+			drop(values, f.Name)
 		default:
-			made[f.Name] = trimmed
+			put(values, f.Name, value)
+		}
+	})
+	return right
+}
+
+// isFallback reports whether the field shows the value that there is without one.
+func (f *input) isFallback() bool {
+	return f.sparse && f.Value == shownValue(f.Type, f.fallback)
+}
+
+// parse returns the value of the field, nil if it is empty, or what is wrong with it.
+func (f *input) parse() (value any, fault string) {
+	text := strings.TrimSpace(f.Value)
+	if f.Type == checkInput {
+		return text == "true", ""
+	}
+	if text == "" {
+		if f.Required {
+			return nil, "is required"
+		}
+		return nil, ""
+	}
+	switch f.Type {
+	case numberInput:
+		return f.number(text)
+	case digitsInput:
+		var numbers []any
+		for _, line := range strings.Fields(text) {
+			n, fault := f.number(line)
+			if fault != "" {
+				return nil, strconv.Quote(line) + " " + fault
+			}
+			numbers = append(numbers, n)
+		}
+		return numbers, ""
+	case linesInput:
+		return lines(f.Value), ""
+	case pairsInput, fieldsInput:
+		return f.named()
+	case jsonInput:
+		var made any
+		if err := json.Unmarshal([]byte(text), &made); err != nil {
+			return nil, "is not JSON: " + err.Error()
+		}
+		return json.RawMessage(text), ""
+	case choiceInput:
+		if !slices.ContainsFunc(f.Options, func(o option) bool { return o.Value == text }) {
+			return nil, "is not one of the choices"
+		}
+	case refInput:
+		return map[string]any{"id": text}, ""
+	}
+	return text, ""
+}
+
+func (f *input) number(text string) (value any, fault string) {
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || !json.Valid([]byte(text)) {
+		return nil, "is not a number"
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil && f.whole {
+		return nil, "is not a whole number"
+	}
+	low, lowErr := f.low.Float64()
+	high, highErr := f.high.Float64()
+	if lowErr == nil && number < low || highErr == nil && number > high {
+		return nil, fmt.Sprintf("is not between %s and %s", f.low, f.high)
+	}
+	return json.Number(text), ""
+}
+
+// named reads lines of the form "name: text".
+func (f *input) named() (value any, fault string) {
+	texts, all := map[string]any{}, map[string]any{}
+	for _, line := range lines(f.Value) {
+		name, text, ok := strings.Cut(line.(string), ":")
+		name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+		if !ok || name == "" {
+			return nil, fmt.Sprintf("%q is not of the form NAME: TEXT", line)
+		}
+		texts[name] = text
+		before, _ := all[name].([]any)
+		all[name] = append(before, text)
+	}
+	if f.Type == pairsInput {
+		return texts, ""
+	}
+	return all, ""
+}
+
+// lines lists the lines of a text that are not empty.
+func lines(text string) []any {
+	var made []any
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			made = append(made, line)
 		}
 	}
-	return json.Marshal(made)
+	return made
 }
 
 // blame puts what is wrong at the fields it is about, and returns what is left.
-func blame(fields []input, p *problem) string {
-	rest := []string{}
-	for name, reason := range p.Fields {
-		found := false
-		for i := range fields {
-			if fields[i].Name == name {
-				fields[i].Fault, found = faultText(reason), true
+func blame(inputs []input, p *problem) string {
+	left := maps.Clone(p.Fields)
+	each(inputs, func(f *input) {
+		if reason := lookUp(p.Fields, f.Name); reason != nil {
+			f.Fault = faultText(reason)
+			first, _, nested := strings.Cut(f.Name, ".")
+			if !nested || !isRecord(left[first]) || countLeaves(left[first]) <= 1 {
+				delete(left, first)
 			}
 		}
-		if !found {
-			rest = append(rest, name+": "+faultText(reason))
-		}
-	}
-	if len(rest) > 0 || len(p.Fields) == 0 {
+	})
+	if len(left) > 0 || len(p.Fields) == 0 {
 		return p.Message
 	}
 	return ""
+}
+
+func isRecord(value any) bool {
+	_, ok := value.(map[string]any)
+	return ok
+}
+
+// countLeaves counts the values of an object, those of objects within included.
+func countLeaves(value any) int {
+	record, ok := value.(map[string]any)
+	if !ok {
+		return 1
+	}
+	n := 0
+	for _, member := range record {
+		n += countLeaves(member)
+	}
+	return n
 }
 
 func faultText(reason any) string {
@@ -231,8 +338,8 @@ func faultText(reason any) string {
 		return r
 	case map[string]any:
 		var parts []string
-		for name, inner := range r {
-			parts = append(parts, name+" "+faultText(inner))
+		for _, name := range slices.Sorted(maps.Keys(r)) {
+			parts = append(parts, name+" "+faultText(r[name]))
 		}
 		return strings.Join(parts, "; ")
 	}

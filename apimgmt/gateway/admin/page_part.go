@@ -2,19 +2,23 @@ package admin
 
 import (
 	"cmp"
-	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // part is an entity that is shown on the page of the one it belongs to: a key of a
 // consumer, which never shows the key itself, or a target of an upstream.
 type part struct {
 	ID, Label string
-	Cells     []cell
-	// Health is that of a target, empty for a key.
+	// Made and Counts are those of a key: since when and until when.
+	Made   time.Time
+	Counts string
+	// Weight and Health are those of a target.
+	Weight int
 	Health string
 }
 
@@ -30,7 +34,7 @@ func ownerKind(kind entity.Kind) entity.Kind {
 	return ""
 }
 
-// back is the page, below /admin/, from which users come to a form about an entity,
+// back is the page, relative to the root of the pages, from which users come to a form about an entity,
 // and to which they return.
 func (t *table) back(e row) string {
 	owner := ownerKind(t.kind)
@@ -54,30 +58,26 @@ func (p *pages) partsOf(config *entity.Config, e row) (entity.Kind, []part) {
 		slices.SortStableFunc(keys, func(a, b entity.Key) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 		for _, key := range keys {
 			if key.Consumer != nil && key.Consumer.ID == owner.ID {
-				parts = append(parts, part{ID: key.ID, Label: key.ID,
-					Cells: []cell{{"Made", madeText(key.CreatedAt)}, {"Counts", countsText(key.TTL)}}})
+				made := part{ID: key.ID, Label: key.ID, Counts: countsText(key.TTL)}
+				if key.CreatedAt != 0 {
+					made.Made = time.Unix(key.CreatedAt, 0)
+				}
+				parts = append(parts, made)
 			}
 		}
 		return entity.KindKey, parts
 	case *entity.Upstream:
 		for _, t := range p.store.healthOf(config, owner) {
-			parts = append(parts, part{ID: t.ID, Label: t.Target, Cells: []cell{{"Weight", fmt.Sprint(t.Weight)}}, Health: t.Health})
+			parts = append(parts, part{ID: t.ID, Label: t.Target, Weight: t.Weight, Health: t.Health})
 		}
 		return entity.KindTarget, parts
 	}
 	return "", nil
 }
 
-func madeText(seconds int64) string {
-	if seconds == 0 {
-		return ""
-	}
-	return time.Unix(seconds, 0).UTC().Format("2 Jan 2006, 15:04 UTC")
-}
-
 func countsText(ttl int) string {
 	if ttl == 0 {
-		return "until it is deleted"
+		return "until it is revoked"
 	}
 	return "for " + (time.Duration(ttl) * time.Second).String()
 }
@@ -97,4 +97,21 @@ func consequence(kind entity.Kind) string {
 		return "Requests pass without it."
 	}
 	return "The plugins on it go with it."
+}
+
+// keyView shows a new key, this once.
+type keyView struct {
+	frame
+	Key, Back string
+}
+
+func (p *pages) showKey(w http.ResponseWriter, r *http.Request, config *entity.Config, key *entity.Key) error {
+	t := tableFor(entity.KindConsumer)
+	v := keyView{Key: key.Key, Back: tableFor(entity.KindKey).back(row{key})}
+	trail := []shell.Crumb{gatewayCrumb(), {Name: upper(t.plural), Href: t.plural}}
+	if owner, ok := t.find(config, key.Consumer.ID); ok {
+		trail = append(trail, shell.Crumb{Name: owner.label(), Href: v.Back})
+	}
+	v.frame = p.frame(r, "New key", t.plural, trail...)
+	return p.part.Show(w, r, http.StatusOK, "key.html", &v)
 }

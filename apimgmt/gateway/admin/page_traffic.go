@@ -2,121 +2,136 @@ package admin
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
-	"time"
+	"strings"
 
-	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-const (
-	streamTime   = 10 * time.Minute // after which a browser connects again
-	streamRoutes = 50               // in each event, the busiest
-)
-
-// moment is the traffic of all routes at one time.
-type moment struct {
-	At        int64                  `json:"at"`         // seconds since 1970
-	PerSecond []uint32               `json:"per_second"` // requests in each of the last 60 seconds
-	Statuses  [6]uint64              `json:"statuses"`   // requests ever, by the first digit of the status
-	Open      int64                  `json:"open"`
-	Routes    []routeMoment          `json:"routes"`
-	Health    map[string]*poolHealth `json:"health"`
+// trafficPlot is what the page of the traffic draws: the history of everything, or of one
+// route, over a range.
+type trafficPlot struct {
+	history.Plot
+	// Prefix is that of the names of the series.
+	Prefix string `json:"prefix"`
+	// Routes are those that were the busiest, with what they had in the range.
+	Routes []routeWindow `json:"routes"`
+	// Health has the state of the targets of upstreams, by the names of both.
+	Health map[string]map[string]string `json:"health"`
 }
 
-type routeMoment struct {
-	Route    string    `json:"route"`
-	Service  string    `json:"service"`
-	Rate     float64   `json:"rate"` // requests a second, over the last 10
-	Requests uint64    `json:"requests"`
-	Open     int64     `json:"open"`
-	P50      float64   `json:"p50"` // seconds, over the last minute, as P99 is
-	P99      float64   `json:"p99"`
-	Statuses [6]uint64 `json:"statuses"`
+// routeWindow is what a route had in a range.
+type routeWindow struct {
+	Key      string   `json:"key"`
+	Route    string   `json:"route"` // its name
+	Service  string   `json:"service"`
+	Requests float64  `json:"requests"`
+	Rate     float64  `json:"rate"` // requests a second, over the last ten
+	Client   float64  `json:"4xx"`
+	Server   float64  `json:"5xx"`
+	P50      *float32 `json:"p50"` // milliseconds, null without a request, as P99 is
+	P99      *float32 `json:"p99"`
 }
 
-// poolHealth is the health of the targets of an upstream.
-type poolHealth struct {
-	Targets map[string]string `json:"targets"`
-}
+// shownUpstreams is how many upstreams the page of the traffic lists.
+const shownUpstreams = 50
 
-func momentOf(all []gateway.RouteTraffic, now time.Time) moment {
-	m := moment{At: now.Unix(), PerSecond: make([]uint32, 60), Routes: []routeMoment{}, Health: map[string]*poolHealth{}}
-	for _, t := range all {
-		r := routeMoment{Route: cmp.Or(t.Route, "no route"), Service: t.Service, Requests: t.Requests, Open: t.Open,
-			P50: t.Recent.P50, P99: t.Recent.P99}
-		for status, n := range t.Statuses {
-			class := min(max(status/100, 0), 5)
-			r.Statuses[class] += n
-			m.Statuses[class] += n
+// history answers with the plots of a range.
+func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	made := trafficPlot{Prefix: allSeries, Health: map[string]map[string]string{}}
+	if key := q.Get("route"); key != "" {
+		made.Prefix = routeSeries + key + "/"
+	}
+	made.Plot = p.store.traffic.history.Query(made.Prefix, q.Get("range"))
+	made.Routes = p.windows(p.store.traffic.history.Query(routeSeries, q.Get("range")))
+	config := p.store.state.Load().config
+	targets := targetsOf(&config)
+	for i := range config.Upstreams[:min(len(config.Upstreams), shownUpstreams)] {
+		u, health := &config.Upstreams[i], map[string]string{}
+		for _, t := range p.store.healthOfTargets(u, targets[u.ID]) {
+			health[t.Target] = t.Health
 		}
-		for i, n := range t.PerSecond {
-			m.PerSecond[i] += n
-			if i >= len(t.PerSecond)-10 {
-				r.Rate += float64(n) / 10
+		made.Health[u.Name] = health
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, made)
+}
+
+// windows sums up the series of routes, the busiest first. Routes without a request in the
+// range are left out.
+func (p *pages) windows(plot history.Plot) []routeWindow {
+	made := []routeWindow{}
+	for _, t := range p.store.gateway.Traffic() {
+		w := routeWindow{Key: keyOf(t), Route: cmp.Or(t.Route, "no route"), Service: t.Service}
+		name := routeSeries + w.Key + "/"
+		sum := func(series string) float64 {
+			total := 0.0
+			for _, value := range plot.Series[name+series] {
+				if value != nil {
+					total += float64(*value) * plot.Step
+				}
 			}
+			return total
 		}
-		m.Open += t.Open
-		if t.Requests > 0 || t.Open > 0 {
-			m.Routes = append(m.Routes, r)
+		if w.Requests = sum("requests"); w.Requests <= 0 {
+			continue
 		}
+		w.Client, w.Server = sum("4xx"), sum("5xx")
+		for _, n := range t.PerSecond[max(len(t.PerSecond)-10, 0):] {
+			w.Rate += float64(n) / 10
+		}
+		if q, ok := plot.Whole[name+"latency"]; ok {
+			w.P50, w.P99 = &q.P50, &q.P99
+		}
+		made = append(made, w)
 	}
-	slices.SortStableFunc(m.Routes, func(a, b routeMoment) int {
-		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Route, b.Route))
+	slices.SortStableFunc(made, func(a, b routeWindow) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Route, b.Route))
 	})
-	m.Routes = m.Routes[:min(len(m.Routes), streamRoutes)]
-	return m
+	return made
 }
 
-// moment is the traffic of all routes now, with the health of all targets.
-func (p *pages) moment() moment {
-	m := momentOf(p.store.gateway.Traffic(), time.Now())
-	now := p.store.state.Load()
-	for i := range now.config.Upstreams {
-		u, pool := &now.config.Upstreams[i], &poolHealth{Targets: map[string]string{}}
-		for _, t := range p.store.healthOf(&now.config, u) {
-			pool.Targets[t.Target] = t.Health
-		}
-		m.Health[u.Name] = pool
-	}
-	return m
+// overviewView is the page of the traffic.
+type overviewView struct {
+	frame
+	// Route is the key of the route that the page is about, and Name its name. Both are
+	// empty for everything.
+	Route, Name string
+	// Empty reports that the gateway serves nothing.
+	Empty     bool
+	Upstreams []upstreamView
+	// More is how many upstreams are not listed.
+	More int
 }
 
-// traffic answers with a stream of events: a moment each second, as long as the login
-// session lasts.
-func (p *pages) traffic(w http.ResponseWriter, r *http.Request, _ session) error {
-	release, err := p.streams.Take()
+type upstreamView struct {
+	ID, Name string
+	Targets  []targetHealth
+}
+
+// overview shows the traffic and the health of the upstreams.
+func (p *pages) overview(w http.ResponseWriter, r *http.Request) error {
+	config, err := p.configOf(r.Context())
 	if err != nil {
 		return err
 	}
-	defer release()
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	stream := httpapi.NewEventStream(w)
-	if r.Method == http.MethodHead {
-		return nil
+	v := overviewView{frame: p.frame(r, "Gateway", ""), Empty: len(config.Routes) == 0}
+	if v.Route = r.URL.Query().Get("route"); v.Route != "" {
+		v.Name = v.Route
+		if found, ok := tableFor("route").find(config, v.Route); ok {
+			v.Name = found.label()
+		}
+		v.frame = p.frame(r, "Traffic of "+v.Name, "", gatewayCrumb())
+		return p.part.Show(w, r, http.StatusOK, "overview.html", &v)
 	}
-	stream.Begin()
-	tick, end := time.NewTicker(time.Second), time.NewTimer(streamTime)
-	defer tick.Stop()
-	defer end.Stop()
-	for {
-		if err := stream.Event("message", "", p.moment()); err != nil {
-			return fmt.Errorf("write traffic: %w", err)
-		}
-		if err := stream.Flush(); err != nil {
-			return nil // the client has closed the connection
-		}
-		select {
-		case <-r.Context().Done():
-			return nil
-		case <-end.C:
-			return nil
-		case <-tick.C:
-		}
-		if _, ok := p.admin.find(secretOf(r), false); !ok {
-			return nil
-		}
+	targets := targetsOf(config)
+	v.More = max(len(config.Upstreams)-shownUpstreams, 0)
+	for i := range config.Upstreams[:len(config.Upstreams)-v.More] {
+		u := &config.Upstreams[i]
+		v.Upstreams = append(v.Upstreams, upstreamView{ID: u.ID, Name: u.Name, Targets: p.store.healthOfTargets(u, targets[u.ID])})
 	}
+	return p.part.Show(w, r, http.StatusOK, "overview.html", &v)
 }

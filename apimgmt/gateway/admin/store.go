@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,7 @@ type Store struct {
 	record   *record
 	interval time.Duration
 	logger   *slog.Logger
+	traffic  *recorder
 
 	turn  chan struct{} // is full while the state is changed
 	state atomic.Pointer[state]
@@ -82,6 +84,7 @@ func Open(ctx context.Context, config StoreConfig) (*Store, error) {
 		record:   &record{docs: config.Documents, clock: time.Now, piece: pieceSize},
 		interval: cmp.Or(config.Interval, 2*time.Second),
 		logger:   config.Logger,
+		traffic:  newRecorder(config.Gateway),
 		turn:     make(chan struct{}, 1),
 	}
 	if s.logger == nil {
@@ -280,10 +283,13 @@ func (s *Store) Ready() error {
 }
 
 // Run serves what other processes store, until the context ends; it returns nil
-// then. It also removes what was left behind by writers that crashed. What cannot be
-// read, or is not taken by the gateway, is logged and tried again; what was served
-// before is served on.
+// then. It also removes what was left behind by writers that crashed, and records the
+// traffic for the page. What cannot be read, or is not taken by the gateway, is logged and
+// tried again; what was served before is served on.
 func (s *Store) Run(ctx context.Context) error {
+	var recording sync.WaitGroup
+	recording.Go(func() { s.traffic.run(ctx) })
+	defer recording.Wait()
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	swept := time.Time{}

@@ -1,76 +1,84 @@
-// The live traffic: charts drawn by uPlot, and tables, from a stream of events.
+// The traffic of the gateway, or of one route, over a range that the person chooses.
 
-import { findCharts, hues, kept } from "./live.js";
+import { followHistory } from "./history.js";
+import { setLive } from "./shell.js";
 
-const live = document.getElementById("live");
-const body = document.querySelector("#routes tbody");
-const seconds = (s) => (s === 0 ? "–" : s < 1 ? `${(s * 1000).toPrecision(3)} ms` : `${s.toPrecision(3)} s`);
+const root = document.getElementById("main").dataset.root;
+const route = document.getElementById("charts").dataset.route;
+const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const milliseconds = (value) => (value == null ? "–" : value >= 1000 ? `${(value / 1000).toPrecision(3)} s` : `${value < 10 ? value.toPrecision(2) : Math.round(value)} ms`);
 
-const charts = findCharts();
-const moments = [];
-
-// answers is how many answers of a class of statuses there were between two moments, by second.
-function answers(i, code) {
-  if (i === 0) return 0;
-  const [before, now] = [moments[i - 1], moments[i]];
-  return Math.max(0, now.statuses[code] - before.statuses[code]) / Math.max(1, now.at - before.at);
+function write(field, text) {
+  const element = document.querySelector(`[data-field="${field}"]`);
+  if (element && element.textContent !== text) element.textContent = text;
 }
 
-function show(moment) {
-  if (moments.at(-1)?.at === moment.at) moments.pop();
-  moments.push(moment);
-  if (moments.length > kept) moments.shift();
+const prefix = route ? `route/${route}/` : "all/";
+const of = (series, name) => series[prefix + name] ?? [];
+const sum = (plot, name) => of(plot.series, name).reduce((all, value) => all + (value ?? 0), 0) * plot.step;
 
-  const last = moment.per_second.map((_, i) => moment.at - moment.per_second.length + i);
-  charts.rate.show(last, [["Requests", moment.per_second]]);
+function rowOf(one) {
+  const row = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  const link = document.createElement("a");
+  link.href = `${root}?route=${encodeURIComponent(one.key)}`;
+  link.textContent = one.route;
+  head.append(link);
+  row.append(head);
+  for (const [label, text, isNumber] of [["Service", one.service], ["Requests/s now", one.rate.toFixed(1), true],
+    ["Requests", number.format(one.requests), true], ["4xx", number.format(one["4xx"]), true], ["5xx", number.format(one["5xx"]), true],
+    ["Median", milliseconds(one.p50), true], ["99 %", milliseconds(one.p99), true]]) {
+    const cell = document.createElement("td");
+    cell.dataset.label = label;
+    if (isNumber) cell.className = "number";
+    cell.textContent = text;
+    row.append(cell);
+  }
+  return row;
+}
 
-  const times = moments.map(({ at }) => at);
-  const classes = [2, 3, 4, 5].filter((code) => code === 2 || moments.some(({ statuses }) => statuses[code] > 0));
-  charts.statuses.show(times, classes.map((code) => [`${code}xx`, moments.map((_, i) => answers(i, code))]));
+// showRoutes writes the rows anew where they have changed, so that a link in them keeps the focus.
+function showRoutes(routes) {
+  const table = document.getElementById("routes");
+  if (!table) return;
+  document.getElementById("none").hidden = routes.length > 0;
+  table.hidden = routes.length === 0;
+  const rows = routes.map(rowOf);
+  const before = [...table.tBodies[0].rows];
+  rows.forEach((row, i) => {
+    if (!before[i]) table.tBodies[0].append(row);
+    else if (before[i].cells[0].textContent !== row.cells[0].textContent) before[i].replaceWith(row);
+    else [...row.cells].slice(1).forEach((cell, j) => { before[i].cells[j + 1].textContent = cell.textContent; });
+  });
+  before.slice(rows.length).forEach((row) => row.remove());
+}
 
-  const busiest = moment.routes.filter(({ p50 }) => p50 > 0).slice(0, hues).map(({ route }) => route).sort();
-  charts.latency.show(times, busiest.map((name) => [name, moments.map(({ routes }) => {
-    const found = routes.find(({ route }) => route === name);
-    return found?.p50 > 0 ? found.p50 * 1000 : null; // no request in the minute
-  })]));
-
-  document.getElementById("none").hidden = moment.routes.length > 0;
-  document.getElementById("routes").hidden = moment.routes.length === 0;
-  body.replaceChildren(...moment.routes.map((r) => {
-    const row = document.createElement("tr");
-    const head = document.createElement("th");
-    head.scope = "row";
-    head.textContent = r.route;
-    row.append(head);
-    for (const [label, text, number] of [["Service", r.service], ["Requests/s", r.rate.toFixed(1), true], ["Requests", r.requests, true],
-      ["Errors (5xx)", r.statuses[5], true], ["Median, last minute", seconds(r.p50), true], ["99 %, last minute", seconds(r.p99), true]]) {
-      const cell = document.createElement("td");
-      cell.dataset.label = label;
-      if (number) cell.className = "number";
-      cell.textContent = text;
-      row.append(cell);
-    }
-    return row;
-  }));
+function showHealth(health) {
   for (const row of document.querySelectorAll("#upstreams [data-target]")) {
-    const state = moment.health[row.dataset.upstream]?.targets[row.dataset.target];
-    const cell = row.querySelector(".health");
-    if (state && cell.dataset.state !== state) {
-      cell.dataset.state = state;
-      cell.querySelector("[data-field=health]").textContent = state;
+    const state = health[row.dataset.upstream]?.[row.dataset.target];
+    const badge = row.querySelector(".health");
+    if (state && badge.dataset.state !== state) {
+      badge.dataset.state = state;
+      badge.querySelector("[data-field=health]").textContent = state;
     }
   }
 }
 
-const stream = new EventSource("traffic");
-stream.addEventListener("message", (event) => {
-  if (live.dataset.state !== "running") {
-    live.dataset.state = "running";
-    live.textContent = "live";
-  }
-  show(JSON.parse(event.data));
-});
-stream.addEventListener("error", () => {
-  live.dataset.state = "failed";
-  live.textContent = stream.readyState === EventSource.CLOSED ? "ended: load the page again" : "the gateway does not answer";
+followHistory(`${root}history${route ? `?route=${encodeURIComponent(route)}` : ""}`, {
+  rate: (series) => [["Requests", of(series, "requests")]],
+  latency: (series) => [["Median", of(series, "latency p50")], ["99 %", of(series, "latency p99")]],
+  errors: (series) => [["4xx", of(series, "4xx")], ["5xx", of(series, "5xx")]],
+}, {
+  failed: (error) => setLive("failed", error.message, error.status),
+  shown: (plot) => {
+    setLive("running", "live");
+    write("requests", number.format(sum(plot, "requests")));
+    for (const name of ["4xx", "5xx"]) write(name, number.format(sum(plot, name)));
+    const whole = plot.whole?.[`${prefix}latency`];
+    write("p50", milliseconds(whole?.p50));
+    write("p99", milliseconds(whole?.p99));
+    showRoutes(plot.routes);
+    showHealth(plot.health);
+  },
 });
