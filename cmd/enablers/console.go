@@ -62,6 +62,7 @@ func (p *platform) handler() http.Handler {
 			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
 			{Section: trainingBlock, Path: "training", Elsewhere: server.Reachable(p.trainings.address())},
 			{Section: apisBlock, Path: "apis", Handler: p.managed.Page()},
+			{Section: apisBlock, Path: "gateway", Handler: p.managed.GatewayAdmin.Page()},
 			{Section: linksBlock, Path: "links", Elsewhere: serverAt},
 		},
 	}))

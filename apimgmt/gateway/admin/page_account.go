@@ -73,7 +73,11 @@ func redirect(w http.ResponseWriter, r *http.Request, page string) error {
 
 // rootOf leads from a page to the first one.
 func rootOf(r *http.Request) string {
-	return "./" + strings.Repeat("../", max(strings.Count(r.URL.EscapedPath(), "/")-1, 0))
+	steps := strings.Count(r.URL.EscapedPath(), "/") - 1
+	if steps <= 0 {
+		return "./"
+	}
+	return strings.Repeat("../", steps)
 }
 
 func (p *pages) showSetup(w http.ResponseWriter, r *http.Request) error {

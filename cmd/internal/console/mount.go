@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/shell"
@@ -28,7 +29,8 @@ type MountConfig struct {
 
 // Part is the pages of one room.
 type Part struct {
-	// Section is its name in the header, and Path that of its folder below [Root].
+	// Section is its name in the header, and Path that of its folder below [Root]. Of several
+	// parts of a section the header leads to the first.
 	Section, Path string
 	// Handler serves the pages, and gets paths without the folder. Nil means that another
 	// listener does.
@@ -56,7 +58,9 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 	}
 	for _, part := range config.Parts {
 		folder := Root + part.Path
-		sections = append(sections, shell.Section{Name: part.Section, Href: folder + "/"})
+		if !slices.ContainsFunc(sections, func(one shell.Section) bool { return one.Name == part.Section }) {
+			sections = append(sections, shell.Section{Name: part.Section, Href: folder + "/"})
+		}
 		handler := part.Handler
 		if handler == nil {
 			handler = leadTo(part.Elsewhere)

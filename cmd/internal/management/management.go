@@ -89,6 +89,8 @@ type Management struct {
 	Publisher *apimgmt.Publisher
 	// Fresh holds the secrets that this Open has generated.
 	Fresh Credentials
+	// GatewayAdmin has the pages of the gateway. It is nil if the gateway is elsewhere.
+	GatewayAdmin *admin.API
 	// Issuer is the issuer of tokens.
 	Issuer string
 
@@ -270,7 +272,11 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	if err != nil {
 		return err
 	}
-	m.admin = api.Handler()
+	m.GatewayAdmin = api
+	m.admin = console.Mount(api.Handler(), console.MountConfig{
+		Name: "API management", Home: m.config.PortalURL + "/", Person: m.config.Door.Person,
+		Parts: []console.Part{{Section: "APIs", Path: "gateway", Handler: api.Page()}},
+	})
 	return nil
 }
 
