@@ -31,7 +31,8 @@ type Kind struct {
 	// configuration may have, but for those with the tag schema:"-". Nil lists none.
 	//
 	// Further tags describe a field: about says in a phrase what it means, and schema has
-	// rules with semicolons in between, "required", "one_of=a|b" and "between=1..9".
+	// rules with semicolons in between, "required", "one_of=a|b", "between=1..9" and
+	// "unsupported", for what Kong has and Compile refuses.
 	// Compile enforces them; the tags only let administrators see them before.
 	Config func() any
 	// Compile checks a configuration and makes a plugin of it. It is called for

@@ -158,7 +158,7 @@ func importTable() []room {
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password",
-			"internal/access", "internal/clientaddr", "internal/httpapi", "internal/keep", "internal/look", "internal/uplot",
+			"internal/access", "internal/clientaddr", "internal/history", "internal/httpapi", "internal/keep", "internal/shell",
 			"storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},

@@ -17,6 +17,12 @@ const ticks = [
 ];
 const clock = new Intl.DateTimeFormat("sv-SE", { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
+// alone lists the values without neighbours, to which no line leads: they are drawn as points.
+function alone(plot, series) {
+  const values = plot.data[series];
+  return [...values.keys()].filter((i) => values[i] != null && values[i - 1] == null && values[i + 1] == null);
+}
+
 class Chart {
   constructor(figure) {
     this.place = figure.querySelector(".plot");
@@ -54,7 +60,7 @@ class Chart {
       axes: [{ ...axis, values: ticks, ...(seconds > 900 ? {} : { incrs: [1, 5, 10, 15, 30, 60, 120, 300] }) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
       series: [
         { label: "Time", value: (_, at) => (at == null ? "–" : clock.format(new Date(at * 1000))) },
-        ...this.names.map((label, i) => ({ label, value: format, stroke: color(`--series-${i % hues}`), width: 2, points: { show: false }, dash: i < hues ? undefined : [6, 4] })),
+        ...this.names.map((label, i) => ({ label, value: format, stroke: color(`--series-${i % hues}`), width: 2, points: { show: false, size: 5, filter: alone }, dash: i < hues ? undefined : [6, 4] })),
       ],
     }, data, this.place);
   }

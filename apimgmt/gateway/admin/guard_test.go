@@ -146,7 +146,7 @@ func TestConfig_Authorize_acceptsFurtherCallers(t *testing.T) {
 	}
 }
 
-func TestPages_setup_requiresTheToken(t *testing.T) {
+func TestPages_requireTheTokenForTheAccount(t *testing.T) {
 	for _, c := range []struct {
 		name, own, field string
 		setup            int

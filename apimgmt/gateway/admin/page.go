@@ -51,7 +51,7 @@ func kindsOfPages() []entity.Kind {
 }
 
 func (p *pages) routes() []httpapi.Route {
-	routes := append(p.part.Routes(), p.accountRoutes()...)
+	routes := append(p.part.Routes(), accountPages{p}.routes()...)
 	mine := func(pattern string, role httpapi.Role, f httpapi.HandlerFunc) {
 		if p.account != nil {
 			role, f = httpapi.Public, p.signedIn(f)

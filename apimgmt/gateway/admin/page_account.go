@@ -12,9 +12,11 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// accountRoutes are those of the page's own account. Where there is none, they lead to the
-// first page.
-func (p *pages) accountRoutes() []httpapi.Route {
+// accountPages are those of the page's own account.
+type accountPages struct{ *pages }
+
+// routes are those of the account. Where there is none, they lead to the first page.
+func (p accountPages) routes() []httpapi.Route {
 	if p.account == nil {
 		return []httpapi.Route{{Pattern: "GET /setup", Func: toFirst}, {Pattern: "GET /sign-in", Func: toFirst}}
 	}
@@ -80,7 +82,7 @@ func rootOf(r *http.Request) string {
 	return strings.Repeat("../", steps)
 }
 
-func (p *pages) showSetup(w http.ResponseWriter, r *http.Request) error {
+func (p accountPages) showSetup(w http.ResponseWriter, r *http.Request) error {
 	there, err := p.account.exists(r.Context())
 	if err != nil {
 		return err
@@ -94,7 +96,7 @@ func (p *pages) showSetup(w http.ResponseWriter, r *http.Request) error {
 
 // setup creates the account at the first visit: with the token, or, where there is none, from
 // this machine.
-func (p *pages) setup(w http.ResponseWriter, r *http.Request) error {
+func (p accountPages) setup(w http.ResponseWriter, r *http.Request) error {
 	name, secret := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("password")
 	again := func(status int, fault string) error {
 		view := accountView{frame: p.frame(r, "Create the administrator", ""), Name: name, Fault: fault, NeedsToken: p.guard.hasToken}
@@ -123,7 +125,7 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request) error {
 	return p.begin(w, r, p.account.open(name, remote(r)))
 }
 
-func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
+func (p accountPages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	there, err := p.account.exists(r.Context())
 	if err != nil {
 		return err
@@ -134,12 +136,12 @@ func (p *pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	return p.askForPassword(w, r, http.StatusOK, "", "")
 }
 
-func (p *pages) askForPassword(w http.ResponseWriter, r *http.Request, status int, name, fault string) error {
+func (p accountPages) askForPassword(w http.ResponseWriter, r *http.Request, status int, name, fault string) error {
 	view := accountView{frame: p.frame(r, "Sign in", ""), Name: name, Fault: fault}
 	return p.part.Show(w, r, status, "signin.html", &view)
 }
 
-func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
+func (p accountPages) signIn(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimSpace(r.PostForm.Get("name"))
 	secret, err := p.account.signIn(r.Context(), name, r.PostForm.Get("password"), remote(r))
 	again := func(status int, fault string) error {
@@ -158,18 +160,18 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // begin gives a browser its session.
-func (p *pages) begin(w http.ResponseWriter, r *http.Request, secret string) error {
+func (p accountPages) begin(w http.ResponseWriter, r *http.Request, secret string) error {
 	p.account.close(secretOf(r)) // the one before
 	http.SetCookie(w, p.cookie(r, secret, int(sessionTime.Seconds())))
 	return redirect(w, r, "")
 }
 
-func (p *pages) cookie(r *http.Request, secret string, age int) *http.Cookie {
+func (p accountPages) cookie(r *http.Request, secret string, age int) *http.Cookie {
 	return &http.Cookie{Name: cookies.Admin, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
 		SameSite: http.SameSiteStrictMode}
 }
 
-func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
+func (p accountPages) signOut(w http.ResponseWriter, r *http.Request) error {
 	p.account.close(secretOf(r))
 	http.SetCookie(w, p.cookie(r, "", -1))
 	return redirect(w, r, "sign-in")

@@ -92,8 +92,8 @@ func TestAPI_Page_leavesSecretsToAdministrators(t *testing.T) {
 	store, h := newDoored(t)
 	require.NoError(t, store.Change(t.Context(), func(c entity.Config) (entity.Config, error) {
 		c.Consumers = []entity.Consumer{{Username: "ann"}}
-		c.Plugins = []entity.Plugin{{Name: "oidc", Config: []byte(`{"discovery":"https://i.example","client_id":"gw","client_secret":"hush-hush"}`)},
-			{Name: "cors"}}
+		secret := []byte(`{"discovery":"https://i.example","client_id":"gw","client_secret":"hush-hush"}`)
+		c.Plugins = []entity.Plugin{{Name: "oidc", Config: secret}, {Name: "cors"}}
 		return c, nil
 	}))
 	config, err := store.Config(t.Context())

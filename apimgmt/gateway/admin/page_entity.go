@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -87,6 +88,9 @@ func (p *pages) viewOf(r *http.Request, t *table, config *entity.Config, e row, 
 	values, err := valuesOf(e)
 	if err != nil {
 		return v, err
+	}
+	if isNew { // whose zeros stand for the defaults
+		maps.DeleteFunc(values, func(_ string, value any) bool { return value == 0.0 })
 	}
 	if plugin, ok := e.entity.(*entity.Plugin); ok {
 		kind, _ := p.store.gateway.Kind(plugin.Name)

@@ -41,10 +41,11 @@ func (p *pages) inputs(e row, config *entity.Config) []input {
 			{Name: "port", Label: "Port", Type: numberInput, whole: true, low: "1", high: "65535", Hint: "Empty means 80, or 443 with TLS"},
 			{Name: "path", Label: "Path", Type: textInput, Hint: "Put before the path of requests"}, enabled,
 		}, append(more(
-			input{Name: "retries", Label: "Retries", Type: numberInput, whole: true, Hint: "How often a request that has not reached the service is sent again"},
-			input{Name: "connect_timeout", Label: "Time to connect (ms)", Type: numberInput, whole: true},
-			input{Name: "read_timeout", Label: "Time between two reads (ms)", Type: numberInput, whole: true},
-			input{Name: "write_timeout", Label: "Time between two writes (ms)", Type: numberInput, whole: true},
+			input{Name: "retries", Label: "Retries", Type: numberInput, whole: true,
+				Hint: "How often a request that has not reached the service is sent again; empty means 5"},
+			input{Name: "connect_timeout", Label: "Time to connect (ms)", Type: numberInput, whole: true, Hint: "Empty means 60000"},
+			input{Name: "read_timeout", Label: "Time between two reads (ms)", Type: numberInput, whole: true, Hint: "Empty means 60000"},
+			input{Name: "write_timeout", Label: "Time between two writes (ms)", Type: numberInput, whole: true, Hint: "Empty means 60000"},
 			input{Name: "tls_verify", Label: "Verify the certificate", Type: checkInput}), tags)...)
 	case *entity.Route:
 		return append([]input{
@@ -55,12 +56,14 @@ func (p *pages) inputs(e row, config *entity.Config) []input {
 			{Name: "strip_path", Label: "Take the matched prefix off the path", Type: checkInput},
 			{Name: "preserve_host", Label: "Pass the Host header on", Type: checkInput},
 		}, append(more(
-			input{Name: "headers", Label: "Header fields", Type: fieldsInput, Hint: "NAME: VALUE, one in a line; requests have one of the values of each name"},
+			input{Name: "headers", Label: "Header fields", Type: fieldsInput,
+				Hint: "NAME: VALUE, one in a line; requests have one of the values of each name"},
 			input{Name: "snis", Label: "Server names of TLS", Type: linesInput, Hint: "One in a line; none means all"},
 			input{Name: "protocols", Label: "Protocols", Type: linesInput, Hint: "http, https, grpc, grpcs; one in a line"},
 			input{Name: "https_redirect_status_code", Label: "Status where https is required", Type: choiceInput,
 				Options: options("426", "301", "302", "307", "308")},
-			input{Name: "regex_priority", Label: "Priority of regular expressions", Type: numberInput, whole: true, Hint: "The greatest comes first"},
+			input{Name: "regex_priority", Label: "Priority of regular expressions", Type: numberInput, whole: true,
+				Hint: "The greatest comes first"},
 			input{Name: "path_handling", Label: "Joining of paths", Type: choiceInput, Options: options("v0", "v1")}), tags)...)
 	case *entity.Consumer:
 		return []input{
@@ -83,7 +86,8 @@ func (p *pages) inputs(e row, config *entity.Config) []input {
 		return []input{
 			upstream,
 			{Name: "target", Label: "Target", Type: textInput, Required: true, Hint: "A host or an address, with a port or not: lamps.example:8080"},
-			{Name: "weight", Label: "Weight", Type: numberInput, whole: true, low: "0", high: "65535", Hint: "Its share of the requests, 0 to 65535"}, tags,
+			{Name: "weight", Label: "Weight", Type: numberInput, whole: true, low: "0", high: "65535",
+				Hint: "Its share of the requests, 0 to 65535; empty means 100"}, tags,
 		}
 	case *entity.Plugin:
 		return p.pluginInputs(e, config, enabled, tags)
@@ -109,22 +113,23 @@ func upstreamInputs(name, tags input) []input {
 		{Name: "algorithm", Label: "Algorithm", Type: choiceInput, Options: options("round-robin", "least-connections", "consistent-hashing")},
 		{Name: "host_header", Label: "Host header", Type: textInput, Hint: "What targets see as Host; empty means their own name"},
 		{Name: watched, Label: "Watch the health of the targets", Type: checkInput},
-		{Name: "active", Label: "Probes", Hint: "The gateway asks the targets. An interval of zero sends none.", Type: groupInput, Fields: []input{
-			kind("active"),
-			seldom("active.http_path", "Path", "Empty means /", textInput),
-			seldom("active.healthy.interval", "Seconds between probes of healthy targets", "", numberInput),
-			seldom("active.healthy.successes", "Healthy after successes", "", numberInput),
-			seldom("active.unhealthy.interval", "Seconds between probes of unhealthy targets", "", numberInput),
-			seldom("active.unhealthy.http_failures", "Unhealthy after failures", "", numberInput),
-			seldom("active.unhealthy.tcp_failures", "Unhealthy after failures to connect", "", numberInput),
-			seldom("active.unhealthy.timeouts", "Unhealthy after timeouts", "", numberInput),
-			seldom("active.timeout", "Seconds until a probe times out", "Empty means 1", numberInput),
-			seldom("active.concurrency", "Probes at once", "Empty means 10", numberInput),
-			seldom("active.healthy.http_statuses", "Statuses of success", "Empty means the usual ones", digitsInput),
-			seldom("active.unhealthy.http_statuses", "Statuses of failure", "Empty means the usual ones", digitsInput),
-			seldom("active.headers", "Header fields of probes", "NAME: VALUE, one in a line", fieldsInput),
-			seldom("active.https_sni", "Server name for TLS", "", textInput), verify,
-		}},
+		{Name: "active", Label: "Probes", Hint: "The gateway asks the targets. An interval of zero sends none.", Type: groupInput,
+			Fields: []input{
+				kind("active"),
+				seldom("active.http_path", "Path", "Empty means /", textInput),
+				seldom("active.healthy.interval", "Seconds between probes of healthy targets", "", numberInput),
+				seldom("active.healthy.successes", "Healthy after successes", "", numberInput),
+				seldom("active.unhealthy.interval", "Seconds between probes of unhealthy targets", "", numberInput),
+				seldom("active.unhealthy.http_failures", "Unhealthy after failures", "", numberInput),
+				seldom("active.unhealthy.tcp_failures", "Unhealthy after failures to connect", "", numberInput),
+				seldom("active.unhealthy.timeouts", "Unhealthy after timeouts", "", numberInput),
+				seldom("active.timeout", "Seconds until a probe times out", "Empty means 1", numberInput),
+				seldom("active.concurrency", "Probes at once", "Empty means 10", numberInput),
+				seldom("active.healthy.http_statuses", "Statuses of success", "Empty means the usual ones", digitsInput),
+				seldom("active.unhealthy.http_statuses", "Statuses of failure", "Empty means the usual ones", digitsInput),
+				seldom("active.headers", "Header fields of probes", "NAME: VALUE, one in a line", fieldsInput),
+				seldom("active.https_sni", "Server name for TLS", "", textInput), verify,
+			}},
 		{Name: "passive", Label: "Answers to requests", Hint: "The gateway counts how the targets answer.", Type: groupInput, Fields: []input{
 			kind("passive"),
 			seldom("passive.healthy.successes", "Healthy after successes", "", numberInput),

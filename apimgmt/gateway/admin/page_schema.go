@@ -15,7 +15,9 @@ func schemaInputs(prefix string, fields []map[string]schemaField) []input {
 	var made []input
 	for _, field := range fields {
 		for name, described := range field {
-			made = append(made, schemaInput(prefix, name, described))
+			if described["unsupported"] != true {
+				made = append(made, schemaInput(prefix, name, described))
+			}
 		}
 	}
 	return made

@@ -76,8 +76,8 @@ func describeRules(described schemaField, tag reflect.StructTag) {
 	for _, rule := range strings.Split(tag.Get("schema"), ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(rule), "=")
 		switch name {
-		case "required":
-			described["required"] = true
+		case "required", "unsupported":
+			described[name] = true
 		case "one_of":
 			described["one_of"] = strings.Split(value, "|")
 		case "between":

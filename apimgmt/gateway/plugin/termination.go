@@ -27,7 +27,7 @@ type termination struct {
 	Body        string `json:"body" about:"The body of the answer, in place of the message"`
 	ContentType string `json:"content_type" about:"Media type of the body"`
 	Trigger     string `json:"trigger" about:"Only requests with this header field or parameter are answered; empty means all"`
-	Echo        bool   `json:"echo" about:"Not supported"`
+	Echo        bool   `json:"echo" schema:"unsupported"`
 }
 
 // newTermination is a configuration with its defaults.

@@ -47,7 +47,7 @@ type transformer struct {
 type changes struct {
 	Headers     []string `json:"headers"`
 	Querystring []string `json:"querystring"`
-	Body        []string `json:"body" about:"Not supported"`
+	Body        []string `json:"body" schema:"unsupported"`
 }
 
 type replacement struct {
