@@ -31,13 +31,13 @@ func TestRun_letsTheAdminAPIBeUsedWithATokenOfAnAdministrator(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("boris operator boris-and-16-characters\nchloe admin chloe-and-16-characters\n"), 0o600))
 	p := start(t, "-data", t.TempDir(), "-access-tokens", file, "-admin-token", "a-token-of-the-admin-api")
 	for token, want := range map[string][3]int{
-		"":                         {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusOK},
+		"":                         {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized},
 		"boris-and-16-characters":  {http.StatusForbidden, http.StatusOK, http.StatusOK},
 		"chloe-and-16-characters":  {http.StatusOK, http.StatusOK, http.StatusOK},
 		"a-token-of-the-admin-api": {http.StatusOK, http.StatusOK, http.StatusOK},
-		"another-token-of-the-api": {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusOK},
+		"another-token-of-the-api": {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized},
 	} {
-		for at, path := range []string{"/services", "/metrics", "/admin/setup"} {
+		for at, path := range []string{"/services", "/metrics", "/admin/services"} {
 			status, body := ask(t, http.MethodGet, p.admin+path, token, "", nil)
 			require.Equal(t, want[at], status, "%s as %q: %s", path, token, body)
 		}
@@ -47,27 +47,33 @@ func TestRun_letsTheAdminAPIBeUsedWithATokenOfAnAdministrator(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestRun_createsTheAdministratorForAdminsOnly(t *testing.T) {
+func TestRun_showsTheGatewayByRoles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
-	require.NoError(t, os.WriteFile(file, []byte("boris operator boris-and-16-characters\nchloe admin chloe-and-16-characters\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("anna reader anna-and-16-characters-\nboris operator boris-and-16-characters\n"+
+		"chloe admin chloe-and-16-characters\n"), 0o600))
 	p := start(t, "-data", t.TempDir(), "-access-tokens", file)
-	const secret = "a password of the page"
-	setup := func(token string) int {
-		r := form(t, p.admin+"/admin/setup", url.Values{"name": {"chloe"}, "password": {secret}, "again": {secret}})
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
+	for _, folder := range []string{"/ui/gateway/", "/admin/"} {
+		for token, want := range map[string][4]int{
+			"":                        {http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized},
+			"anna-and-16-characters-": {http.StatusOK, http.StatusForbidden, http.StatusForbidden, http.StatusForbidden},
+			"boris-and-16-characters": {http.StatusOK, http.StatusOK, http.StatusBadRequest, http.StatusForbidden},
+			"chloe-and-16-characters": {http.StatusOK, http.StatusOK, http.StatusBadRequest, http.StatusOK},
+		} {
+			for at, one := range []struct{ method, path string }{{http.MethodGet, ""}, {http.MethodGet, "services/new"},
+				{http.MethodPost, "services/new"}, {http.MethodGet, "key-auths/new"}} {
+				status, body := ask(t, one.method, p.admin+folder+one.path, token, "application/x-www-form-urlencoded", nil)
+				require.Equal(t, want[at], status, "%s %s as %q: %s", one.method, one.path, token, body)
+			}
 		}
-		return noRedirect(t, r).StatusCode
 	}
-	require.Equal(t, http.StatusUnauthorized, setup(""))
-	require.Equal(t, http.StatusForbidden, setup("boris-and-16-characters"))
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.admin+"/admin/setup", nil)
-	require.NoError(t, err)
-	r.Header.Set("Accept", "text/html")
-	answer := noRedirect(t, r)
-	require.Equal(t, http.StatusSeeOther, answer.StatusCode, "a browser is sent to the door")
-	require.Equal(t, "/.enablers/sign-in?to=%2Fadmin%2Fsetup", answer.Header.Get("Location"))
-	require.Equal(t, http.StatusSeeOther, setup("chloe-and-16-characters"))
+	for _, path := range []string{"/ui/gateway/routes", "/admin/setup"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.admin+path, nil)
+		require.NoError(t, err)
+		r.Header.Set("Accept", "text/html")
+		answer := noRedirect(t, r)
+		require.Equal(t, http.StatusSeeOther, answer.StatusCode, "a browser is sent to the door")
+		require.True(t, strings.HasPrefix(answer.Header.Get("Location"), "/.enablers/sign-in?to="), answer.Header.Get("Location"))
+	}
 	require.NoError(t, p.Stop())
 }
 

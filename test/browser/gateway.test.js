@@ -83,7 +83,7 @@ test("a service, a route and a plugin are created, changed and deleted", async (
   await page.getByRole("link", { name: "lamps" }).click();
   await page.getByRole("link", { name: "New route to this service" }).click();
   await page.getByLabel("Name", { exact: true }).fill("lamps");
-  await page.getByLabel("Paths").fill("/lamps\n~/lights/(?<id>[0-9]+)$");
+  await page.getByLabel("Paths", { exact: true }).fill("/lamps\n~/lights/(?<id>[0-9]+)$");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("cell", { name: "/lamps" }).waitFor();
   await picture(page, "gateway-routes-desktop");

@@ -24,7 +24,7 @@ const (
 	choiceInput inputType = "choice"  // one of its options
 	refInput    inputType = "ref"     // another entity: a choice, or a text if there are many
 	linesInput  inputType = "lines"   // a list of texts
-	digitsInput inputType = "digits"  // a list of numbers, one in a line
+	digitsInput inputType = "digits"  // a list of numbers, with spaces in between
 	fieldsInput inputType = "headers" // a list of texts for each name: "name: text" in a line
 	pairsInput  inputType = "pairs"   // a text for each name, likewise
 	jsonInput   inputType = "json"    // anything
@@ -53,7 +53,7 @@ type input struct {
 	// fallback is the value without one. A field that has it is only written if it was.
 	fallback  any
 	sparse    bool // whether an empty field is left out, rather than null
-	whole     bool // of a number
+	whole     bool // of a number, also of one to choose
 	low, high json.Number
 }
 
@@ -162,6 +162,9 @@ func shownValue(of inputType, value any) string {
 		for i, item := range v {
 			lines[i] = shownValue(textInput, item)
 		}
+		if of == digitsInput {
+			return strings.Join(lines, " ")
+		}
 		return strings.Join(lines, "\n")
 	case map[string]any:
 		if id, ok := v["id"].(string); ok && of == refInput {
@@ -189,6 +192,8 @@ func read(inputs []input, form url.Values, values map[string]any) bool {
 		switch {
 		case fault != "":
 			f.Fault, right = fault, false
+		case before != nil && f.Type != secretInput && f.Value == shownValue(f.Type, before):
+			// as it is stored, in whichever form
 		case f.Type == secretInput && value == nil && stored:
 			put(values, f.Name, entity.Redaction)
 		case value == nil && f.sparse, f.isFallback() && before == nil:
@@ -243,6 +248,9 @@ func (f *input) parse() (value any, fault string) {
 	case choiceInput:
 		if !slices.ContainsFunc(f.Options, func(o option) bool { return o.Value == text }) {
 			return nil, "is not one of the choices"
+		}
+		if f.whole {
+			return json.Number(text), ""
 		}
 	case refInput:
 		return map[string]any{"id": text}, ""

@@ -60,7 +60,7 @@ func (p *pages) inputs(e row, config *entity.Config) []input {
 				Hint: "NAME: VALUE, one in a line; requests have one of the values of each name"},
 			input{Name: "snis", Label: "Server names of TLS", Type: linesInput, Hint: "One in a line; none means all"},
 			input{Name: "protocols", Label: "Protocols", Type: linesInput, Hint: "http, https, grpc, grpcs; one in a line"},
-			input{Name: "https_redirect_status_code", Label: "Status where https is required", Type: choiceInput,
+			input{Name: "https_redirect_status_code", Label: "Status where https is required", Type: choiceInput, whole: true,
 				Options: options("426", "301", "302", "307", "308")},
 			input{Name: "regex_priority", Label: "Priority of regular expressions", Type: numberInput, whole: true,
 				Hint: "The greatest comes first"},
@@ -113,7 +113,7 @@ func upstreamInputs(name, tags input) []input {
 		{Name: "algorithm", Label: "Algorithm", Type: choiceInput, Options: options("round-robin", "least-connections", "consistent-hashing")},
 		{Name: "host_header", Label: "Host header", Type: textInput, Hint: "What targets see as Host; empty means their own name"},
 		{Name: watched, Label: "Watch the health of the targets", Type: checkInput},
-		{Name: "active", Label: "Probes", Hint: "The gateway asks the targets. An interval of zero sends none.", Type: groupInput,
+		{Name: "active", Label: "Probes", Hint: "Requests of the gateway itself. An interval of zero sends none.", Type: groupInput,
 			Fields: []input{
 				kind("active"),
 				seldom("active.http_path", "Path", "Empty means /", textInput),
@@ -130,7 +130,7 @@ func upstreamInputs(name, tags input) []input {
 				seldom("active.headers", "Header fields of probes", "NAME: VALUE, one in a line", fieldsInput),
 				seldom("active.https_sni", "Server name for TLS", "", textInput), verify,
 			}},
-		{Name: "passive", Label: "Answers to requests", Hint: "The gateway counts how the targets answer.", Type: groupInput, Fields: []input{
+		{Name: "passive", Label: "Answers to requests", Hint: "Counts of how the targets answer to the requests of callers.", Type: groupInput, Fields: []input{
 			kind("passive"),
 			seldom("passive.healthy.successes", "Healthy after successes", "", numberInput),
 			seldom("passive.unhealthy.http_failures", "Unhealthy after failures", "", numberInput),

@@ -84,7 +84,7 @@ func TestPages_changeUpstreamsAndTargets(t *testing.T) {
 	upstream.Set("healthchecks.active.http_path", "/ok")
 	upstream.Set("healthchecks.active.unhealthy.interval", "5")
 	upstream.Set("healthchecks.active.unhealthy.http_failures", "1")
-	upstream.Set("healthchecks.active.unhealthy.http_statuses", "500\n503")
+	upstream.Set("healthchecks.active.unhealthy.http_statuses", "500 503")
 	upstream.Set("healthchecks.active.headers", "X-Probe: 1\nX-Probe: 2")
 	require.Equal(t, "/admin/upstreams", b.submit("/admin/upstreams/"+id, upstream).at)
 	page := b.get("/admin/upstreams/" + id).text
