@@ -88,7 +88,7 @@ test("fetch without CORS changes nothing at any service", async (t) => {
   const targets = [
     `${at.console}/channels`, `${at.models}/fetched`, `${at.collector}/job/config/stolen`, `${at.collector}/job/stop`,
     `${at.collector}/model`, `${at.collector}/repository/model`, `${at.portal}/OpenAPIDocumentation/`, `${at.portal}/logout`,
-    `${at.admin}/services`, `${at.admin}/admin/setup`, `${at.bonding}/interfaces/add`, `${at.attached}/.enablers/sign-in`,
+    `${at.admin}/services`, `${at.admin}/admin/services/new`, `${at.bonding}/interfaces/add`, `${at.attached}/.enablers/sign-in`,
   ];
   for (const origin of origins) {
     const page = await foreign(t, origin);

@@ -26,7 +26,8 @@
 // It is that of Kong 3.4, for services, routes, plugins, consumers and their keys,
 // upstreams and targets; go-kong and decK's reconciler are tried with it. Workspaces,
 // certificates, SNIs, vaults and consumer groups are not there: their lists are empty.
-// The schema of a kind of plugin does not describe its configuration.
+// The schema of a kind of plugin describes the fields of its configuration; what they need of
+// each other only validation says.
 //
 // Deleting a service that has routes is refused; plugins, keys and targets go with
 // what they belong to. Merging the configuration of a plugin with PATCH is that of RFC
@@ -39,11 +40,17 @@
 // in between, and a Host header field that names this machine, against DNS rebinding.
 // Requests that a page of another origin has a browser send are refused in any case.
 //
-// The page has an account of its own, which the first visit creates: with the token, by an
-// administrator whom Config.Authorize accepts, or, where there is neither, from this
-// machine. Sessions are in memory, end after 30 minutes without use or 12
-// hours, and belong to one process; where several are behind one address, the page needs
-// one of its own for each. Five wrong passwords lock an address out for a while, fifty
-// every client. It draws the traffic and changes services, routes, plugins, consumers with
-// their keys, and upstreams with their targets. A key is shown once, when it is made.
+// # The page
+//
+// The page draws the traffic, and changes services, routes, plugins, consumers with their
+// keys, and upstreams with their targets. The form of a plugin is made of the schema of its
+// kind. A key is shown once, when it is made. [Store.Run] records what the plots show, for
+// everything and for the busiest routes; it ends with the process.
+//
+// With Config.Authorize the roles of callers decide: "reader" sees the page, "operator" changes
+// what it shows, and "admin" makes and revokes keys and changes plugins that have secrets.
+// Without it the page has an account of its own, which the first visit creates: with the
+// token, or, where there is none, from this machine. Sessions of the account are in memory,
+// end after 30 minutes without use or 12 hours, and belong to one process. Five wrong
+// passwords lock an address out for a while, fifty every client.
 package admin
