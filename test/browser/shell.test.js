@@ -27,6 +27,12 @@ const pages = [
   ["version", "/ui/models/v/demo/first/1.0"],
   ["apis", "/ui/apis/"],
   ["sign-in", "/.enablers/sign-in"],
+  ["gateway", "/ui/gateway/"],
+  ["gateway-services", "/ui/gateway/services"],
+  ["gateway-upstream-new", "/ui/gateway/upstreams/new"],
+  ["gateway-plugins", "/ui/gateway/plugins"],
+  ["gateway-kinds", "/ui/gateway/plugins/new"],
+  ["gateway-plugin-new", "/ui/gateway/plugins/new?kind=oidc"],
 ];
 
 // send makes what the pages of items show.

@@ -270,7 +270,7 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 			values["config"] = shownConfig(plugin.Config)
 		}
 		if !read(v.Fields, r.PostForm, values) {
-			v.Fault = "Some fields are not right"
+			v.Fault = "Nothing is saved: some fields have mistakes"
 			return p.part.Show(w, r, http.StatusBadRequest, "edit.html", &v)
 		}
 		if form := r.PostForm.Get("show"); form != "" && t.kind == entity.KindPlugin {

@@ -84,6 +84,10 @@ func (f input) HasFault() bool {
 	return f.Fault != "" || slices.ContainsFunc(f.Fields, input.HasFault)
 }
 
+// IsLong reports whether the value has several lines, which a browser would take out of a
+// field of one.
+func (f input) IsLong() bool { return f.Type == textInput && strings.Contains(f.Value, "\n") }
+
 // lookUp returns the value at a path, nil if there is none.
 func lookUp(values map[string]any, path string) any {
 	first, rest, nested := strings.Cut(path, ".")
@@ -230,7 +234,7 @@ func (f *input) parse() (value any, fault string) {
 		for _, line := range strings.Fields(text) {
 			n, fault := f.number(line)
 			if fault != "" {
-				return nil, strconv.Quote(line) + " " + fault
+				return nil, fault
 			}
 			numbers = append(numbers, n)
 		}
@@ -247,7 +251,7 @@ func (f *input) parse() (value any, fault string) {
 		return json.RawMessage(text), ""
 	case choiceInput:
 		if !slices.ContainsFunc(f.Options, func(o option) bool { return o.Value == text }) {
-			return nil, "is not one of the choices"
+			return nil, fmt.Sprintf("%q is not one of the choices", text)
 		}
 		if f.whole {
 			return json.Number(text), ""
@@ -261,15 +265,15 @@ func (f *input) parse() (value any, fault string) {
 func (f *input) number(text string) (value any, fault string) {
 	number, err := strconv.ParseFloat(text, 64)
 	if err != nil || !json.Valid([]byte(text)) {
-		return nil, "is not a number"
+		return nil, fmt.Sprintf("%q is not a number", text)
 	}
 	if _, err := strconv.ParseInt(text, 10, 64); err != nil && f.whole {
-		return nil, "is not a whole number"
+		return nil, fmt.Sprintf("%q is not a whole number", text)
 	}
 	low, lowErr := f.low.Float64()
 	high, highErr := f.high.Float64()
 	if lowErr == nil && number < low || highErr == nil && number > high {
-		return nil, fmt.Sprintf("is not between %s and %s", f.low, f.high)
+		return nil, fmt.Sprintf("%s is not between %s and %s", text, f.low, f.high)
 	}
 	return json.Number(text), ""
 }

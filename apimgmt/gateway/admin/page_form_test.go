@@ -63,7 +63,7 @@ func TestPages_save_changesNothingOfAFormAsItIsShown(t *testing.T) {
 		"request-validator": {"parameter_schema": []object{{"name": "q", "in": "query", "schema": object{"type": "string"}, "style": "form",
 			"explode": true}}},
 		"rate-limiting": {"minute": 5, "policy": "local", "redis": nil}, "deprecation": {"at": "2026-01-01"}, "prometheus": {"per_consumer": false},
-		"request-termination": {"status_code": 418, "message": "no <b>"},
+		"request-termination": {"status_code": 418, "body": "no\n<b>"},
 	} {
 		add("plugins", object{"name": kind, "config": config, "route": object{"name": "r"}, "protocols": []string{"http"}})
 	}
