@@ -50,7 +50,8 @@
 // With Config.Authorize the roles of callers decide: "reader" sees the page, "operator" changes
 // what it shows, and "admin" makes and revokes keys and changes plugins that have secrets.
 // Without it the page has an account of its own, which the first visit creates: with the
-// token, or, where there is none, from this machine. Sessions of the account are in memory,
+// token, or, where there is none, from this machine. Config.NoAccount has the page answer
+// this machine without one. Sessions of the account are in memory,
 // end after 30 minutes without use or 12 hours, and belong to one process. Five wrong
 // passwords lock an address out for a while, fifty every client.
 package admin

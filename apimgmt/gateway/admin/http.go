@@ -40,6 +40,10 @@ type Config struct {
 	// no account of their own: "reader" sees them, "operator" changes what they show, and "admin"
 	// makes keys and changes plugins that have secrets. Nil leaves the decision to Token.
 	Authorize func(r *http.Request, role string) error
+	// NoAccount leaves the pages without an account of their own where there is neither Token
+	// nor Authorize: requests from this machine are answered by them as they are by the API.
+	// It has no effect otherwise.
+	NoAccount bool
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
 	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
@@ -84,7 +88,7 @@ func New(config Config) (*API, error) {
 	a.routes = append(a.table(), httpapi.Route{Pattern: "GET /admin", Func: httpapi.RedirectTo("admin/"), Role: httpapi.Public,
 		Undocumented: true, Origins: httpapi.OwnPagesAndLinks}, httpapi.Route{Pattern: "GET /favicon.ico", Func: httpapi.Icon,
 		Role: httpapi.Public, Undocumented: true})
-	a.page = newPages(a).handler()
+	a.page = newPages(a, config.NoAccount && config.Token == "").handler()
 	if config.Metrics != nil {
 		metrics := a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{})))
 		metrics.Role = httpapi.Reader

@@ -22,17 +22,17 @@ var pageFiles embed.FS
 type pages struct {
 	*API
 	part *shell.Part
-	// account signs people in. It is nil where Config.Authorize decides on every request.
+	// account signs people in. It is nil where the guard alone decides on every request.
 	account *administrator
 }
 
-func newPages(a *API) *pages {
+func newPages(a *API, noAccount bool) *pages {
 	own, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
 	p := &pages{API: a, part: shell.NewPart(shell.PartConfig{Section: "APIs", Files: own, Plots: true})}
-	if a.guard.other == nil {
+	if a.guard.other == nil && !noAccount {
 		p.account = newAdministrator(a.store.record.docs)
 	}
 	return p

@@ -168,3 +168,20 @@ func TestAPI_Page_listsAThousandAPIsByPages(t *testing.T) {
 	form.Set("service", "none of them")
 	require.Equal(t, 400, visit(h, "operator", at+"plugins/new", form).Code)
 }
+
+func TestConfig_NoAccount_isForThisMachine(t *testing.T) {
+	open := func(own string) http.Handler {
+		store, _ := openStore(t, storage.NewMemoryDocuments())
+		api, err := admin.New(admin.Config{Store: store, Token: own, NoAccount: true})
+		require.NoError(t, err)
+		return api.Handler()
+	}
+	require.Equal(t, 200, ask(open(""), "GET", "/admin/services", here, me, nil).Code)
+	require.Equal(t, 303, ask(open(""), "GET", "/admin/setup", here, me, nil).Code)
+	require.Equal(t, 403, ask(open(""), "GET", "/admin/services", "192.0.2.1:8101", there, nil).Code)
+	require.Equal(t, 403, ask(open(""), "GET", "/admin/services", here, me, map[string]string{"X-Forwarded-For": "192.0.2.7"}).Code)
+	require.Equal(t, 403, ask(open(""), "POST", "/admin/services/new", here, me, map[string]string{"Origin": "https://evil.example"}).Code)
+	w := ask(open(token), "GET", "/admin/services", here, me, nil)
+	require.Equal(t, 303, w.Code)
+	require.Equal(t, "./setup", w.Header().Get("Location"), "with a token the page has an account")
+}

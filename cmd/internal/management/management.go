@@ -267,7 +267,8 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 		token = secrets.AdminToken
 	}
 	api, err := admin.New(admin.Config{
-		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Authorize: m.config.Door.Authorizer(), Logger: m.config.Logger,
+		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Authorize: m.config.Door.Authorizer(),
+		NoAccount: m.config.Door.IsOpen(), Logger: m.config.Logger,
 	})
 	if err != nil {
 		return err
