@@ -58,8 +58,9 @@ func TestPages_save_changesNothingOfAFormAsItIsShown(t *testing.T) {
 	paths["/admin/targets/"+target] = "/upstreams/" + pool + "/targets/" + target
 	for kind, config := range map[string]object{
 		"acl": {"allow": []string{"group"}}, "cors": {"max_age": 5.5, "allow_origin_absent": true},
-		"key-auth":       {"key_names": []string{"x", "y"}},
-		"oidc":           {"discovery": "https://i.example", "bearer_only": "yes", "client_secret": "hush", "timeout": 500, "roles_required": "a b"},
+		"key-auth": {"key_names": []string{"x", "y"}},
+		"oidc": {"discovery": "https://i.example", "bearer_only": "yes",
+			"client_secret": "hush", "timeout": 500, "roles_required": "a b"},
 		"ip-restriction": {"deny": []string{"192.0.2.0/24"}, "status": 404}, "request-size-limiting": {"size_unit": "bytes"},
 		"request-transformer": {"add": object{"headers": []string{"A:b", "Authorization:secret"}}, "replace": object{"uri": "/x"}},
 		"request-validator": {"parameter_schema": []object{{"name": "q", "in": "query", "schema": object{"type": "string"},
