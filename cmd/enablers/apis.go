@@ -75,12 +75,12 @@ func frame(web string, d *door.Door) func(next, apis http.Handler) http.Handler 
 func (a *apis) Close() error { return a.Management.Close() }
 
 func (a *apis) block() overview.Block {
-	portal, admin := a.PortalURL(), a.AdminURL()
+	portal := a.PortalURL()
 	b := overview.Block{
 		Name: apisBlock, Summary: "A library of APIs, and a gateway that serves and secures those that are published.",
 		Href: apisPage, Address: a.access.URL(a.at.gateway),
 		Links: []overview.Link{
-			{Text: "Gateway", Href: admin + "/admin/"}, {Text: "Interface", Href: portal + "/docs/"},
+			{Text: "Gateway", Href: "gateway/"}, {Text: "Interface", Href: portal + "/docs/"},
 			{Text: "Metrics", Href: portal + "/metrics"},
 		},
 	}

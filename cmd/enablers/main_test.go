@@ -309,7 +309,8 @@ func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond, "not all are there")
 	p.awaitFact(t, `{"name":"published","value":6,`)
 	admin := p.admin + "/admin/"
-	require.Contains(t, p.get(t, "/"), `"`+admin+`"`)
+	require.Contains(t, p.get(t, "/"), `gateway/"`)
+	require.Contains(t, p.get(t, "/ui/gateway/"), "Traffic of the gateway")
 	answer, err = http.Get(admin)
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())

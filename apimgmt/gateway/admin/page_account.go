@@ -70,16 +70,7 @@ func secretOf(r *http.Request) string {
 
 // redirect leads to a page, whose address is relative to the root of the pages.
 func redirect(w http.ResponseWriter, r *http.Request, page string) error {
-	return shell.SeeOther(w, rootOf(r)+page, "")
-}
-
-// rootOf leads from a page to the first one.
-func rootOf(r *http.Request) string {
-	steps := strings.Count(r.URL.EscapedPath(), "/") - 1
-	if steps <= 0 {
-		return "./"
-	}
-	return strings.Repeat("../", steps)
+	return shell.SeeOther(w, shell.Root(r)+page, "")
 }
 
 func (p accountPages) showSetup(w http.ResponseWriter, r *http.Request) error {

@@ -295,7 +295,7 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 
 // see leads to a page, and says there what was done.
 func (p *pages) see(w http.ResponseWriter, r *http.Request, page, text string) error {
-	return shell.SeeOther(w, rootOf(r)+page, text)
+	return shell.SeeOther(w, shell.Root(r)+page, text)
 }
 
 // showAs shows the form of a plugin in its other form, with what was entered and is not saved.

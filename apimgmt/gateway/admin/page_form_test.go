@@ -45,7 +45,8 @@ func TestPages_save_changesNothingOfAFormAsItIsShown(t *testing.T) {
 		paths["/admin/"+plural+"/"+id] = "/" + plural + "/" + id
 		return id
 	}
-	add("services", object{"name": "s", "host": "s.example", "protocol": "https", "retries": 0, "tls_verify": false, "tags": []string{"a", "b"}})
+	add("services", object{"name": "s", "host": "s.example", "protocol": "https", "retries": 0, "tls_verify": false,
+		"tags": []string{"a", "b"}})
 	add("routes", object{"name": "r", "paths": []string{"/r"}, "service": object{"name": "s"}, "headers": object{"X-A": []string{"1", "2"}},
 		"https_redirect_status_code": 308, "snis": []string{"r.example"}, "path_handling": "v1", "strip_path": false})
 	add("consumers", object{"username": "ann", "custom_id": "7"})
@@ -56,13 +57,16 @@ func TestPages_save_changesNothingOfAFormAsItIsShown(t *testing.T) {
 	target := c.do("POST", "/upstreams/pool/targets", object{"target": "10.0.0.1:80", "weight": 0}, 201)["id"].(string)
 	paths["/admin/targets/"+target] = "/upstreams/" + pool + "/targets/" + target
 	for kind, config := range map[string]object{
-		"acl": {"allow": []string{"group"}}, "cors": {"max_age": 5.5, "allow_origin_absent": true}, "key-auth": {"key_names": []string{"x", "y"}},
-		"oidc":           {"discovery": "https://i.example", "bearer_only": "yes", "client_secret": "hush", "timeout": 500, "roles_required": "a b"},
+		"acl": {"allow": []string{"group"}}, "cors": {"max_age": 5.5, "allow_origin_absent": true},
+		"key-auth": {"key_names": []string{"x", "y"}},
+		"oidc": {"discovery": "https://i.example", "bearer_only": "yes",
+			"client_secret": "hush", "timeout": 500, "roles_required": "a b"},
 		"ip-restriction": {"deny": []string{"192.0.2.0/24"}, "status": 404}, "request-size-limiting": {"size_unit": "bytes"},
 		"request-transformer": {"add": object{"headers": []string{"A:b", "Authorization:secret"}}, "replace": object{"uri": "/x"}},
-		"request-validator": {"parameter_schema": []object{{"name": "q", "in": "query", "schema": object{"type": "string"}, "style": "form",
-			"explode": true}}},
-		"rate-limiting": {"minute": 5, "policy": "local", "redis": nil}, "deprecation": {"at": "2026-01-01"}, "prometheus": {"per_consumer": false},
+		"request-validator": {"parameter_schema": []object{{"name": "q", "in": "query", "schema": object{"type": "string"},
+			"style": "form", "explode": true}}},
+		"rate-limiting": {"minute": 5, "policy": "local", "redis": nil}, "deprecation": {"at": "2026-01-01"},
+		"prometheus":          {"per_consumer": false},
 		"request-termination": {"status_code": 418, "body": "no\n<b>"},
 	} {
 		add("plugins", object{"name": kind, "config": config, "route": object{"name": "r"}, "protocols": []string{"http"}})

@@ -42,7 +42,8 @@ func TestPages_pluginForms_areMadeOfSchemas(t *testing.T) {
 		"config.limit_by": {"colour"}, "config.policy": {"local"}, "config.fault_tolerant": {"true"}}
 	a := b.submit(limits, form)
 	require.Equal(t, 400, a.status)
-	for _, fault := range []string{"&#34;many&#34; is not a number", "200 is not between 400 and 599", "&#34;colour&#34; is not one of the choices"} {
+	for _, fault := range []string{"&#34;many&#34; is not a number", "200 is not between 400 and 599",
+		"&#34;colour&#34; is not one of the choices"} {
 		require.Contains(t, a.text, `<span class="fault">`+fault+"</span>")
 	}
 	require.Contains(t, a.text, `value="many"`)

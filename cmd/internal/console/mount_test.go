@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 // echo answers with its name and the path that it gets.
@@ -52,4 +54,21 @@ func TestMount_leadsToPartsOfOtherListeners(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/ui/", nil))
 	require.Equal(t, "overview /", w.Body.String())
+}
+
+func TestMount_leadsToTheFirstPartOfASection(t *testing.T) {
+	part := shell.NewPart(shell.PartConfig{Section: "APIs", Files: fstest.MapFS{
+		"one.html": {Data: []byte(`{{template "head" .}}{{template "top" .}}{{template "foot" .}}`)}, "page.css": {},
+	}})
+	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Parts: []console.Part{
+		{Section: "APIs", Path: "apis", Handler: echo("apis")},
+		{Section: "APIs", Path: "gateway", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			view := struct{ shell.Frame }{part.Frame(r, "Gateway", shell.Crumb{Name: "Gateway"})}
+			_ = part.Show(w, r, http.StatusOK, "one.html", &view)
+		})},
+	}})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/ui/gateway/", nil))
+	require.Contains(t, w.Body.String(), `<a href="/ui/apis/" aria-current="true">APIs</a></nav>`, "one entry in the header")
+	require.Contains(t, w.Body.String(), `<li><a href="/ui/apis/">APIs</a></li><li><a href="./">Gateway</a></li>`)
 }

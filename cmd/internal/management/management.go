@@ -275,8 +275,11 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	}
 	m.GatewayAdmin = api
 	m.admin = console.Mount(api.Handler(), console.MountConfig{
-		Name: "API management", Home: m.config.PortalURL + "/", Person: m.config.Door.Person,
-		Parts: []console.Part{{Section: "APIs", Path: "gateway", Handler: api.Page()}},
+		Name: "API management", Home: cmp.Or(m.config.Home, m.config.PortalURL+"/"), Person: m.config.Door.Person,
+		Parts: []console.Part{
+			{Section: "APIs", Path: "apis", Elsewhere: m.config.PortalURL + console.Root + "apis"},
+			{Section: "APIs", Path: "gateway", Handler: api.Page()},
+		},
 	})
 	return nil
 }
