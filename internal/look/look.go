@@ -1,5 +1,5 @@
-// Package look holds what all web pages share: the head of a page, the icon, what a script
-// shows that is refused, and the style sheet with colours for light and dark, type, header, tables, forms, states and charts. A
+// Package look holds what all web pages share: the head of a page, the icon, and the style
+// sheet with colours for light and dark, type, header, tables, forms, states and charts. A
 // page serves the files below its own address, with a small sheet of its own.
 //
 // What a page does with the sheet:
@@ -14,17 +14,15 @@
 //   - class notice is a sentence about the last action; see internal/shell for the header,
 //     the sections and messages;
 //   - id live is the line that says whether the page is up to date, its data-state
-//     running or failed. The module refused.js has it say that the server refuses what
-//     a script asks for, with a link to the sign-in page;
+//     running or failed; setLive of internal/shell writes it;
 //   - colours are only those of the sheet, so that contrast holds in light and dark.
 package look
 
 import "embed"
 
-// Files are "look.css", "swagger.css" for pages that show Swagger UI, "icon.svg", and the
-// module "refused.js" for scripts of pages.
+// Files are "look.css", "swagger.css" for pages that show Swagger UI, and "icon.svg".
 //
-//go:embed look.css swagger.css icon.svg refused.js
+//go:embed look.css swagger.css icon.svg
 var Files embed.FS
 
 // Head returns the template "head" that begins every page: what browsers have to know,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,10 +97,8 @@ func TestFiles_haveTheColoursOfAllPages(t *testing.T) {
 		known[p[1]] = true
 	}
 	used := regexp.MustCompile(`var\((--[a-z0-9-]+)`)
-	for _, path := range []string{"flcollect/page/page.css", "apimgmt/portal/page/page.css",
-		"apimgmt/gateway/admin/page/page.css", "multilink/node/page/page.css",
-		"cmd/internal/console/assets/console.css", "apimgmt/portal/page/docs.css"} {
-		own, err := os.ReadFile("../../" + path)
+	for _, path := range files(t, "page.css", "docs.css") {
+		own, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NotRegexp(t, `#[0-9a-f]{3,8}\b[^{]*;`, string(own), path)
 		for _, p := range used.FindAllStringSubmatch(string(own), -1) {
@@ -108,22 +107,34 @@ func TestFiles_haveTheColoursOfAllPages(t *testing.T) {
 	}
 }
 
-// Assets of a page load each other below the address of the page's assets.
-func TestFiles_haveTheModuleOfPagesThatAreRefused(t *testing.T) {
-	module, err := fs.ReadFile(look.Files, "refused.js")
-	require.NoError(t, err)
-	require.Contains(t, string(module), "/.enablers/sign-in?to=")
-	for _, dir := range []string{"flcollect/page", "cmd/internal/console/assets"} {
-		scripts, err := filepath.Glob("../../" + dir + "/*.js")
+// A page that asks again and again says when the server is gone or refuses it.
+func TestFiles_sayWhenAPageIsNoLongerLive(t *testing.T) {
+	asking := regexp.MustCompile(`setTimeout\((update|watch)|\bpoll\(`)
+	found := 0
+	for _, path := range files(t, "*.js") {
+		script, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, script := range scripts {
-			text, err := os.ReadFile(script)
-			require.NoError(t, err)
-			if strings.Contains(string(text), "setTimeout(update") || strings.Contains(string(text), "setTimeout(watch") {
-				require.Contains(t, string(text), `from "./refused.js"`, "%s asks again and again", script)
-			}
+		if asking.Match(script) {
+			found++
+			require.Regexp(t, `import \{[^}]*\b(setLive|poll)\b[^}]*\} from "\./shell\.js"`, string(script), path)
 		}
 	}
+	require.GreaterOrEqual(t, found, 5)
+}
+
+// files returns the files of the pages of rooms, by the patterns of their names.
+func files(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	var found []string
+	for _, folder := range []string{"*/page", "*/*/page", "*/*/*/page"} {
+		for _, pattern := range patterns {
+			some, err := filepath.Glob(filepath.Join("../..", folder, pattern))
+			require.NoError(t, err)
+			found = append(found, some...)
+		}
+	}
+	require.NotEmpty(t, found)
+	return slices.DeleteFunc(found, func(path string) bool { return strings.Contains(path, "internal/shell/") })
 }
 
 func TestHead_namesTheAssetsOfThePage(t *testing.T) {
