@@ -158,22 +158,23 @@ func TestBroker_malformedPackets_endTheConnectionOnly(t *testing.T) {
 		"the limit is 1000":            {0x30, 0xff, 0xff, 0x7f},
 	} {
 		t.Run(want, func(t *testing.T) {
-			first := true
 			p := &peer{connack: func(n int) byte {
 				if n > 0 {
 					return 3
 				}
 				return 0
 			}}
+			subscribed := make(chan net.Conn, 1)
 			p.answer = func(conn net.Conn, packet packets.ControlPacket) {
-				if grant(conn, packet, 1) && first {
-					first = false
-					_, _ = conn.Write(wrong)
+				if grant(conn, packet, 1) {
+					subscribed <- conn
 				}
 			}
 			p.start(t)
 			b := newOld(&mqtt.Options{MaxPacketSize: 1000, ReconnectMin: time.Hour})
 			s, err := b.Subscribe(t.Context(), p.Topic("in", "c"), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			_, err = (<-subscribed).Write(wrong)
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 			require.ErrorContains(t, s.Health(), want)
