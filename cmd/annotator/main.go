@@ -43,6 +43,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
+	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("annotator", run) }
@@ -92,7 +93,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	access, err := s.door.Open(ctx, door.Config{Name: "annotator", Dir: stored.dir, Listeners: []net.Listener{listener}, Logger: log})
+	guard := door.Config{Name: "annotator", Dir: stored.dir, Listeners: []net.Listener{listener}, Logger: log}
+	if stored.documents != nil {
+		guard.Sessions = storage.Prefixed(stored.documents, door.SessionsPrefix)
+	}
+	access, err := s.door.Open(ctx, guard)
 	if err != nil {
 		return err
 	}

@@ -92,10 +92,10 @@ func (d *demonstrated) announce() {
 	fmt.Fprintf(d.output, `
 The demonstration keeps all blocks busy. Watch it at %[1]s:
   Annotation  %[1]sannotation/  weather reports through three channels
-  Models      %[1]smodels/  a new version every %[3]v; the last %[4]d are kept
-  Training    %[2]s/  three clients, 20 rounds a minute, again and again
-  APIs        %[1]sapis/  %[5]s, called four times a second; some calls fail
-  Links       %[1]slinks/  the link in use is cut every %[6]v
+  Models      %[1]smodels/  a new version every %[2]v; the last %[3]d are kept
+  Training    %[1]straining/  three clients, 20 rounds a minute, again and again
+  APIs        %[1]sapis/  %[4]s, called four times a second; some calls fail
+  Links       %[1]slinks/  the link in use is cut every %[5]v
 Ctrl-C ends it. Models and jobs stay; channels and the API are removed.
-`, ui, server.Reachable(d.trainings.address()), demoUploads, tour.KeptVersions, tour.API, demoCuts)
+`, ui, demoUploads, tour.KeptVersions, tour.API, demoCuts)
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // garbage is how much unused memory may remain before a collection, in percent of the
@@ -82,7 +83,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: s.data, Listeners: s.guarded(web, clients), Logger: log})
+	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: s.data, Listeners: s.guarded(web, clients),
+		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log})
 	if err != nil {
 		return err
 	}

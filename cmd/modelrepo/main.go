@@ -30,6 +30,7 @@ import (
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/rest"
+	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("modelrepo", run) }
@@ -60,7 +61,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	access, err := s.door.Open(ctx, door.Config{Name: "modelrepo", Dir: stores.dir, Listeners: []net.Listener{listener}, Logger: log})
+	access, err := s.door.Open(ctx, door.Config{Name: "modelrepo", Dir: stores.dir, Listeners: []net.Listener{listener},
+		Sessions: storage.Prefixed(stores.documents, door.SessionsPrefix), Logger: log})
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("multilink", run) }
@@ -82,7 +83,8 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 	}
 	opened, err := s.door.Open(ctx, door.Config{
 		Name: "multilink-" + string(s.role), Dir: s.data, Listeners: []net.Listener{listener},
-		Tokens: tokens, TokensAt: where, CertificateRole: httpapi.Admin, Logger: log,
+		Tokens: tokens, TokensAt: where, CertificateRole: httpapi.Admin,
+		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log,
 	})
 	if err != nil {
 		return err
