@@ -17,7 +17,8 @@ const share = Number(flags.share);
 const count = { channels: 10_000 * share, models: 100_000 * share, jobs: 1000 * share, apis: 1000 * share };
 
 // pages are the first pages of the sections, by what there is much of.
-const pages = ["", "annotation/", "annotation/new", "annotation/workbench", "models/", "models/n/bench"];
+const pages = ["", "annotation/", "annotation/new", "annotation/workbench", "models/", "models/n/bench", "training/", "training/new",
+  "apis/", "gateway/", "gateway/services", "links/"];
 
 const listeners = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin",
   "multilink", "multilink-client"];
@@ -72,10 +73,24 @@ async function fill() {
   });
 }
 
+let signedIn; // the cookies of a person, whom the pages of APIs want
+
+async function signIn() {
+  const context = await stage.browser.newContext(desktop);
+  const page = await context.newPage();
+  await page.goto(`${address.annotator}/.enablers/sign-on?to=/ui/`);
+  await page.getByLabel("User").fill("demodeveloper");
+  await page.getByLabel("Password").fill(JSON.parse(readFileSync(credentials)).demo_password);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/ui/");
+  signedIn = await context.storageState();
+  await context.close();
+}
+
 // visit opens a page in a browser without a cache and returns the milliseconds to its first
 // paint, and the bytes that came over the wire.
 async function visit(path) {
-  const context = await stage.browser.newContext(desktop);
+  const context = await stage.browser.newContext({ ...desktop, storageState: signedIn });
   const page = await context.newPage();
   const answer = await page.goto(`${address.annotator}/ui/${path}`, { waitUntil: "load" });
   if (answer.status() !== 200) throw new Error(`${path}: ${answer.status()}`);
@@ -118,6 +133,7 @@ try {
   console.log(`${cpus()[0].model}, ${cpus().length} cores, node ${process.version}, Chromium ${stage.browser.version()}, load ${loadavg()[0]}`);
   console.log("compressed bytes of the overview, which has the shell:");
   console.log(`    ${String(await weigh()).padStart(7)}  together`);
+  await signIn();
   const results = new Map(pages.map((page) => [page, { empty: [], full: [] }]));
   const measure = async (state) => {
     for (let round = 0; round < Number(flags.rounds); round++) {

@@ -118,6 +118,3 @@ func shownConfig(config json.RawMessage) map[string]any {
 func hasSecrets(config json.RawMessage) bool {
 	return strings.Contains(string(entity.RedactConfig(config)), entity.Redaction)
 }
-
-// indented is the text of a configuration.
-func indented(config map[string]any) string { return shownValue(jsonInput, config) }
