@@ -179,6 +179,7 @@ test("no page is shown in a frame", async (t) => {
       }), stage.address + path);
       assert.ok(framed);
       const inside = page.frames().at(-1);
+      for (let tries = 0; inside.url() === "" && tries < 50; tries++) await page.waitForTimeout(100); // it is loaded before it is known here
       assert.match(inside.url(), /^chrome-error:/, `${path} in a frame of ${origin}`);
     }
   }
