@@ -101,7 +101,7 @@ var exceptions = map[string]httpapi.Role{
 // public are the paths that every caller may read, on every listener.
 var public = []string{
 	"/healthz", "/readyz", "/openapi.json", "/docs", "/docs/", "/swagger", "/swagger/",
-	"/.enablers/sign-in", "/.enablers/openapi.json",
+	"/.enablers/sign-in", "/.enablers/sign-on", "/.enablers/signed-on", "/.enablers/openapi.json",
 	"/repository/healthz", "/repository/readyz", "/repository/openapi.json", "/repository/docs", "/repository/docs/",
 }
 

@@ -69,11 +69,9 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 	}
 	s.Sections = func(*http.Request) []shell.Section { return sections }
 	framed := s.With(mux)
-	if !config.Front {
-		return framed
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" && opensPage(r) {
+		w.Header().Set("X-Content-Type-Options", "nosniff") // of redirects, too
+		if config.Front && r.URL.Path == "/" && opensPage(r) {
 			w.Header().Set("Vary", "Accept")
 			http.Redirect(w, r, Root, http.StatusSeeOther)
 			return
