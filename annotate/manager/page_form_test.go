@@ -2,12 +2,15 @@ package manager_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -275,4 +278,28 @@ func TestManager_Page_refusesRequestsOfPagesElsewhere(t *testing.T) {
 		Read: "/", Link: "/", Change: []string{"POST /new", "POST /connections", "POST /channels/some/edit", "POST /channels/some/stop",
 			"POST /channels/some/delete", "POST /annotations/some/delete", "DELETE /api/channels/some"},
 	}.Check(t)
+}
+
+func TestManager_Page_savesOneOfTwoEditsAtATime(t *testing.T) {
+	s := newVisit(t, nil)
+	create(t, s.manager, config("c"))
+	page := s.get("/channels/c/edit").Body.String()
+	const editors = 8
+	var saved, refused atomic.Int32
+	var saving sync.WaitGroup
+	for i := range editors {
+		form := fields(t, page)
+		form.Set("outputTopic", fmt.Sprintf("c/out%d", i))
+		saving.Go(func() {
+			switch s.post("/channels/c/edit", form).Code {
+			case http.StatusSeeOther:
+				saved.Add(1)
+			case http.StatusConflict:
+				refused.Add(1)
+			}
+		})
+	}
+	saving.Wait()
+	require.Equal(t, int32(1), saved.Load())
+	require.Equal(t, int32(editors-1), refused.Load())
 }
