@@ -2,8 +2,10 @@ package manager
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -45,4 +47,16 @@ func Spare(c Channel, role annotate.TopicRole, kind annotate.BrokerType) annotat
 func ReadTrial(data []byte) (string, error) {
 	request, err := readTrial(data)
 	return request.Mapping, err
+}
+
+// Measured returns the plots after measurements of channels, each one step after the one
+// before.
+func Measured(measurements ...map[string]annotate.Stats) history.Plot {
+	now := time.Unix(1_000_000_000, 0)
+	g := gauge{store: history.New(&history.Options{Clock: func() time.Time { return now }})}
+	for _, all := range measurements {
+		g.measure(all)
+		now = now.Add(history.Step)
+	}
+	return g.store.Query("", "10m")
 }

@@ -85,7 +85,7 @@ func (p *pages) newForm(r *http.Request, values url.Values, channel *Channel) *f
 		return v
 	}
 	v.ID, v.Name = channel.ID, cmp.Or(channel.Metadata.Name, channel.ID)
-	v.Base = cmp.Or(values.Get("base"), baseOf(p.manager.records.forms, *channel))
+	v.Base = cmp.Or(values.Get("base"), baseOf(p.manager.records.forms, channel.ChannelConfig))
 	v.Frame = p.part.Frame(r, "Edit "+v.Name, shell.Crumb{Name: v.Name, Href: channelHref(channel.ID)},
 		shell.Crumb{Name: "Edit", Href: channelHref(channel.ID) + "/edit"})
 	return v

@@ -1,13 +1,17 @@
 package manager_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -275,4 +279,65 @@ func TestManager_Page_refusesRequestsOfPagesElsewhere(t *testing.T) {
 		Read: "/", Link: "/", Change: []string{"POST /new", "POST /connections", "POST /channels/some/edit", "POST /channels/some/stop",
 			"POST /channels/some/delete", "POST /annotations/some/delete", "DELETE /api/channels/some"},
 	}.Check(t)
+}
+
+// heldDocuments are documents whose updates wait until they may go on.
+type heldDocuments struct {
+	storage.Documents
+	mayUpdate chan struct{}
+}
+
+func (d heldDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+	<-d.mayUpdate
+	return d.Documents.Update(ctx, key, prev, data)
+}
+
+// lateBody is the body of a request that reports when it was read.
+type lateBody struct {
+	*strings.Reader
+	arrived chan<- struct{}
+}
+
+func (b lateBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil {
+		b.arrived <- struct{}{}
+	}
+	return n, err
+}
+
+func TestManager_Page_savesOneOfTwoEditsAtATime(t *testing.T) {
+	documents := heldDocuments{storage.NewMemoryDocuments(), make(chan struct{})}
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, documents))
+	s := &visit{t, m, b, http.StripPrefix("/ui/annotation", m.Page(nil))}
+	create(t, m, config("c"))
+	page := s.get("/channels/c/edit").Body.String()
+	const editors = 8
+	arrived := make(chan struct{}, editors)
+	var saved, refused atomic.Int32
+	var saving sync.WaitGroup
+	for i := range editors {
+		form := fields(t, page)
+		form.Set("outputTopic", fmt.Sprintf("c/out%d", i))
+		saving.Go(func() {
+			r := httptest.NewRequest("POST", "/ui/annotation/channels/c/edit", lateBody{strings.NewReader(form.Encode()), arrived})
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			w := httptest.NewRecorder()
+			s.handler.ServeHTTP(w, r)
+			switch w.Code {
+			case http.StatusSeeOther:
+				saved.Add(1)
+			case http.StatusConflict:
+				refused.Add(1)
+			}
+		})
+	}
+	for range editors {
+		<-arrived // all of them have the form as it was
+	}
+	close(documents.mayUpdate)
+	saving.Wait()
+	require.Equal(t, int32(1), saved.Load())
+	require.Equal(t, int32(editors-1), refused.Load())
 }

@@ -1,8 +1,10 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +22,9 @@ const plotted = 50
 func (m *Manager) watch(ctx context.Context) {
 	tick := time.NewTicker(history.Step)
 	defer tick.Stop()
+	g := gauge{store: m.history}
 	for {
-		m.measure()
+		g.measure(m.Stats())
 		select {
 		case <-ctx.Done():
 			return
@@ -30,39 +33,58 @@ func (m *Manager) watch(ctx context.Context) {
 	}
 }
 
+// gauge records the counts of channels for the plots. It belongs to one goroutine.
+type gauge struct {
+	store *history.Store
+	last  map[string]annotate.Stats // as they were measured last
+	// Since the first measurement, of all channels together. A channel that is removed takes
+	// nothing away, which would look like a new beginning.
+	received, published, failed uint64
+}
+
 // measure records the counts of now: those of all channels together, and those of the
-// busiest ones.
-func (m *Manager) measure() {
-	all := m.Stats()
-	var received, published, failed uint64
+// busiest ones. Plots of channels that are removed go.
+func (g *gauge) measure(all map[string]annotate.Stats) {
 	ids := make([]string, 0, len(all))
 	for id, s := range all {
-		received, published, failed = received+s.Received, published+s.Published, failed+s.Failed
+		before := g.last[id]
+		g.received += growth(before.Received, s.Received)
+		g.published += growth(before.Published, s.Published)
+		g.failed += growth(before.Failed, s.Failed)
 		ids = append(ids, id)
 	}
-	m.history.Total("all/received", float64(received))
-	m.history.Total("all/published", float64(published))
-	m.history.Total("all/failed", float64(failed))
-	slices.SortFunc(ids, func(a, b string) int {
-		if x, y := all[a].Received, all[b].Received; x != y {
-			return compareMore(x, y)
+	for id := range g.last {
+		if _, ok := all[id]; !ok {
+			g.store.Forget(plotPrefix(id))
 		}
-		return strings.Compare(a, b)
+	}
+	g.last = all
+	g.store.Total("all/received", float64(g.received))
+	g.store.Total("all/published", float64(g.published))
+	g.store.Total("all/failed", float64(g.failed))
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b].Received, all[a].Received), strings.Compare(a, b))
 	})
 	for _, id := range ids[:min(len(ids), plotted)] {
-		measureChannel(m.history, id, all[id])
+		measureChannel(g.store, id, all[id])
 	}
 }
 
-func compareMore(x, y uint64) int {
-	if x > y {
-		return -1
+// growth returns by how much a count grew. A lower one is that of a new channel of the same
+// identifier.
+func growth(before, now uint64) uint64 {
+	if now < before {
+		return now
 	}
-	return 1
+	return now - before
 }
+
+// plotPrefix is what the names of the series of a channel begin with. It is escaped, so that
+// the channel "a" has no series of the channel "a/b".
+func plotPrefix(id string) string { return "channel/" + url.PathEscape(id) + "/" }
 
 func measureChannel(store *history.Store, id string, s annotate.Stats) {
-	name := "channel/" + id + "/"
+	name := plotPrefix(id)
 	store.Total(name+"received", float64(s.Received))
 	store.Total(name+"published", float64(s.Published))
 	store.Total(name+"failed", float64(s.Failed))
@@ -81,10 +103,25 @@ func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	prefix := "all/"
 	if id := q.Get("channel"); id != "" {
-		prefix = "channel/" + id + "/"
+		prefix = plotPrefix(id)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return httpapi.WriteJSON(w, p.manager.history.Query(prefix, q.Get("range")))
+	return httpapi.WriteJSON(w, relativeTo(p.manager.history.Query(prefix, q.Get("range")), prefix))
+}
+
+// relativeTo returns a plot whose series are named without the prefix.
+func relativeTo(plot history.Plot, prefix string) history.Plot {
+	plot.Series = trimmed(plot.Series, prefix)
+	plot.Whole = trimmed(plot.Whole, prefix)
+	return plot
+}
+
+func trimmed[V any](byName map[string]V, prefix string) map[string]V {
+	made := make(map[string]V, len(byName))
+	for name, value := range byName {
+		made[strings.TrimPrefix(name, prefix)] = value
+	}
+	return made
 }
 
 // countText writes a number with a comma before every three digits.

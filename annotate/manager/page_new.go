@@ -109,24 +109,32 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 	if v.Form.Get("action") == "connect" {
 		return p.showTried(w, r, v)
 	}
-	if now := baseOf(p.manager.records.forms, c); v.Base != now {
-		v.Fault = "The channel was changed meanwhile. Open its page again to see the change; saving this form now replaces it."
-		v.Base = now
-		return p.showForm(w, r, http.StatusConflict, v)
-	}
 	config, err := v.read(p.manager.records.forms)
 	if err == nil {
-		err = p.manager.Replace(r.Context(), e.id, config)
+		err = p.manager.replaceIf(r.Context(), e.id, config, func(now ChannelConfig) error {
+			if v.Base != baseOf(p.manager.records.forms, now) {
+				return errChanged
+			}
+			return nil
+		})
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errChanged):
+		v.Fault = "The channel was changed meanwhile. Open its page again to see the change; saving this form now replaces it."
+		v.Base = baseOf(p.manager.records.forms, e.view().ChannelConfig)
+		return p.showForm(w, r, http.StatusConflict, v)
+	case err != nil:
 		return p.showWrong(w, r, v, err)
 	}
 	return shell.SeeOther(w, "../"+url.PathEscape(e.id), "The channel has the new settings.")
 }
 
-// base identifies the configuration of a channel.
-func baseOf(forms forms, c Channel) string {
-	text, err := json.Marshal([]any{metadataOf(c.ChannelConfig, true), forms.settings(c.ChannelConfig)})
+// errChanged says that a channel is not as it was when its form was first shown.
+var errChanged = errors.New("annotate: channel was changed meanwhile")
+
+// baseOf identifies the configuration of a channel.
+func baseOf(forms forms, c ChannelConfig) string {
+	text, err := json.Marshal([]any{metadataOf(c, true), forms.settings(c)})
 	if err != nil {
 		return ""
 	}

@@ -24,11 +24,20 @@ import (
 // Errors are those of Create and ErrChannelNotFound. A channel that cannot start with the new
 // settings is tried again, and its status has the reason.
 func (m *Manager) Replace(ctx context.Context, id string, config ChannelConfig) error {
+	return m.replaceIf(ctx, id, config, func(ChannelConfig) error { return nil })
+}
+
+// replaceIf is Replace unless allowed returns an error for the configuration that the channel
+// has; no other operation of this instance comes between.
+func (m *Manager) replaceIf(ctx context.Context, id string, config ChannelConfig, allowed func(ChannelConfig) error) error {
 	return m.operate(ctx, id, func(ctx context.Context, e *entry) error {
 		if err := e.makeable("change"); err != nil {
 			return err
 		}
 		before, _ := e.stored()
+		if err := allowed(before.ChannelConfig); err != nil {
+			return err
+		}
 		next, err := m.records.replacement(before.ChannelConfig, config)
 		if err != nil {
 			return err
@@ -42,13 +51,17 @@ func (m *Manager) Replace(ctx context.Context, id string, config ChannelConfig) 
 			return err
 		}
 		if !reconnects {
-			return e.channel.SetMapping(next.Mapping)
+			return m.logged("channel changed", e, e.channel.SetMapping(next.Mapping))
 		}
+		m.config.Logger.Info("channel changed", "channel", id)
 		if e.standing() != mine {
 			m.fleet.Look()
 			return nil // the instance that runs it sees the edit
 		}
 		if err := m.runner.reconfigure(ctx, e); err != nil {
+			if e.wanted() {
+				m.runner.keep(e) // which tries again
+			}
 			return err
 		}
 		if e.wanted() {

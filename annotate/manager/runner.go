@@ -256,13 +256,19 @@ func (r *runner) reconfigure(ctx context.Context, e *entry) error {
 // applyEdits gives a channel that is stopped its stored configuration, unless it has it.
 func (r *runner) applyEdits(ctx context.Context, e *entry) error {
 	e.mu.Lock()
-	next, isNew := e.config.Clone(), e.config.Edits != e.edits
-	e.edits = e.config.Edits
+	next, edits, isNew := e.config.Clone(), e.config.Edits, e.config.Edits != e.edits
 	e.mu.Unlock()
 	if !isNew {
 		return nil
 	}
-	return e.channel.SetConfig(ctx, r.config.Complete(next))
+	err := e.channel.SetConfig(ctx, r.config.Complete(next))
+	if err != nil && ctx.Err() != nil {
+		return err // it was not tried; the next start does it
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.edits = edits
+	return err
 }
 
 // leaves reports whether a channel with another configuration leaves its subscription, at the

@@ -31,8 +31,9 @@ func Ranges() []Range {
 
 // Options changes a [Store]. The zero value is ready for use.
 type Options struct {
-	// MaxSeries is how many series are kept; of more, those go that were not recorded for
-	// longest. Zero means 500, some 4 MB.
+	// MaxSeries is how many series are kept; of more, those that were not recorded for the
+	// longest time are removed. Zero means 500, which are some 4 MB of levels and totals. A
+	// distribution takes up to 16 KB for each of its buckets.
 	MaxSeries int
 	// Clock returns the time. Nil means time.Now.
 	Clock func() time.Time

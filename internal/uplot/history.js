@@ -11,23 +11,24 @@ export function followHistory(address, curvesOf, { shown = () => {}, failed = ()
   const buttons = [...document.querySelectorAll("[data-range]")];
   let range = buttons[0]?.dataset.range ?? "10m";
   let timer;
+  let newest = 0; // the number of the last question; answers to earlier ones are dropped
 
   async function draw() {
     clearTimeout(timer);
-    const mine = range;
+    const mine = ++newest;
     try {
-      const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}range=${mine}`, { cache: "no-store" });
+      const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}range=${range}`, { cache: "no-store" });
       if (answer.redirected) throw new Error("The session has ended. Load the page again.");
       if (!answer.ok) throw Object.assign(new Error(`The server answered with status ${answer.status}.`), { status: answer.status });
-      if (mine === range) {
-        const plot = await answer.json();
+      const plot = await answer.json();
+      if (mine === newest) {
         for (const [name, curves] of Object.entries(curvesOf)) charts[name]?.show(plot.times, curves(plot.series));
         shown(plot);
       }
     } catch (error) {
-      failed(error instanceof TypeError ? new Error("The server cannot be reached.") : error);
+      if (mine === newest) failed(error instanceof TypeError ? new Error("The server cannot be reached.") : error);
     }
-    timer = setTimeout(draw, document.hidden ? 10 * period : period);
+    if (mine === newest) timer = setTimeout(draw, document.hidden ? 10 * period : period);
   }
 
   function choose(button) {

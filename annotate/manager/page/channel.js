@@ -27,8 +27,7 @@ poll(2000, async () => {
   for (const button of document.querySelectorAll("[data-for]")) button.disabled = !button.dataset.for.includes(channel.state);
 });
 
-const prefix = `channel/${id}/`;
-const of = (series, name) => series[prefix + name] ?? [];
+const of = (series, name) => series[name] ?? [];
 const milliseconds = (value) => (value === undefined ? "–" : `${value < 10 ? value.toPrecision(2) : Math.round(value)} ms`);
 
 followHistory(`${root}history?channel=${encodeURIComponent(id)}`, {
@@ -36,7 +35,7 @@ followHistory(`${root}history?channel=${encodeURIComponent(id)}`, {
   latency: (series) => [["Median", of(series, "latency p50")], ["99 %", of(series, "latency p99")]],
 }, {
   shown: (plot) => {
-    const whole = plot.whole?.[`${prefix}latency`];
+    const whole = plot.whole?.latency;
     write("p50", milliseconds(whole?.p50));
     write("p99", milliseconds(whole?.p99));
   },

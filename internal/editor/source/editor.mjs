@@ -1,5 +1,5 @@
 // The editor of the pages: CodeMirror with the languages of messages and mappings. It is
-// bundled into ../editor.js; README.md has the command.
+// bundled into ../editor.js; ../editor.go has the command.
 
 import { EditorState, Compartment, StateEffect, StateField } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers, highlightActiveLine, drawSelection, highlightSpecialChars, Decoration, placeholder } from "@codemirror/view";

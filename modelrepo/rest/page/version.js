@@ -135,6 +135,7 @@ async function send(file, format, overwrite, item, signal) {
   let address = Kept.read(key)?.address;
   let isOld = Boolean(address); // the server may have removed it
   let state = null; // unknown
+  let refusal; // of the last piece; the server removes an upload that it refuses for good
   for (let failures = 0; state === null || state.offset < file.size;) {
     try {
       if (!address) {
@@ -143,7 +144,7 @@ async function send(file, format, overwrite, item, signal) {
       }
       state ??= await find(address, signal);
       if (state === null) {
-        if (!isOld) throw new Error("The server does not have the upload any more. Please begin it anew.");
+        if (!isOld) throw refusal ?? new Error("The server does not have the upload any more. Please begin it anew.");
         address = null;
       } else if (state.offset < file.size) {
         item.progress(state.offset, file.size);
@@ -151,10 +152,12 @@ async function send(file, format, overwrite, item, signal) {
         state = await add(file, address, state.offset, signal);
         if (failures > 0) item.say("");
         failures = 0;
+        refusal = undefined;
       }
       isOld = false;
     } catch (error) {
       if (!isPassing(error) || (error.status === 409 && !address)) throw error;
+      if (error.status === 409) refusal = error;
       const wait = pauses[Math.min(failures, pauses.length - 1)];
       failures += 1;
       item.say(`The connection is broken: try ${failures} in ${wait / 1000} s. What has arrived is kept.`);
