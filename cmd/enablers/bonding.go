@@ -94,7 +94,8 @@ func (b *bonding) parts() []server.Part {
 // decides on their callers, as on those of all pages of the console.
 func (b *bonding) pages(hosts []string) http.Handler {
 	const folder = console.Root + "links/"
-	opts := &node.HandlerOptions{Authorize: b.access.Authorize, Hosts: hosts, Instances: []node.Instance{
+	serverAt, _ := b.addresses()
+	opts := &node.HandlerOptions{Authorize: b.access.Authorize, Hosts: hosts, URL: serverAt, Instances: []node.Instance{
 		{Name: string(node.Server), Href: folder}, {Name: string(node.Client), Href: folder + "client/"},
 	}}
 	mux := http.NewServeMux()

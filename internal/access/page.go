@@ -211,10 +211,10 @@ func seeOther(w http.ResponseWriter, to string) error {
 
 // ownPath returns the path on this server to which a person is sent after signing in, and
 // "/" for what leads elsewhere: browsers read "//" and "/\" as the begin of a host. A control
-// character would break the header field.
+// character would break the header field, and a page to sign in would lead in a circle.
 func ownPath(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, `\`) ||
-		strings.ContainsFunc(to, unicode.IsControl) || strings.HasPrefix(to, signInPath) {
+		strings.ContainsFunc(to, unicode.IsControl) || strings.HasPrefix(to, signInPath) || strings.HasPrefix(to, signOnPath) {
 		return "/"
 	}
 	return to

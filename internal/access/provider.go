@@ -2,7 +2,7 @@ package access
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +18,8 @@ import (
 type Provider interface {
 	Verifier
 	// Begin prepares a sign-in: the address of the issuer's page, and what Finish needs to
-	// know of it. An error that wraps [ErrUnavailable] means that the issuer does not answer.
+	// know of it: a few hundred bytes, which the browser keeps. An error that wraps
+	// [ErrUnavailable] means that the issuer does not answer.
 	Begin(ctx context.Context) (page string, state []byte, err error)
 	// Finish ends a sign-in with the query with which the browser comes back.
 	Finish(ctx context.Context, state []byte, answer url.Values) (Grant, error)
@@ -80,7 +81,12 @@ const (
 	loginTime = 10 * time.Minute
 )
 
-// login is a sign-in that has begun.
+// longestReturn is the largest length of the path that a sign-in leads back to, so that the
+// cookie of the sign-in fits into the 4,096 bytes that browsers keep.
+const longestReturn = 2000
+
+// login is a sign-in that has begun. The browser keeps it in a cookie: callers that are
+// not identified yet fill no storage, and end no sessions.
 type login struct {
 	State []byte    `json:"state"`
 	To    string    `json:"to"` // absolute
@@ -101,6 +107,9 @@ func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	to := ownPath(r.URL.Query().Get("to"))
+	if len(to) > longestReturn {
+		to = "/"
+	}
 	here := &url.URL{Scheme: "http", Host: r.Host}
 	if d.isSecure(r) {
 		here.Scheme = "https"
@@ -118,11 +127,7 @@ func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("begin sign-in: %w", err)
 	}
-	secret, err := d.sessions.Begin(r.Context(), "sign-in "+rand.Text(), value)
-	if err != nil {
-		return fmt.Errorf("begin sign-in: %w", err)
-	}
-	d.setCookie(w, r, d.loginCookie(), secret, loginTime)
+	d.setCookie(w, r, d.loginCookie(), base64.RawURLEncoding.EncodeToString(value), loginTime)
 	return seeOther(w, page)
 }
 
@@ -149,7 +154,7 @@ func (p *pages) finishSignOn(w http.ResponseWriter, r *http.Request) error {
 	d := p.door
 	on := d.signOn.Load()
 	begun, ok := p.takeLogin(w, r)
-	if on == nil || !ok {
+	if on == nil || !ok || !on.serves(begun.To) {
 		return &httpapi.Error{Status: http.StatusBadRequest,
 			Detail: "This sign-in has taken too long, or was begun in another window. Please try again: " + signOnPath}
 	}
@@ -169,7 +174,7 @@ func (p *pages) finishSignOn(w http.ResponseWriter, r *http.Request) error {
 			Detail: "The identity provider has given a token that is not accepted here.", Err: err}
 	}
 	d.endSession(r)
-	if err := d.beginSession(w, r, "person "+identity.Name, session{Grant: &grant}); err != nil {
+	if err := d.beginSession(w, r, "person "+identity.Name, session{Grant: &grant, Name: identity.Name}); err != nil {
 		return err
 	}
 	d.config.Logger.Info("signed in", "name", identity.Name, "role", identity.Role, "address", r.RemoteAddr)
@@ -178,7 +183,8 @@ func (p *pages) finishSignOn(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, http.StatusOK, view{To: begun.To, Caller: identity, GoOn: true})
 }
 
-// takeLogin returns the sign-in of a browser, which is over then.
+// takeLogin returns the sign-in of a browser, which is over then: the provider takes its state
+// once.
 func (p *pages) takeLogin(w http.ResponseWriter, r *http.Request) (login, bool) {
 	d := p.door
 	cookie, err := r.Cookie(d.loginCookie())
@@ -186,14 +192,21 @@ func (p *pages) takeLogin(w http.ResponseWriter, r *http.Request) (login, bool) 
 		return login{}, false
 	}
 	d.setCookie(w, r, d.loginCookie(), "", -time.Second)
-	value, err := d.sessions.Find(r.Context(), cookie.Value)
+	value, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	if err != nil {
 		return login{}, false
 	}
-	_ = d.sessions.End(r.Context(), cookie.Value) // its state works once at the provider
 	var begun login
 	err = json.Unmarshal(value, &begun)
 	return begun, err == nil && time.Now().Before(begun.Until)
+}
+
+// serves reports whether an address is one of this host, on any port. Another server of the
+// host can set cookies here.
+func (on *signOn) serves(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil &&
+		strings.EqualFold(u.Hostname(), on.answer.Hostname())
 }
 
 func unreachable(err error) error {

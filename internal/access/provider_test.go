@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,7 +25,10 @@ type provider struct {
 	away      atomic.Bool
 	gone      atomic.Bool // whether the session at the issuer is over
 	lifetime  time.Duration
+	other     atomic.Bool // whether tokens are those of another person
 	refreshed atomic.Int32
+	// refreshing is called while a grant is refreshed; nil calls nothing.
+	refreshing func()
 }
 
 func (p *provider) Begin(context.Context) (string, []byte, error) {
@@ -41,8 +45,13 @@ func (p *provider) Finish(_ context.Context, state []byte, answer url.Values) (a
 	return access.Grant{Access: "ada-0", Refresh: "again", ID: "id", Expires: time.Now().Add(p.lifetime)}, nil
 }
 
-func (p *provider) Refresh(_ context.Context, g access.Grant) (access.Grant, error) {
+func (p *provider) Refresh(ctx context.Context, g access.Grant) (access.Grant, error) {
+	if p.refreshing != nil {
+		p.refreshing()
+	}
 	switch {
+	case ctx.Err() != nil:
+		return access.Grant{}, ctx.Err()
 	case p.away.Load():
 		return access.Grant{}, fmt.Errorf("%w: dial", access.ErrUnavailable)
 	case p.gone.Load() || g.Refresh != "again":
@@ -55,6 +64,9 @@ func (p *provider) Refresh(_ context.Context, g access.Grant) (access.Grant, err
 func (p *provider) Identify(_ context.Context, token string) (access.Identity, error) {
 	if !strings.HasPrefix(token, "ada-") {
 		return access.Identity{}, access.ErrInvalid
+	}
+	if p.other.Load() {
+		return access.Identity{Name: "Eve", Role: httpapi.Admin}, nil
 	}
 	return access.Identity{Name: "Ada", Role: httpapi.Operator}, nil
 }
@@ -124,18 +136,38 @@ func TestDoor_SignOn_refusesAnswersOfOthers(t *testing.T) {
 	h, _ := signOn(t, p, access.Config{})
 	require.Equal(t, 400, browse(h, "GET", "http://example.com/login/answer?code=good", cookies).Code, "no sign-in has begun")
 	browse(h, "GET", "http://example.com/.enablers/sign-on?to=//evil.example/", cookies)
-	begun := map[string]string{}
-	for name, value := range cookies {
-		begun[name] = value
-	}
 	require.Equal(t, 403, browse(h, "GET", "http://example.com/login/answer?code=wrong", cookies).Code)
-	require.Empty(t, cookies)
-	require.Equal(t, 400, browse(h, "GET", "http://example.com/login/answer?code=good", begun).Code, "a sign-in works once")
+	require.Empty(t, cookies, "the sign-in is over")
 	browse(h, "GET", "http://example.com/.enablers/sign-on?to=//evil.example/", cookies)
 	w := browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
 	require.Contains(t, w.Body.String(), `content="0; url=http://example.com/"`)
 	require.NotContains(t, w.Body.String(), "evil")
 	require.Equal(t, 404, send(served(closed(t, access.Config{}), nil), "GET", "/.enablers/sign-on", "").Code)
+}
+
+func TestDoor_SignOn_keepsNothingOfCallersThatAreNotIdentified(t *testing.T) {
+	p, cookies := &provider{}, map[string]string{}
+	h, d := signOn(t, p, access.Config{})
+	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+	browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	for range 1100 { // more than there are sessions in memory
+		w := browse(h, "GET", "http://example.com/.enablers/sign-on?to=/"+strings.Repeat("a", 5000), map[string]string{})
+		require.Less(t, len(w.Result().Cookies()[0].String()), 4096, "browsers keep no larger ones")
+	}
+	require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code, "the session of Ada goes on")
+	require.Contains(t, send(served(d, nil), "GET", "/.enablers/sign-in", "").Body.String(), "Sign in")
+}
+
+func TestDoor_SignOn_leadsToNoOtherHost(t *testing.T) {
+	h, _ := signOn(t, &provider{}, access.Config{})
+	for to, code := range map[string]int{"http://example.com:1/a": 200, "https://evil.example/": 400, "javascript:1//example.com": 400,
+		"http://example.com@evil.example/": 400, "//example.com/": 400} {
+		value := fmt.Sprintf(`{"state": "c3RhdGUtb2YtYWRh", "to": %q, "until": "2999-01-01T00:00:00Z"}`, to)
+		cookies := map[string]string{access.CookiePrefix + "things-login": base64.RawURLEncoding.EncodeToString([]byte(value))}
+		require.Equal(t, code, browse(h, "GET", "http://example.com/login/answer?code=good", cookies).Code, to)
+	}
+	w := browse(h, "GET", "http://example.com/.enablers/sign-in?to=/.enablers/sign-on", map[string]string{})
+	require.Contains(t, w.Body.String(), `href="/.enablers/sign-on?to=%2f"`, "not in a circle")
 }
 
 func TestDoor_SignOn_beginsUnderTheNameOfTheAnswer(t *testing.T) {
@@ -168,6 +200,34 @@ func TestDoor_Granted_refreshesOnceForAllRequests(t *testing.T) {
 	all.Wait()
 	require.Equal(t, refreshed+1, p.refreshed.Load())
 	require.Equal(t, access.Identity{Name: "Ada", Role: httpapi.Operator}, d.Caller(request))
+}
+
+func TestDoor_Granted_refreshesAlsoWhenTheBrowserGoesAway(t *testing.T) {
+	p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
+	h, d := signOn(t, p, access.Config{})
+	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+	browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	ctx, leave := context.WithCancel(t.Context())
+	p.refreshing = leave
+	request := httptest.NewRequestWithContext(ctx, "GET", "http://example.com/things", nil)
+	for name, value := range cookies {
+		request.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	_, grant, err := d.Granted(request)
+	require.NoError(t, err, "the provider has used the old token up")
+	require.Equal(t, "ada-1", grant.Access)
+}
+
+func TestDoor_Granted_endsWhenAGrantIsForAnotherPerson(t *testing.T) {
+	p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
+	h, _ := signOn(t, p, access.Config{})
+	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+	browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code)
+	p.other.Store(true)
+	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code)
+	p.other.Store(false)
+	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code, "it has ended for good")
 }
 
 func TestDoor_Granted_endsWithTheSessionAtTheProvider(t *testing.T) {

@@ -20,6 +20,8 @@ type session struct {
 	Token string `json:"token,omitempty"`
 	// Grant is what the provider has given instead.
 	Grant *Grant `json:"grant,omitempty"`
+	// Name is that of the person with the grant. A later grant is for the same person.
+	Name string `json:"name,omitempty"`
 }
 
 // beginSession starts the session of a person in a browser.
@@ -58,7 +60,7 @@ func (d *Door) granted(r *http.Request) (Identity, Grant, error) {
 		return Identity{}, Grant{}, err
 	}
 	if s.Grant != nil {
-		return d.grantedBy(r.Context(), cookie.Value, *s.Grant)
+		return d.grantedBy(r.Context(), cookie.Value, s)
 	}
 	identity, err := d.lookUp(r.Context(), s.Token)
 	if errors.Is(err, ErrInvalid) {
@@ -67,14 +69,14 @@ func (d *Door) granted(r *http.Request) (Identity, Grant, error) {
 	return identity, Grant{}, err
 }
 
-// grantedBy returns the identity behind a grant, having refreshed it if it is about to
-// expire.
-func (d *Door) grantedBy(ctx context.Context, secret string, g Grant) (Identity, Grant, error) {
+// grantedBy returns the identity behind the grant of a session, having refreshed it if it is
+// about to expire.
+func (d *Door) grantedBy(ctx context.Context, secret string, s session) (Identity, Grant, error) {
 	on := d.signOn.Load()
 	if on == nil {
 		return Identity{}, Grant{}, ErrNoSession
 	}
-	if time.Until(g.Expires) < early {
+	if time.Until(s.Grant.Expires) < early {
 		value, err := d.sessions.Update(ctx, secret, func(value []byte) ([]byte, error) {
 			s, err := readSession(value)
 			if err != nil || s.Grant == nil {
@@ -83,7 +85,10 @@ func (d *Door) grantedBy(ctx context.Context, secret string, g Grant) (Identity,
 			if time.Until(s.Grant.Expires) >= early {
 				return value, nil // another request was first
 			}
-			next, err := on.provider.Refresh(ctx, *s.Grant)
+			// The provider may use the old token up although the browser has gone away.
+			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
+			defer cancel()
+			next, err := on.provider.Refresh(late, *s.Grant)
 			if errors.Is(err, ErrUnavailable) && time.Now().Before(s.Grant.Expires) {
 				return value, nil // valid for a moment, and the provider may be back then
 			}
@@ -100,21 +105,27 @@ func (d *Door) grantedBy(ctx context.Context, secret string, g Grant) (Identity,
 		if err != nil {
 			return Identity{}, Grant{}, unlessGone(err)
 		}
-		s, err := readSession(value)
-		if err != nil {
+		if s, err = readSession(value); err != nil {
 			return Identity{}, Grant{}, err
 		}
-		g = *s.Grant
 	}
-	identity, err := on.provider.Identify(ctx, g.Access)
-	if err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
+	identity, err := on.provider.Identify(ctx, s.Grant.Access)
+	switch {
+	case err == nil && s.Name != "" && identity.Name != s.Name:
+		_ = d.sessions.End(ctx, secret) // otherwise it is refused at the next request too
+		return Identity{}, Grant{}, ErrNoSession
+	case err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil:
 		err = ErrNoSession
 	}
-	return identity, g, err
+	return identity, *s.Grant, err
 }
 
-// early is how long before its end a grant is refreshed.
-const early = 30 * time.Second
+const (
+	// early is how long before its end a grant is refreshed.
+	early = 30 * time.Second
+	// refreshTime is how long that may take.
+	refreshTime = 10 * time.Second
+)
 
 func readSession(value []byte) (session, error) {
 	var s session

@@ -27,6 +27,9 @@ type HandlerOptions struct {
 	// [Node.Handler] has.
 	Authorize func(r *http.Request, role string) error
 	Hosts     []string
+	// URL is the address of the instance for other instances, where that is not the listener
+	// of the pages: new clients attach with it. Empty means the host of the request.
+	URL string
 	// Instances are those between which the pages lead, this one among them, such as the two
 	// ends of a demonstration. Nil means this one alone.
 	Instances []Instance
@@ -55,6 +58,7 @@ func (n *Node) Page(opts *HandlerOptions) http.Handler {
 		r.hosts = opts.Hosts
 	}
 	pages := newPages(&r, opts.Instances)
+	pages.url = opts.URL
 	mux := http.NewServeMux()
 	mux.Handle("/api/", http.StripPrefix("/api", r.serve(r.table(), writeError)))
 	mux.Handle("/", r.serve(pages.routes(), pages.writeError))
@@ -84,6 +88,7 @@ type pages struct {
 	node      *Node
 	part      *shell.Part
 	instances []Instance
+	url       string // for other instances; empty means the host of a request
 }
 
 func newPages(r *rest, instances []Instance) *pages {
@@ -192,6 +197,7 @@ type summary struct {
 	Clients   []clientRow  `json:"clients"`
 	Events    []*episode   `json:"events"`
 	Bond      bondForm     `json:"-"`
+	Known     int          `json:"known"` // clients of the server, whether they match or not
 	Total     int          `json:"total"` // clients that match
 	After     string       `json:"-"`
 	Next      string       `json:"-"` // the last client of this page, if there are more
@@ -233,6 +239,7 @@ func (p *pages) summaryOf(r *http.Request) (summary, statusRecord) {
 			s.Connected++
 		}
 	}
+	s.Known = len(status.Clients)
 	s.addClients(status.Clients)
 	events, _, _, _ := p.node.hub.read(1, ringSize)
 	s.Events = episodesOf(events, p.node.hub.id)

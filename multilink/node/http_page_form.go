@@ -330,10 +330,7 @@ func (p *pages) addClient(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.show(w, r, "client.html", view, err)
 	}
-	made.Server = "http://" + r.Host
-	if r.TLS != nil {
-		made.Server = "https://" + r.Host
-	}
+	made.Server = p.urlAt(r)
 	object, err := json.MarshalIndent(made, "", "  ")
 	if err != nil {
 		return err
@@ -343,6 +340,17 @@ func (p *pages) addClient(w http.ResponseWriter, r *http.Request) error {
 		Client, Object string
 	}{p.part.Frame(r, "What the client needs"), made.Name, string(object)}
 	return p.part.Show(w, r, http.StatusOK, "provision.html", &shown)
+}
+
+// urlAt returns the address of the instance for others.
+func (p *pages) urlAt(r *http.Request) string {
+	switch {
+	case p.url != "":
+		return p.url
+	case r.TLS != nil:
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }
 
 // clientKey returns the public key of the client with the name in a path.

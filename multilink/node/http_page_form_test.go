@@ -181,7 +181,21 @@ func TestNode_Page_pagesItsClients(t *testing.T) {
 	next := regexp.MustCompile(`href="\./(\?q=&amp;after=[^"]+)#clients">More clients`).FindStringSubmatch(page)
 	require.NotNil(t, next)
 	require.Equal(t, 5, strings.Count(v.get("/"+html.UnescapeString(next[1])).Body.String(), "<tr data-name="))
-	require.Equal(t, 1, strings.Count(v.get("/?q=CLIENT-77").Body.String(), "<tr data-name="))
+	found := v.get("/?q=CLIENT-77").Body.String()
+	require.Equal(t, 1, strings.Count(found, "<tr data-name="))
+	require.Contains(t, found, "0 of 105", "the status counts all clients")
+	require.Contains(t, v.get("/state?q=CLIENT-77").Body.String(), `"known":105`)
+}
+
+func TestNode_Page_namesItsServerWhereAnotherListenerHasThePage(t *testing.T) {
+	v := newVisit(server(t))
+	v.three(true)
+	page := v.node.Page(&node.HandlerOptions{URL: "https://192.0.2.1:3333", Authorize: func(*http.Request, string) error { return nil }})
+	r := httptest.NewRequest("POST", "/clients/new", strings.NewReader("name=gw-1"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	page.ServeHTTP(w, r)
+	require.Contains(t, html.UnescapeString(w.Body.String()), `"server": "https://192.0.2.1:3333"`)
 }
 
 func TestNode_Page_offersWhatTheRoleAllows(t *testing.T) {

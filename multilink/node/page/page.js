@@ -121,7 +121,7 @@ poll(1000, async () => {
   const server = state.role === "server";
   write(document.getElementById("trouble"), state.fault);
   write(document.getElementById("carrier"), state.carrier || "no link");
-  write(document.getElementById("connected"), server ? `${state.connected} of ${state.total}` : state.connected ? "connected" : "not connected");
+  write(document.getElementById("connected"), server ? `${state.connected} of ${state.known}` : state.connected ? "connected" : "not connected");
   write(document.getElementById("failovers"), String(state.failovers));
   write(document.getElementById("addresses"), state.addresses || "none yet");
   showLinks(state.links, turn);
