@@ -65,7 +65,9 @@ func frame(web string, d *door.Door) func(next, apis http.Handler) http.Handler 
 			Name: "enablers", Person: d.Person, Overview: http.RedirectHandler(web+console.Root, http.StatusSeeOther),
 			Parts: []console.Part{
 				elsewhere(annotationBlock, "annotation"), elsewhere(modelsBlock, "models"), elsewhere(trainingBlock, "training"),
-				{Section: apisBlock, Path: "apis", Handler: apis}, elsewhere(linksBlock, "links"),
+				{Section: apisBlock, Path: "apis", Name: "Library", Handler: apis},
+				{Section: apisBlock, Path: "gateway", Name: "Gateway", Elsewhere: web + console.Root + "gateway"},
+				elsewhere(linksBlock, "links"),
 			},
 		})
 	}

@@ -59,8 +59,8 @@ func (p *platform) handler() http.Handler {
 			{Section: annotationBlock, Path: "annotation", Handler: p.annotator.Page(channels)},
 			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
 			{Section: trainingBlock, Path: "training", Handler: p.trainings.Page()},
-			{Section: apisBlock, Path: "apis", Handler: p.managed.Page()},
-			{Section: apisBlock, Path: "gateway", Handler: p.managed.GatewayAdmin.Page()},
+			{Section: apisBlock, Path: "apis", Name: "Library", Handler: p.managed.Page()},
+			{Section: apisBlock, Path: "gateway", Name: "Gateway", Handler: p.managed.GatewayAdmin.Page()},
 			{Section: linksBlock, Path: "links", Handler: p.bonded.pages(p.hosts)},
 		},
 	}))

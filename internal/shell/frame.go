@@ -2,6 +2,7 @@ package shell
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -15,9 +16,10 @@ type Frame struct {
 	Platform, Home string
 	// Root leads from the page to the root of its part. It ends with a slash.
 	Root string
-	// Sections are those of the header, Section is the name of the current one, and
-	// SectionHref its address.
+	// Sections are those of the header, Section is the name of the current one, SectionHref
+	// its address, and Parts what it consists of, if there are several.
 	Sections    []Section
+	Parts       []Section
 	Section     string
 	SectionHref string
 	// Trail leads from the root of the part to the page.
@@ -62,6 +64,12 @@ func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
 	for _, section := range s.Sections(r) {
 		if section.Current = section.Name == p.section; section.Current {
 			f.SectionHref = section.Href
+			if len(section.Parts) > 1 {
+				f.Parts = slices.Clone(section.Parts)
+			}
+			for i, part := range f.Parts {
+				f.Parts[i].Current = strings.HasPrefix(r.RequestURI, part.Href)
+			}
 		}
 		f.Sections = append(f.Sections, section)
 	}

@@ -25,6 +25,8 @@ type Section struct {
 	Name string
 	// Href is its address.
 	Href string
+	// Parts are what it consists of, if there are several.
+	Parts []Section
 	// Current reports whether the page belongs to it. The page sets it.
 	Current bool
 }

@@ -32,6 +32,8 @@ type Part struct {
 	// Section is its name in the header, and Path that of its folder below [Root]. Of several
 	// parts of a section the header leads to the first.
 	Section, Path string
+	// Name is that of the part in a section of several.
+	Name string
 	// Handler serves the pages, and gets paths without the folder. Nil means that another
 	// listener does.
 	Handler http.Handler
@@ -58,8 +60,13 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 	}
 	for _, part := range config.Parts {
 		folder := Root + part.Path
-		if !slices.ContainsFunc(sections, func(one shell.Section) bool { return one.Name == part.Section }) {
+		at := slices.IndexFunc(sections, func(one shell.Section) bool { return one.Name == part.Section })
+		if at < 0 {
+			at = len(sections)
 			sections = append(sections, shell.Section{Name: part.Section, Href: folder + "/"})
+		}
+		if part.Name != "" {
+			sections[at].Parts = append(sections[at].Parts, shell.Section{Name: part.Name, Href: folder + "/"})
 		}
 		handler := part.Handler
 		if handler == nil {

@@ -61,8 +61,8 @@ func TestMount_leadsToTheFirstPartOfASection(t *testing.T) {
 		"one.html": {Data: []byte(`{{template "head" .}}{{template "top" .}}{{template "foot" .}}`)}, "page.css": {},
 	}})
 	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Parts: []console.Part{
-		{Section: "APIs", Path: "apis", Handler: echo("apis")},
-		{Section: "APIs", Path: "gateway", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		{Section: "APIs", Path: "apis", Name: "Library", Handler: echo("apis")},
+		{Section: "APIs", Path: "gateway", Name: "Gateway", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			view := struct{ shell.Frame }{part.Frame(r, "Gateway", shell.Crumb{Name: "Gateway"})}
 			_ = part.Show(w, r, http.StatusOK, "one.html", &view)
 		})},
@@ -70,5 +70,6 @@ func TestMount_leadsToTheFirstPartOfASection(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/ui/gateway/", nil))
 	require.Contains(t, w.Body.String(), `<a href="/ui/apis/" aria-current="true">APIs</a></nav>`, "one entry in the header")
+	require.Contains(t, w.Body.String(), `<a href="/ui/apis/">Library</a><a href="/ui/gateway/" aria-current="true">Gateway</a></nav>`)
 	require.Contains(t, w.Body.String(), `<li><a href="/ui/apis/">APIs</a></li><li><a href="./">Gateway</a></li>`)
 }

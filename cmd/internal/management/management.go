@@ -277,8 +277,8 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	m.admin = console.Mount(api.Handler(), console.MountConfig{
 		Name: "API management", Home: cmp.Or(m.config.Home, m.config.PortalURL+"/"), Person: m.config.Door.Person,
 		Parts: []console.Part{
-			{Section: "APIs", Path: "apis", Elsewhere: m.config.PortalURL + console.Root + "apis"},
-			{Section: "APIs", Path: "gateway", Handler: api.Page()},
+			{Section: "APIs", Path: "apis", Name: "Library", Elsewhere: m.config.PortalURL + console.Root + "apis"},
+			{Section: "APIs", Path: "gateway", Name: "Gateway", Handler: api.Page()},
 		},
 	})
 	return nil
@@ -368,10 +368,12 @@ func (m *Management) Handler() http.Handler {
 	if m.config.Frame != nil {
 		return m.config.Frame(mux, m.Page())
 	}
-	return console.Mount(mux, console.MountConfig{
-		Name: "API management", Person: m.config.Door.Person,
-		Parts: []console.Part{{Section: "APIs", Path: "apis", Handler: m.Page()}},
-	})
+	parts := []console.Part{{Section: "APIs", Path: "apis", Name: "Library", Handler: m.Page()}}
+	if m.GatewayAdmin != nil {
+		gateway := m.AdminURL() + console.Root + "gateway"
+		parts = append(parts, console.Part{Section: "APIs", Path: "gateway", Name: "Gateway", Elsewhere: gateway})
+	}
+	return console.Mount(mux, console.MountConfig{Name: "API management", Person: m.config.Door.Person, Parts: parts})
 }
 
 // Page returns the pages of the portal, for any listener of the door.
