@@ -169,7 +169,7 @@ func TestServer_Result_ofAnEncryptedJobIsTheSumOfSEAL(t *testing.T) {
 	require.True(t, bytes.HasPrefix(pickle.Bytes(), []byte("\x80\x04")))
 	require.Contains(t, pickle.String(), "flwr.common.typing")
 	require.True(t, bytes.Contains(pickle.Bytes(), bytes.Join(result.Weights[0].Chunks(), nil)))
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "Model so far (.pkl, encrypted)")
+	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "Model (.pkl, encrypted)")
 	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"privacy_mechanisms":["homomorphic"]`)
 }
 

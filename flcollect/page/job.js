@@ -66,7 +66,7 @@ function showStatus(status) {
   field("note", status.note ?? "");
   field("epsilon", epsilon(status));
   const encrypted = status.privacy_mechanisms?.includes("homomorphic");
-  field("model-file", `Model so far (${encrypted ? ".pkl, encrypted" : ".npz"})`);
+  field("model-file", `Model (${encrypted ? ".pkl, encrypted" : ".npz"})`);
   for (const place of [document.querySelector('[data-field="epsilon"]').parentElement, document.querySelector('[data-chart="epsilon"]')]) {
     place.hidden = status.epsilon === undefined;
   }

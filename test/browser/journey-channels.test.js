@@ -97,7 +97,7 @@ async function journey(t, options, way, name) {
   await state("stopped");
   await way.press(page, button("Start"));
   await state("running");
-  await way.press(page, button("Remove…"));
+  await way.press(page, button("Delete…"));
   await page.getByText(/is removed, and so is its subscription/).waitFor();
   assert.equal(await page.getByRole("link", { name: `Journey ${name}` }).count(), 0);
   assert.deepEqual(complaints, []);

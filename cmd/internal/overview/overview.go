@@ -103,6 +103,7 @@ func NewPage(config Config, opts *HandlerOptions) http.Handler {
 		Section: "Overview", Files: own, Funcs: map[string]any{"count": count, "blank": func() Event { return Event{Times: 1} }},
 	})}
 	routes := append(p.part.Routes(),
+		httpapi.Route{Pattern: "GET /", Func: p.missing, Undocumented: true, Origins: httpapi.OwnPagesAndLinks},
 		httpapi.Route{Pattern: "GET /{$}", Func: p.show, Undocumented: true, Origins: httpapi.OwnPagesAndLinks},
 		httpapi.Route{Pattern: "GET /state", Func: p.state, Undocumented: true, Origins: httpapi.OwnPages},
 	)
@@ -139,9 +140,16 @@ func (v *view) Faults() int {
 	return n
 }
 
-func (p *page) view() view {
+// view returns what the page shows to the sender of a request. The details of events are lines
+// of the log, with addresses and folders of the machine in them: they are for operators.
+func (p *page) view(r *http.Request) view {
 	// An empty list is a list to the module too, and not null.
-	v := view{Blocks: append([]Block{}, p.config.Blocks()...), Events: p.config.Events.Last(shown)}
+	v := view{Frame: p.part.Frame(r, "Overview"), Blocks: append([]Block{}, p.config.Blocks()...), Events: p.config.Events.Last(shown)}
+	if !v.Can("operator") {
+		for i := range v.Events {
+			v.Events[i].Detail = ""
+		}
+	}
 	for i := range v.Blocks {
 		v.Blocks[i].Facts = append([]Fact{}, v.Blocks[i].Facts...)
 	}
@@ -156,14 +164,19 @@ func (p *page) view() view {
 }
 
 func (p *page) show(w http.ResponseWriter, r *http.Request) error {
-	v := p.view()
-	v.Frame = p.part.Frame(r, "Overview")
+	v := p.view(r)
 	return p.part.Show(w, r, http.StatusOK, "overview.html", &v)
 }
 
-func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
+// missing says that there is no such page, within the shell.
+func (p *page) missing(w http.ResponseWriter, r *http.Request) error {
+	v := struct{ shell.Frame }{p.part.Frame(r, "Not found")}
+	return p.part.Show(w, r, http.StatusNotFound, "missing.html", &v)
+}
+
+func (p *page) state(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
-	return httpapi.WriteJSON(w, p.view())
+	return httpapi.WriteJSON(w, p.view(r))
 }
 
 // count writes a number with a comma before every three digits.
