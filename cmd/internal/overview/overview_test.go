@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/shell"
 )
 
 func get(h http.Handler, path string) string {
@@ -82,6 +85,27 @@ func TestNewPage_answersWithTheStateThatThePageShows(t *testing.T) {
 	require.EqualValues(t, 5, state.Blocks[0].Facts[0].Value)
 	require.Equal(t, "name <sosa>", state.Events[0].Detail)
 	require.Contains(t, get(h, "/"), "name &lt;sosa&gt;")
+}
+
+func TestNewPage_showsDetailsToOperatorsOnly(t *testing.T) {
+	events := &overview.Events{}
+	events.Logger(slog.New(slog.DiscardHandler), overview.Source{Block: "APIs"}).Info("people sign in", "passwords", "/data/credentials")
+	h := overview.NewPage(overview.Config{Events: events, Blocks: func() []overview.Block { return nil }}, nil)
+	for role, shown := range map[httpapi.Role]bool{httpapi.Reader: false, httpapi.Operator: true} {
+		framed := (&shell.Shell{
+			Name: "enablers", Sections: func(*http.Request) []shell.Section { return nil },
+			Person: func(*http.Request) shell.Person { return shell.Person{Name: "ann", Role: role} },
+		}).With(h)
+		for _, path := range []string{"/", "/state"} {
+			page := get(framed, path)
+			require.Contains(t, page, "people sign in")
+			require.Equal(t, shown, strings.Contains(page, "/data/credentials"), "%s as %s", path, role)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/no/where", nil))
+	require.Equal(t, http.StatusNotFound, w.Code)
+	require.Contains(t, w.Body.String(), `<a href="../">overview</a>`)
 }
 
 func TestNewPage_requiresTheRoleOfEveryRoute(t *testing.T) {
