@@ -17,11 +17,11 @@ type Frame struct {
 	// Root leads from the page to the root of its part. It ends with a slash.
 	Root string
 	// Sections are those of the header, Section is the name of the current one, SectionHref
-	// its address, and Parts what it consists of, if there are several.
-	Sections    []Section
-	Parts       []Section
-	Section     string
-	SectionHref string
+	// its address, and SectionParts what it consists of, if there are several.
+	Sections     []Section
+	SectionParts []Section
+	Section      string
+	SectionHref  string
 	// Trail leads from the root of the part to the page.
 	Trail []Crumb
 	// Person is who looks at the page.
@@ -65,10 +65,10 @@ func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
 		if section.Current = section.Name == p.section; section.Current {
 			f.SectionHref = section.Href
 			if len(section.Parts) > 1 {
-				f.Parts = slices.Clone(section.Parts)
+				f.SectionParts = slices.Clone(section.Parts)
 			}
-			for i, part := range f.Parts {
-				f.Parts[i].Current = strings.HasPrefix(r.RequestURI, part.Href)
+			for i, part := range f.SectionParts {
+				f.SectionParts[i].Current = strings.HasPrefix(r.RequestURI, part.Href)
 			}
 		}
 		f.Sections = append(f.Sections, section)
