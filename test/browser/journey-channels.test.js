@@ -48,6 +48,7 @@ async function reach(page, locator) {
 
 // seen checks that a page fits and can be read, and leaves a picture.
 async function seen(page, name) {
+  await page.waitForLoadState(); // with its style
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false, `${name} is too wide`);
   assert.deepEqual(await faint(page), [], name);
   await picture(page, name);

@@ -90,6 +90,7 @@ async function journey(t, name, way, options) {
   await topic("Links");
   await way.press(page, button("Enable link wlan0"));
   await state("wlan0").getByText("up, active").waitFor();
+  await page.waitForLoadState(); // with its style
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
   for (const link of ["wlan0", "mesh0"]) {
     await way.press(page, button(`Delete link ${link}`));

@@ -78,6 +78,7 @@ async function reach(page, locator) {
 }
 
 async function overflows(page) {
+  await page.waitForLoadState(); // with its style
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }
 

@@ -120,6 +120,7 @@ async function journey(t, name, options, handsOf) {
     await page.locator(".person strong", { hasText: user }).waitFor();
   };
   const fits = async (what) => {
+    await page.waitForLoadState(); // with its style
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false, what);
     await picture(page, `journey-portal-${name}-${what}`);
   };

@@ -72,6 +72,7 @@ const keyboard = {
 
 // fits checks that a page can be read and does not scroll sideways.
 async function fits(page) {
+  await page.waitForLoadState(); // with its style
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
   assert.deepEqual(await faint(page), []);
   assert.deepEqual(await found(page), []);

@@ -21,7 +21,10 @@ after(() => stage.close());
 const message = '{"station":"EWR","time":"2026-01-01T06:00:00Z","temp":3.9,"sensors":[{"id":"w1","value":10.4},{"id":"r1","value":0}]}';
 const workbench = "/ui/annotation/workbench";
 
-const overflows = (page) => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+async function overflows(page) {
+  await page.waitForLoadState(); // with its style
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}
 const editor = (page, id) => page.locator(`#${id} + .editor .cm-content`);
 
 // retype replaces the text of an editor as a person does.
