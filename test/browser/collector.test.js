@@ -9,7 +9,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 
 const demo = "/live/demo-1";
 const stage = new Stage();
@@ -20,10 +20,6 @@ before(() => stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen
 after(() => stage.close());
 
 const open = (t, path, options) => stage.open(t, path, options);
-
-async function overflows(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-}
 
 // drawn waits until the charts show the last round of the demonstration.
 async function drawn(page) {

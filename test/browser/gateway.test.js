@@ -9,7 +9,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const password = "password for the trial";
@@ -22,10 +22,6 @@ before(() => stage.start("./examples/gateway", [], (line) => {
 }));
 
 after(() => stage.close());
-
-async function overflows(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-}
 
 // visit opens a page as the administrator, with the first visit before if there was none.
 async function visit(t, path, options) {

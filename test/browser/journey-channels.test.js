@@ -8,7 +8,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, enablersFlags, phone, picture } from "./stage.js";
+import { Stage, desktop, enablersFlags, overflows, phone, picture, reach } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage();
@@ -36,20 +36,9 @@ const keyboard = {
   },
 };
 
-// reach presses Tab until an element has the focus.
-async function reach(page, locator) {
-  await locator.waitFor();
-  for (let i = 0; i < 80; i += 1) {
-    if (await locator.evaluate((element) => element.getRootNode().activeElement === element)) return;
-    await page.keyboard.press("Tab");
-  }
-  assert.fail("the keyboard does not get there");
-}
-
 // seen checks that a page fits and can be read, and leaves a picture.
 async function seen(page, name) {
-  await page.waitForLoadState(); // with its style
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false, `${name} is too wide`);
+  assert.equal(await overflows(page), false, `${name} is too wide`);
   assert.deepEqual(await faint(page), [], name);
   await picture(page, name);
 }

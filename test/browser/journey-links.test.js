@@ -8,7 +8,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture, reach } from "./stage.js";
 
 const token = "a token for the trial";
 const stage = new Stage();
@@ -36,16 +36,6 @@ const keyboard = {
     await page.keyboard.type(text);
   },
 };
-
-// reach goes to an element with the tabulator key.
-async function reach(page, target) {
-  await target.waitFor();
-  for (let presses = 0; presses < 100; presses++) {
-    if (await target.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press("Tab");
-  }
-  assert.fail(`the keyboard does not reach ${target}`);
-}
 
 async function journey(t, name, way, options) {
   const { page, complaints } = await stage.open(t, "/", options);
@@ -79,7 +69,7 @@ async function journey(t, name, way, options) {
   await topic("Events");
   const event = page.locator("#event-list > li", { hasText: "mesh0 took over from wlan0" }).first();
   await way.press(page, event.locator("summary"));
-  await event.locator("ol").getByText("the configuration changed").waitFor();
+  await event.locator("ol").getByText("the configuration changed").first().waitFor();
   await picture(page, `journey-links-${name}-4-events`);
   await topic("Charts");
   await page.locator('[data-chart="rtt"] .u-legend', { hasText: "mesh0" }).waitFor();
@@ -90,8 +80,7 @@ async function journey(t, name, way, options) {
   await topic("Links");
   await way.press(page, button("Enable link wlan0"));
   await state("wlan0").getByText("up, active").waitFor();
-  await page.waitForLoadState(); // with its style
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
+  assert.equal(await overflows(page), false);
   for (const link of ["wlan0", "mesh0"]) {
     await way.press(page, button(`Delete link ${link}`));
     await page.getByText(`The link ${link} is deleted.`).waitFor();

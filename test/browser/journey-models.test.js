@@ -14,7 +14,7 @@ import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture, reach } from "./stage.js";
 import { Proxy } from "./proxy.js";
 
 const MB = 1 << 20;
@@ -66,21 +66,6 @@ const keyboard = {
     await page.keyboard.type(text);
   },
 };
-
-// reach presses Tab until an element has the focus.
-async function reach(page, locator) {
-  await locator.waitFor();
-  for (let i = 0; i < 60; i += 1) {
-    if (await locator.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press("Tab");
-  }
-  assert.fail("the keyboard does not get there");
-}
-
-async function overflows(page) {
-  await page.waitForLoadState(); // with its style
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-}
 
 async function journey(t, name, way, options, size) {
   const { page, complaints } = await stage.open(t, "/", { ...options, acceptDownloads: true });

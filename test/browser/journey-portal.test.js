@@ -13,7 +13,7 @@ import { createServer } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 
 const stage = new Stage();
 const scratch = mkdtempSync(join(tmpdir(), "journey-portal-"));
@@ -120,8 +120,7 @@ async function journey(t, name, options, handsOf) {
     await page.locator(".person strong", { hasText: user }).waitFor();
   };
   const fits = async (what) => {
-    await page.waitForLoadState(); // with its style
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false, what);
+    assert.equal(await overflows(page), false, what);
     await picture(page, `journey-portal-${name}-${what}`);
   };
   const publish = page.getByRole("button", { name: "Publish to the gateway" });

@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { found } from "./axe.js";
 import { faint } from "./contrast.js";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture, reach } from "./stage.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const stage = new Stage();
@@ -37,20 +37,6 @@ const mouse = {
   choose: (page, locator, label) => locator.selectOption({ label }),
 };
 
-// reach moves the focus to an element with the Tab key alone.
-async function reach(page, locator) {
-  await locator.waitFor();
-  for (let i = 0; i < 150; i++) {
-    const key = await locator.evaluate((element) => {
-      if (element === document.activeElement) return "";
-      return document.activeElement.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_PRECEDING ? "Shift+Tab" : "Tab";
-    });
-    if (key === "") return;
-    await page.keyboard.press(key);
-  }
-  assert.fail(`the Tab key does not reach ${locator}`);
-}
-
 // Keyboard uses a page without pointing at it.
 const keyboard = {
   async press(page, locator) {
@@ -72,8 +58,7 @@ const keyboard = {
 
 // fits checks that a page can be read and does not scroll sideways.
 async function fits(page) {
-  await page.waitForLoadState(); // with its style
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
+  assert.equal(await overflows(page), false);
   assert.deepEqual(await faint(page), []);
   assert.deepEqual(await found(page), []);
 }

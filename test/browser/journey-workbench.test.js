@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { Stage, desktop, enablersFlags, phone, picture } from "./stage.js";
+import { Stage, desktop, enablersFlags, overflows, phone, picture } from "./stage.js";
 import { found } from "./axe.js";
 
 const stage = new Stage();
@@ -21,10 +21,6 @@ after(() => stage.close());
 const message = '{"station":"EWR","time":"2026-01-01T06:00:00Z","temp":3.9,"sensors":[{"id":"w1","value":10.4},{"id":"r1","value":0}]}';
 const workbench = "/ui/annotation/workbench";
 
-async function overflows(page) {
-  await page.waitForLoadState(); // with its style
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-}
 const editor = (page, id) => page.locator(`#${id} + .editor .cm-content`);
 
 // retype replaces the text of an editor as a person does.

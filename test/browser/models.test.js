@@ -9,7 +9,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage();
@@ -32,10 +32,6 @@ async function make(path, body) {
 async function version(tag) {
   await make(`/w3c/sosa/${tag}`, {});
   return `${pages}v/w3c/sosa/${tag}`;
-}
-
-async function overflows(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }
 
 const stored = (page) => page.locator('#uploads [data-state="stored"]');

@@ -9,7 +9,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 
 const token = "a token for the trial";
 const server = new Stage();
@@ -39,7 +39,6 @@ async function visit(t, stage, options) {
 }
 
 const order = (page) => page.locator("#link-list > li").evaluateAll((all) => all.map((item) => item.dataset.name));
-const overflows = (page) => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 const link = (page, name) => page.locator(`#link-list [data-name="${name}"]`);
 
 async function addLink(page, name, endpoint) {

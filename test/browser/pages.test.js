@@ -8,7 +8,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, enablersFlags, phone, picture } from "./stage.js";
+import { Stage, desktop, enablersFlags, overflows, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage();
@@ -30,10 +30,6 @@ async function fact(page, of, name) {
 
 async function received(page) {
   return Number((await page.locator('#channels [data-id="demo-json"] [data-field="received"]').textContent()).replaceAll(",", ""));
-}
-
-async function overflows(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }
 
 const states = (page) => page.locator("[data-block]").evaluateAll((all) => [...new Set(all.map(({ dataset }) => dataset.state))]);

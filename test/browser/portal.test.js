@@ -13,7 +13,7 @@ import { createServer } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Stage, desktop, phone, picture } from "./stage.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 import { found } from "./axe.js";
 import { faint } from "./contrast.js";
 
@@ -55,8 +55,6 @@ async function open(t, path, options) {
   opened.page.setDefaultTimeout(15_000);
   return opened;
 }
-
-const overflows = (page) => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 
 // definition is a file with a public operation and one that is secured.
 function definition(version, prefix, title = "Weather") {

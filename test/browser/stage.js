@@ -96,6 +96,27 @@ export async function picture(page, name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
+// overflows reports whether a page is wider than its window, once it has its style.
+export async function overflows(page) {
+  await page.waitForLoadState();
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}
+
+// reach presses Tab until an element has the focus, backwards for what stands before.
+export async function reach(page, locator) {
+  await locator.waitFor();
+  for (let presses = 0; presses < 150; presses++) {
+    const key = await locator.evaluate((element) => {
+      const focused = element.getRootNode().activeElement;
+      if (focused === element) return "";
+      return document.activeElement.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_PRECEDING ? "Shift+Tab" : "Tab";
+    });
+    if (key === "") return;
+    await page.keyboard.press(key);
+  }
+  assert.fail(`the Tab key does not reach ${locator}`);
+}
+
 // submit has the page send a form and returns the answer.
 export async function submit(page, action, enctype, fields) {
   const answer = page.waitForResponse((response) => response.url() === action);
