@@ -35,7 +35,7 @@ func (m *Manager) Page(opts *HandlerOptions) http.Handler {
 		Assets: httpapi.Assets{
 			"editor.js": {Files: editor.Files}, "editor.LICENSES.txt": {Files: editor.Files, Path: "LICENSES"},
 			"cytoscape.esm.min.js": {Files: graph.Files}, "cytoscape.LICENSE.txt": {Files: graph.Files, Path: "LICENSE"}},
-		Funcs: map[string]any{"escape": url.PathEscape, "count": countText}})
+		Funcs: map[string]any{"escape": url.PathEscape}})
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger}
 	mux := http.NewServeMux()

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,17 +121,4 @@ func trimmed[V any](byName map[string]V, prefix string) map[string]V {
 		made[strings.TrimPrefix(name, prefix)] = value
 	}
 	return made
-}
-
-// countText writes a number with a comma before every three digits.
-func countText(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	var text strings.Builder
-	for i, digit := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			text.WriteByte(',')
-		}
-		text.WriteRune(digit)
-	}
-	return text.String()
 }

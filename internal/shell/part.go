@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/history"
@@ -86,6 +87,7 @@ func NewPart(config PartConfig) *Part {
 // functions are those that all templates have.
 func functions() template.FuncMap {
 	return template.FuncMap{
+		"count": countText,
 		"ranges": func() []string {
 			var names []string
 			for _, r := range history.Ranges() {
@@ -101,6 +103,15 @@ func functions() template.FuncMap {
 			return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + at.Format("2006-01-02 15:04:05") + " UTC</time>")
 		},
 	}
+}
+
+// countText writes a number with a comma before every three digits.
+func countText(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
 
 // AssetPattern is the pattern of the route for the files of a part.

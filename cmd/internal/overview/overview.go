@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
@@ -100,7 +99,7 @@ func NewPage(config Config, opts *HandlerOptions) http.Handler {
 		panic(err) // the folder is embedded
 	}
 	p := &page{config: config, part: shell.NewPart(shell.PartConfig{
-		Section: "Overview", Files: own, Funcs: map[string]any{"count": count, "blank": func() Event { return Event{Times: 1} }},
+		Section: "Overview", Files: own, Funcs: map[string]any{"blank": func() Event { return Event{Times: 1} }},
 	})}
 	routes := append(p.part.Routes(),
 		httpapi.Route{Pattern: "GET /", Func: p.missing, Undocumented: true, Origins: httpapi.OwnPagesAndLinks},
@@ -177,13 +176,4 @@ func (p *page) missing(w http.ResponseWriter, r *http.Request) error {
 func (p *page) state(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, p.view(r))
-}
-
-// count writes a number with a comma before every three digits.
-func count(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
