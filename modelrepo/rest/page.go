@@ -72,19 +72,18 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "POST /v/{namespace}/{model}/{version}/documentation", Func: p.document},
 		{Pattern: "POST /v/{namespace}/{model}/{version}/documentation/delete", Func: p.deleteDocumentation},
 	}...)
-	for path, create := range map[string]func(*http.Request, *nodeForm) error{
-		"/new": p.createNamespace, "/n/{namespace}/new": p.createModel, "/m/{namespace}/{model}/new": p.createVersion,
-	} {
-		routes = append(routes, p.form(path, nil, create)...)
-	}
-	for path, f := range map[string]struct {
+	for _, f := range []struct {
+		path         string
 		read, change func(*http.Request, *nodeForm) error
 	}{
-		"/n/{namespace}/change":                   {p.readNamespace, p.changeNamespace},
-		"/m/{namespace}/{model}/change":           {p.readModel, p.changeModel},
-		"/v/{namespace}/{model}/{version}/change": {p.readVersion, p.changeVersion},
+		{"/new", nil, p.createNamespace},
+		{"/n/{namespace}/new", nil, p.createModel},
+		{"/m/{namespace}/{model}/new", nil, p.createVersion},
+		{"/n/{namespace}/change", p.readNamespace, p.changeNamespace},
+		{"/m/{namespace}/{model}/change", p.readModel, p.changeModel},
+		{"/v/{namespace}/{model}/{version}/change", p.readVersion, p.changeVersion},
 	} {
-		routes = append(routes, p.form(path, f.read, f.change)...)
+		routes = append(routes, p.form(f.path, f.read, f.change)...)
 	}
 	for i := range routes {
 		routes[i].Undocumented = true
