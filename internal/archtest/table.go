@@ -266,6 +266,7 @@ func importTable() []room {
 		{dir: "internal/netlab", modules: []string{netlink, netns}},
 		{dir: "internal/secretfile"},
 		{dir: "internal/uplot"},
+		{dir: "internal/tracing", modules: []string{otel}},
 		{dir: "internal/version"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
@@ -301,6 +302,7 @@ const (
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	minio      = "github.com/minio/minio-go/v7"
+	otel       = "go.opentelemetry.io/otel"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"
@@ -330,7 +332,7 @@ const (
 func testModules() []string {
 	return []string{
 		testify, sync, openapi, compress, crypto, protobuf,
-		mochi, paho, paho3, sarama, franz, mongo, minio,
+		mochi, paho, paho3, sarama, franz, mongo, minio, otel,
 		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns,
 	}
 }
