@@ -15,6 +15,7 @@ func importTable() []room {
 		{dir: "."},
 
 		{dir: "storage"},
+		{dir: "storage/lease", imports: []string{"storage"}},
 		{dir: "storage/storagetest", imports: []string{"storage"}},
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
 		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest"}, modules: []string{mongo}},
