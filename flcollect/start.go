@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/flcollect/internal/fleet"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
@@ -48,7 +49,7 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if err := s.await(ctx); err != nil {
 		return err
 	}
-	if repeated, err := s.repeated(id, data); repeated || err != nil {
+	if repeated, err := s.repeated(ctx, id, data); repeated || err != nil {
 		return err
 	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
@@ -58,13 +59,27 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(ErrNotRunning) })()
+	for {
+		repeated, err := s.repeated(ctx, id, data)
+		if repeated || err != nil {
+			return err
+		}
+		if err := s.startHere(ctx, id, stored, data, made); !errors.Is(err, fleet.ErrHeld) {
+			return err
+		}
+	}
+}
+
+// startHere starts a job at this server. The error matches [fleet.ErrHeld] if another
+// server was first.
+func (s *Server) startHere(ctx context.Context, id string, stored jobconfig.Stored, data []byte, made strategy.Strategy) error {
 	select {
 	case s.starting <- struct{}{}:
 		defer func() { <-s.starting }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if repeated, err := s.repeated(id, data); repeated || err != nil {
+	if repeated, err := s.repeatedHere(id, data); repeated || err != nil {
 		return err
 	}
 	if err := s.retire(ctx, id); err != nil {
@@ -79,8 +94,17 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	return nil
 }
 
-// repeated reports whether the job is active with that configuration.
-func (s *Server) repeated(id string, config []byte) (bool, error) {
+// repeated reports whether the job is active with that configuration, at this server or at
+// another.
+func (s *Server) repeated(ctx context.Context, id string, config []byte) (bool, error) {
+	repeated, err := s.repeatedHere(id, config)
+	if repeated || err != nil {
+		return repeated, err
+	}
+	return s.repeatedElsewhere(ctx, id, config)
+}
+
+func (s *Server) repeatedHere(id string, config []byte) (bool, error) {
 	j := s.jobs.get(id)
 	if j == nil {
 		return false, nil
@@ -104,6 +128,8 @@ func (s *Server) retire(ctx context.Context, id string) error {
 	}
 	select {
 	case <-j.ended:
+	case <-j.done:
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -119,7 +145,9 @@ func (s *Server) retire(ctx context.Context, id string) error {
 // begin stores a new run of a job, and launches it. The context of the caller does not
 // interrupt that, or there would be a stored job that is not being trained.
 func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strategy) error {
-	ctx, cancel := context.WithTimeout(s.life, beginTimeout)
+	life, lose := s.jobLife()
+	defer lose(nil)
+	ctx, cancel := context.WithTimeout(life, beginTimeout)
 	defer cancel()
 	r := record{
 		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
@@ -143,6 +171,13 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 			return err
 		}
 	}
+	if s.together != nil {
+		entry, err := s.together.Take(ctx, id, r.Token)
+		if err != nil {
+			return err
+		}
+		r.Holder = entry.Session
+	}
 	data, err := r.unknown.Marshal(r)
 	if err != nil {
 		return err
@@ -155,6 +190,9 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 	}
 	if err != nil { // it may have been written
 		if revision, err = s.storage.Recognise(ctx, jobKey(id), data, err); err != nil {
+			if s.together != nil && (errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrExists)) {
+				err = fmt.Errorf("%w: %w", fleet.ErrHeld, err)
+			}
 			return err
 		}
 	}
@@ -194,7 +232,25 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stop all jobs: %w", context.Cause(ctx))
 	}
-	return stopAll(ctx, s.jobs.all())
+	err := stopAll(ctx, s.jobs.all())
+	if s.together != nil {
+		err = errors.Join(err, s.stopOthers(ctx))
+	}
+	return err
+}
+
+// stopOthers interrupts the jobs of other servers.
+func (s *Server) stopOthers(ctx context.Context) error {
+	entries, err := s.together.Look(ctx)
+	for _, e := range entries {
+		if err == nil && s.jobs.get(e.ID) == nil {
+			_, err = s.stopElsewhere(ctx, e.ID)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("stop all jobs: %w", err)
+	}
+	return nil
 }
 
 // StopJob interrupts one job, as [Server.Stop] interrupts all. One that has ended stays as
@@ -210,7 +266,18 @@ func (s *Server) StopJob(ctx context.Context, id string) error {
 		return fmt.Errorf("stop job %q: %w", id, context.Cause(ctx))
 	}
 	if j := s.jobs.get(id); j != nil {
-		return stopAll(ctx, []*job{j})
+		err := stopAll(ctx, []*job{j})
+		if s.together == nil || s.ending.Err() != nil || !errors.Is(err, ErrNotRunning) {
+			return err
+		}
+	}
+	if s.together != nil && jobconfig.CheckID(id) == nil {
+		if stopped, err := s.stopElsewhere(ctx, id); stopped || err != nil {
+			if err != nil {
+				err = fmt.Errorf("stop job %q: %w", id, err)
+			}
+			return err
+		}
 	}
 	status, err := s.Status(ctx, id)
 	if err == nil && status.State == Inactive {

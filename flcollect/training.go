@@ -149,7 +149,7 @@ func (t *training) begin(ctx context.Context) error {
 		return err
 	}
 	r = t.record()
-	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token}
+	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token, Shared: t.server.together != nil}
 	if t.audit, err = audit.OpenLog(ctx, t.storage, run, r.Audit, !t.server.config.NoAudit); err != nil {
 		return err
 	}

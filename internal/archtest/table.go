@@ -91,8 +91,9 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "storage",
-		}, modules: []string{prometheus, uuid}},
+			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
+			"storage/lease",
+		}, modules: []string{oteltrace, prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
 			"internal/keep", "storage",
@@ -104,6 +105,7 @@ func importTable() []room {
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/internal/conf"},
 		{dir: "flcollect/internal/excerpt"},
+		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/internal/reputation", "storage", "storage/lease"}},
 		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
 		{dir: "flcollect/internal/jobconfig", imports: []string{
 			"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage",
@@ -304,6 +306,7 @@ const (
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	minio      = "github.com/minio/minio-go/v7"
 	otel       = "go.opentelemetry.io/otel"
+	oteltrace  = "go.opentelemetry.io/otel/trace"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"
