@@ -10,6 +10,8 @@ import (
 	"net"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
@@ -91,6 +93,10 @@ type Config struct {
 	// Dir is the folder for files that a round needs. Empty means that of the
 	// operating system.
 	Dir string
+	// TracerProvider takes a span for each round, with those of its phases and clients below
+	// it. Clients are then sent its context in the fit configuration, as traceparent and
+	// tracestate (W3C Trace Context). Nil makes none.
+	TracerProvider trace.TracerProvider
 	// Logger logs the progress of jobs. Nil is silent.
 	Logger *slog.Logger
 }

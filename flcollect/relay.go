@@ -55,6 +55,9 @@ func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over
 	return false, nil
 }
 
+// edgeHeader is the metadata by which a client says that it is a collector.
+const edgeHeader = "collector-edge-job"
+
 // introduce describes a client to the server of its job.
 func (l *lobby) introduce(c *round.Client, other *remote) flower.Relayed {
 	peer := c.Session.Peer()
@@ -63,6 +66,11 @@ func (l *lobby) introduce(c *round.Client, other *remote) flower.Relayed {
 	}
 	if len(peer.Certificates) == 0 {
 		client.Client += "@" + l.name // a proxy may call both servers from one address
+	}
+	if peer.Header != nil {
+		if edge := peer.Header(edgeHeader); edge != "" {
+			client.Header = map[string]string{edgeHeader: edge}
+		}
 	}
 	if !strings.HasPrefix(c.Identity, "session:") {
 		client.Identity = c.Identity

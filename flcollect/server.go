@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/publiccontext"
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -64,6 +65,7 @@ type Server struct {
 	group      sync.WaitGroup  // of jobs
 	life       context.Context // of everything that Run started; set before ready
 	open       sync.Once       // closes ready
+	tracer     *tracing.Tracer // nil is off
 	together   *together       // nil if the server is alone on its store
 }
 
@@ -75,7 +77,8 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, log: config.Logger, strategies: newStrategies(config),
-		jobs: newRegistry(), health: persist.NewHealth(), counters: &counters{},
+		tracer: tracing.New(config.TracerProvider, "flcollect"),
+		jobs:   newRegistry(), health: persist.NewHealth(), counters: &counters{},
 		ready: make(chan struct{}), starting: make(chan struct{}, 1), converting: make(chan struct{}, runtime.NumCPU()),
 	}
 	s.ending, s.end = context.WithCancelCause(context.Background())

@@ -46,6 +46,8 @@ type Relayed struct {
 	// Name is that of its token, and Label the one that it gives itself; empty for none.
 	Name  string `json:"name,omitempty"`
 	Label string `json:"label,omitempty"`
+	// Header is further metadata of the client's call, by lower-case keys. Nil is none.
+	Header map[string]string `json:"header,omitempty"`
 }
 
 func (r Relayed) header() (string, error) {
@@ -98,7 +100,7 @@ func (s *Server) relayed(session *Session, r *http.Request) (bool, *status.Statu
 		if strings.EqualFold(key, nameHeader) {
 			return from.Label
 		}
-		return ""
+		return from.Header[strings.ToLower(key)]
 	}}
 	return true, nil
 }

@@ -31,6 +31,7 @@ func fit(ctx context.Context, s *flower.Session) ([]float64, error) {
 func relayTo(target string) flower.RelayConfig {
 	return flower.RelayConfig{Target: target, Client: flower.Relayed{
 		Token: "secret", Job: "job 7", Client: "client@edge", Identity: "key:1", Address: "192.0.2.1:5", Name: "n", Label: "Ward 7",
+		Header: map[string]string{"collector-edge-job": "x"},
 	}}
 }
 
@@ -75,7 +76,8 @@ func TestSession_Relay_hasAnotherServerInstructTheClient(t *testing.T) {
 	require.NoError(t, <-client)
 	peer := <-peers
 	require.Equal(t, &flower.Relayed{Job: "job 7", Client: "client@edge", Identity: "key:1", Address: "192.0.2.1:5", Name: "n",
-		Label: "Ward 7"}, peer.Relay)
+		Label: "Ward 7", Header: map[string]string{"collector-edge-job": "x"}}, peer.Relay)
+	require.Equal(t, "x", peer.Header("Collector-Edge-Job"))
 	require.Equal(t, "Ward 7", peer.Label())
 	require.Equal(t, "192.0.2.1:5", peer.Addr)
 }

@@ -33,7 +33,8 @@ func (r *retry) after(err error) time.Duration {
 		return 0
 	}
 	switch status.Code(err) {
-	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.Unimplemented, codes.AlreadyExists:
+	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.Unimplemented, codes.AlreadyExists,
+		codes.FailedPrecondition:
 		return 0
 	}
 	if r.since.IsZero() {

@@ -124,7 +124,7 @@ func importTable() []room {
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
 			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
 		}},
-		{dir: "flcollect/internal/round", imports: []string{"internal/notify",
+		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
 			"flcollect/strategy", "flcollect/tensor",
