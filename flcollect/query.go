@@ -32,14 +32,14 @@ func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("status of job %q: %w", id, err)
 	}
-	return s.statusElsewhere(r), nil
+	return s.jobs.statusElsewhere(r), nil
 }
 
 // statusElsewhere returns the status of a job that this server does not conduct, with what
 // the server of the job shows.
-func (s *Server) statusElsewhere(r record) Status {
-	status := r.status()
-	live, ok := s.jobs.shown(r.ID, r.Token)
+func (r *registry) statusElsewhere(rec record) Status {
+	status := rec.status()
+	live, ok := r.shown(rec.ID, rec.Token)
 	if !ok {
 		return status
 	}
@@ -83,7 +83,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 			jobs = append(jobs, Status{Job: id, State: Inactive, Error: excerpt.Reason(err)})
 			continue
 		}
-		jobs = append(jobs, s.statusElsewhere(r))
+		jobs = append(jobs, s.jobs.statusElsewhere(r))
 	}
 	if len(docs) == limit {
 		next = jobs[len(jobs)-1].Job

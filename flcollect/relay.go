@@ -88,8 +88,8 @@ func (l *lobby) sendBack(ctx context.Context, c *round.Client) error {
 
 // afterRelay returns how the session of a client goes on after the relay has failed. The
 // session of one whose job was stopped ends as at the server of the job.
-func (s *Server) afterRelay(ctx context.Context, other *remote) (over bool, err error) {
-	r, err := s.stored(ctx, other.id)
+func (g *together) afterRelay(ctx context.Context, other *remote) (over bool, err error) {
+	r, err := g.server.stored(ctx, other.id)
 	switch {
 	case err != nil: // the next try may tell
 		return false, nil

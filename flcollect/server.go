@@ -86,9 +86,9 @@ func NewServer(config Config) (*Server, error) {
 	s.contexts = publiccontext.New(s.storage, s.log)
 	s.lobby = newLobby(s.jobs, config, s.ending)
 	if config.Name != "" {
-		s.together = newTogether(config, func(err error) { s.log.Warn("the lease of this server cannot be renewed yet", "error", err) })
+		s.together = newTogether(s)
 		s.jobs.sharing = true
-		s.lobby.together, s.lobby.after = s.together, s.afterRelay
+		s.lobby.together, s.lobby.after = s.together, s.together.afterRelay
 	}
 	return s, nil
 }
@@ -126,7 +126,7 @@ func (s *Server) Run(ctx context.Context) error {
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.life = life
 	if s.together != nil {
-		s.serveTogether(ctx)
+		s.together.serve(ctx)
 	} else if resumed, err := s.recall(ctx); err == nil {
 		s.jobs.launch(&s.group, resumed...)
 		s.open.Do(func() { close(s.ready) })

@@ -64,31 +64,39 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 		if repeated || err != nil {
 			return err
 		}
-		if err := s.startHere(ctx, id, stored, data, made); !errors.Is(err, fleet.ErrHeld) {
+		if err := (&launch{s, id, stored, data, made}).start(ctx); !errors.Is(err, fleet.ErrHeld) {
 			return err
 		}
 	}
 }
 
-// startHere starts a job at this server. The error matches [fleet.ErrHeld] if another
-// server was first.
-func (s *Server) startHere(ctx context.Context, id string, stored jobconfig.Stored, data []byte, made strategy.Strategy) error {
+// launch is a job that is being started at this server.
+type launch struct {
+	*Server
+	id     string
+	config jobconfig.Stored
+	data   []byte // of the configuration
+	made   strategy.Strategy
+}
+
+// start starts the job. The error matches [fleet.ErrHeld] if another server was first.
+func (s *launch) start(ctx context.Context) error {
 	select {
 	case s.starting <- struct{}{}:
 		defer func() { <-s.starting }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if repeated, err := s.repeatedHere(id, data); repeated || err != nil {
+	if repeated, err := s.jobs.repeated(s.id, s.data); repeated || err != nil {
 		return err
 	}
-	if err := s.retire(ctx, id); err != nil {
+	if err := s.retire(ctx, s.id); err != nil {
 		return err
 	}
 	if err := context.Cause(s.ending); err != nil {
 		return err
 	}
-	if err := s.begin(id, stored, made); err != nil {
+	if err := s.begin(); err != nil {
 		return persist.StoppedOr(ctx, err)
 	}
 	return nil
@@ -97,23 +105,23 @@ func (s *Server) startHere(ctx context.Context, id string, stored jobconfig.Stor
 // repeated reports whether the job is active with that configuration, at this server or at
 // another.
 func (s *Server) repeated(ctx context.Context, id string, config []byte) (bool, error) {
-	repeated, err := s.repeatedHere(id, config)
-	if repeated || err != nil {
+	repeated, err := s.jobs.repeated(id, config)
+	if repeated || err != nil || s.together == nil {
 		return repeated, err
 	}
-	return s.repeatedElsewhere(ctx, id, config)
+	return s.together.repeated(ctx, id, config)
 }
 
-func (s *Server) repeatedHere(id string, config []byte) (bool, error) {
-	j := s.jobs.get(id)
+func (r *registry) repeated(id string, config []byte) (bool, error) {
+	j := r.get(id)
 	if j == nil {
 		return false, nil
 	}
-	r := j.record()
+	rec := j.record()
 	switch {
-	case r.State.Ended():
+	case rec.State.Ended():
 		return false, nil
-	case r.Config.Same(config):
+	case rec.Config.Same(config):
 		return true, nil
 	}
 	return false, ErrActive
@@ -144,7 +152,8 @@ func (s *Server) retire(ctx context.Context, id string) error {
 
 // begin stores a new run of a job, and launches it. The context of the caller does not
 // interrupt that, or there would be a stored job that is not being trained.
-func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strategy) error {
+func (s *launch) begin() error {
+	id, config, made := s.id, s.config, s.made
 	life, lose := s.jobLife()
 	defer lose(nil)
 	ctx, cancel := context.WithTimeout(life, beginTimeout)
@@ -153,7 +162,7 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
 		ID:      id, Run: 1, State: Waiting, Created: now(),
 	}
-	doc, err := s.config.Documents.Get(ctx, jobKey(id))
+	doc, err := s.Server.config.Documents.Get(ctx, jobKey(id))
 	fresh := errors.Is(err, storage.ErrNotFound)
 	if err != nil && !fresh {
 		return err
@@ -234,23 +243,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	err := stopAll(ctx, s.jobs.all())
 	if s.together != nil {
-		err = errors.Join(err, s.stopOthers(ctx))
+		err = errors.Join(err, s.together.stopAll(ctx))
 	}
 	return err
-}
-
-// stopOthers interrupts the jobs of other servers.
-func (s *Server) stopOthers(ctx context.Context) error {
-	entries, err := s.together.Look(ctx)
-	for _, e := range entries {
-		if err == nil && s.jobs.get(e.ID) == nil {
-			_, err = s.stopElsewhere(ctx, e.ID)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("stop all jobs: %w", err)
-	}
-	return nil
 }
 
 // StopJob interrupts one job, as [Server.Stop] interrupts all. One that has ended stays as
@@ -272,7 +267,7 @@ func (s *Server) StopJob(ctx context.Context, id string) error {
 		}
 	}
 	if s.together != nil && jobconfig.CheckID(id) == nil {
-		if stopped, err := s.stopElsewhere(ctx, id); stopped || err != nil {
+		if stopped, err := s.together.stop(ctx, id); stopped || err != nil {
 			if err != nil {
 				err = fmt.Errorf("stop job %q: %w", id, err)
 			}

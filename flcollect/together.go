@@ -18,14 +18,17 @@ import (
 // together is what a server has to do with the others on its store.
 type together struct {
 	*fleet.Fleet
+	server *Server
 
 	mu     sync.Mutex
 	tenure context.Context // of the lease of now; nil before the first
 }
 
-func newTogether(config Config, failed func(error)) *together {
-	return &together{Fleet: fleet.New(fleet.Config{
-		Documents: config.Documents, Name: config.Name, Address: config.Advertise, Lease: config.Lease, Failed: failed,
+func newTogether(s *Server) *together {
+	c := s.config
+	return &together{server: s, Fleet: fleet.New(fleet.Config{
+		Documents: c.Documents, Name: c.Name, Address: c.Advertise, Lease: c.Lease,
+		Failed: func(err error) { s.log.Warn("the lease of this server cannot be renewed yet", "error", err) },
 	})}
 }
 
@@ -62,55 +65,55 @@ func (s *Server) jobLife() (context.Context, context.CancelCauseFunc) {
 	return s.together.under(s.life)
 }
 
-// serveTogether takes part in conducting the jobs of the store until the context ends.
-func (s *Server) serveTogether(ctx context.Context) {
+// serve takes part in conducting the jobs of the store until the context ends.
+func (g *together) serve(ctx context.Context) {
 	surveyed := false
 	for {
-		tenure, err := s.together.Join(ctx)
+		tenure, err := g.Join(ctx)
 		if err != nil {
 			return // the context has ended
 		}
-		s.health.Set("", nil)
-		s.together.setTenure(tenure)
-		bound, cancel := s.together.under(ctx)
-		err = s.storage.Insist(bound, func() error {
-			if err := s.together.Secret(bound); err != nil || surveyed {
+		g.server.health.Set("", nil)
+		g.setTenure(tenure)
+		bound, cancel := g.under(ctx)
+		err = g.server.storage.Insist(bound, func() error {
+			if err := g.Secret(bound); err != nil || surveyed {
 				return err
 			}
-			return s.survey(bound)
+			return g.survey(bound)
 		})
 		if err == nil {
 			surveyed = true
-			s.conductTogether(bound)
+			g.conduct(bound)
 		}
 		cancel(nil)
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.Warn("this server has lost its lease, and joins the others again", "cause", context.Cause(tenure), "error", err)
-		s.abandonAll()
+		g.server.log.Warn("this server has lost its lease, and joins the others again", "cause", context.Cause(tenure), "error", err)
+		g.abandonAll()
 	}
 }
 
 // abandonAll waits until the jobs of a lease that was lost have ended here.
-func (s *Server) abandonAll() {
-	s.starting <- struct{}{}
-	defer func() { <-s.starting }()
-	for _, j := range s.jobs.all() {
+func (g *together) abandonAll() {
+	g.server.starting <- struct{}{}
+	defer func() { <-g.server.starting }()
+	for _, j := range g.server.jobs.all() {
 		j.lose(errMoved)
 		<-j.done
 	}
 }
 
-// conductTogether looks after the jobs of the store until the context ends.
-func (s *Server) conductTogether(ctx context.Context) {
+// conduct looks after the jobs of the store until the context ends.
+func (g *together) conduct(ctx context.Context) {
 	unreadable := map[string]bool{}
 	for {
-		err := s.storage.Insist(ctx, func() error { return s.look(ctx, unreadable) })
+		err := g.server.storage.Insist(ctx, func() error { return g.look(ctx, unreadable) })
 		if err == nil {
-			s.open.Do(func() { close(s.ready) })
+			g.server.open.Do(func() { close(g.server.ready) })
 		}
-		timer := time.NewTimer(s.together.Pause())
+		timer := time.NewTimer(g.Pause())
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -126,16 +129,16 @@ const sweepAge = 24 * time.Hour
 
 // survey makes entries of stored jobs that have something to do and have none, as those of
 // a server that was alone, and deletes old blobs that nothing names.
-func (s *Server) survey(ctx context.Context) error {
+func (g *together) survey(ctx context.Context) error {
 	named, active, complete := map[string]bool{}, []string{}, true
 	var ended spentLedger
-	for doc, err := range storage.All(ctx, s.config.Documents, jobPrefix) {
+	for doc, err := range storage.All(ctx, g.server.config.Documents, jobPrefix) {
 		if err != nil {
 			return err
 		}
 		r, err := readRecord(doc.Key[len(jobPrefix):], doc.Data)
 		if err != nil {
-			s.log.Error("a stored job cannot be read and is left alone", "error", err)
+			g.server.log.Error("a stored job cannot be read and is left alone", "error", err)
 			complete = false
 			continue
 		}
@@ -149,16 +152,16 @@ func (s *Server) survey(ctx context.Context) error {
 			continue
 		}
 		active = append(active, checkpoint.Folder(r.Token))
-		if _, err := s.together.Take(ctx, r.ID, r.Token); err != nil && !errors.Is(err, fleet.ErrHeld) {
+		if _, err := g.Take(ctx, r.ID, r.Token); err != nil && !errors.Is(err, fleet.ErrHeld) {
 			return err
 		}
 	}
-	s.jobs.reset(nil, ended)
+	g.server.jobs.reset(nil, ended)
 	old := func(blob storage.BlobInfo) bool { return time.Since(blob.Modified) < sweepAge }
-	if err := s.contexts.Sweep(ctx, old); err != nil || !complete {
+	if err := g.server.contexts.Sweep(ctx, old); err != nil || !complete {
 		return err
 	}
-	return s.storage.DeleteBlobs(ctx, checkpoint.Prefix, func(blob storage.BlobInfo) bool {
+	return g.server.storage.DeleteBlobs(ctx, checkpoint.Prefix, func(blob storage.BlobInfo) bool {
 		return named[blob.Key] || old(blob) || slices.ContainsFunc(active, func(folder string) bool {
 			return len(blob.Key) >= len(folder) && blob.Key[:len(folder)] == folder
 		})
@@ -167,15 +170,15 @@ func (s *Server) survey(ctx context.Context) error {
 
 // look does once what the entries of jobs ask for: it takes the jobs of servers that are
 // over, stops jobs on request, and shows the others how the jobs of this server are.
-func (s *Server) look(ctx context.Context, unreadable map[string]bool) error {
-	entries, err := s.together.Look(ctx)
+func (g *together) look(ctx context.Context, unreadable map[string]bool) error {
+	entries, err := g.Look(ctx)
 	if err != nil {
 		return err
 	}
-	mine := s.together.Session()
+	mine := g.Session()
 	var theirs, orphans []fleet.Entry
 	for _, e := range entries {
-		j := s.jobs.get(e.ID)
+		j := g.server.jobs.get(e.ID)
 		switch {
 		case e.Alive && e.Session != mine:
 			theirs = append(theirs, e)
@@ -185,12 +188,12 @@ func (s *Server) look(ctx context.Context, unreadable map[string]bool) error {
 			orphans = append(orphans, e)
 		}
 	}
-	s.jobs.setRemote(theirs)
+	g.server.jobs.setRemote(theirs)
 	slices.SortFunc(orphans, func(a, b fleet.Entry) int { return a.Shown().Created.Compare(b.Shown().Created) })
 	for _, e := range orphans {
-		err := s.claim(ctx, e)
+		err := g.claim(ctx, e)
 		if errors.Is(err, persist.ErrDamaged) {
-			s.log.Error("a stored job cannot be read and is left alone", "error", err)
+			g.server.log.Error("a stored job cannot be read and is left alone", "error", err)
 			unreadable[e.ID] = true
 			err = nil
 		}
@@ -198,8 +201,8 @@ func (s *Server) look(ctx context.Context, unreadable map[string]bool) error {
 			return err
 		}
 	}
-	for _, j := range s.jobs.all() {
-		if err := s.together.Show(ctx, j.id, j.live()); err != nil {
+	for _, j := range g.server.jobs.all() {
+		if err := g.Show(ctx, j.id, j.live()); err != nil {
 			return err
 		}
 	}
@@ -207,20 +210,20 @@ func (s *Server) look(ctx context.Context, unreadable map[string]bool) error {
 }
 
 // claim goes on with a job whose server is over.
-func (s *Server) claim(ctx context.Context, e fleet.Entry) error {
+func (g *together) claim(ctx context.Context, e fleet.Entry) error {
 	select {
-	case s.starting <- struct{}{}:
-		defer func() { <-s.starting }()
+	case g.server.starting <- struct{}{}:
+		defer func() { <-g.server.starting }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if s.jobs.get(e.ID) != nil || s.ending.Err() != nil {
+	if g.server.jobs.get(e.ID) != nil || g.server.ending.Err() != nil {
 		return nil
 	}
 	for {
-		doc, err := s.config.Documents.Get(ctx, jobKey(e.ID))
+		doc, err := g.server.config.Documents.Get(ctx, jobKey(e.ID))
 		if errors.Is(err, storage.ErrNotFound) {
-			return s.together.Drop(ctx, e.ID)
+			return g.Drop(ctx, e.ID)
 		}
 		if err != nil {
 			return err
@@ -230,9 +233,9 @@ func (s *Server) claim(ctx context.Context, e fleet.Entry) error {
 			return fmt.Errorf("%w: %w", persist.ErrDamaged, err)
 		}
 		if r.State.Ended() && r.settled() {
-			return s.together.Drop(ctx, e.ID)
+			return g.Drop(ctx, e.ID)
 		}
-		e, err := s.together.Take(ctx, e.ID, r.Token)
+		e, err := g.Take(ctx, e.ID, r.Token)
 		if errors.Is(err, fleet.ErrHeld) {
 			return nil
 		}
@@ -245,15 +248,15 @@ func (s *Server) claim(ctx context.Context, e fleet.Entry) error {
 			return err
 		}
 		r.unknown = unknown
-		revision, err := s.storage.Update(ctx, jobKey(e.ID), doc.Revision, data)
+		revision, err := g.server.storage.Update(ctx, jobKey(e.ID), doc.Revision, data)
 		if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		j := s.newJob(r, revision, nil)
-		s.jobs.launch(&s.group, j)
+		j := g.server.newJob(r, revision, nil)
+		g.server.jobs.launch(&g.server.group, j)
 		j.log.Info("this server goes on with the job", "round", r.Round, "state", r.State)
 		j.obey(e)
 		return nil
@@ -313,30 +316,30 @@ func (j *job) leave() {
 }
 
 // elsewhere returns the entry of a job that another server conducts.
-func (s *Server) elsewhere(ctx context.Context, id string) (fleet.Entry, bool, error) {
-	if s.together == nil || s.jobs.get(id) != nil {
+func (g *together) elsewhere(ctx context.Context, id string) (fleet.Entry, bool, error) {
+	if g.server.jobs.get(id) != nil {
 		return fleet.Entry{}, false, nil
 	}
-	e, err := s.together.Get(ctx, id)
+	e, err := g.Get(ctx, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return fleet.Entry{}, false, nil
 	}
 	if err != nil {
 		return fleet.Entry{}, false, err
 	}
-	return e, e.Session != s.together.Session(), nil
+	return e, e.Session != g.Session(), nil
 }
 
-// repeatedElsewhere reports whether another server conducts the job with that
+// repeated reports whether another server conducts the job with that
 // configuration. It returns once no other server has anything to do with a job that has
 // ended.
-func (s *Server) repeatedElsewhere(ctx context.Context, id string, config []byte) (bool, error) {
+func (g *together) repeated(ctx context.Context, id string, config []byte) (bool, error) {
 	for {
-		e, there, err := s.elsewhere(ctx, id)
+		e, there, err := g.elsewhere(ctx, id)
 		if err != nil || !there {
 			return false, err
 		}
-		r, err := s.stored(ctx, id)
+		r, err := g.server.stored(ctx, id)
 		switch {
 		case errors.Is(err, storage.ErrNotFound) && !e.Alive:
 			return false, nil // it was about to be started when its server ended
@@ -348,7 +351,7 @@ func (s *Server) repeatedElsewhere(ctx context.Context, id string, config []byte
 				return false, nil
 			}
 		case r.State.Ended():
-			err := s.together.Change(ctx, id, func(e *fleet.Entry) bool {
+			err := g.Change(ctx, id, func(e *fleet.Entry) bool {
 				asked := e.Yield == r.Token
 				e.Yield = r.Token
 				return !asked
@@ -361,32 +364,32 @@ func (s *Server) repeatedElsewhere(ctx context.Context, id string, config []byte
 		default:
 			return false, ErrActive
 		}
-		if err := s.glance(ctx); err != nil {
+		if err := g.glance(ctx); err != nil {
 			return false, err
 		}
 	}
 }
 
 // glance waits for a moment in which other servers may do something.
-func (s *Server) glance(ctx context.Context) error {
-	timer := time.NewTimer(min(s.together.Pause(), 100*time.Millisecond))
+func (g *together) glance(ctx context.Context) error {
+	timer := time.NewTimer(min(g.Pause(), 100*time.Millisecond))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-s.ending.Done():
-		return context.Cause(s.ending)
+	case <-g.server.ending.Done():
+		return context.Cause(g.server.ending)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// stopElsewhere interrupts a job that another server conducts, and returns once that is
+// stop interrupts a job that another server conducts, and returns once that is
 // stored. It reports false where no other server does.
-func (s *Server) stopElsewhere(ctx context.Context, id string) (bool, error) {
+func (g *together) stop(ctx context.Context, id string) (bool, error) {
 	asked := ""
 	for {
-		r, err := s.stored(ctx, id)
+		r, err := g.server.stored(ctx, id)
 		if errors.Is(err, storage.ErrNotFound) {
 			return asked != "", nil
 		}
@@ -397,12 +400,12 @@ func (s *Server) stopElsewhere(ctx context.Context, id string) (bool, error) {
 			return asked != "", nil
 		}
 		if asked == "" {
-			if j := s.jobs.get(id); j != nil {
+			if j := g.server.jobs.get(id); j != nil {
 				return false, nil
 			}
 		}
 		there := false
-		err = s.together.Change(ctx, id, func(e *fleet.Entry) bool {
+		err = g.Change(ctx, id, func(e *fleet.Entry) bool {
 			there = true
 			done := e.Stop == r.Token
 			e.Stop = r.Token
@@ -415,7 +418,7 @@ func (s *Server) stopElsewhere(ctx context.Context, id string) (bool, error) {
 			return false, nil
 		}
 		asked = r.Token
-		if err := s.glance(ctx); err != nil {
+		if err := g.glance(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -428,4 +431,18 @@ func (s *Server) TrustsRelay(token string) error {
 		return errors.New("this server conducts its jobs alone")
 	}
 	return s.together.Trusts(token)
+}
+
+// stopAll interrupts the jobs of other servers.
+func (g *together) stopAll(ctx context.Context) error {
+	entries, err := g.Look(ctx)
+	for _, e := range entries {
+		if err == nil && g.server.jobs.get(e.ID) == nil {
+			_, err = g.stop(ctx, e.ID)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("stop all jobs: %w", err)
+	}
+	return nil
 }

@@ -287,7 +287,7 @@ func TestServer_Stop_stopsTheJobsOfAllServers(t *testing.T) {
 	}
 }
 
-func TestServer_Start_atTwoServers_startsOneRun(t *testing.T) {
+func TestServer_Start_startsOneRunAtSeveralServers(t *testing.T) {
 	s := newSite(flcollect.Config{})
 	members := []*member{s.add(t, "a"), s.add(t, "b"), s.add(t, "c")}
 	var group sync.WaitGroup

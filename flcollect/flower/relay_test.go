@@ -129,7 +129,7 @@ func TestSession_Relay_keepsTheClientWhenTheOtherServerDies(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestServer_Relay_refusesCallersWithoutTheToken(t *testing.T) {
+func TestSession_Relay_isRefusedWithoutTheToken(t *testing.T) {
 	for _, config := range []flower.ServerConfig{{Relay: func(string) error { return errors.New("no such token") }}, {}} {
 		config.Handle = func(context.Context, *flower.Session) error { return errors.New("handled") }
 		inner := serve(t, config)
@@ -145,7 +145,7 @@ func TestServer_Relay_refusesCallersWithoutTheToken(t *testing.T) {
 	}
 }
 
-func TestSession_Fit_setAside_dropsTheAnswerAndGoesOn(t *testing.T) {
+func TestSession_Fit_dropsAnAnswerThatWasSetAside(t *testing.T) {
 	training, goOn := make(chan struct{}, 2), make(chan struct{}, 2)
 	results := make(chan error, 2)
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
@@ -172,7 +172,7 @@ func TestSession_Fit_setAside_dropsTheAnswerAndGoesOn(t *testing.T) {
 	require.NoError(t, <-client)
 }
 
-func TestClient_Run_patience_joinsAgainAfterABrokenSession(t *testing.T) {
+func TestClient_Run_joinsAgainAfterABrokenSession(t *testing.T) {
 	sessions := 0
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		if sessions++; sessions < 3 {
@@ -184,7 +184,7 @@ func TestClient_Run_patience_joinsAgainAfterABrokenSession(t *testing.T) {
 	require.Equal(t, 3, sessions)
 }
 
-func TestClient_Run_patience_endsWithAnErrorOfTheTrainer(t *testing.T) {
+func TestClient_Run_endsWithAnErrorOfTheTrainer(t *testing.T) {
 	broken := errors.New("no data")
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		_, err := fit(ctx, s)

@@ -127,7 +127,7 @@ func TestLease_survivesALostAnswerAndAShortOutage(t *testing.T) {
 	})
 }
 
-func TestAcquire_succeed_takesTheKeyAtOnce(t *testing.T) {
+func TestAcquire_takesTheKeyOfAPredecessorAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		documents := storage.NewMemoryDocuments()
 		first := acquire(t, documents)

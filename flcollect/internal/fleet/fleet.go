@@ -27,20 +27,26 @@ var ErrHeld = errors.New("flcollect: another server conducts the job")
 
 // Live is what the server of a job shows of it, beside what is stored.
 type Live struct {
-	Round      int                     `json:"round"`
-	Open       bool                    `json:"open"`
-	Clients    int                     `json:"clients"`
-	Least      int                     `json:"least"`
-	Needed     int                     `json:"needed"`
-	Evaluating bool                    `json:"evaluating,omitempty"`
-	Suspended  []reputation.Suspension `json:"suspended,omitempty"`
-	Error      string                  `json:"error,omitempty"`
-	Delivery   string                  `json:"delivery,omitempty"`
-	Created    time.Time               `json:"created"`
+	// Round is the last finished round, and Evaluating whether the next one is evaluated.
+	Round      int  `json:"round"`
+	Evaluating bool `json:"evaluating,omitempty"`
+	// Open is whether the job takes clients. Clients are connected; Least must be, and
+	// Needed for a round.
+	Open    bool `json:"open"`
+	Clients int  `json:"clients"`
+	Least   int  `json:"least"`
+	Needed  int  `json:"needed"`
+	// Suspended are the suspended clients.
+	Suspended []reputation.Suspension `json:"suspended,omitempty"`
+	// Error is that of the job, if it differs from the stored one.
+	Error string `json:"error,omitempty"`
+	// Created is when the job was created.
+	Created time.Time `json:"created"`
 }
 
 // Entry is a job that has something to do.
 type Entry struct {
+	// ID is that of the job.
 	ID string `json:"-"`
 	// Session is that of the server.
 	Session string `json:"session"`
@@ -48,9 +54,10 @@ type Entry struct {
 	Token string `json:"token"`
 	// Stop asks to interrupt the run, Yield to leave what an ended one has to do to its
 	// successor. Each is the token of the run that it means.
-	Stop  string          `json:"stop,omitempty"`
-	Yield string          `json:"yield,omitempty"`
-	Live  json.RawMessage `json:"live,omitempty"`
+	Stop  string `json:"stop,omitempty"`
+	Yield string `json:"yield,omitempty"`
+	// Live is the [Live] that the server shows.
+	Live json.RawMessage `json:"live,omitempty"`
 
 	// Address is that of the server; empty if it is over, or has none.
 	Address string `json:"-"`
@@ -67,11 +74,15 @@ func (e Entry) Shown() (l Live) {
 
 // Config configures a [Fleet].
 type Config struct {
+	// Documents is the store of all servers. Required.
 	Documents storage.Documents
-	Name      string
-	Address   string
-	Lease     time.Duration
-	// Failed observes failures of the store that are repeated.
+	// Name is that of the server, and of no other one that is alive. Required.
+	Name string
+	// Address is where other servers reach this one's clients; empty for nowhere.
+	Address string
+	// Lease is how long a server that is not heard of counts as alive. Required.
+	Lease time.Duration
+	// Failed observes failures of the store that are repeated. Required.
 	Failed func(error)
 }
 

@@ -18,7 +18,8 @@ import (
 //	session  the name of its session, without TLS its address and port: a client that
 //	         reconnects has another
 //
-// The server that relays a client says which of the first two it has. It is at most [excerpt.MaxClient] bytes of visible text; other names are digests.
+// The server that relays a client says which of the first two it has. It is at most
+// [excerpt.MaxClient] bytes of visible text; other names are digests.
 func Identity(session *flower.Session, identify func(*flower.Session) string) string {
 	if relayed := session.Peer().Relay; relayed != nil {
 		if relayed.Identity != "" {
