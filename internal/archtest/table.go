@@ -234,7 +234,7 @@ func importTable() []room {
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "cmd/internal/session", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
 			"internal/shell", "storage",
-		}},
+		}, modules: []string{roots}},
 		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
 		{dir: "cmd/internal/backup/transfer", imports: []string{
 			"cmd/internal/backup", "cmd/internal/datafolder", "internal/cli", "storage", "storage/disk", "storage/s3",
@@ -310,6 +310,7 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	rdf2go     = "github.com/deiu/rdf2go"
+	roots      = "golang.org/x/crypto/x509roots/fallback"
 	sarama     = "github.com/IBM/sarama"
 	scram      = "github.com/xdg-go/scram"
 	swgui      = "github.com/swaggest/swgui"
