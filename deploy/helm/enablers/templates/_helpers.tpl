@@ -128,7 +128,11 @@ http://{{ include "enablers.name" .block }}.{{ .block.root.Release.Namespace }}.
   {{- with $v.address }}{{ $_ := set $env "MULTILINK_ADDRESS" . }}{{ end -}}
   {{- with $v.interfaces }}{{ $_ := set $env "MULTILINK_INTERFACES" . }}{{ end -}}
 {{- end -}}
-{{- range $name, $value := merge (dict) $v.env .root.Values.env }}{{ $_ := set $env $name (toString $value) }}{{ end -}}
+{{- range $name, $value := merge (dict) $v.env .root.Values.env -}}
+  {{- /* A large whole number of YAML would be printed as 1e+09. */}}
+  {{- if and (kindIs "float64" $value) (eq (floor $value) $value) }}{{ $value = int64 $value }}{{ end -}}
+  {{- $_ := set $env $name (toString $value) -}}
+{{- end -}}
 {{- toYaml $env -}}
 {{- end }}
 
