@@ -200,10 +200,20 @@ func onThisMachine(t *testing.T, r release, w workload, folder string) map[strin
 	return env
 }
 
-// Every variable of every set of values is one that the command has: others are read by none.
-func TestPods_variablesAreThoseOfTheCommands(t *testing.T) {
+// The servers are built once for all tests that run them.
+func TestCommands(t *testing.T) {
 	t.Parallel()
-	folder := buildCommands(t, "annotator", "modelrepo", "flcollector", "apimanager", "multilink")
+	folder := buildCommands(t, "annotator", "modelrepo", "flcollector", "apimanager", "multilink", "enablers")
+	t.Run("variables of the chart", func(t *testing.T) { t.Parallel(); checkVariables(t, folder) })
+	t.Run("pods", func(t *testing.T) { t.Parallel(); runPods(t, folder) })
+	t.Run("compose", func(t *testing.T) { t.Parallel(); runServices(t, folder) })
+	t.Run("metrics", func(t *testing.T) { t.Parallel(); checkMetrics(t, folder) })
+}
+
+// checkVariables has every variable of every set of values be one that the command has: others have
+// no effect.
+func checkVariables(t *testing.T, folder string) {
+	t.Helper()
 	known := map[string][]string{}
 	for block := range blocks() {
 		known[block] = variablesOf(t, filepath.Join(folder, block))
@@ -224,12 +234,11 @@ func TestPods_variablesAreThoseOfTheCommands(t *testing.T) {
 	}
 }
 
-// The commands run with the arguments and the environment of the rendered pods, answer the probes
-// and give their metrics to the token of the Secret. What needs a database or network devices is
-// not run here.
-func TestPods_runAsProcesses(t *testing.T) {
-	t.Parallel()
-	folder := buildCommands(t, "annotator", "modelrepo", "flcollector", "apimanager")
+// runPods runs the commands with the arguments and the environment of the rendered pods. They answer
+// the probes, and give their metrics to the token of the Secret. What needs a database or network
+// devices is not run here.
+func runPods(t *testing.T, folder string) {
+	t.Helper()
 	for _, file := range []string{"defaults", "only-collector-with-neighbours", "collector-inside-the-cluster",
 		"annotator-brokers-and-secret", "traces-and-own-images", "scheduling-and-names", "ingress-with-tls"} {
 		r := mustRender(t, file)
