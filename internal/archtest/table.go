@@ -209,8 +209,8 @@ func importTable() []room {
 		{dir: "internal/clientaddr"},
 		{dir: "internal/cli"},
 		{dir: "internal/server", imports: []string{
-			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/version",
-		}, modules: []string{flags}},
+			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/tracing", "internal/version",
+		}, modules: []string{flags, oteltrace, systemd}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
@@ -303,6 +303,7 @@ const (
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	minio      = "github.com/minio/minio-go/v7"
 	otel       = "go.opentelemetry.io/otel"
+	oteltrace  = "go.opentelemetry.io/otel/trace"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"
@@ -314,6 +315,7 @@ const (
 	scram      = "github.com/xdg-go/scram"
 	swgui      = "github.com/swaggest/swgui"
 	sync       = "golang.org/x/sync"
+	systemd    = "github.com/coreos/go-systemd/v22/daemon"
 	testify    = "github.com/stretchr/testify"
 	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
