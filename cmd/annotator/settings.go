@@ -101,6 +101,7 @@ func (s *settings) declare() *server.Flags {
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/annotator.log")
+	f.Lifecycle()
 	return f
 }
 

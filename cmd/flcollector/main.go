@@ -59,7 +59,7 @@ func main() {
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -90,7 +90,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
 	c, err := collector.New(collector.Config{
-		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Clients: clients.Addr(), Hosts: s.door.Hosts(),
+		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(),
+		TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
@@ -115,9 +116,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
+	parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
 	backups := backup.Of(s.data, datafolder.FLCollector, store, log)
 	access.BackUp(backups.Handler())
-	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)
 }
 
 // announce prints the addresses.

@@ -111,6 +111,7 @@ func (s *settings) declare() *server.Flags {
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/flcollector.log")
+	f.Lifecycle()
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
 		"repository-address": "REPOSITORY_ADDRESS", "orchestrator-address": "ORCHESTRATOR_ADDRESS",

@@ -17,8 +17,8 @@ import (
 func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	number, period, choice := [3]string{"1", "2", "3"}, [3]string{"1s", "2s", "3s"}, [3]string{"true", "false", "true"}
 	special := map[string][3]string{
-		"max-connections": {"5", "6", "7"},
-		"port":            number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
+		"max-connections": {"5", "6", "7"}, "drain-delay": {"1s", "2s", "3s"},
+		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
 		"client-timeout": period, "park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
 		"trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},

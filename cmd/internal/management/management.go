@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
@@ -24,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
@@ -250,7 +249,7 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
-	registry := prometheus.NewRegistry()
+	registry := exposition.NewRegistry()
 	options := gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
 	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)
