@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -196,8 +196,8 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%w without a reconnect instruction", ErrGone)
 		}
-		if status.Code(err) == codes.FailedPrecondition {
-			err = fmt.Errorf("%w: %s", ErrUnfit, status.Convert(err).Message())
+		if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
+			err = fmt.Errorf("%w%s", ErrUnfit, reason)
 		}
 		if err != nil {
 			cancel(err)

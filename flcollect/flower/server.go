@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -292,7 +291,7 @@ func statusOf(err error) error {
 	case errors.Is(err, ErrProtocol):
 		code = codes.InvalidArgument
 	case errors.Is(err, ErrUnfit):
-		return status.Error(codes.FailedPrecondition, strings.TrimPrefix(err.Error(), ErrUnfit.Error()+": "))
+		code = codes.FailedPrecondition
 	case errors.Is(err, ErrReplaced):
 		code = codes.AlreadyExists
 	case errors.Is(err, ErrStopped), errors.Is(err, context.Canceled):

@@ -36,7 +36,9 @@ const (
 // without any number has no mean. The order of the reports does not matter.
 func MeanMetrics(reports []Report) (means map[string]float64, notes []string) {
 	reports = slices.SortedFunc(slices.Values(reports),
-		func(a, b Report) int { return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Path, b.Path)) })
+		func(a, b Report) int {
+			return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Path, b.Path))
+		})
 	sums := map[string]*metricSum{}
 	for _, r := range reports {
 		for name := range r.Metrics {
