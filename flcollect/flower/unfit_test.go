@@ -29,7 +29,7 @@ func TestTrainer_Fit_sendsItsStatusErrorAndGoesOn(t *testing.T) {
 	fits := 0
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		for range 2 {
-			res, err := s.Fit(ctx, flower.FitIns{})
+			res, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors()})
 			if res != nil {
 				res.Release()
 			}
