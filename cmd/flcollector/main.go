@@ -9,6 +9,9 @@
 // whatever way, continues after its last finished round. The FL repository is part of the
 // program and on the same listener, unless REPOSITORY_ADDRESS names another one.
 //
+// With -upstream the collector is a client of another one: its jobs have the ids of the
+// jobs there, follow their rounds, and pass on the sums of what its own clients send.
+//
 // With -demo three clients inside the program train a model on real data that come with
 // it. That takes about a minute, so that one can watch: each client waits for -demo-pause
 // before it trains. Each round is a line of output, and the last line begins with
@@ -78,6 +81,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
+	upper, err := s.upstream.config(s.maxMessage)
+	if err != nil {
+		return err
+	}
 	store, err := datafolder.Open(ctx, s.data, datafolder.FLCollector)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
@@ -96,7 +103,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Logger: log,
+		Upstream: upper, Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)

@@ -124,7 +124,10 @@ func importTable() []room {
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/strategy", "flcollect/tensor",
+			"flcollect/internal/upstream", "flcollect/strategy", "flcollect/tensor",
+		}},
+		{dir: "flcollect/internal/upstream", imports: []string{
+			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",
 		}},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/internal/conf", "flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{
