@@ -156,8 +156,8 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
-			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr",
-		}, modules: []string{crypto, openapi}},
+			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
+		}, modules: []string{crypto, openapi, prometheus}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{

@@ -75,6 +75,8 @@ type Config struct {
 	// Origins are those of other listeners that have the portal's pages, from which APIs may be
 	// tried as well.
 	Origins []string
+	// Own are the publishers of the platform's own APIs, as in portal.Config.
+	Own []string
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
@@ -151,7 +153,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	m.portal, err = portal.New(portal.Config{
 		Publisher: m.Publisher, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
 		SignedIn: m.signedIn, SignIn: access.Prefix + "sign-on", SignOut: access.Prefix + "sign-out",
-		Hosts: config.Hosts, Logger: config.Logger,
+		Own: config.Own, Hosts: config.Hosts, Logger: config.Logger,
 	})
 	return m, err
 }
