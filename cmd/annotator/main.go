@@ -86,6 +86,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		},
 		Documents:      stored.documents,
 		Shared:         stored.store != nil,
+		LeaseDuration:  s.lease,
 		Secret:         stored.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
