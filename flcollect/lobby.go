@@ -31,7 +31,7 @@ type lobby struct {
 	together *together // nil if the server is alone on its store; set before use
 	// after returns how a client's session goes on after a relay of its job has failed: it
 	// is over, with an error or without, or not.
-	after func(ctx context.Context, other *remote) (over bool, err error)
+	after func(ctx context.Context, c *round.Client, other *remote) (over bool, err error)
 
 	mu       sync.Mutex
 	sessions int
@@ -63,6 +63,9 @@ func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
 	l.enter()
 	defer l.leave()
 	for {
+		if err := l.admitEdge(ctx, v); err != nil {
+			return err
+		}
 		j, other, next, err := l.join(ctx, v)
 		over := true
 		switch {
@@ -115,7 +118,7 @@ func (l *lobby) join(ctx context.Context, v *visitor) (*job, *remote, <-chan str
 	relayed := v.Session.Peer().Relay
 	if relayed != nil {
 		v.job = relayed.Job
-	} else if l.route != nil {
+	} else if l.route != nil && !v.Edge() {
 		if id := l.route(v.Session); id != "" {
 			v.job = id
 		}
@@ -178,15 +181,11 @@ func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) (over bool, e
 // dismiss ends the session of a client whose job has ended.
 func (l *lobby) dismiss(ctx context.Context, c *round.Client, j *job) error {
 	if j.abrupt {
-		return interrupted(j.id)
+		return interrupted(j.id, c)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dismissal)
 	defer cancel()
 	return c.Session.Reconnect(ctx, 0)
-}
-
-func interrupted(id string) error {
-	return fmt.Errorf("job %q was interrupted: %w", id, context.Canceled)
 }
 
 // returnsPerSecond is how many clients should reconnect in a second.

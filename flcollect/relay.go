@@ -2,6 +2,7 @@ package flcollect
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -40,7 +41,10 @@ func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over
 		return true, c.Session.Reconnect(ctx, 0)
 	case err != nil:
 		l.log.Debug("a client is not relayed any more", "job", other.id, "client", c.Name(), "server", other.address, "error", err)
-		if over, err := l.after(ctx, other); over || err != nil {
+		if errors.Is(err, flower.ErrUnfit) {
+			return true, err
+		}
+		if over, err := l.after(ctx, c, other); over || err != nil {
 			return over, err
 		}
 	}
@@ -88,13 +92,13 @@ func (l *lobby) sendBack(ctx context.Context, c *round.Client) error {
 
 // afterRelay returns how the session of a client goes on after the relay has failed. The
 // session of one whose job was stopped ends as at the server of the job.
-func (g *together) afterRelay(ctx context.Context, other *remote) (over bool, err error) {
+func (g *together) afterRelay(ctx context.Context, c *round.Client, other *remote) (over bool, err error) {
 	r, err := g.server.stored(ctx, other.id)
 	switch {
 	case err != nil: // the next try may tell
 		return false, nil
 	case r.Token == other.token && r.State == Interrupted:
-		return true, interrupted(other.id)
+		return true, interrupted(other.id, c)
 	}
 	return false, nil
 }

@@ -56,6 +56,11 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if err != nil {
 		return err
 	}
+	if s.config.Upstream != nil {
+		if err := refuseEdge(stored.Config, made); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(ErrNotRunning) })()
@@ -166,6 +171,9 @@ func (s *launch) begin() error {
 	fresh := errors.Is(err, storage.ErrNotFound)
 	if err != nil && !fresh {
 		return err
+	}
+	if s.Server.config.Upstream != nil {
+		r.Upstream = s.Server.config.Upstream.Target
 	}
 	r.Privacy = round.PrivacyOf(made)
 	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {

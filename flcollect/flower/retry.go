@@ -29,7 +29,7 @@ func (r *retry) reset() { r.since, r.pause = time.Time{}, 0 }
 // left out at random, so that clients do not come in step.
 func (r *retry) after(err error) time.Duration {
 	var final *finalError
-	if r.patience <= 0 || errors.As(err, &final) {
+	if r.patience <= 0 || errors.As(err, &final) || errors.Is(err, ErrUnfit) {
 		return 0
 	}
 	switch status.Code(err) {
