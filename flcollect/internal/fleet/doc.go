@@ -3,5 +3,5 @@
 //
 // Each server has one lease, which all of its jobs depend on. A job that has something to
 // do has an entry that names the session of its server. An entry whose session is over
-// belongs to whichever server first replaces it.
+// belongs to the server that first replaces it.
 package fleet

@@ -264,7 +264,7 @@ func TestServer_Run_losesNoJobWhenCollectorsAreKilled(t *testing.T) {
 			if read(t, h.documents, id).State.Ended() {
 				break
 			}
-			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // the moment of a kill is any
+			<-time.After(time.Duration(random.IntN(300)) * time.Millisecond) // the moment of a kill is any
 			victim := random.IntN(2)
 			h.member(victim).Kill()
 			began, last := time.Now(), read(t, h.documents, id)
