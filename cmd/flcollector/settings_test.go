@@ -19,7 +19,8 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"max-connections": {"5", "6", "7"},
 		"port":            number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
-		"client-timeout": period, "park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
+		"client-timeout": period, "store-timeout": period,
+		"park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
 		"trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 	}
@@ -74,7 +75,7 @@ func TestReadSettings_hasDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:8000", s.address())
 	require.Equal(t, "127.0.0.1:8088", s.grpcAddress())
-	require.Equal(t, "./data/flcollector", s.data)
+	require.Equal(t, "./data/flcollector", s.stores.Data())
 	require.Equal(t, int64(512<<20), s.maxMessage)
 	require.Equal(t, 24*time.Hour, s.clientTimeout)
 }
