@@ -17,9 +17,9 @@ func importTable() []room {
 		{dir: "storage"},
 		{dir: "storage/storagetest", imports: []string{"storage"}},
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
-		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest"}, modules: []string{mongo}},
+		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest", "storage/mongo"}, modules: []string{mongo}},
 		{dir: "storage/s3", imports: []string{"storage"}, modules: []string{minio}},
-		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
+		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
 		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "annotate/rml", "annotate/rdf"},
