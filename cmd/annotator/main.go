@@ -3,9 +3,9 @@
 //
 //	annotator [-listen HOST:PORT] [-data DIR] [-config FILE] [-log-level LEVEL] ...
 //
-// Channels and annotations are stored in the folder of -data, or in the store of -store, or in
-// MongoDB if any of the DB_ variables or -db flags is given. While the database does not answer at the
-// start, the program logs it, tries again, and is not ready. When the database fails
+// Channels and annotations are stored in the folder of -data, or where -store says, or in
+// MongoDB if any of the DB_ variables or -db flags is given. While the database does not
+// answer at the start, the program logs it, tries again, and is not ready. When the database fails
 // later, channels keep running and the program refuses changes. Several annotators, each
 // with its own -instance, share the channels of one database: each channel runs on one of
 // them, and on another when that one fails. An annotator that loses the database stops
@@ -50,7 +50,7 @@ func main() { server.Main("annotator", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -85,6 +85,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		},
 		Documents:      stored.documents(),
 		Shared:         stored.isShared(),
+		LeaseDuration:  s.lease,
 		Secret:         stored.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
@@ -119,5 +120,5 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		announce()
 		access.Announce(stdout, listener)
 	}
-	return server.Run(ctx, append(stored.backUp(access, log), stored.part(m), rest)...)
+	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), stored.part(m), rest)...)
 }

@@ -46,7 +46,7 @@ func main() { server.Main("apimanager", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -94,7 +94,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		m.Announce(stdout, m.PortalURL()+"/")
 	})
 	access.BackUp(kept.Source().Handler())
-	return server.Run(ctx, append(kept.Backups(), parts...)...)
+	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
 }
 
 // listeners are the open listeners. With -kong there is that of the portal only.

@@ -7,7 +7,11 @@
 // documentation at /docs. Flower clients connect to -grpc-listen. Jobs are stored in the
 // folder of -data, or where -store and -blobs say, such as MongoDB and a bucket of S3. A job
 // whose training the end of the program has interrupted, in whatever way, continues after its
-// last finished round. The FL repository is part of the program and on the same listener, unless REPOSITORY_ADDRESS names another one.
+// last finished round. The FL repository is part of the program and on the same listener,
+// unless REPOSITORY_ADDRESS names another one.
+//
+// With -upstream the collector is a client of another one: its jobs have the ids of the
+// jobs there, follow their rounds, and pass on the sums of what its own clients send.
 //
 // With -demo three clients inside the program train a model on real data that come with
 // it. That takes about a minute, so that one can watch: each client waits for -demo-pause
@@ -59,7 +63,7 @@ func main() {
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -75,6 +79,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { _ = clients.Close() }() // likewise
 	clientTLS, err := s.clientTLS(log)
+	if err != nil {
+		return err
+	}
+	upper, err := s.upstream.config(s.maxMessage)
 	if err != nil {
 		return err
 	}
@@ -99,12 +107,12 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	defer func() { err = errors.Join(err, access.Close()) }()
 	c, err := collector.New(collector.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
-		OpenToClients: s.openToClients(), TLS: clientTLS, Clients: clients.Addr(), Hosts: s.door.Hosts(),
+		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Logger: log,
+		Upstream: upper, Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.stores.Flag(), err)
@@ -124,8 +132,9 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
+	parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
 	access.BackUp(kept.Source().Handler())
-	return server.Run(ctx, append(kept.Backups(), parts...)...)
+	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
 }
 
 // announce prints the addresses.

@@ -40,7 +40,7 @@ func main() { server.Main("modelrepo", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -87,5 +87,5 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		access.Announce(stdout, listener)
 	}
 	access.BackUp(kept.Source().Handler())
-	return server.Run(ctx, append(kept.Backups(), kept.Part("modelrepo", repository.Run, nil), web)...)
+	return server.Run(ctx, append(kept.Backups(), access.Part(), kept.Part("modelrepo", repository.Run, nil), web)...)
 }

@@ -54,7 +54,11 @@ func (s *Stores) Wait(ctx context.Context, w Waiting) error {
 		}
 		return nil
 	}})
-	return errors.Join(server.Run(ctx, parts...), outcome)
+	// A context of its own: for the service manager the process is not ready yet.
+	waiting, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	return errors.Join(server.Run(waiting, parts...), outcome)
 }
 
 // waiting answers while the servers do not.
