@@ -3,11 +3,14 @@
 package packages
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -92,16 +95,37 @@ func checkUnit(t *testing.T, name string) {
 	}
 }
 
-// serve starts the installed program, without systemd, and ends it.
+// serve starts the installed program as its unit has it, without systemd, and ends it.
 func (s server) serve(t *testing.T) {
 	t.Helper()
 	if s.args == nil {
 		return // it takes ten ports; its image is tried
 	}
-	process := interop.StartProcess(t, exec.Command("chroot",
-		append([]string{machine(), "/usr/bin/" + s.name, "-data", "/tmp/data-" + s.name}, s.args...)...))
+	const socket = "/tmp/notify"
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: machine() + socket, Net: "unixgram"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	command := exec.Command("chroot", append([]string{machine(), "/usr/bin/" + s.name, "-data", "/tmp/data-" + s.name}, s.args...)...)
+	command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket)
+	process := interop.StartProcess(t, command)
 	process.AwaitLine("listening on http://127.0.0.1:")
+	require.Contains(t, told(t, manager), "READY=1", "the unit is of the type notify")
+
+	require.NoError(t, syscall.Kill(process.Pid(), syscall.SIGHUP), "ExecReload of the unit")
+	require.Contains(t, told(t, manager), "RELOADING=1")
+	require.Contains(t, told(t, manager), "READY=1")
 	process.Stop()
+	require.Contains(t, told(t, manager), "STOPPING=1")
+}
+
+// told returns the next datagram of a service to its manager.
+func told(t *testing.T, manager *net.UnixConn) string {
+	t.Helper()
+	text := make([]byte, 1024)
+	require.NoError(t, manager.SetReadDeadline(time.Now().Add(time.Minute)))
+	n, err := manager.Read(text)
+	require.NoError(t, err)
+	return string(text[:n])
 }
 
 func TestDebian_rmlIsInstalled(t *testing.T) {
