@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -102,7 +103,8 @@ func alertsAt(t *testing.T, series map[string]string, at time.Duration) []*rules
 	manager := rules.NewManager(&rules.ManagerOptions{
 		QueryFunc:  rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
 		Appendable: suite.Storage(), Context: t.Context(), Logger: promslog.NewNopLogger(),
-		Parser: parser.NewParser(parser.Options{}),
+		NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+		Parser:     parser.NewParser(parser.Options{}),
 	})
 	groups, errs := manager.LoadGroups(time.Minute, labels.EmptyLabels(), "", nil, false, alertsFile)
 	require.Empty(t, errs)
