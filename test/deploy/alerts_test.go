@@ -59,7 +59,7 @@ func TestAlerts_fireAndStaySilent(t *testing.T) {
 			firing := firingAt(t, name, c.Fires, at)
 			require.Len(t, firing, 1)
 			for kind, text := range firing[0].Annotations.Map() {
-				require.NotContains(t, text, "error", kind)
+				require.NotContains(t, text, "error expanding", kind)
 				require.NotContains(t, text, "no value", kind)
 				require.NotContains(t, text, "{{", kind)
 			}
