@@ -90,7 +90,8 @@ func New(config Config) (_ *Collector, err error) {
 		Documents: storage.Prefixed(config.Store.Documents(), "collector/"),
 		Blobs:     storage.PrefixedBlobs(config.Store.Blobs(), "collector/"),
 		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
-		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Upstream: config.Upstream, Logger: config.Logger,
+		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext,
+		Upstream: config.Upstream, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {
 		asked := orchestrator.Config{BaseURL: config.Orchestrator, Token: config.OrchestratorToken}
