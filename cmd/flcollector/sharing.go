@@ -30,7 +30,8 @@ func (s *sharedSettings) declare(f *server.Flags) {
 		"`HOST:PORT` where other collectors on the same database reach -grpc-listen, to relay clients of jobs that run here. "+
 			"Empty means its address, if that is of one host; otherwise the others send such clients away, to come back after -park")
 	f.StringVar(&s.ca, "advertise-ca", "",
-		"the authorities in a PEM `file` for the certificates of the other collectors, if they use TLS for clients; empty means those of the system")
+		"the authorities in a PEM `file` for the certificates of the other collectors, if they use TLS for clients; "+
+			"empty means those of the system")
 	f.DurationVar(&s.lease, "lease", 10*time.Second,
 		"after how long the jobs of a collector that was killed go on at another one on the same database; the same for all of them")
 }
