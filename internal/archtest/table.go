@@ -149,8 +149,8 @@ func importTable() []room {
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
 		{dir: "apimgmt/gateway", imports: []string{
-			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound",
-		}, modules: []string{prometheus}},
+			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound", "internal/tracing",
+		}, modules: []string{oteltrace, prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
 			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
@@ -162,6 +162,9 @@ func importTable() []room {
 			"internal/access", "internal/clientaddr", "internal/history", "internal/httpapi", "internal/keep", "internal/shell",
 			"storage",
 		}, modules: []string{prometheus, uuid}},
+		{dir: "apimgmt/gateway/follow", imports: []string{
+			"apimgmt/entity", "apimgmt/gateway", "apimgmt/gateway/admin", "internal/httpclient", "internal/secretfile",
+		}, modules: []string{prometheus}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
 			modules: []string{openapi}},
 		{dir: "apimgmt/internal/cookies"},
@@ -219,9 +222,9 @@ func importTable() []room {
 		}},
 		{dir: "cmd/internal/management", imports: []string{
 			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/keep",
-			"internal/secretfile", "internal/server", "storage",
+			"internal/exposition", "internal/secretfile", "internal/server", "storage",
 			"storage/disk",
-		}, modules: []string{prometheus}},
+		}, modules: []string{oteltrace, prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
@@ -303,6 +306,7 @@ const (
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	minio      = "github.com/minio/minio-go/v7"
 	otel       = "go.opentelemetry.io/otel"
+	oteltrace  = "go.opentelemetry.io/otel/trace"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
@@ -35,6 +36,8 @@ import (
 type Config struct {
 	// Store stores everything but the secrets. The caller closes it after the Management.
 	Store *disk.Store
+	// Shared says that other processes use the store as well.
+	Shared bool
 	// Dir is the folder of Store.
 	Dir string
 	// Portal, Gateway and Admin are open listeners, without TLS. The latter two are not
@@ -81,6 +84,8 @@ type Config struct {
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
+	// TracerProvider is the gateway's. Nil makes no spans.
+	TracerProvider trace.TracerProvider
 	// Logger logs what happens.
 	Logger *slog.Logger
 }
@@ -101,6 +106,7 @@ type Management struct {
 	gateway  *gateway.Gateway // nil if it is elsewhere
 	entities *admin.Store     // nil likewise
 	admin    http.Handler     // nil likewise
+	counts   *plugin.Counts   // nil likewise
 	client   *oidc.Client
 
 	discovery string // URL of the discovery document, for this process
@@ -253,7 +259,12 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := prometheus.NewRegistry()
-	options := gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
+	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.config.Store.Documents(), "gateway/"), registry)
+	if err != nil {
+		return err
+	}
+	options := gateway.Options{Kinds: kinds, AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
+	options.TracerProvider = m.config.TracerProvider
 	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)
 	if err != nil {
@@ -339,7 +350,8 @@ func (m *Management) Parts(announce func()) []server.Part {
 	log, d := m.config.Logger, m.config.Door
 	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}
 	if m.gateway != nil {
-		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run})
+		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run},
+			server.Part{Name: "rate limits", Run: m.counts.Run})
 	}
 	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
 	if m.gateway != nil {
