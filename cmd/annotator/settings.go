@@ -40,6 +40,7 @@ type settings struct {
 	brokerCA         string
 	brokerHosts      *brokerhosts.Flag
 	instance         string // empty until the listener is known, unless given
+	lease            time.Duration
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
 	mqtt             mqtt.Defaults
@@ -73,6 +74,8 @@ func (s *settings) declare() *server.Flags {
 			"file encryption-secret of -data, and none with MongoDB; better given by the environment, since others can see flags")
 	f.StringVar(&s.instance, "instance", "",
 		"`name` of this annotator among several on one database; by default the machine's name and the port of the REST interface")
+	f.DurationVar(&s.lease, "lease", 1500*time.Millisecond,
+		"how long an annotator that shares a database may be silent before others take its channels over; longer for a slow database")
 	f.DurationVar(&s.maxShutdown, "max-shutdown", 20*time.Second, "how long stopping the channels may take")
 
 	d := &s.defaults
@@ -101,6 +104,7 @@ func (s *settings) declare() *server.Flags {
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/annotator.log")
+	f.Lifecycle()
 	return f
 }
 
@@ -117,6 +121,9 @@ func (s *settings) check(f *server.Flags) error {
 	between("buffer-size", s.defaults.BufferSize, 1, 65536)
 	between("mqtt-port", s.mqtt.Port, 1, 65535)
 	between("kafka-port", s.kafka.Port, 1, 65535)
+	if s.lease < manager.MinLease || s.lease > manager.MaxLease {
+		errs = append(errs, fmt.Errorf("-lease (%s): expected %v to %v, got %v", f.Variable("lease"), manager.MinLease, manager.MaxLease, s.lease))
+	}
 	if s.maxShutdown <= 0 {
 		errs = append(errs, fmt.Errorf("-max-shutdown (%s): expected more than nothing, got %v", f.Variable("max-shutdown"), s.maxShutdown))
 	}

@@ -19,7 +19,8 @@ import (
 func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.Writer, log *slog.Logger) (err error) {
 	config := management.DataPlaneConfig{
 		Dir: s.data, Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
-		Portal: s.portalURL, PrivateUpstreams: s.private, Logger: log,
+		Portal: s.portalURL, PrivateUpstreams: s.private,
+		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	}
 	if s.controlCA != "" {
 		pem, err := os.ReadFile(s.controlCA)

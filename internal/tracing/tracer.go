@@ -69,6 +69,13 @@ type Span struct{ span trace.Span }
 // On reports whether the span is recorded.
 func (s Span) On() bool { return s.span != nil && s.span.IsRecording() }
 
+// Rename changes the name: for a step that is known only when it has begun.
+func (s Span) Rename(name string) {
+	if s.span != nil {
+		s.span.SetName(name)
+	}
+}
+
 // Text adds an attribute.
 func (s Span) Text(key, value string) {
 	if s.span != nil {

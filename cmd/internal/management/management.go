@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/iotenablers/enablers/apimgmt"
@@ -25,6 +24,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
@@ -258,7 +258,7 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
-	registry := prometheus.NewRegistry()
+	registry := exposition.NewRegistry()
 	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.config.Store.Documents(), "gateway/"), registry)
 	if err != nil {
 		return err
