@@ -47,8 +47,9 @@ func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.
 		return fmt.Errorf("-control-plane: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return server.Run(ctx, d.Parts(func() {
+	parts := d.Parts(func() {
 		fmt.Fprintf(stdout, "listening on %s (gateway)\nlistening on %s (admin)\n", config.Door.URL(at.gateway), config.Door.URL(at.admin))
 		config.Door.Announce(stdout, at.admin)
-	})...)
+	})
+	return server.Run(ctx, append([]server.Part{config.Door.Part()}, parts...)...)
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -149,12 +150,17 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		}
 		behind = m.entities
 	}
-	m.Publisher, err = apimgmt.NewPublisher(apimgmt.Config{
+	publisher := apimgmt.Config{
 		Documents: storage.Prefixed(config.Store.Documents(), "publisher/"), Blobs: storage.PrefixedBlobs(config.Store.Blobs(), "publisher/"),
 		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()},
 		SecurityPlugin: config.SecurityPlugin, Logger: config.Logger,
-	})
-	if err != nil {
+	}
+	if config.Shared && config.Elsewhere == nil {
+		// A gateway in the process answers at once, so what another manager has left can be
+		// finished early.
+		publisher.GatewayTimeout, publisher.Patience = 5*time.Second, 6*time.Second
+	}
+	if m.Publisher, err = apimgmt.NewPublisher(publisher); err != nil {
 		return nil, err
 	}
 	m.portal, err = portal.New(portal.Config{
