@@ -18,7 +18,7 @@ import (
 // serveDataPlane runs a gateway that follows a manager, until ctx ends or a part fails.
 func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.Writer, log *slog.Logger) (err error) {
 	config := management.DataPlaneConfig{
-		Dir: s.data, Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
+		Dir: s.stores.Data(), Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
 		Portal: s.portalURL, PrivateUpstreams: s.private,
 		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	}
@@ -31,12 +31,12 @@ func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.
 			return fmt.Errorf("-control-plane-ca %q: %w", s.controlCA, err)
 		}
 	}
-	store, err := datafolder.Open(ctx, s.data, datafolder.APIManager)
+	store, err := datafolder.Open(ctx, s.stores.Data(), datafolder.APIManager)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	config.Door, err = s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(),
+	config.Door, err = s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.stores.Data(), Listeners: at.guarded(),
 		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log})
 	if err != nil {
 		return err

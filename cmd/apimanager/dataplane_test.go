@@ -66,6 +66,7 @@ func TestReadSettings_dataPlane(t *testing.T) {
 		"it goes with -gateway-only":  {"-control-plane", "http://127.0.0.1:8101"},
 		"it does not go with -gateway-only": {"-gateway-only", "-control-plane", "http://x:1", "-kong", "http://y:1",
 			"-gateway-url", "http://z"},
+		"-store (APIMANAGER_STORE)":           {"-gateway-only", "-control-plane", "http://x:1", "-store", "memory:"},
 		"expected a URL such as http://HOST:": {"-gateway-only", "-control-plane", "x:1"},
 	} {
 		_, _, err := readSettings(args)
