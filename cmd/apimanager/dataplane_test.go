@@ -73,3 +73,44 @@ func TestReadSettings_dataPlane(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+func TestRun_severalServersShareRateLimitsAndDataPlanes(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sunny")) }))
+	t.Cleanup(service.Close)
+	s := newShared(t, "http://portal.example.org")
+	dir := filepath.Join(t.TempDir(), "a")
+	a, b := s.start(t, dir), s.start(t, filepath.Join(t.TempDir(), "b"))
+	status, body := a.publish(t, a.token(t, "demodeveloper", passwords(t, dir)["demo_password"]), "weather",
+		`{"openapi":"3.0.3","info":{"title":"Weather","version":"1"},"servers":[{"url":"`+service.URL+`"}],
+		"x-kong-plugin-rate-limiting":{"config":{"year":20,"limit_by":"service"}},
+		"paths":{"/weather":{"get":{"responses":{"200":{"description":"ok"}}}}}}`)
+	require.Equal(t, http.StatusOK, status, body)
+	at := func(p *process) int {
+		status, _ := ask(t, http.MethodGet, p.gateway+"/weather", "", "", nil)
+		return status
+	}
+	for range 20 {
+		require.Equal(t, http.StatusOK, at(a))
+	}
+	require.Equal(t, http.StatusTooManyRequests, at(a))
+	admitted := 0
+	require.Eventually(t, func() bool {
+		status := at(b)
+		if status == http.StatusOK {
+			admitted++
+		}
+		return status == http.StatusTooManyRequests
+	}, patience, 200*time.Millisecond)
+	require.Less(t, admitted, 20, "what was admitted at a counts at b")
+	_, metrics := ask(t, http.MethodGet, b.admin+"/metrics", "", "", nil)
+	require.Contains(t, metrics, "gateway_limits_shared 1")
+
+	plane := startDataPlane(t, filepath.Join(t.TempDir(), "plane"), b.admin)
+	require.Eventually(t, func() bool { return at(plane) == http.StatusOK }, patience, 50*time.Millisecond)
+	s.database.Kill()
+	require.Equal(t, http.StatusOK, at(plane), "it needs no store")
+	require.Equal(t, http.StatusTooManyRequests, at(b), "what is known of the counts holds without the store")
+	require.NoError(t, plane.Stop())
+	require.NoError(t, a.Stop())
+	require.NoError(t, b.Stop())
+}
