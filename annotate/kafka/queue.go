@@ -53,8 +53,9 @@ func (s *subscription) tryEnqueue(p *partition, m *sarama.ConsumerMessage) (done
 	if len(s.queue) == 0 {
 		notify.Send(s.arrived)
 	}
-	s.queue = append(s.queue, p.arrival(m))
-	s.bytes += len(m.Key) + len(m.Value)
+	next := p.arrival(m)
+	s.queue = append(s.queue, next)
+	s.bytes += next.size()
 	return true, true
 }
 
@@ -108,7 +109,7 @@ func (s *subscription) next() (*inbound, error) {
 	m := s.queue[0]
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
-	s.bytes -= len(m.key) + len(m.value)
+	s.bytes -= m.size()
 	notify.Send(s.room)
 	m.partition.handed = append(m.partition.handed, m)
 	s.unacked++

@@ -22,8 +22,8 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "annotate/rml", "annotate/rdf"},
-			modules: []string{sync, uuid}},
+		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rdf"},
+			modules: []string{sync, uuid, oteltrace}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
@@ -51,14 +51,14 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{
-			"annotate", "annotate/members", "annotate/mqtt/internal/...",
+			"annotate", "annotate/members", "annotate/mqtt/internal/...", "internal/tracing",
 		}, modules: []string{paho, uuid}},
 		{dir: "annotate/mqtt/internal/mqtt3", imports: []string{"annotate", "annotate/mqtt/internal/..."},
 			modules: []string{paho3}},
-		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "annotate"}},
+		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "internal/tracing", "annotate"}},
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded"}},
-		{dir: "annotate/kafka", imports: []string{"internal/notify", "annotate", "annotate/members"},
+		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
@@ -303,6 +303,7 @@ const (
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	minio      = "github.com/minio/minio-go/v7"
 	otel       = "go.opentelemetry.io/otel"
+	oteltrace  = "go.opentelemetry.io/otel/trace"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"
