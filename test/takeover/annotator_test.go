@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
@@ -139,9 +141,41 @@ func kills(t *testing.T) int {
 	return n
 }
 
+// peer is a kind of broker with the topics of the channels.
+type peer struct {
+	annotate.Broker
+	// topic returns a topic of this side, settings those of a channel's topic.
+	topic    func(name, client string) annotate.Topic
+	settings func(name string) map[string]any
+}
+
 func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
-	store := mongotest.StartProcess(t)
 	broker := mqtttest.StartMosquitto(t)
+	killUnderLoad(t, peer{mqtt.New(nil), broker.Topic, func(name string) map[string]any {
+		return map[string]any{"topic": name, "brokerType": "MQTT",
+			"mqttSettings": map[string]any{"protocol": "tcp", "host": broker.Host, "port": broker.Port}}
+	}})
+}
+
+// A member of a consumer group that was killed is replaced at once: the cluster waits for none.
+func TestAnnotator_threeOnOneStore_killedUnderLoadFromKafka(t *testing.T) {
+	cluster := kafkatest.Embedded(t)
+	for n := range channels {
+		cluster.Topic(input(n), 1, 0) // one order of all messages
+		cluster.Topic(output(n), 1, 0)
+	}
+	killUnderLoad(t, peer{kafka.New(nil), cluster.Settings, func(name string) map[string]any {
+		return map[string]any{"topic": name, "brokerType": "KAFKA",
+			"kafkaSettings": map[string]any{"host": cluster.Host, "port": cluster.Port, "offsetReset": "earliest"}}
+	}})
+}
+
+func input(channel int) string  { return fmt.Sprintf("takeover-%d-in", channel) }
+func output(channel int) string { return fmt.Sprintf("takeover-%d-out", channel) }
+
+func killUnderLoad(t *testing.T, broker peer) {
+	t.Helper()
+	store := mongotest.StartProcess(t)
 	program := interop.Build(t, "annotator")
 	names := []string{"one", "two", "three"}
 	fleet := map[string]*interop.Server{}
@@ -154,21 +188,16 @@ func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
 		start(name)
 	}
 
-	peer := mqtt.New(nil)
 	lines := map[string]*line{}
 	for n := range channels {
-		in, out := fmt.Sprintf("takeover/%d/in", n), fmt.Sprintf("takeover/%d/out", n)
+		in, out := input(n), output(n)
 		l := &line{news: make(chan struct{}, 1)}
-		listen(t, peer, broker.Topic(out, fmt.Sprintf("reader-%d", n)), l.arrived)
-		l.publish = sender(t, peer, broker.Topic(in, fmt.Sprintf("sender-%d", n)))
-		topic := func(name string) map[string]any {
-			return map[string]any{"topic": name, "brokerType": "MQTT",
-				"mqttSettings": map[string]any{"protocol": "tcp", "host": broker.Host, "port": broker.Port}}
-		}
+		listen(t, broker, broker.topic(out, fmt.Sprintf("reader-%d", n)), l.arrived)
+		l.publish = sender(t, broker, broker.topic(in, fmt.Sprintf("sender-%d", n)))
 		l.id = post(t, fleet["one"], map[string]any{
 			"metadata": map[string]any{"name": in, "mapping": map[string]any{
 				"name": "number", "inputFormat": "JSON", "outputFormat": "NTRIPLES", "rml": mapping}},
-			"settings": map[string]any{"inputTopicSettings": topic(in), "outputTopicSettings": topic(out)},
+			"settings": map[string]any{"inputTopicSettings": broker.settings(in), "outputTopicSettings": broker.settings(out)},
 			"status":   map[string]any{"isStopped": false},
 		})
 		lines[l.id] = l
