@@ -27,32 +27,13 @@ const (
 // characters and spaces or is longer than 1,024 bytes: the message is as one without. Drivers
 // call it for what arrives, so that a channel passes nothing on that a broker would refuse.
 func NewTrace(parent, state string) Trace {
-	if !isTraceParent(parent) {
+	if len(parent) > maxTraceParent || !tracing.WellFormed(parent) {
 		return Trace{}
 	}
 	if len(state) > maxTraceState || strings.ContainsFunc(state, func(r rune) bool { return r < ' ' || r > '~' }) {
 		state = ""
 	}
 	return Trace{Parent: parent, State: state}
-}
-
-// isTraceParent applies the grammar of the field (W3C Trace Context section 3.2.2): version,
-// trace, span and flags in small hexadecimal digits. A later version than the first may add more.
-func isTraceParent(s string) bool {
-	const zeros = "00000000000000000000000000000000"
-	if len(s) < 55 || len(s) > maxTraceParent || s[:2] == "ff" || s[:2] == "00" && len(s) > 55 || len(s) > 55 && s[55] != '-' {
-		return false
-	}
-	for i, c := range []byte(s) {
-		dash := i == 2 || i == 35 || i == 52
-		switch {
-		case i >= 55 && (c < '!' || c > '~'), dash && c != '-':
-			return false
-		case i < 55 && !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f'):
-			return false
-		}
-	}
-	return s[3:35] != zeros && s[36:52] != zeros[:16]
 }
 
 // traceSize is the size of a message's trace, for the limits on bytes.

@@ -1,6 +1,7 @@
 package annotate_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -127,4 +128,13 @@ func TestChannel_tracingOff_allocatesNothingMore(t *testing.T) {
 	const before = 17 // measured without traces in a message
 	require.LessOrEqual(t, count(annotate.Trace{}), float64(before))
 	require.LessOrEqual(t, count(carried()), float64(before))
+}
+
+func ExampleNewTrace() {
+	trace := annotate.NewTrace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1")
+	fmt.Println(trace.Parent, trace.State)
+	fmt.Println(annotate.NewTrace("malformed", "vendor=1") == annotate.Trace{})
+	// Output:
+	// 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 vendor=1
+	// true
 }

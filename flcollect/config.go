@@ -57,6 +57,9 @@ type Config struct {
 	// NoAudit keeps no audit log, and so digests no update. The rounds have reports
 	// all the same.
 	NoAudit bool
+	// Upstream makes the jobs follow another server, whose clients they are. Nil conducts
+	// their rounds here.
+	Upstream *Upstream
 	// ClientTimeout is how long a job waits for enough clients, and for a
 	// repository that does not answer, before it is interrupted. Zero means
 	// 24 hours, as with Flower.
@@ -94,6 +97,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Clip && c.TrustClients {
 		err = errors.Join(err, errors.New("configure training collector: Clip and TrustClients exclude each other"))
+	}
+	if c.Upstream != nil {
+		err = errors.Join(err, c.Upstream.check())
 	}
 	err = errors.Join(err, checkStrategies(c.Strategies))
 	c.Strategies = maps.Clone(c.Strategies)

@@ -38,6 +38,7 @@ type job struct {
 	abrupt   bool            // whether the sessions of the clients are cut; set before over is closed
 	saved    chan struct{}   // has a token when there may be something to deliver
 
+	edges       *edgeRule
 	pool        *round.Pool
 	reputations *reputation.Table
 
@@ -66,6 +67,7 @@ const (
 	ofStrategy     source = "strategy"
 	ofRepository   source = "repository"
 	ofOrchestrator source = "orchestrator"
+	ofUpstream     source = "upper collector"
 )
 
 // newJob returns a job that begins or goes on as the record says.
@@ -75,7 +77,7 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 		strategy: made, ended: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		saved: make(chan struct{}, 1), pool: round.NewPool(), reputations: reputation.NewTable(),
 		open: !r.State.Ended() && !r.trained(), least: 1,
-		rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
+		edges: newEdgeRule(), rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
 	}
 	j.life = s.life
 	j.work, j.quit = context.WithCancel(s.life)

@@ -52,6 +52,9 @@ func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
 	l.enter()
 	defer l.leave()
 	for {
+		if err := l.admitEdge(ctx, v); err != nil {
+			return err
+		}
 		j, next, err := l.join(ctx, v)
 		if err != nil {
 			return err
@@ -94,7 +97,7 @@ func (l *lobby) addWaiting(n int) {
 // join adds a client to the pool of its job. Where there is none for it, the channel is
 // closed when another job is started, and the client counts as waiting.
 func (l *lobby) join(ctx context.Context, v *visitor) (*job, <-chan struct{}, error) {
-	if l.route != nil {
+	if l.route != nil && !v.Edge() {
 		if id := l.route(v.Session); id != "" {
 			v.job = id
 		}
@@ -137,7 +140,7 @@ func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) error {
 	select {
 	case <-j.over:
 		if j.abrupt {
-			return fmt.Errorf("job %q was interrupted: %w", j.id, context.Canceled)
+			return interrupted(j, c)
 		}
 		ctx, cancel := context.WithTimeout(ctx, dismissal)
 		defer cancel()

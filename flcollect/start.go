@@ -55,6 +55,11 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if err != nil {
 		return err
 	}
+	if s.config.Upstream != nil {
+		if err := refuseEdge(stored.Config, made); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(ErrNotRunning) })()
@@ -129,6 +134,9 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 	fresh := errors.Is(err, storage.ErrNotFound)
 	if err != nil && !fresh {
 		return err
+	}
+	if s.config.Upstream != nil {
+		r.Upstream = s.config.Upstream.Target
 	}
 	r.Privacy = round.PrivacyOf(made)
 	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {

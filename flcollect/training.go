@@ -38,6 +38,9 @@ type training struct {
 // train conducts the rounds that are left. It returns nil after the last, or the reason
 // why the job is interrupted.
 func (j *job) train(ctx context.Context) error {
+	if j.record().Upstream != "" {
+		return j.trainEdge(ctx)
+	}
 	if j.record().trained() {
 		return j.checkChanged(j.life)
 	}
@@ -100,6 +103,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
+	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, j.strategy.Policy())
 	return t, nil
 }
@@ -148,7 +152,16 @@ func (t *training) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r = t.record()
+	if err := t.openBooks(ctx); err != nil {
+		return err
+	}
+	t.aggregated, err = t.hasAggregated(ctx)
+	return err
+}
+
+// openBooks opens the audit log and reads the reputations of clients.
+func (t *training) openBooks(ctx context.Context) (err error) {
+	r := t.record()
 	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token}
 	if t.audit, err = audit.OpenLog(ctx, t.storage, run, r.Audit, !t.server.config.NoAudit); err != nil {
 		return err
@@ -159,8 +172,7 @@ func (t *training) begin(ctx context.Context) error {
 			return persist.StoppedOr(ctx, fmt.Errorf("recall the reputations of clients: %w", err))
 		}
 	}
-	t.aggregated, err = t.hasAggregated(ctx)
-	return err
+	return nil
 }
 
 // beginNew finds a model to begin with and stores it.

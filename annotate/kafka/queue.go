@@ -100,8 +100,8 @@ func (s *subscription) next() (*inbound, error) {
 	if s.paused {
 		return nil, annotate.ErrBrokerClosed
 	}
-	if s.fenced != nil {
-		return nil, s.fenced
+	if err := s.place.taken(); err != nil {
+		return nil, err
 	}
 	if len(s.queue) == 0 || s.unacked >= s.window {
 		return nil, nil

@@ -51,7 +51,7 @@ func main() { server.Main("annotator", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -119,5 +119,5 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		access.Announce(stdout, listener)
 	}
 	access.BackUp(backups.Handler())
-	return server.Run(ctx, backups.Part(), stored.part(m, log), rest)
+	return server.Run(ctx, backups.Part(), access.Part(), stored.part(m, log), rest)
 }

@@ -104,6 +104,7 @@ func (s *settings) declare() *server.Flags {
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/annotator.log")
+	f.Lifecycle()
 	return f
 }
 
@@ -121,7 +122,8 @@ func (s *settings) check(f *server.Flags) error {
 	between("mqtt-port", s.mqtt.Port, 1, 65535)
 	between("kafka-port", s.kafka.Port, 1, 65535)
 	if s.lease < manager.MinLease || s.lease > manager.MaxLease {
-		errs = append(errs, fmt.Errorf("-lease (%s): expected %v to %v, got %v", f.Variable("lease"), manager.MinLease, manager.MaxLease, s.lease))
+		errs = append(errs, fmt.Errorf("-lease (%s): expected %v to %v, got %v",
+			f.Variable("lease"), manager.MinLease, manager.MaxLease, s.lease))
 	}
 	if s.maxShutdown <= 0 {
 		errs = append(errs, fmt.Errorf("-max-shutdown (%s): expected more than nothing, got %v", f.Variable("max-shutdown"), s.maxShutdown))

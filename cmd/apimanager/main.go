@@ -46,7 +46,7 @@ func main() { server.Main("apimanager", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -84,7 +84,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	parts := m.Parts(func() { s.announce(stdout, at, access, m) })
 	backups := backup.Of(s.data, datafolder.APIManager, store, log)
 	access.BackUp(backups.Handler())
-	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)
 }
 
 // listeners are the open listeners. With -kong there is that of the portal only.

@@ -36,7 +36,7 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 	m, err := management.Open(ctx, management.Config{
 		Store: store, Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
 		Home: web + console.Root, Origins: []string{web}, Frame: frame(web, d),
-		PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
+		Own: []string{publisher}, PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
 	})
 	if err != nil {
 		return nil, err

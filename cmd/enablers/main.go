@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return transfer.Commands()[args[0]](ctx, args[1:], stdout, stderr)
 	}
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -173,7 +173,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": apiStore,
 	}})
 	access.BackUp(backups.Handler())
-	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)
 }
 
 // tokenOf returns what a shell replaces by the generated token, or by another one. It is

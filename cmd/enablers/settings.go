@@ -83,6 +83,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as those of the stock library")
 	s.door = door.Declare(f)
 	f.Logging("log/enablers.log")
+	f.Lifecycle()
 	err := f.Parse(args)
 	if f.Given("private-upstreams") {
 		s.private = private

@@ -96,7 +96,7 @@ func TestSettings_clientTLS_leavesTheCertificateToTheDoor(t *testing.T) {
 		require.NoError(t, err)
 		config, err := s.clientTLS(slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
-		return config
+		return config.Config()
 	}
 	require.Nil(t, clientTLS())
 	require.Nil(t, clientTLS("-tls-client-ca", a.File))

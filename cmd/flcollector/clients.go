@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"crypto/tls"
 	"log/slog"
 	"net"
 
@@ -25,13 +24,13 @@ func (s *settings) guarded(web, clients net.Listener) []net.Listener {
 
 // clientTLS returns the TLS for Flower clients of the -grpc flags, nil if none of them is
 // set: it is then that of the door.
-func (s *settings) clientTLS(log *slog.Logger) (*tls.Config, error) {
+func (s *settings) clientTLS(log *slog.Logger) (*server.Certificates, error) {
 	if s.cert == "" && s.clientCA == "" {
 		return nil, nil
 	}
 	files := s.door.TLS()
 	return server.TLS{Prefix: "grpc", Certificate: cmp.Or(s.cert, files.Certificate), Key: cmp.Or(s.key, files.Key),
-		ClientCA: cmp.Or(s.clientCA, files.ClientCA), ClientRequired: s.clientCA != ""}.Config(log)
+		ClientCA: cmp.Or(s.clientCA, files.ClientCA), ClientRequired: s.clientCA != ""}.Open(log)
 }
 
 // say logs what clients need, and warns if every one that reaches the listener may train.

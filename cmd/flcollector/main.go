@@ -9,6 +9,9 @@
 // whatever way, continues after its last finished round. The FL repository is part of the
 // program and on the same listener, unless REPOSITORY_ADDRESS names another one.
 //
+// With -upstream the collector is a client of another one: its jobs have the ids of the
+// jobs there, follow their rounds, and pass on the sums of what its own clients send.
+//
 // With -demo three clients inside the program train a model on real data that come with
 // it. That takes about a minute, so that one can watch: each client waits for -demo-pause
 // before it trains. Each round is a line of output, and the last line begins with
@@ -59,7 +62,7 @@ func main() {
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -78,6 +81,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
+	upper, err := s.upstream.config(s.maxMessage)
+	if err != nil {
+		return err
+	}
 	store, err := datafolder.Open(ctx, s.data, datafolder.FLCollector)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
@@ -90,12 +97,13 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
 	c, err := collector.New(collector.Config{
-		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(), TLS: clientTLS, Clients: clients.Addr(), Hosts: s.door.Hosts(),
+		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(),
+		TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Logger: log,
+		Upstream: upper, Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
@@ -115,9 +123,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
+	parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
 	backups := backup.Of(s.data, datafolder.FLCollector, store, log)
 	access.BackUp(backups.Handler())
-	return server.Run(ctx, slices.Insert(parts, 0, backups.Part())...)
+	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)
 }
 
 // announce prints the addresses.

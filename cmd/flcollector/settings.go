@@ -39,6 +39,7 @@ type settings struct {
 	noAudit                  bool
 	demo                     bool
 	demoPause                time.Duration
+	upstream                 upstreamSettings
 	door                     *door.Settings
 }
 
@@ -108,9 +109,11 @@ func (s *settings) declare() *server.Flags {
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
 		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")
+	s.upstream.declare(f)
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/flcollector.log")
+	f.Lifecycle()
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
 		"repository-address": "REPOSITORY_ADDRESS", "orchestrator-address": "ORCHESTRATOR_ADDRESS",
@@ -188,6 +191,10 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.demo && (s.cert != "" || s.clientCA != "") {
 		wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")
+	}
+	s.upstream.check(wrong)
+	if s.upstream.target != "" && s.demo {
+		wrong("demo", "its clients train for a collector without an upper one: leave out -upstream")
 	}
 	return errors.Join(append(errs, s.door.Check())...)
 }

@@ -38,7 +38,7 @@ func main() { server.Main("modelrepo", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
 // serve runs the parts of the program until ctx ends or one of them fails.
@@ -78,5 +78,5 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		access.Announce(stdout, listener)
 	}
 	access.BackUp(stores.backup())
-	return server.Run(ctx, append(stores.backups(), stores.servers.part(repository.Run, log), web)...)
+	return server.Run(ctx, append(stores.backups(), access.Part(), stores.servers.part(repository.Run, log), web)...)
 }

@@ -63,6 +63,7 @@ func (s *settings) declare() *server.Flags {
 	s.door = door.Declare(f)
 	s.connections = f.Connections()
 	f.Logging("log/modelrepo.log")
+	f.Lifecycle()
 	return f
 }
 

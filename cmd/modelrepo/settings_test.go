@@ -13,8 +13,8 @@ import (
 // one that lacks a source fails.
 func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	special := map[string][3]string{
-		"max-connections": {"5", "6", "7"},
-		"max-models":      {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1",
+		"max-connections": {"5", "6", "7"}, "drain-delay": {"1s", "2s", "3s"},
+		"max-models": {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1",
 			"2", "3"},
 		"grace": {"1s", "2s", "3s"}, "collect-interval": {"1s", "2s", "3s"}, "store-timeout": {"1s", "2s", "3s"},
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},

@@ -45,7 +45,7 @@ func main() { server.Main("multilink", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.start(ctx, stdout, log) })
+	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.start(ctx, stdout, log) })
 }
 
 // start runs the parts of the program until ctx ends or one of them fails.
@@ -117,7 +117,7 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 		}
 	}
 	opened.BackUp(backups.Handler())
-	return server.Run(ctx, backups.Part(), server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, web)
+	return server.Run(ctx, backups.Part(), opened.Part(), server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, web)
 }
 
 // tokens returns the token of -token or of its file, none if callers prove who they are

@@ -82,6 +82,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/multilink.log")
+	f.Lifecycle()
 	if err := f.Parse(args); err != nil {
 		return s, f, err
 	}

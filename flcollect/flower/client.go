@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
@@ -23,8 +25,9 @@ var ErrNotImplemented = errors.New("flower: instruction unknown to this client")
 
 // Trainer carries out the instructions of the server. Its methods are called one
 // at a time. The contents of an instruction are valid until the method returns;
-// copy parameters that are kept. Any error but [ErrNotImplemented] ends the
-// client.
+// copy parameters that are kept. The server receives the Status of a *[StatusError] as
+// the answer, and the session continues, as with [ErrNotImplemented]. Any other error
+// ends the client.
 type Trainer interface {
 	// Properties returns the client's properties.
 	Properties(ctx context.Context, ins GetPropertiesIns) (Config, error)
@@ -53,6 +56,9 @@ type ClientConfig struct {
 	// "client-name" of every call, and proves nothing: [Peer.Label] returns it. It is
 	// printable ASCII, of at most [MaxName] characters. Empty sends none.
 	Name string
+	// Header is further metadata of every call, which Peer.Header of the server returns. Keys
+	// are lower case, values printable ASCII. Nil is none.
+	Header map[string]string
 	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
 	MaxMessage int64
@@ -140,6 +146,9 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 	if c.config.Name != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, nameHeader, c.config.Name)
 	}
+	for key, value := range c.config.Header {
+		ctx = metadata.AppendToOutgoingContext(ctx, key, value)
+	}
 	description := grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true}
 	stream, err := connection.NewStream(ctx, &description, "/"+service+"/Join")
 	if err != nil {
@@ -186,6 +195,9 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 		err := stream.RecvMsg(in)
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%w without a reconnect instruction", ErrGone)
+		}
+		if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
+			err = fmt.Errorf("%w%s", ErrUnfit, reason)
 		}
 		if err != nil {
 			cancel(err)
@@ -290,6 +302,10 @@ func (c *Client) carryOut(ctx context.Context, ins instruction) (answer, *Reconn
 func statusFor(err error, code Code) (Status, error) {
 	if errors.Is(err, ErrNotImplemented) {
 		return Status{code, err.Error()}, nil
+	}
+	var failed *StatusError
+	if errors.As(err, &failed) && failed.Code != OK {
+		return failed.Status, nil
 	}
 	return Status{Message: "Success"}, err
 }

@@ -19,6 +19,11 @@ import (
 // ErrReplaced ends the session of a client when another joins under its name.
 var ErrReplaced = errors.New("flower: replaced by a newer session of the same client")
 
+// ErrUnfit is matched by an error of ServerConfig.Handle for a client that can never take
+// part as it is, and by the error that the client then gets: there is no use in trying
+// again.
+var ErrUnfit = errors.New("flower: the client cannot take part")
+
 // ErrStopped ends the sessions when the server stops.
 var ErrStopped = errors.New("flower: server is stopping")
 
@@ -285,6 +290,8 @@ func statusOf(err error) error {
 		code = codes.ResourceExhausted
 	case errors.Is(err, ErrProtocol):
 		code = codes.InvalidArgument
+	case errors.Is(err, ErrUnfit):
+		code = codes.FailedPrecondition
 	case errors.Is(err, ErrReplaced):
 		code = codes.AlreadyExists
 	case errors.Is(err, ErrStopped), errors.Is(err, context.Canceled):

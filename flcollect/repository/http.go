@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -39,7 +40,7 @@ type HandlerOptions struct {
 
 // NewHandler returns the REST interface of a repository, with its OpenAPI
 // document at /openapi.json, an interactive page at /docs/, to which / leads, and
-// /healthz, /readyz and /version. It works below any prefix, too. It lets every caller do
+// /healthz, /readyz, /metrics and /version. It works below any prefix, too. It lets every caller do
 // everything unless [HandlerOptions.Authorize] is given. Pages of other origins cannot
 // have a browser change anything; see also [HandlerOptions.Hosts]. The read and write
 // timeouts of the HTTP server do not end long uploads and downloads: the handler extends
@@ -111,6 +112,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
 		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
+		{Pattern: "GET /metrics", Func: exposition.Handler()},
 	}
 }
 

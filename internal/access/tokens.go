@@ -154,6 +154,27 @@ func (f *TokenFile) refreshLocked() {
 	}
 }
 
+// Reload reads the file again. While it cannot be read, or has no token, the tokens from
+// before hold. Tokens that are in no file remain.
+func (f *TokenFile) Reload(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || f.name == "" {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	version, err := f.stat()
+	if err != nil {
+		return fmt.Errorf("reload tokens: %w", err)
+	}
+	known, err := readTokens(f.name)
+	if err != nil {
+		return fmt.Errorf("reload tokens: %w", err)
+	}
+	f.version, f.known, f.checked = version, known, time.Now()
+	f.missing, f.warned = time.Time{}, time.Time{}
+	return nil
+}
+
 func (f *TokenFile) stat() (fileVersion, error) {
 	info, err := os.Stat(f.name)
 	if err != nil {

@@ -51,7 +51,7 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{
-			"annotate", "annotate/members", "annotate/mqtt/internal/...", "internal/tracing",
+			"annotate", "annotate/members", "annotate/mqtt/internal/...",
 		}, modules: []string{paho, uuid}},
 		{dir: "annotate/mqtt/internal/mqtt3", imports: []string{"annotate", "annotate/mqtt/internal/..."},
 			modules: []string{paho3}},
@@ -93,7 +93,7 @@ func importTable() []room {
 			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
-			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
+			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/httpclient",
 			"internal/keep", "storage",
 		}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{
@@ -124,7 +124,10 @@ func importTable() []room {
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/strategy", "flcollect/tensor",
+			"flcollect/internal/upstream", "flcollect/strategy", "flcollect/tensor",
+		}},
+		{dir: "flcollect/internal/upstream", imports: []string{
+			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",
 		}},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/internal/conf", "flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{
@@ -153,14 +156,14 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
-			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr",
-		}, modules: []string{crypto, openapi}},
+			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
+		}, modules: []string{crypto, openapi, prometheus}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password",
-			"internal/access", "internal/clientaddr", "internal/history", "internal/httpapi", "internal/keep", "internal/shell",
-			"storage",
+			"internal/access", "internal/clientaddr", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep",
+			"internal/shell", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
 			modules: []string{openapi}},
@@ -200,7 +203,7 @@ func importTable() []room {
 			"internal/shell", "storage",
 		}, modules: []string{prometheus}},
 
-		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, uuid}},
+		{dir: "internal/httpapi", imports: []string{"internal/look", "internal/tracing"}, modules: []string{swgui, uuid}},
 		{dir: "internal/shell", imports: []string{"internal/history", "internal/httpapi", "internal/look", "internal/uplot"}},
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
@@ -209,8 +212,8 @@ func importTable() []room {
 		{dir: "internal/clientaddr"},
 		{dir: "internal/cli"},
 		{dir: "internal/server", imports: []string{
-			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/version",
-		}, modules: []string{flags}},
+			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/tracing", "internal/version",
+		}, modules: []string{flags, oteltrace, systemd}},
 		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
@@ -218,10 +221,10 @@ func importTable() []room {
 			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/keep",
-			"internal/secretfile", "internal/server", "storage",
+			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/exposition",
+			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
 			"storage/disk",
-		}, modules: []string{prometheus}},
+		}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
@@ -234,7 +237,7 @@ func importTable() []room {
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "cmd/internal/session", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
 			"internal/shell", "storage",
-		}},
+		}, modules: []string{roots}},
 		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
 		{dir: "cmd/internal/backup/transfer", imports: []string{
 			"cmd/internal/backup", "cmd/internal/datafolder", "internal/cli", "storage", "storage/disk", "storage/s3",
@@ -311,10 +314,12 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	rdf2go     = "github.com/deiu/rdf2go"
+	roots      = "golang.org/x/crypto/x509roots/fallback"
 	sarama     = "github.com/IBM/sarama"
 	scram      = "github.com/xdg-go/scram"
 	swgui      = "github.com/swaggest/swgui"
 	sync       = "golang.org/x/sync"
+	systemd    = "github.com/coreos/go-systemd/v22/daemon"
 	testify    = "github.com/stretchr/testify"
 	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
@@ -392,7 +397,7 @@ func separations() []separation {
 // everywhere.
 func httpHomes() []string {
 	return []string{
-		"internal/access", "internal/httpapi/...", "internal/httpclient", "internal/server/...", "internal/shell",
+		"internal/access", "internal/exposition", "internal/httpapi/...", "internal/httpclient", "internal/server/...", "internal/shell",
 		"storage/s3/...",
 		"annotate/manager",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",

@@ -63,6 +63,9 @@ type Options struct {
 	// making at error level; a 503 without a cause is a limit, and no error. Nil is
 	// silent.
 	Logger *slog.Logger
+	// Traffic counts the requests that carry no [Instruments]. Nil means one of the handler's
+	// own: it is for handlers that share an address.
+	Traffic *Traffic
 }
 
 // NewHandler returns a handler that serves the routes. Requests for other
@@ -77,6 +80,9 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 		opts = &Options{}
 	}
 	s := &server{Options: *opts, guard: newGuard(opts.Hosts)}
+	if s.own.Traffic = opts.Traffic; s.own.Traffic == nil {
+		s.own.Traffic = &Traffic{}
+	}
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -195,11 +201,15 @@ func hasPattern(routes []Route, pattern string) bool {
 type server struct {
 	Options
 	guard *guard
+	own   Instruments // for requests that carry none
 }
 
 // adapt makes an http.Handler of a route whose function returns errors.
 func (s *server) adapt(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if recorder, ok := w.(*recorder); ok { // as observe makes it
+			recorder.take(route.Pattern)
+		}
 		if e := s.guard.checkOrigin(r, route.Origins); e != nil {
 			s.WriteError(w, r, e)
 			return
@@ -215,7 +225,7 @@ func (s *server) adapt(route Route) http.Handler {
 		e := classified(err, s.Classify)
 		busy := e.Status == http.StatusServiceUnavailable && e.Err == nil // on purpose: no error of ours
 		if e.Status >= 500 && !busy {
-			s.Logger.Error("request failed", "id", w.Header().Get(RequestIDHeader),
+			s.Logger.ErrorContext(r.Context(), "request failed", "id", w.Header().Get(RequestIDHeader),
 				"method", r.Method, "path", r.URL.Path, "status", e.Status, "error", err)
 		}
 		s.WriteError(w, r, e)

@@ -34,7 +34,7 @@ func bounded(t *testing.T, bound string, handler http.HandlerFunc) (
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- f.Serve(nil, io.Discard, lines, func(log *slog.Logger) error {
+		ended <- f.Serve(t.Context(), nil, io.Discard, lines, func(_ context.Context, log *slog.Logger) error {
 			listener, err := connections.Listen("listen", "127.0.0.1:0")
 			if err != nil {
 				return err
@@ -169,7 +169,7 @@ func TestConnections_ListenLong_refusesWhenAllAreLong(t *testing.T) {
 	f.Logging("log")
 	require.NoError(t, f.Parse([]string{"-max-connections", "2"}))
 	var lines bytes.Buffer
-	require.NoError(t, f.Serve(nil, io.Discard, &lines, func(*slog.Logger) error {
+	require.NoError(t, f.Serve(t.Context(), nil, io.Discard, &lines, func(context.Context, *slog.Logger) error {
 		short, err := connections.Listen("listen", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer short.Close()

@@ -4,5 +4,6 @@
 //
 // A command declares its flags on a [Flags], opens its listeners with [Listen]
 // so that a port that is taken is known before anything else happens, and
-// hands its parts to [Run]. Only [Main] takes signals and exits.
+// hands its parts to [Run]. Only [Main] and [Flags.Serve] take
+// signals, and only Main exits.
 package server

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
@@ -37,6 +39,11 @@ type Flags struct {
 	version   bool
 	shell     []string // what comes after the word completion
 	log       logging
+	file      map[string]string // the lines of the file of -config, by flag
+	ahead     map[string]bool   // the flags that are set by what goes before the file
+
+	drainDelay positiveDuration
+	traces     TraceOpener // nil traces nothing
 
 	connections *Connections // nil without the flag
 }
@@ -68,8 +75,11 @@ func (f *Flags) SetVariable(name, variable string) { f.variables[name] = variabl
 
 // Serve is the frame of a command: with the error of [Flags.Parse] it prints the help, the
 // version or the script that was asked for, or returns the error as one of usage; without one
-// it opens the log, calls serve and closes the log.
-func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *slog.Logger) error) error {
+// it opens the log, calls serve and closes the log. The context of serve has what [Run] and
+// [HTTP] do for the whole process: metrics, traces, reloading at a SIGHUP, and notes to the
+// service manager.
+func (f *Flags) Serve(ctx context.Context, parsed error, stdout, stderr io.Writer,
+	serve func(ctx context.Context, log *slog.Logger) error) error {
 	switch {
 	case errors.Is(parsed, flag.ErrHelp):
 		f.Help(stdout)
@@ -89,7 +99,27 @@ func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *sl
 	if f.connections != nil {
 		f.connections.log = log
 	}
-	return errors.Join(serve(log), file.Close())
+	provider, flush, err := f.openTraces(ctx, log)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	ctx, process := newProcess(ctx, f, log, provider)
+	defer process.close()
+	return errors.Join(serve(ctx, log), flush(), file.Close())
+}
+
+// TraceOpener opens the export of the traces of a command. The provider is nil if nothing is
+// exported. Flush exports what is left, within a time of its own.
+type TraceOpener func(ctx context.Context, command string, log *slog.Logger) (_ trace.TracerProvider, flush func() error, _ error)
+
+// Traces sets what opens the export of traces.
+func (f *Flags) Traces(open TraceOpener) { f.traces = open }
+
+func (f *Flags) openTraces(ctx context.Context, log *slog.Logger) (trace.TracerProvider, func() error, error) {
+	if f.traces == nil {
+		return nil, func() error { return nil }, nil
+	}
+	return f.traces(ctx, f.Name(), log)
 }
 
 // Names reads a list of names with commas between, as flags have them. Spaces around a
@@ -127,6 +157,8 @@ func (f *Flags) Parse(args []string) error {
 	if err := f.readEnvironment(); err != nil {
 		return f.wrong(err)
 	}
+	f.ahead, f.file = map[string]bool{}, map[string]string{}
+	f.Visit(func(one *flag.Flag) { f.ahead[one.Name] = true })
 	// Parse of ff changes no flag that is set already.
 	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(f.parseFile)); err != nil {
 		return f.wrong(err)
@@ -142,6 +174,7 @@ func (f *Flags) Parse(args []string) error {
 func (f *Flags) parseFile(r io.Reader, set func(name, value string) error) error {
 	return ff.PlainParser(r, func(name, value string) error {
 		err := set(name, value)
+		f.file[name] = value
 		switch {
 		case err == nil:
 			return nil

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"io"
@@ -47,18 +48,18 @@ func TestFlags_Parse_readsTheVersionFromTheCommandLineOnly(t *testing.T) {
 func answerOf(t *testing.T, f *server.Flags, parsed error) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, f.Serve(parsed, &out, &out, func(*slog.Logger) error { panic("the command runs") }))
+	require.NoError(t, f.Serve(t.Context(), parsed, &out, &out, func(context.Context, *slog.Logger) error { panic("the command runs") }))
 	return out.String()
 }
 
 func TestFlags_Serve_returnsTheErrorOfTheSettingsAndOfTheCommand(t *testing.T) {
 	wrong, failed := errors.New("wrong"), errors.New("failed")
 	f, _ := newFlags()
-	err := f.Serve(wrong, io.Discard, io.Discard, func(*slog.Logger) error { panic("the command runs") })
+	err := f.Serve(t.Context(), wrong, io.Discard, io.Discard, func(context.Context, *slog.Logger) error { panic("the command runs") })
 	require.ErrorIs(t, err, wrong)
 	require.Equal(t, 2, cli.Status(err))
 	var stderr bytes.Buffer
-	err = f.Serve(nil, io.Discard, &stderr, func(log *slog.Logger) error {
+	err = f.Serve(t.Context(), nil, io.Discard, &stderr, func(_ context.Context, log *slog.Logger) error {
 		log.Info("here")
 		return failed
 	})
@@ -150,7 +151,7 @@ func TestFlags_Parse_saysWhatWasMeant(t *testing.T) {
 		f, _ := newFlags()
 		err := f.Parse([]string{argument})
 		require.ErrorContains(t, err, want)
-		require.Equal(t, 2, cli.Status(f.Serve(err, io.Discard, io.Discard, nil)))
+		require.Equal(t, 2, cli.Status(f.Serve(t.Context(), err, io.Discard, io.Discard, nil)))
 	}
 }
 
@@ -177,7 +178,7 @@ func TestFlags_Serve_printsTheCompletionOfAShell(t *testing.T) {
 		require.Contains(t, script, word)
 	}
 	require.Contains(t, answerOf(t, f, f.Parse([]string{"-h"})), "thing completion bash|zsh|fish\n")
-	err := f.Serve(f.Parse([]string{"completion"}), io.Discard, io.Discard, nil)
+	err := f.Serve(t.Context(), f.Parse([]string{"completion"}), io.Discard, io.Discard, nil)
 	require.ErrorContains(t, err, "expected one of bash, zsh, fish")
 	require.Equal(t, 2, cli.Status(err))
 }

@@ -3,10 +3,14 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // HTTP returns the part that serves the handler on the listener. When it stops
@@ -14,11 +18,13 @@ import (
 // then cuts them off. It accepts as [KeepAccepting] does. A connection without a request is
 // closed after 2 minutes; a TLS handshake and the header of a request may take 10 seconds.
 func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
-	return serve(listener, &http.Server{
+	part := serve(listener, &http.Server{
 		Handler:      handler,
 		ReadTimeout:  2 * time.Minute,
 		WriteTimeout: 10 * time.Minute, // a request that stops a channel may take minutes
 	}, log)
+	part.Healthy = answers(handler)
+	return part
 }
 
 // Streams is HTTP for a handler that bounds by itself how long bodies may take: a
@@ -39,6 +45,11 @@ func serve(listener net.Listener, s *http.Server, log *slog.Logger) Part {
 		s.IdleTimeout = 2 * time.Minute
 		s.MaxHeaderBytes = 64 << 10
 		s.ConnState = ConnState
+		if instruments := httpapi.InstrumentsOf(ctx); instruments != nil {
+			requests := context.WithoutCancel(ctx)
+			s.BaseContext = func(net.Listener) context.Context { return requests }
+			s.Handler = closing(s.Handler, instruments)
+		}
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		listener := KeepAccepting(listener, log)
 		failed := make(chan error, 1)
@@ -59,3 +70,61 @@ func serve(listener net.Listener, s *http.Server, log *slog.Logger) Part {
 		return err
 	}}
 }
+
+// closing has connections end after their answers while the process is about to stop.
+func closing(next http.Handler, instruments *httpapi.Instruments) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if instruments.IsDraining() {
+			w.Header().Set("Connection", "close") // of HTTP/2, too
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answers returns the Healthy of a part that serves a handler: whether that answers a request for
+// /healthz, whatever the answer is.
+func answers(handler http.Handler) func(context.Context) error {
+	var mu sync.Mutex
+	var last chan struct{} // closed when the request before is answered; nil without one
+	return func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", http.NoBody)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if last == nil { // else that one is waited for
+			done := make(chan struct{})
+			last = done
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }() // a handler that breaks off has answered
+				handler.ServeHTTP(&unread{}, request)
+			}()
+		}
+		select {
+		case <-last:
+			last = nil
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("GET /healthz is not answered: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// unread is an answer of no interest.
+type unread struct{ header http.Header }
+
+// Header implements http.ResponseWriter.
+func (u *unread) Header() http.Header {
+	if u.header == nil {
+		u.header = http.Header{}
+	}
+	return u.header
+}
+
+// Write implements http.ResponseWriter.
+func (*unread) Write(data []byte) (int, error) { return len(data), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (*unread) WriteHeader(int) {}

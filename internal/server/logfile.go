@@ -64,6 +64,20 @@ func (l *logFile) putAside() error {
 	return errors.Join(err, l.open())
 }
 
+// reopen opens the file of the name, which a program for logs may have renamed.
+func (l *logFile) reopen() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return os.ErrClosed
+	}
+	before := l.file
+	if err := l.open(); err != nil {
+		return err // the file before is written on
+	}
+	return before.Close()
+}
+
 // Close implements io.Closer.
 func (l *logFile) Close() error {
 	l.mu.Lock()

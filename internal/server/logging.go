@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // logging says where a server logs structured lines: to standard error, and to a file if
@@ -18,6 +20,9 @@ type logging struct {
 	format logFormat
 	toFile bool
 	file   string
+
+	current slog.LevelVar // level, or what a reload has made of it
+	opened  *logFile      // nil without -log-to-file
 }
 
 // Logging declares the flags log-level, log-format, log-to-file and log-file, with the
@@ -43,13 +48,15 @@ func (l *logging) open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("open log file (-log-file): %w", err)
 		}
+		l.opened = opened
 		to, file = io.MultiWriter(stderr, opened), opened
 	}
-	options := &slog.HandlerOptions{Level: slog.Level(l.level)}
+	l.current.Set(slog.Level(l.level))
+	options := &slog.HandlerOptions{Level: &l.current}
 	if l.format == jsonFormat {
-		return slog.New(slog.NewJSONHandler(to, options)), file, nil
+		return slog.New(tracing.LogHandler(slog.NewJSONHandler(to, options))), file, nil
 	}
-	return slog.New(slog.NewTextHandler(to, options)), file, nil
+	return slog.New(tracing.LogHandler(slog.NewTextHandler(to, options))), file, nil
 }
 
 type noFile struct{}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -19,7 +20,8 @@ func TestFlags_Logging_logsTheLevelAndAbove(t *testing.T) {
 	f := server.NewFlags("thing", "THING", "")
 	f.Logging("thing.log")
 	var out bytes.Buffer
-	require.NoError(t, f.Serve(f.Parse([]string{"-log-level", "WARNING"}), io.Discard, &out, func(log *slog.Logger) error {
+	parsed := f.Parse([]string{"-log-level", "WARNING"})
+	require.NoError(t, f.Serve(t.Context(), parsed, io.Discard, &out, func(_ context.Context, log *slog.Logger) error {
 		log.Info("quiet")
 		log.Warn("loud", "channel", "a b")
 		return nil
@@ -33,7 +35,8 @@ func TestFlags_Logging_continuesAFileAndCreatesItsFolder(t *testing.T) {
 	for range 2 {
 		f := server.NewFlags("thing", "THING", "")
 		f.Logging(name)
-		require.NoError(t, f.Serve(f.Parse([]string{"-log-to-file"}), io.Discard, io.Discard, func(log *slog.Logger) error {
+		parsed := f.Parse([]string{"-log-to-file"})
+		require.NoError(t, f.Serve(t.Context(), parsed, io.Discard, io.Discard, func(_ context.Context, log *slog.Logger) error {
 			log.Info("here")
 			return nil
 		}))
@@ -47,7 +50,8 @@ func TestFlags_Logging_writesObjectsOnRequest(t *testing.T) {
 	f := server.NewFlags("thing", "THING", "")
 	f.Logging("thing.log")
 	var out bytes.Buffer
-	require.NoError(t, f.Serve(f.Parse([]string{"-log-format", "json"}), io.Discard, &out, func(log *slog.Logger) error {
+	parsed := f.Parse([]string{"-log-format", "json"})
+	require.NoError(t, f.Serve(t.Context(), parsed, io.Discard, &out, func(_ context.Context, log *slog.Logger) error {
 		log.Warn("loud", "channel", "a b")
 		return nil
 	}))

@@ -20,11 +20,29 @@ type Part struct {
 	// Announce is called when the part can be used, before the next one
 	// starts. It may be nil.
 	Announce func()
+	// Reload reads the files of the part again, at a SIGHUP. While it cannot, what was read
+	// before holds, and it returns why. It may be nil.
+	Reload func(context.Context) error
+	// Healthy returns nil if the part works, and otherwise or when the context ends an error:
+	// the watchdog of a service manager then restarts the process. What the part needs of
+	// other processes is no reason for one. Nil means that the part works while it runs.
+	Healthy func(context.Context) error
+}
+
+// Reloading returns the part that only reads files again, at a SIGHUP.
+func Reloading(name string, reload func(context.Context) error) Part {
+	return Part{Name: name, Reload: reload, Run: func(ctx context.Context) error {
+		<-ctx.Done()
+		return nil
+	}}
 }
 
 // Run starts the parts one after the other, each when the one before is ready.
 // When ctx ends, or a part ends by itself, it stops them in the opposite order,
 // waiting for each, and returns their errors.
+//
+// In the context of [Flags.Serve] it also does what signals and the service manager want
+// meanwhile, and drains before it stops.
 func Run(ctx context.Context, parts ...Part) error {
 	ended := make(chan struct{}, len(parts))
 	var running []*runningPart
@@ -40,10 +58,7 @@ func Run(ctx context.Context, parts ...Part) error {
 		}
 	}
 	if usable {
-		select {
-		case <-ctx.Done():
-		case <-ended:
-		}
+		processOf(ctx).serve(ctx, running, ended)
 	}
 	var errs []error
 	for _, r := range slices.Backward(running) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -57,23 +58,58 @@ func (t TLS) Check() error {
 // are read now, and again when they have changed; while the new ones cannot be used, the
 // ones before hold and the logger receives the reason.
 func (t TLS) Config(log *slog.Logger) (*tls.Config, error) {
+	files, err := t.Open(log)
+	return files.Config(), err
+}
+
+// Open is Config for a program that also reads the files again at a signal. The certificates
+// are nil without one.
+func (t TLS) Open(log *slog.Logger) (*Certificates, error) {
 	if err := t.Check(); err != nil || t.Certificate == "" {
 		return nil, err
 	}
-	files := &certificates{TLS: t, log: log}
+	files := &Certificates{TLS: t, log: log}
 	files.version, files.checked = files.stat(), time.Now()
 	first, err := files.load()
 	if err != nil {
 		return nil, err
 	}
 	files.loaded = first
-	config := first.Clone()
-	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil }
-	return config, nil
+	return files, nil
 }
 
-// certificates are the files of a TLS, as they were read last.
-type certificates struct {
+// Config returns the configuration for a listener, nil without certificates.
+func (c *Certificates) Config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	config := c.loaded.Clone()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.current(), nil }
+	return config
+}
+
+// Reload reads the files again now, whether they have changed or not. While they cannot be
+// used, the ones before hold.
+func (c *Certificates) Reload(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || c == nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	version := c.stat()
+	fresh, err := c.load()
+	if err != nil {
+		return err
+	}
+	c.loaded, c.version, c.checked, c.warned = fresh, version, time.Now(), time.Time{}
+	return nil
+}
+
+// Certificates are the files of a [TLS], as they were read last. They can be used
+// concurrently.
+type Certificates struct {
 	TLS
 	log *slog.Logger
 
@@ -85,7 +121,7 @@ type certificates struct {
 }
 
 // current returns the configuration of the files as they are now.
-func (c *certificates) current() *tls.Config {
+func (c *Certificates) current() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.checked) < certificateAge {
@@ -110,7 +146,7 @@ func (c *certificates) current() *tls.Config {
 }
 
 // stat returns when each file was changed last, the zero time where there is none.
-func (c *certificates) stat() (version [3]time.Time) {
+func (c *Certificates) stat() (version [3]time.Time) {
 	for i, name := range []string{c.Certificate, c.Key, c.ClientCA} {
 		if info, err := os.Stat(name); name != "" && err == nil {
 			version[i] = info.ModTime()
@@ -119,7 +155,7 @@ func (c *certificates) stat() (version [3]time.Time) {
 	return version
 }
 
-func (c *certificates) load() (*tls.Config, error) {
+func (c *Certificates) load() (*tls.Config, error) {
 	certificate, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
 	if err != nil {
 		return nil, fmt.Errorf("%s, %s: %w", c.flag("cert"), c.flag("key"), err)

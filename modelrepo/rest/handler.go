@@ -50,7 +50,7 @@ func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	options := &httpapi.Options{
 		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
-		Authorize: r.options.Authorize, Logger: r.options.Logger,
+		Authorize: r.options.Authorize, Logger: r.options.Logger, Traffic: &httpapi.Traffic{},
 	}
 	// Two muxes, because a path such as /c/a/b/content matches two patterns. The
 	// first segment decides: no segment of the service is the name of a namespace.

@@ -216,7 +216,7 @@ func killUnderLoad(t *testing.T, broker peer) {
 	var gaps []time.Duration
 	takeovers := map[string]int{}
 	for range kills(t) {
-		time.Sleep(rand.N(1500 * time.Millisecond)) // a kill at any phase of leases and looks
+		<-time.After(rand.N(1500 * time.Millisecond)) // a kill at any phase of leases and looks
 		dead, witness := victim(t, fleet, names)
 		owned := holders(t, witness)
 		marks := map[string]int{}

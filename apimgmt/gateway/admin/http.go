@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -51,7 +51,8 @@ type Config struct {
 	// https://app.example.org, is the origin of pages that may send requests besides
 	// those of the server. Nil means none.
 	Hosts []string
-	// Metrics are shown at /metrics. Nil means that there is no such address.
+	// Metrics are shown at /metrics, with the counts of requests to the API where they do
+	// not have http_requests_total already. Nil means that there is no such address.
 	Metrics prometheus.Gatherer
 	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
@@ -90,7 +91,7 @@ func New(config Config) (*API, error) {
 		Role: httpapi.Public, Undocumented: true})
 	a.page = newPages(a, config.NoAccount && config.Token == "").handler()
 	if config.Metrics != nil {
-		metrics := a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{})))
+		metrics := a.open("GET /metrics", exposition.Serve(config.Metrics))
 		metrics.Role = httpapi.Reader
 		a.routes = append(a.routes, metrics)
 	}

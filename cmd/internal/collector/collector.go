@@ -46,6 +46,8 @@ type Config struct {
 	ClientTimeout, Park time.Duration
 	// Clip, TrustClients and NoAudit are as in flcollect.Config.
 	Clip, TrustClients, NoAudit bool
+	// Upstream is as in flcollect.Config.
+	Upstream *flcollect.Upstream
 	// Clients is where Flower clients connect, for the commands that the pages show. Nil
 	// has them show none.
 	Clients net.Addr
@@ -88,7 +90,7 @@ func New(config Config) (_ *Collector, err error) {
 		Documents: storage.Prefixed(config.Store.Documents(), "collector/"),
 		Blobs:     storage.PrefixedBlobs(config.Store.Blobs(), "collector/"),
 		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
-		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Logger: config.Logger,
+		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Upstream: config.Upstream, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {
 		asked := orchestrator.Config{BaseURL: config.Orchestrator, Token: config.OrchestratorToken}

@@ -63,6 +63,8 @@ type Door struct {
 	File string
 
 	tls      *tls.Config
+	files    *server.Certificates // of tls
+	tokens   []*access.TokenFile
 	verifier io.Closer
 	hints    []string     // where tokens are to be found, on the sign-in page
 	backup   http.Handler // nil means that there is nothing to back up
@@ -73,9 +75,10 @@ type Door struct {
 // closes the door after the listeners.
 func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error) {
 	d := &Door{}
-	if d.tls, err = s.tls.Config(config.Logger); err != nil {
+	if d.files, err = s.tls.Open(config.Logger); err != nil {
 		return nil, err
 	}
+	d.tls = d.files.Config()
 	d.self = rand.Text()
 	ways, exposed := s.ways, slices.ContainsFunc(config.Listeners, func(l net.Listener) bool { return !server.IsLoopback(l) })
 	if len(ways) == 0 {
@@ -124,6 +127,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 	if !c.Open {
 		c.Self = access.NewToken(access.Identity{Name: "this process", Role: httpapi.Admin}, d.self)
 	}
+	d.tokens = c.Tokens
 	if d.Door, err = access.New(c); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -283,6 +287,17 @@ func (d *Door) Announce(stdout io.Writer, at net.Listener) {
 	}
 	fmt.Fprintf(stdout, "new access token, %s: %s\nsign in at %s%ssign-in, or send it as Authorization: Bearer TOKEN\n",
 		where, d.Fresh, server.Reachable(d.URL(at)), access.Prefix)
+}
+
+// Part returns the part that reads the certificate and the file of tokens again at a SIGHUP.
+func (d *Door) Part() server.Part { return server.Reloading("certificate and tokens", d.reload) }
+
+func (d *Door) reload(ctx context.Context) error {
+	errs := []error{d.files.Reload(ctx)}
+	for _, file := range d.tokens {
+		errs = append(errs, file.Reload(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // Close ends what the door has started.

@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
@@ -24,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
@@ -76,6 +75,8 @@ type Config struct {
 	// Origins are those of other listeners that have the portal's pages, from which APIs may be
 	// tried as well.
 	Origins []string
+	// Own are the publishers of the platform's own APIs, as in portal.Config.
+	Own []string
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
@@ -152,7 +153,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	m.portal, err = portal.New(portal.Config{
 		Publisher: m.Publisher, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
 		SignedIn: m.signedIn, SignIn: access.Prefix + "sign-on", SignOut: access.Prefix + "sign-out",
-		Hosts: config.Hosts, Logger: config.Logger,
+		Own: config.Own, Hosts: config.Hosts, Logger: config.Logger,
 	})
 	return m, err
 }
@@ -250,7 +251,7 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
-	registry := prometheus.NewRegistry()
+	registry := exposition.NewRegistry()
 	options := gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
 	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)

@@ -27,11 +27,6 @@ type Start struct {
 // Fit has the drawn clients train the model, and aggregates their updates. It records
 // their parts in the attempt, also where it fails.
 func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *audit.Attempt) (*Result, error) {
-	clients := drawn.Clients
-	parts := make([]*audit.Part, len(clients))
-	for i, client := range clients {
-		parts[i] = attempt.Add(client.Identity, client.Session.Peer().Label(), client.Name())
-	}
 	config := map[string]any{}
 	maps.Copy(config, c.config.ClientConf)
 	c.strategy.Configure(strategy.Fit, start.Number, config)
@@ -40,18 +35,10 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
 	}
 	defer sums.Close()
-	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
-	attempt.Send(start.Digest, ins.Parameters)
-	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
-	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
-		got, err := f.train(asking, ctx, clients[i], parts[i])
-		parts[i].Answered(err)
-		return got, err
-	})
+	y, err := c.collect(ctx, start, drawn, config, sums, attempt)
 	if err != nil {
 		return nil, err
 	}
-	y.note(drawn.Note)
 	if err := y.aggregate(ctx, c.policy, sums); err != nil {
 		return nil, persist.StoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", start.Number, err))
 	}
@@ -68,6 +55,30 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	return &y.Result, nil
 }
 
+// collect has the drawn clients train the model, and adds their updates to the aggregation.
+func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config map[string]any,
+	sums strategy.Aggregation, attempt *audit.Attempt) (*tally, error) {
+	clients := drawn.Clients
+	parts := make([]*audit.Part, len(clients))
+	for i, client := range clients {
+		parts[i] = attempt.Add(client.Identity, client.Session.Peer().Label(), client.Name())
+	}
+	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
+	attempt.Send(start.Digest, ins.Parameters)
+	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
+	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
+		got, err := f.train(asking, ctx, clients[i], parts[i])
+		parts[i].Answered(err)
+		return got, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	y.note(drawn.Note)
+	y.note(y.Phase.Below.note(strategy.Fit))
+	return y, nil
+}
+
 // fit is a fit phase that is under way.
 type fit struct {
 	*Conductor
@@ -79,6 +90,9 @@ type fit struct {
 // train has a client train the model, and adds its update to the aggregation. The update
 // is added under the context of the round, which outlasts that of the call.
 func (f *fit) train(asking, ctx context.Context, c *Client, part *audit.Part) (got answer, err error) {
+	if c.Edge() {
+		return f.merge(asking, ctx, c, part)
+	}
 	proof, err := f.prove(asking, c)
 	if err != nil {
 		return answer{bytes: proof}, err
@@ -184,8 +198,9 @@ func (y *tally) withdraw(made strategy.Strategy) {
 			refused[v.Client] = true
 		}
 	}
-	y.reports = slices.DeleteFunc(y.reports, func(r strategy.Report) bool { return refused[r.Client] })
-	late := y.Phase.Results - len(y.reports)
+	before := len(y.reports)
+	y.reports = slices.DeleteFunc(y.reports, func(r strategy.Report) bool { return r.Path == "" && refused[r.Client] })
+	late := before - len(y.reports)
 	y.Phase.Results -= late
 	y.Phase.Failures += late
 }

@@ -110,6 +110,12 @@ func (p *Program) Interrupt() { p.cancel() }
 // Stop ends the command and returns its error. It may be called more than once.
 func (p *Program) Stop() error { return p.stop() }
 
+// Wait returns the error of a command that ends by itself.
+func (p *Program) Wait() error {
+	<-p.ended
+	return p.stop()
+}
+
 // Log is a log that may be read while it is written. The zero value is empty.
 type Log struct {
 	mu      sync.Mutex
@@ -136,6 +142,22 @@ func (l *Log) next() (text string, changed <-chan struct{}) {
 		l.changed = make(chan struct{})
 	}
 	return l.text.String(), l.changed
+}
+
+// Await waits until the text has been written, for as long as the test may last.
+func (l *Log) Await(t testing.TB, text string) {
+	t.Helper()
+	for {
+		now, changed := l.next()
+		if strings.Contains(now, text) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatalf("%q is not in the log:\n%s", text, now)
+		}
+	}
 }
 
 // String returns what has been written.
