@@ -137,12 +137,10 @@ func runServices(t *testing.T, folder string) {
 			require.NotNil(t, value, variable)
 			env[variable] = *value
 		}
-		if name == "multilink" {
-			continue // it would make a network device on this machine
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for variable, value := range env {
+			ready := map[bool]string{true: "/healthz", false: "/readyz"}[name == "multilink"]
+			for variable, value := range maps.Clone(env) {
 				switch {
 				case strings.HasSuffix(variable, "_DATA"):
 					env[variable] = t.TempDir()
@@ -150,6 +148,8 @@ func runServices(t *testing.T, folder string) {
 					env[variable] = "127.0.0.1:0"
 				case variable == "PORT", variable == "FEDERATED_PORT":
 					env[variable] = "0"
+				case variable == "MULTILINK_ROLE":
+					env["MULTILINK_ALLOW"] = allowsNoDevice
 				case variable == "HOST":
 					require.Equal(t, "0.0.0.0", value)
 					env[variable] = "127.0.0.1"
@@ -161,7 +161,7 @@ func runServices(t *testing.T, folder string) {
 				if len(found) == 0 {
 					return errors.New("it does not listen")
 				}
-				_, err := get(t.Context(), "http://"+found[0]+"/readyz", "")
+				_, err := get(t.Context(), "http://"+found[0]+ready, "")
 				return err
 			})
 			p.stop(t)

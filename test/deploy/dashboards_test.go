@@ -42,7 +42,7 @@ func queriesOf(t *testing.T, d dashboard.Dashboard) []string {
 		require.NotNil(t, panel.Panel, "rows are not used")
 		require.NotEmpty(t, panel.Panel.Targets, *panel.Panel.Title)
 		for _, target := range panel.Panel.Targets {
-			query, is := target.(prometheus.Dataquery)
+			query, is := target.(*prometheus.Dataquery)
 			require.Truef(t, is, "%T", target)
 			text := replace.Replace(query.Expr)
 			require.NotContains(t, text, "$")
@@ -92,7 +92,7 @@ func TestDashboards_areValidAndDoNotOverlap(t *testing.T) {
 				}
 			}
 			for _, target := range panel.Targets {
-				query := target.(prometheus.Dataquery)
+				query := target.(*prometheus.Dataquery)
 				require.Equal(t, "${datasource}", *query.Datasource.Uid)
 				require.Regexp(t, regexp.MustCompile(`instance=~"\$instance"`), query.Expr, "%s: %s", name, *panel.Title)
 			}

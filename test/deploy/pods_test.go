@@ -27,6 +27,10 @@ import (
 // patience bounds what the tests wait for; it is no measurement.
 const patience = 2 * time.Minute
 
+// allowsNoDevice is a value of MULTILINK_ALLOW with which multi-link changes nothing of this machine.
+// It runs, and is not ready.
+const allowsNoDevice = "members"
+
 // buildCommands builds the servers and returns their folder.
 func buildCommands(t *testing.T, names ...string) string {
 	t.Helper()
@@ -235,12 +239,13 @@ func checkVariables(t *testing.T, folder string) {
 }
 
 // runPods runs the commands with the arguments and the environment of the rendered pods. They answer
-// the probes, and give their metrics to the token of the Secret. What needs a database or network
-// devices is not run here.
+// the probes, and give their metrics to the token of the Secret. What needs a database is not run
+// here, and multi-link without its device.
 func runPods(t *testing.T, folder string) {
 	t.Helper()
 	for _, file := range []string{"defaults", "only-collector-with-neighbours", "collector-inside-the-cluster",
-		"annotator-brokers-and-secret", "traces-and-own-images", "scheduling-and-names", "ingress-with-tls"} {
+		"annotator-brokers-and-secret", "traces-and-own-images", "scheduling-and-names", "ingress-with-tls",
+		"multilink-server-on-the-host"} {
 		r := mustRender(t, file)
 		for block, w := range r.workloads() {
 			t.Run(file+"/"+block, func(t *testing.T) {
@@ -254,7 +259,11 @@ func runPods(t *testing.T, folder string) {
 func runPod(t *testing.T, r release, w workload, command string) {
 	t.Helper()
 	container := w.pod.Spec.Containers[0]
-	p := start(t, command, container.Args, onThisMachine(t, r, w, t.TempDir()))
+	env, probes := onThisMachine(t, r, w, t.TempDir()), []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe}
+	if w.block == "multilink" {
+		env["MULTILINK_ALLOW"], probes = allowsNoDevice, probes[:2]
+	}
+	p := start(t, command, container.Args, env)
 	var base string
 	p.await(t, func() error {
 		found := p.addresses()["http"]
@@ -264,7 +273,7 @@ func runPod(t *testing.T, r release, w workload, command string) {
 		base = "http://" + found[0]
 		return nil
 	})
-	for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
+	for _, probe := range probes {
 		p.await(t, func() error {
 			_, err := get(t.Context(), base+probe.HTTPGet.Path, "")
 			return err
