@@ -124,11 +124,11 @@ func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
 
 // interrupted returns the error that ends the session of a client of a job that was
 // stopped. An edge ends with it; it would wait for the next run otherwise.
-func interrupted(j *job, c *round.Client) error {
+func interrupted(id string, c *round.Client) error {
 	if c.Edge() {
-		return fmt.Errorf("%w: job %q was interrupted", flower.ErrUnfit, j.id)
+		return fmt.Errorf("%w: job %q was interrupted", flower.ErrUnfit, id)
 	}
-	return fmt.Errorf("job %q was interrupted: %w", j.id, context.Canceled)
+	return fmt.Errorf("job %q was interrupted: %w", id, context.Canceled)
 }
 
 // trainEdge has a job follow the upper server until that sends it away, which is no error.

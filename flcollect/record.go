@@ -95,6 +95,10 @@ type record struct {
 	Audit AuditRef `json:"audit,omitzero"`
 	// Before are earlier runs whose results the repository has not taken yet.
 	Before []outcome `json:"before,omitempty"`
+	// Holder is the session of the server that conducts the job, where there may be
+	// several: each one that takes the job changes the record, so that what the one before
+	// writes late conflicts.
+	Holder string `json:"holder,omitempty"`
 	// Discard are the tokens of earlier runs whose rounds are to be deleted.
 	Discard []string `json:"discard,omitempty"`
 

@@ -5,7 +5,7 @@
 #
 # It writes DIR/annotator.tar, an OCI archive, DIR/annotator.cdx.json, its bill of materials in
 # CycloneDX's form, and DIR/annotator.provenance.json, an in-toto statement with SLSA's
-# provenance; and the same of the other commands. Platforms are linux/amd64, linux/arm64,
+# provenance; and the same of the other commands. Loaded, it is iotenablers/annotator:VERSION. Platforms are linux/amd64, linux/arm64,
 # linux/arm/v7 and linux/riscv64 by default.
 #
 #	BINARIES  folder of binaries that are built already by deploy/release/binaries.sh

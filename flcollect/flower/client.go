@@ -62,6 +62,11 @@ type ClientConfig struct {
 	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
 	MaxMessage int64
+	// Patience is how long the client tries to join again, with growing pauses of up to
+	// 10 seconds, after a session that broke or while the server cannot be reached. It
+	// begins anew with every answer. Errors of the Trainer and refusals end the
+	// client all the same. Zero ends it at the first failure, as with Flower.
+	Patience time.Duration
 	// Dial replaces the way to connect, for tests without a network.
 	Dial func(ctx context.Context, target string) (net.Conn, error)
 }
@@ -90,19 +95,27 @@ func NewClient(config ClientConfig) (*Client, error) {
 }
 
 // Run joins the server and carries out instructions until the server ends the
-// session, which is not an error, or until something fails. If the server says
-// when to reconnect, Run joins it again then.
+// session, which is not an error, or until something fails for longer than
+// [ClientConfig].Patience allows. If the server says when to reconnect, Run joins
+// it again then.
 func (c *Client) Run(ctx context.Context) error {
+	r := retry{patience: c.config.Patience}
 	for {
-		seconds, err := c.session(ctx)
-		if err != nil {
-			return fmt.Errorf("flower client of %s: %w", c.config.Target, err)
-		}
-		if seconds <= 0 {
+		seconds, err := c.session(ctx, &r)
+		var pause time.Duration
+		switch {
+		case err != nil:
+			if pause = r.after(err); pause == 0 || ctx.Err() != nil {
+				return fmt.Errorf("flower client of %s: %w", c.config.Target, err)
+			}
+		case seconds <= 0:
 			return nil
+		default:
+			r.reset()
+			pause = time.Duration(min(seconds, int64(maxPause/time.Second))) * time.Second
 		}
 		select {
-		case <-time.After(time.Duration(min(seconds, int64(maxPause/time.Second))) * time.Second):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -114,29 +127,12 @@ func (c *Client) Run(ctx context.Context) error {
 const maxPause = 30 * 24 * time.Hour
 
 // session serves one stream and returns the seconds after which to reconnect.
-func (c *Client) session(ctx context.Context) (int64, error) {
-	safe := insecure.NewCredentials()
-	if c.config.TLS != nil {
-		safe = credentials.NewTLS(c.config.TLS)
-	}
-	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(safe),
-		grpc.WithDefaultCallOptions(
-			grpc.ForceCodecV2(codec{}),
-			grpc.MaxCallRecvMsgSize(int(c.config.MaxMessage)),
-			grpc.MaxCallSendMsgSize(int(c.config.MaxMessage)),
-		),
-		grpc.WithDisableServiceConfig(),
-	}
+func (c *Client) session(ctx context.Context, r *retry) (int64, error) {
+	var options []grpc.DialOption
 	if c.config.Token != "" {
 		options = append(options, grpc.WithPerRPCCredentials(bearerToken(c.config.Token)))
 	}
-	target := c.config.Target
-	if c.config.Dial != nil {
-		options = append(options, grpc.WithContextDialer(c.config.Dial))
-		target = "passthrough:///" + target
-	}
-	connection, err := grpc.NewClient(target, options...)
+	connection, err := dialTransport(c.config.Target, c.config.TLS, c.config.Dial, c.config.MaxMessage, options...)
 	if err != nil {
 		return 0, err
 	}
@@ -150,7 +146,7 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 		ctx = metadata.AppendToOutgoingContext(ctx, key, value)
 	}
 	description := grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true}
-	stream, err := connection.NewStream(ctx, &description, "/"+service+"/Join")
+	stream, err := connection.NewStream(ctx, &description, joinPath)
 	if err != nil {
 		return 0, err
 	}
@@ -164,10 +160,33 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+		r.reset()
 		if reconnect != nil {
 			return reconnect.Seconds, nil
 		}
 	}
+}
+
+// dialTransport returns a connection to a server, which is made with the first stream.
+func dialTransport(target string, secure *tls.Config, dial func(context.Context, string) (net.Conn, error), most int64,
+	options ...grpc.DialOption,
+) (*grpc.ClientConn, error) {
+	safe := insecure.NewCredentials()
+	if secure != nil {
+		safe = credentials.NewTLS(secure)
+	}
+	options = append(options,
+		grpc.WithTransportCredentials(safe),
+		grpc.WithDefaultCallOptions(
+			grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(int(most)), grpc.MaxCallSendMsgSize(int(most)),
+		),
+		grpc.WithDisableServiceConfig(),
+	)
+	if dial != nil {
+		options = append(options, grpc.WithContextDialer(dial))
+		target = "passthrough:///" + target
+	}
+	return grpc.NewClient(target, options...)
 }
 
 // MaxName is the greatest length of the name that a client gives itself.
@@ -229,9 +248,9 @@ func (c *Client) serveInstruction(ctx context.Context, stream grpc.ClientStream,
 	reply, reconnect, err := c.carryOut(ctx, ins)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			err = cause // the server ended it, not the trainer
+			return nil, cause // the server ended it, not the trainer
 		}
-		return nil, err
+		return nil, &finalError{err}
 	}
 	var w writer
 	if err := reply.reply(&w); err != nil {

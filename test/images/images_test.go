@@ -179,6 +179,8 @@ func TestImages_haveWhatIsPromised(t *testing.T) {
 			raw := output(t, exec.Command("skopeo", "inspect", "--raw", archive))
 			decode(t, raw, &manifest)
 			require.Len(t, manifest.Manifests, 1, "one platform was built")
+			require.Contains(t, output(t, exec.Command("tar", "xOf", file+".tar", "index.json")),
+				`"org.opencontainers.image.ref.name":"iotenablers/`+one.command+`:`)
 			digest := strings.TrimSpace(output(t, manifestDigest(t, raw)))
 
 			var bill struct {

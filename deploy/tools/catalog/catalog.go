@@ -93,8 +93,8 @@ func Commands() []Command {
 		},
 		{
 			Name:    "rml",
-			Summary: "RML mappings at the command line: map, lint, explain",
-			About:   "Maps JSON, CSV and XML files into RDF with the engine of the annotator, and examines mappings.",
+			Summary: "Mappings of data into RDF at the command line",
+			About:   "Maps JSON, CSV and XML files into RDF with RML and the engine of the annotator, and examines mappings.",
 		},
 	}
 }

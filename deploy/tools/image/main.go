@@ -75,7 +75,7 @@ func (b *build) write(command catalog.Command) error {
 		return err
 	}
 	archive := filepath.Join(b.out, command.Name+".tar")
-	if err := writeArchive(archive, index, command.Name+":"+tag(b.version), b.created); err != nil {
+	if err := writeArchive(archive, index, "iotenablers/"+command.Name+":"+tag(b.version), b.created); err != nil {
 		return err
 	}
 	modules, err := b.modules(command)
@@ -101,5 +101,5 @@ func (b *build) binary(command catalog.Command, platform catalog.Platform) strin
 	return filepath.Join(b.binaries, platform.Folder(), command.Name)
 }
 
-// tag is a version as a tag of an image, which has no plus sign.
-func tag(version string) string { return strings.ReplaceAll(version, "+", "-") }
+// tag is a version as a tag of an image: v1.2.3 is 1.2.3, as usual there, and no tag has a plus sign.
+func tag(version string) string { return strings.ReplaceAll(strings.TrimPrefix(version, "v"), "+", "-") }

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // Start is the state in which a round begins.
@@ -22,6 +23,8 @@ type Start struct {
 	Digest string
 	// Loss is the last aggregated loss; nil if there is none.
 	Loss *float64
+	// Trace is where clients continue the trace of the round; zero for nowhere.
+	Trace tracing.Context
 }
 
 // Fit has the drawn clients train the model, and aggregates their updates. It records
@@ -30,6 +33,7 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	config := map[string]any{}
 	maps.Copy(config, c.config.ClientConf)
 	c.strategy.Configure(strategy.Fit, start.Number, config)
+	start.trace(config)
 	sums, err := c.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir})
 	if err != nil {
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
@@ -39,7 +43,7 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	if err != nil {
 		return nil, err
 	}
-	if err := y.aggregate(ctx, c.policy, sums); err != nil {
+	if err := c.aggregate(ctx, y, sums); err != nil {
 		return nil, persist.StoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", start.Number, err))
 	}
 	y.withdraw(c.strategy)
@@ -53,6 +57,25 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	y.Metrics = bounded(means)
 	y.Notes = append(y.Notes, notes...)
 	return &y.Result, nil
+}
+
+// trace tells clients the context of the trace. Without one they are sent nothing.
+func (s Start) trace(config map[string]any) {
+	if s.Trace.Parent != "" {
+		config[tracing.ParentField] = s.Trace.Parent
+	}
+	if s.Trace.State != "" {
+		config[tracing.StateField] = s.Trace.State
+	}
+}
+
+// aggregate makes the new model of the updates that were added.
+func (c *Conductor) aggregate(ctx context.Context, y *tally, sums strategy.Aggregation) error {
+	ctx, span := c.config.Tracer.Start(ctx, "aggregate", tracing.Internal)
+	defer span.End()
+	err := y.aggregate(ctx, c.policy, sums)
+	span.Fail(err)
+	return err
 }
 
 // collect has the drawn clients train the model, and adds their updates to the aggregation.

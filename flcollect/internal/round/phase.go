@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // maxMetrics bounds the metrics of an answer and of a round.
@@ -79,7 +80,14 @@ func (c *Conductor) ask(ctx context.Context, number int, phase strategy.Phase, c
 	var group sync.WaitGroup
 	for i, client := range clients {
 		group.Go(func() {
-			got, err := call(asking, i)
+			calling, span := c.config.Tracer.Start(asking, phase.String(), tracing.Client)
+			if span.On() {
+				span.Text("client.address", client.Session.Peer().Addr)
+				span.Text("flower.client", excerpt.Client(client.Name()))
+			}
+			got, err := call(calling, i)
+			span.Fail(err)
+			span.End()
 			if y.count(client, got, err) {
 				cancel() // the other answers cannot help any more
 			}
