@@ -56,8 +56,8 @@ func TestRun_sendsTheTokenToAnUpperCollector(t *testing.T) {
 
 func TestRun_refusesAtAnEdgeAStrategyThatNeedsEveryUpdate(t *testing.T) {
 	edge := start(t, "-upstream", "127.0.0.1:1")
-	answer, err := http.Post(edge.web+"/job/config/1", "application/json", strings.NewReader(`{"strategy": "Krum", "model_name": "m", "model_version": "1", "configuration_id": 1,
-	"server_conf": {"num_rounds": 3}, "privacy-mechanisms": {}, "client_conf": [], "strategy_conf": {}}`))
+	config := strings.Replace(configuration, `"avg"`, `"Krum"`, 1)
+	answer, err := http.Post(edge.web+"/job/config/1", "application/json", strings.NewReader(config))
 	require.NoError(t, err)
 	body, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)

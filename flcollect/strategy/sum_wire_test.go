@@ -175,8 +175,8 @@ func TestSum_Merge_refusesAnotherFormAndChangesNothing(t *testing.T) {
 }
 
 // encoded returns the encoding of a sum of float32 with one block.
-func encoded(elements int, block ...byte) []byte {
-	return append(binary.AppendUvarint([]byte{byte(tensor.Float32), 1}, uint64(elements)), block...)
+func encoded(elements uint64, block ...byte) []byte {
+	return append(binary.AppendUvarint([]byte{byte(tensor.Float32), 1}, elements), block...)
 }
 
 func TestSum_Merge_refusesWhatIsNoEncoding(t *testing.T) {

@@ -31,7 +31,7 @@ func TestDecode_readsWhatWasEncoded(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s, got)
 	}
-	require.EqualValues(t, strategy.MaxExamples+8, sample().Examples())
+	require.Equal(t, uint64(strategy.MaxExamples+8), sample().Examples())
 }
 
 func TestDecode_refusesWhatCannotBe(t *testing.T) {
