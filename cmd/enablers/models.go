@@ -30,8 +30,8 @@ func openModels(ctx context.Context, dir, address string, events *overview.Event
 	}
 	repository, err := modelrepo.New(modelrepo.Config{Documents: store.Documents(), Blobs: store.Blobs(),
 		TracerProvider: server.TracerProvider(ctx),
-		Logger:  events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: pageOf("models/", "", "")}),
-		Changed: func(c modelrepo.Change) { events.Add(modelEvent(c)) }})
+		Logger:         events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: pageOf("models/", "", "")}),
+		Changed:        func(c modelrepo.Change) { events.Add(modelEvent(c)) }})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

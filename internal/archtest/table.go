@@ -211,7 +211,7 @@ func importTable() []room {
 		{dir: "internal/server", imports: []string{
 			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/tracing", "internal/version",
 		}, modules: []string{flags, oteltrace, systemd}},
-		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
+		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{prometheus, testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
 			"internal/version", "storage",
