@@ -139,4 +139,9 @@ type ConnectOptions struct {
 	// transaction) is then kept under this name too, so that instances do not
 	// take it from each other. Empty where the channel runs in one place.
 	Instance string
+	// Member, where it is not empty, is a name that no other connection to the topic has at
+	// the same time. A subscription takes the place of an earlier one with the name, whose
+	// process may be dead, at once, and the earlier one fails if it is not (Kafka's static
+	// membership; MQTT does so by the client's identifier anyway).
+	Member string
 }

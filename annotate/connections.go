@@ -104,6 +104,8 @@ func (c *Channel) options(window int) ConnectOptions {
 	opts := ConnectOptions{Window: window}
 	if c.config.Distributed {
 		opts.Instance = c.env.Instance
+	} else if c.env.Exclusive {
+		opts.Member = c.ID()
 	}
 	return opts
 }

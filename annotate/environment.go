@@ -39,6 +39,10 @@ type Environment struct {
 	// channels. A distributed channel connects under it; see [ConnectOptions].
 	// Empty means "annotator".
 	Instance string
+	// Exclusive says that a channel runs in one process at a time, unless it is distributed,
+	// and that another process continues it under the same identifier. Its subscription then
+	// replaces that of the process before; see ConnectOptions.Member.
+	Exclusive bool
 	// Logger receives what goes wrong with messages and connections; never a
 	// payload or a credential. Nil is silent.
 	Logger *slog.Logger

@@ -2,24 +2,46 @@ package flcollect
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // Config configures a [Server].
 type Config struct {
 	// Documents stores the jobs and the records of their rounds. Required, and
-	// used by no other server.
+	// used by no other server unless all of them have a Name.
 	Documents storage.Documents
-	// Blobs stores the models. Required, and used by no other server.
+	// Blobs stores the models. Required, and shared with Documents.
 	Blobs storage.Blobs
+	// Name makes the server one of several on one store: each conducts the jobs that are
+	// started at it, and goes on with those of a server that ends. No other process that
+	// is alive may have the same name, such as by a lock on the folder that keeps it: a
+	// server goes on at once with the jobs of an earlier one of its name. Printable ASCII
+	// without a slash. Empty means that the server is alone on the store.
+	Name string
+	// Lease is the time after which the jobs of a server that was killed, or that does not
+	// reach the store, go on at another. Servers on one store should have the same. Zero
+	// means 10 seconds.
+	Lease time.Duration
+	// Advertise is where the other servers reach the Flower listener of this one, host and
+	// port: they relay clients of its jobs. Empty has them send such clients away, to
+	// reconnect after Park.
+	Advertise string
+	// RelayTLS is that for relaying clients to other servers. Nil means an unencrypted
+	// connection.
+	RelayTLS *tls.Config
 	// Repository takes the results, and has models and strategies. Nil leaves
 	// results with the jobs, where [Server.Result] returns them.
 	Repository Repository
@@ -57,6 +79,9 @@ type Config struct {
 	// NoAudit keeps no audit log, and so digests no update. The rounds have reports
 	// all the same.
 	NoAudit bool
+	// Upstream makes the jobs follow another server, whose clients they are. Nil conducts
+	// their rounds here.
+	Upstream *Upstream
 	// ClientTimeout is how long a job waits for enough clients, and for a
 	// repository that does not answer, before it is interrupted. Zero means
 	// 24 hours, as with Flower.
@@ -71,6 +96,10 @@ type Config struct {
 	// Dir is the folder for files that a round needs. Empty means that of the
 	// operating system.
 	Dir string
+	// TracerProvider takes a span for each round, with those of its phases and clients below
+	// it. Clients are then sent its context in the fit configuration, as traceparent and
+	// tracestate (W3C Trace Context). Nil makes none.
+	TracerProvider trace.TracerProvider
 	// Logger logs the progress of jobs. Nil is silent.
 	Logger *slog.Logger
 }
@@ -79,8 +108,10 @@ type Config struct {
 const (
 	defaultClientTimeout = 24 * time.Hour
 	defaultPark          = 5 * time.Second
+	defaultLease         = 10 * time.Second
 	defaultMaxContext    = 64 << 20
 	mostContext          = 1 << 32
+	leastLease           = 100 * time.Millisecond
 )
 
 // withDefaults returns the configuration with its defaults, or its errors.
@@ -94,6 +125,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Clip && c.TrustClients {
 		err = errors.Join(err, errors.New("configure training collector: Clip and TrustClients exclude each other"))
+	}
+	if c.Upstream != nil {
+		err = errors.Join(err, c.Upstream.check())
 	}
 	err = errors.Join(err, checkStrategies(c.Strategies))
 	c.Strategies = maps.Clone(c.Strategies)
@@ -110,6 +144,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Park < time.Second {
 		err = errors.Join(err, fmt.Errorf("configure training collector: Park is %v, must be a second at least", c.Park))
 	}
+	err = errors.Join(err, c.checkSharing())
+	if c.Lease == 0 {
+		c.Lease = defaultLease
+	}
 	if c.MaxContext == 0 {
 		c.MaxContext = defaultMaxContext
 	}
@@ -121,4 +159,26 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c, err
+}
+
+// maxName bounds [Config].Name, in bytes.
+const maxName = 128
+
+// checkSharing returns what is wrong with the configuration of one of several servers.
+func (c Config) checkSharing() error {
+	for _, b := range []byte(c.Name) {
+		if b <= ' ' || b > '~' || b == '/' || len(c.Name) > maxName {
+			return fmt.Errorf("configure training collector: Name is %q, must be up to %d printable ASCII characters without a slash",
+				c.Name, maxName)
+		}
+	}
+	if c.Lease != 0 && (c.Lease < leastLease || c.Lease > lease.MaxDuration) {
+		return fmt.Errorf("configure training collector: Lease is %v, must be %v to %v", c.Lease, leastLease, lease.MaxDuration)
+	}
+	if c.Advertise != "" {
+		if _, _, err := net.SplitHostPort(c.Advertise); err != nil {
+			return fmt.Errorf("configure training collector: Advertise is %q, must be HOST:PORT: %w", c.Advertise, err)
+		}
+	}
+	return nil
 }

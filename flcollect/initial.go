@@ -1,7 +1,6 @@
 package flcollect
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
-	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // initial returns the parameters to begin with: those of the program, of the repository,
@@ -110,11 +108,5 @@ func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.
 	if err := t.encryption.CheckInitial(received); err != nil {
 		return nil, err
 	}
-	model := make(strategy.Model, len(received))
-	for i, layer := range received { // its memory is that of the answer
-		if model[i], err = tensor.New(layer.DType(), layer.Shape(), bytes.Join(layer.Chunks(), nil)); err != nil {
-			return nil, err
-		}
-	}
-	return model, nil
+	return round.Owned(received) // its memory is that of the answer
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
@@ -31,13 +32,16 @@ type job struct {
 	stop     context.CancelCauseFunc
 	work     context.Context // of everything that the job does; ends when it is retired
 	quit     context.CancelFunc
-	life     context.Context // of what it stores
-	ended    chan struct{}   // closed once the training has ended and that is stored
-	done     chan struct{}   // closed once nothing is left to do
-	over     chan struct{}   // closed when the clients are to leave
-	abrupt   bool            // whether the sessions of the clients are cut; set before over is closed
-	saved    chan struct{}   // has a token when there may be something to deliver
+	life     context.Context         // of what it stores; ends with the right to conduct the job
+	lose     context.CancelCauseFunc // ends life
+	yielded  atomic.Bool             // another server goes on with what is left to do
+	ended    chan struct{}           // closed once the training has ended and that is stored
+	done     chan struct{}           // closed once nothing is left to do
+	over     chan struct{}           // closed when the clients are to leave
+	abrupt   bool                    // whether the sessions of the clients are cut; set before over is closed
+	saved    chan struct{}           // has a token when there may be something to deliver
 
+	edges       *edgeRule
 	pool        *round.Pool
 	reputations *reputation.Table
 
@@ -66,6 +70,7 @@ const (
 	ofStrategy     source = "strategy"
 	ofRepository   source = "repository"
 	ofOrchestrator source = "orchestrator"
+	ofUpstream     source = "upper collector"
 )
 
 // newJob returns a job that begins or goes on as the record says.
@@ -75,10 +80,10 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 		strategy: made, ended: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		saved: make(chan struct{}, 1), pool: round.NewPool(), reputations: reputation.NewTable(),
 		open: !r.State.Ended() && !r.trained(), least: 1,
-		rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
+		edges: newEdgeRule(), rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
 	}
-	j.life = s.life
-	j.work, j.quit = context.WithCancel(s.life)
+	j.life, j.lose = s.jobLife()
+	j.work, j.quit = context.WithCancel(j.life)
 	j.training, j.stop = context.WithCancelCause(j.work)
 	if made != nil {
 		j.least, j.need = clientsOf(made.Policy())
@@ -86,17 +91,29 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 	return j
 }
 
-// before reports whether a client should join this job rather than another. The caller
+// beforeLocked reports whether a client should join this job rather than another. The caller
 // holds the lock of the registry.
 func (j *job) beforeLocked(other *job) bool {
-	lacks, others := j.least-j.pool.Len(), other.least-other.pool.Len()
-	if lacks != others {
-		return lacks > others
+	return j.rankLocked().before(other.rankLocked())
+}
+
+func (j *job) rankLocked() rank { return rank{j.least - j.pool.Len(), j.created, j.id} }
+
+// rank decides which job a client joins.
+type rank struct {
+	lacks   int // clients
+	created time.Time
+	id      string
+}
+
+func (r rank) before(other rank) bool {
+	if r.lacks != other.lacks {
+		return r.lacks > other.lacks
 	}
-	if order := j.created.Compare(other.created); order != 0 {
+	if order := r.created.Compare(other.created); order != 0 {
 		return order < 0
 	}
-	return j.id < other.id
+	return r.id < other.id
 }
 
 // run does what a job has to do.
@@ -117,6 +134,11 @@ func (j *job) run() {
 	if j.life.Err() == nil {
 		j.flush()
 	}
+	j.leave()
+	if j.life.Err() != nil && j.server.life.Err() == nil {
+		j.log.Warn("this server no longer conducts the job", "cause", context.Cause(j.life))
+	}
+	j.lose(nil)
 	j.server.health.Set(j.id, nil) // before a new run of the same id can begin
 	j.server.jobs.finish(j)
 	j.signal()

@@ -1,6 +1,7 @@
 package flcollect
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,6 +36,9 @@ func (j *job) save(change func(*record)) error {
 		revision, err = j.storage.Update(j.life, jobKey(j.id), j.revision, data)
 		return err
 	})
+	if errors.Is(err, storage.ErrConflict) && j.server.together != nil {
+		j.lose(errMoved)
+	}
 	if err != nil {
 		return fmt.Errorf("store job %q: %w", j.id, err)
 	}

@@ -2,7 +2,9 @@ package flcollect
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -23,6 +25,14 @@ type lobby struct {
 	park     time.Duration
 	ending   context.Context // of the server
 
+	name     string
+	relayTLS *tls.Config
+	log      *slog.Logger
+	together *together // nil if the server is alone on its store; set before use
+	// after returns how a client's session goes on after a relay of its job has failed: it
+	// is over, with an error or without, or not.
+	after func(ctx context.Context, c *round.Client, other *remote) (over bool, err error)
+
 	mu       sync.Mutex
 	sessions int
 	waiting  int
@@ -32,6 +42,7 @@ type lobby struct {
 func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
 	return &lobby{
 		jobs: jobs, route: config.Route, identify: config.Identify, park: config.Park, ending: ending,
+		name: config.Name, relayTLS: config.RelayTLS, log: config.Logger,
 		left: make(chan struct{}, 1),
 	}
 }
@@ -52,14 +63,23 @@ func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
 	l.enter()
 	defer l.leave()
 	for {
-		j, next, err := l.join(ctx, v)
-		if err != nil {
+		if err := l.admitEdge(ctx, v); err != nil {
 			return err
 		}
-		if j != nil {
-			return l.keep(ctx, v.Client, j)
+		j, other, next, err := l.join(ctx, v)
+		over := true
+		switch {
+		case err != nil:
+		case j != nil:
+			over, err = l.keep(ctx, v.Client, j)
+		case other != nil:
+			over, err = l.relay(ctx, v.Client, other)
+		case session.Peer().Relay != nil:
+			err = l.sendBack(ctx, v.Client)
+		default:
+			over, err = l.wait(ctx, v.Client, next)
 		}
-		if over, err := l.wait(ctx, v.Client, next); over {
+		if over || err != nil {
 			return err
 		}
 	}
@@ -91,10 +111,14 @@ func (l *lobby) addWaiting(n int) {
 	l.waiting += n
 }
 
-// join adds a client to the pool of its job. Where there is none for it, the channel is
-// closed when another job is started, and the client counts as waiting.
-func (l *lobby) join(ctx context.Context, v *visitor) (*job, <-chan struct{}, error) {
-	if l.route != nil {
+// join adds a client to the pool of its job, or returns its job at another server. Where
+// there is none for it, the channel is closed when another job is started, and the client
+// counts as waiting.
+func (l *lobby) join(ctx context.Context, v *visitor) (*job, *remote, <-chan struct{}, error) {
+	relayed := v.Session.Peer().Relay
+	if relayed != nil {
+		v.job = relayed.Job
+	} else if l.route != nil && !v.Edge() {
 		if id := l.route(v.Session); id != "" {
 			v.job = id
 		}
@@ -104,15 +128,15 @@ func (l *lobby) join(ctx context.Context, v *visitor) (*job, <-chan struct{}, er
 		v.asked = true
 		id, err := trainingID(ctx, v.Session)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		v.job = id
 	}
-	j, next := l.jobs.join(v.Client, v.job, label)
-	if j == nil {
+	j, other, next := l.jobs.join(v.Client, v.job, label)
+	if next != nil && relayed == nil {
 		l.addWaiting(1)
 	}
-	return j, next, nil
+	return j, other, next, nil
 }
 
 // wait has a client wait until a job is started, or it leaves.
@@ -129,24 +153,39 @@ func (l *lobby) wait(ctx context.Context, c *round.Client, next <-chan struct{})
 }
 
 // keep keeps a client in the pool of its job until one of them ends.
-func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) error {
+func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) (over bool, err error) {
 	defer func() {
 		j.pool.Remove(c)
 		j.signal()
 	}()
 	select {
 	case <-j.over:
-		if j.abrupt {
-			return fmt.Errorf("job %q was interrupted: %w", j.id, context.Canceled)
-		}
-		ctx, cancel := context.WithTimeout(ctx, dismissal)
-		defer cancel()
-		return c.Session.Reconnect(ctx, 0)
+		return true, l.dismiss(ctx, c, j)
 	case <-l.ending.Done():
-		return l.sendAway(ctx, c)
+		return true, l.sendAway(ctx, c)
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return true, context.Cause(ctx)
+	case <-j.done:
+		select {
+		case <-j.over: // both were ready
+			return true, l.dismiss(ctx, c, j)
+		default:
+		}
+		if l.ending.Err() != nil {
+			return true, l.sendAway(ctx, c)
+		}
+		return false, nil // another server goes on with the job
 	}
+}
+
+// dismiss ends the session of a client whose job has ended.
+func (l *lobby) dismiss(ctx context.Context, c *round.Client, j *job) error {
+	if j.abrupt {
+		return interrupted(j.id, c)
+	}
+	ctx, cancel := context.WithTimeout(ctx, dismissal)
+	defer cancel()
+	return c.Session.Reconnect(ctx, 0)
 }
 
 // returnsPerSecond is how many clients should reconnect in a second.

@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/publiccontext"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // Errors of public contexts.
@@ -70,12 +71,12 @@ func (s *Server) setContext(ctx context.Context, id string, content io.Reader, c
 	if err != nil {
 		return PublicContext{}, err
 	}
-	if j := s.jobs.get(id); j != nil {
-		if r := j.record(); !r.State.Ended() && r.Config.Homomorphic != nil {
-			if err := received.Fits(*r.effective().Homomorphic); err != nil {
-				return PublicContext{}, err
-			}
-		}
+	r, err := s.current(ctx, id) // another server may conduct it
+	if err == nil && !r.State.Ended() && r.Config.Homomorphic != nil {
+		err = received.Fits(*r.effective().Homomorphic)
+	}
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return PublicContext{}, err
 	}
 	return s.contexts.Put(ctx, id, received, condition)
 }

@@ -32,7 +32,26 @@ func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("status of job %q: %w", id, err)
 	}
-	return r.status(), nil
+	return s.jobs.statusElsewhere(r), nil
+}
+
+// statusElsewhere returns the status of a job that this server does not conduct, with what
+// the server of the job shows.
+func (r *registry) statusElsewhere(rec record) Status {
+	status := rec.status()
+	live, ok := r.shown(rec.ID, rec.Token)
+	if !ok {
+		return status
+	}
+	status.Clients = live.Clients
+	if live.Error != "" {
+		status.Error = live.Error
+	}
+	if !status.State.Ended() {
+		status.Needed, status.Suspended = live.Needed, live.Suspended
+		status.Evaluating = live.Evaluating && live.Round == status.Round
+	}
+	return status
 }
 
 // Jobs returns, in the order of their ids, up to limit jobs whose ids begin with
@@ -64,7 +83,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 			jobs = append(jobs, Status{Job: id, State: Inactive, Error: excerpt.Reason(err)})
 			continue
 		}
-		jobs = append(jobs, r.status())
+		jobs = append(jobs, s.jobs.statusElsewhere(r))
 	}
 	if len(docs) == limit {
 		next = jobs[len(jobs)-1].Job

@@ -78,6 +78,9 @@ type record struct {
 	Idle      int    `json:"idle,omitempty"`
 	IdleRound int    `json:"idle_round,omitempty"`
 	IdleNote  string `json:"idle_note,omitempty"`
+	// Upstream is the address of the upper server that the job follows; empty if it
+	// conducts its rounds itself.
+	Upstream string `json:"upstream,omitempty"`
 	// Spent is whether the training ended because the epsilon budget was spent.
 	Spent bool `json:"spent,omitempty"`
 	// Misfit says how the public context that was stored when the run began differs
@@ -92,6 +95,10 @@ type record struct {
 	Audit AuditRef `json:"audit,omitzero"`
 	// Before are earlier runs whose results the repository has not taken yet.
 	Before []outcome `json:"before,omitempty"`
+	// Holder is the session of the server that conducts the job, where there may be
+	// several: each one that takes the job changes the record, so that what the one before
+	// writes late conflicts.
+	Holder string `json:"holder,omitempty"`
 	// Discard are the tokens of earlier runs whose rounds are to be deleted.
 	Discard []string `json:"discard,omitempty"`
 
@@ -99,7 +106,9 @@ type record struct {
 }
 
 // trained reports whether there are no more rounds to conduct.
-func (r record) trained() bool { return r.Spent || r.Early != nil || r.Round >= r.Config.Rounds }
+func (r record) trained() bool {
+	return r.Spent || r.Early != nil || r.Round >= r.Config.Rounds && r.Upstream == ""
+}
 
 // reportable is how many rounds are reported to the orchestrator. The round that ended
 // the training early has a report of its own.
@@ -129,6 +138,9 @@ func (r record) status() Status {
 // remark says what is notable of a job and no error.
 func (r record) remark() string {
 	var remarks []string
+	if r.Upstream != "" {
+		remarks = append(remarks, "the rounds are those of the collector at "+r.Upstream+", which has the model")
+	}
 	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != jobconfig.Averaging && name != "avg" {
 		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", jobconfig.Averaging, name))
 	}

@@ -17,10 +17,15 @@ type registry struct {
 	states  map[State]int
 	changed chan struct{} // closed when a job is started
 	ended   spentLedger   // of jobs that have nothing to do
+
+	sharing bool               // with other servers; set before use
+	remote  map[string]*remote // jobs of other servers
 }
 
 func newRegistry() *registry {
-	return &registry{active: map[string]*job{}, states: map[State]int{}, changed: make(chan struct{})}
+	return &registry{
+		active: map[string]*job{}, states: map[State]int{}, changed: make(chan struct{}), remote: map[string]*remote{},
+	}
 }
 
 // reset sets the states of the stored jobs, and the privacy loss of those that have
@@ -58,6 +63,16 @@ func (r *registry) launchLocked(group *sync.WaitGroup, j *job) {
 	r.active[j.id] = j
 	r.ended.remove(j.id)
 	group.Go(j.run)
+	if other := r.remote[j.id]; other != nil {
+		close(other.gone)
+		delete(r.remote, j.id)
+	}
+	r.announceLocked()
+}
+
+// announceLocked says that there are other jobs, or that those of other servers have
+// changed.
+func (r *registry) announceLocked() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -66,10 +81,12 @@ func (r *registry) launchLocked(group *sync.WaitGroup, j *job) {
 func (r *registry) start(group *sync.WaitGroup, j *job, last State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last != "" {
-		r.states[last]--
+	if !r.sharing {
+		if last != "" {
+			r.states[last]--
+		}
+		r.states[Waiting]++
 	}
-	r.states[Waiting]++
 	r.launchLocked(group, j)
 }
 
@@ -79,12 +96,18 @@ func (r *registry) finish(j *job) {
 	defer r.mu.Unlock()
 	delete(r.active, j.id)
 	r.ended.add(j.record())
+	if r.sharing {
+		r.announceLocked() // another server may have the job
+	}
 }
 
 // move counts a job in another state.
 func (r *registry) move(from, to State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.sharing {
+		return
+	}
 	r.states[from]--
 	r.states[to]++
 }
@@ -96,7 +119,7 @@ func (r *registry) watch(id string) <-chan struct{} {
 	if j := r.active[id]; j != nil {
 		return j.watch()
 	}
-	return r.changed // only a start can change it
+	return r.changed // only a start can change it, or another server
 }
 
 // setPolicy sets how many clients a job needs.
@@ -132,7 +155,7 @@ func (r *registry) shut(j *job) {
 func (r *registry) ambiguous(label string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.openLocked(label) != nil {
+	if r.openLocked(label) != nil || r.openRemoteLocked(label) != nil {
 		return false
 	}
 	open := 0
@@ -141,22 +164,38 @@ func (r *registry) ambiguous(label string) bool {
 			open++
 		}
 	}
+	for _, other := range r.remote {
+		if other.live.Open {
+			open++
+		}
+	}
 	return open > 1
 }
 
 // join adds a client to the pool of its job: the one of an id, or without an id the
-// one whose id is the label, or else the one that lacks most clients. Where there is
-// none it returns a channel that is closed when another job is started.
-func (r *registry) join(c *round.Client, id, label string) (*job, <-chan struct{}) {
+// one whose id is the label, or else the one that lacks most clients. It returns the job of
+// another server if the client is for that. Where there is none it returns a channel that
+// is closed when another job is started.
+func (r *registry) join(c *round.Client, id, label string) (*job, *remote, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	j := r.chooseLocked(id, label)
-	if j == nil {
-		return nil, r.changed
+	j, other := r.chooseLocked(id, label), r.chooseRemoteLocked(id, label)
+	if c.Session.Peer().Relay != nil {
+		other = nil // it is relayed once at most
+	}
+	if j != nil && other != nil && (id != "" || j.id == label || !other.beforeLocked(j)) {
+		other = nil
+	}
+	switch {
+	case other != nil:
+		other.sent++
+		return nil, other, nil
+	case j == nil:
+		return nil, nil, r.changed
 	}
 	j.pool.Add(c)
 	j.signal()
-	return j, nil
+	return j, nil, nil
 }
 
 func (r *registry) chooseLocked(id, label string) *job {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // saving is a checkpoint that is being stored. The goroutine that starts it waits for it
@@ -21,9 +22,14 @@ type saving struct {
 func (t *training) startSaving(ctx context.Context) *saving {
 	s := &saving{done: make(chan struct{})}
 	ctx, s.cancel = context.WithCancel(ctx)
+	ctx, span := t.server.tracer.Start(ctx, "save", tracing.Internal)
 	token, model, state := t.record().Token, t.model, t.conductor.Strategy().State()
 	go func() {
 		defer close(s.done)
+		defer func() {
+			span.Fail(s.err)
+			span.End()
+		}()
 		s.err = t.storage.Insist(ctx, func() (err error) {
 			s.made, err = checkpoint.Save(ctx, t.storage.Blobs, token, model, state)
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/publiccontext"
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -41,8 +42,9 @@ var (
 //
 // The progress of a job is stored before it is reported, so a server that is killed at
 // any instant goes on from the last finished round. While the storage fails, writes are
-// repeated and [Status].Error says so. Documents and blobs belong to one server; two on
-// the same would disturb each other.
+// repeated and [Status].Error says so. Documents and blobs belong to one server, or to
+// several that have names: then a job is conducted by one of them at a time, every server
+// answers for all jobs, and relays Flower clients to the server of their job.
 type Server struct {
 	config     Config
 	log        *slog.Logger
@@ -62,6 +64,9 @@ type Server struct {
 	converting chan struct{}   // holds a token for each update that is converted and added
 	group      sync.WaitGroup  // of jobs
 	life       context.Context // of everything that Run started; set before ready
+	open       sync.Once       // closes ready
+	tracer     *tracing.Tracer // nil is off
+	together   *together       // nil if the server is alone on its store
 }
 
 // NewServer returns a server. It starts nothing.
@@ -72,13 +77,19 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, log: config.Logger, strategies: newStrategies(config),
-		jobs: newRegistry(), health: persist.NewHealth(), counters: &counters{},
+		tracer: tracing.New(config.TracerProvider, "flcollect"),
+		jobs:   newRegistry(), health: persist.NewHealth(), counters: &counters{},
 		ready: make(chan struct{}), starting: make(chan struct{}, 1), converting: make(chan struct{}, runtime.NumCPU()),
 	}
 	s.ending, s.end = context.WithCancelCause(context.Background())
 	s.storage = s.storageOf("")
 	s.contexts = publiccontext.New(s.storage, s.log)
 	s.lobby = newLobby(s.jobs, config, s.ending)
+	if config.Name != "" {
+		s.together = newTogether(s)
+		s.jobs.sharing = true
+		s.lobby.together, s.lobby.after = s.together, s.together.afterRelay
+	}
 	return s, nil
 }
 
@@ -114,10 +125,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.life = life
-	resumed, err := s.recall(ctx)
-	if err == nil {
+	if s.together != nil {
+		s.together.serve(ctx)
+	} else if resumed, err := s.recall(ctx); err == nil {
 		s.jobs.launch(&s.group, resumed...)
-		close(s.ready)
+		s.open.Do(func() { close(s.ready) })
 		<-ctx.Done()
 	}
 	s.end(ErrNotRunning)
@@ -126,6 +138,13 @@ func (s *Server) Run(ctx context.Context) error {
 	s.starting <- struct{}{} // from now on no job is started
 	s.group.Wait()
 	<-s.starting
+	if s.together != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		if err := s.together.Leave(ctx); err != nil {
+			s.log.Warn("other servers go on with the jobs of this one once its lease has run out", "error", err)
+		}
+	}
 	return nil
 }
 
@@ -171,10 +190,10 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 		if !complete {
 			return nil // a record that could not be read may name a checkpoint
 		}
-		return s.storage.DeleteBlobs(ctx, checkpoint.Prefix, named)
+		return s.storage.DeleteBlobs(ctx, checkpoint.Prefix, func(blob storage.BlobInfo) bool { return named[blob.Key] })
 	})
 	if err == nil {
-		err = s.storage.Insist(ctx, func() error { return s.contexts.Sweep(ctx) })
+		err = s.storage.Insist(ctx, func() error { return s.contexts.Sweep(ctx, nil) })
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/flcollect/internal/fleet"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
@@ -48,48 +49,84 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if err := s.await(ctx); err != nil {
 		return err
 	}
-	if repeated, err := s.repeated(id, data); repeated || err != nil {
+	if repeated, err := s.repeated(ctx, id, data); repeated || err != nil {
 		return err
 	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
 	if err != nil {
 		return err
 	}
+	if s.config.Upstream != nil {
+		if err := refuseEdge(stored.Config, made); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(ErrNotRunning) })()
+	for {
+		repeated, err := s.repeated(ctx, id, data)
+		if repeated || err != nil {
+			return err
+		}
+		if err := (&launch{s, id, stored, data, made}).start(ctx); !errors.Is(err, fleet.ErrHeld) {
+			return err
+		}
+	}
+}
+
+// launch is a job that is being started at this server.
+type launch struct {
+	*Server
+	id     string
+	config jobconfig.Stored
+	data   []byte // of the configuration
+	made   strategy.Strategy
+}
+
+// start starts the job. The error matches [fleet.ErrHeld] if another server was first.
+func (s *launch) start(ctx context.Context) error {
 	select {
 	case s.starting <- struct{}{}:
 		defer func() { <-s.starting }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if repeated, err := s.repeated(id, data); repeated || err != nil {
+	if repeated, err := s.jobs.repeated(s.id, s.data); repeated || err != nil {
 		return err
 	}
-	if err := s.retire(ctx, id); err != nil {
+	if err := s.retire(ctx, s.id); err != nil {
 		return err
 	}
 	if err := context.Cause(s.ending); err != nil {
 		return err
 	}
-	if err := s.begin(id, stored, made); err != nil {
+	if err := s.begin(); err != nil {
 		return persist.StoppedOr(ctx, err)
 	}
 	return nil
 }
 
-// repeated reports whether the job is active with that configuration.
-func (s *Server) repeated(id string, config []byte) (bool, error) {
-	j := s.jobs.get(id)
+// repeated reports whether the job is active with that configuration, at this server or at
+// another.
+func (s *Server) repeated(ctx context.Context, id string, config []byte) (bool, error) {
+	repeated, err := s.jobs.repeated(id, config)
+	if repeated || err != nil || s.together == nil {
+		return repeated, err
+	}
+	return s.together.repeated(ctx, id, config)
+}
+
+func (r *registry) repeated(id string, config []byte) (bool, error) {
+	j := r.get(id)
 	if j == nil {
 		return false, nil
 	}
-	r := j.record()
+	rec := j.record()
 	switch {
-	case r.State.Ended():
+	case rec.State.Ended():
 		return false, nil
-	case r.Config.Same(config):
+	case rec.Config.Same(config):
 		return true, nil
 	}
 	return false, ErrActive
@@ -104,6 +141,8 @@ func (s *Server) retire(ctx context.Context, id string) error {
 	}
 	select {
 	case <-j.ended:
+	case <-j.done:
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -118,17 +157,23 @@ func (s *Server) retire(ctx context.Context, id string) error {
 
 // begin stores a new run of a job, and launches it. The context of the caller does not
 // interrupt that, or there would be a stored job that is not being trained.
-func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strategy) error {
-	ctx, cancel := context.WithTimeout(s.life, beginTimeout)
+func (s *launch) begin() error {
+	id, config, made := s.id, s.config, s.made
+	life, lose := s.jobLife()
+	defer lose(nil)
+	ctx, cancel := context.WithTimeout(life, beginTimeout)
 	defer cancel()
 	r := record{
 		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
 		ID:      id, Run: 1, State: Waiting, Created: now(),
 	}
-	doc, err := s.config.Documents.Get(ctx, jobKey(id))
+	doc, err := s.Server.config.Documents.Get(ctx, jobKey(id))
 	fresh := errors.Is(err, storage.ErrNotFound)
 	if err != nil && !fresh {
 		return err
+	}
+	if s.Server.config.Upstream != nil {
+		r.Upstream = s.Server.config.Upstream.Target
 	}
 	r.Privacy = round.PrivacyOf(made)
 	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {
@@ -143,6 +188,13 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 			return err
 		}
 	}
+	if s.together != nil {
+		entry, err := s.together.Take(ctx, id, r.Token)
+		if err != nil {
+			return err
+		}
+		r.Holder = entry.Session
+	}
 	data, err := r.unknown.Marshal(r)
 	if err != nil {
 		return err
@@ -155,6 +207,9 @@ func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strateg
 	}
 	if err != nil { // it may have been written
 		if revision, err = s.storage.Recognise(ctx, jobKey(id), data, err); err != nil {
+			if s.together != nil && (errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrExists)) {
+				err = fmt.Errorf("%w: %w", fleet.ErrHeld, err)
+			}
 			return err
 		}
 	}
@@ -194,7 +249,11 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stop all jobs: %w", context.Cause(ctx))
 	}
-	return stopAll(ctx, s.jobs.all())
+	err := stopAll(ctx, s.jobs.all())
+	if s.together != nil {
+		err = errors.Join(err, s.together.stopAll(ctx))
+	}
+	return err
 }
 
 // StopJob interrupts one job, as [Server.Stop] interrupts all. One that has ended stays as
@@ -210,7 +269,18 @@ func (s *Server) StopJob(ctx context.Context, id string) error {
 		return fmt.Errorf("stop job %q: %w", id, context.Cause(ctx))
 	}
 	if j := s.jobs.get(id); j != nil {
-		return stopAll(ctx, []*job{j})
+		err := stopAll(ctx, []*job{j})
+		if s.together == nil || s.ending.Err() != nil || !errors.Is(err, ErrNotRunning) {
+			return err
+		}
+	}
+	if s.together != nil && jobconfig.CheckID(id) == nil {
+		if stopped, err := s.together.stop(ctx, id); stopped || err != nil {
+			if err != nil {
+				err = fmt.Errorf("stop job %q: %w", id, err)
+			}
+			return err
+		}
 	}
 	status, err := s.Status(ctx, id)
 	if err == nil && status.State == Inactive {

@@ -79,6 +79,9 @@ type Round = round.Record
 // Phase sums up the fit or the evaluation of a [Round].
 type Phase = round.Phase
 
+// Below counts the clients of the collectors that are clients of this one.
+type Below = round.Below
+
 // Quarantine is an update that was refused.
 type Quarantine = round.Quarantine
 

@@ -14,7 +14,8 @@ import (
 type Totals struct {
 	// Clients are connected; Lobby of them wait for a job.
 	Clients, Lobby int
-	// Jobs counts the jobs by their states.
+	// Jobs counts the jobs by their states. Of several servers on one store each counts
+	// those that it has something to do for.
 	Jobs map[State]int
 	// Undelivered is how many jobs have reports or results that the orchestrator or
 	// the repository has not taken yet.
@@ -152,6 +153,12 @@ func (r *registry) total(t *Totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Jobs = maps.Clone(r.states)
+	if r.sharing {
+		t.Jobs = map[State]int{}
+		for _, j := range r.active {
+			t.Jobs[j.record().State]++
+		}
+	}
 	epsilons, ended := map[string]float64{}, slices.Clone(r.ended)
 	for _, j := range r.active {
 		rec := j.record()

@@ -18,6 +18,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // training is the state of a job that trains. It belongs to one goroutine.
@@ -38,6 +39,9 @@ type training struct {
 // train conducts the rounds that are left. It returns nil after the last, or the reason
 // why the job is interrupted.
 func (j *job) train(ctx context.Context) error {
+	if j.record().Upstream != "" {
+		return j.trainEdge(ctx)
+	}
 	if j.record().trained() {
 		return j.checkChanged(j.life)
 	}
@@ -59,7 +63,7 @@ func (j *job) train(ctx context.Context) error {
 			}
 			continue // it is trained, whether there is a result or not
 		}
-		if err := t.round(ctx, r.Round+1); err != nil {
+		if err := t.traced(ctx, r.Round+1); err != nil {
 			return err
 		}
 	}
@@ -98,8 +102,9 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 	t.conductor = round.NewConductor(round.Config{
 		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client,
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
-		Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
+		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
+	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, j.strategy.Policy())
 	return t, nil
 }
@@ -148,8 +153,17 @@ func (t *training) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r = t.record()
-	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token}
+	if err := t.openBooks(ctx); err != nil {
+		return err
+	}
+	t.aggregated, err = t.hasAggregated(ctx)
+	return err
+}
+
+// openBooks opens the audit log and reads the reputations of clients.
+func (t *training) openBooks(ctx context.Context) (err error) {
+	r := t.record()
+	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token, Shared: t.server.together != nil}
 	if t.audit, err = audit.OpenLog(ctx, t.storage, run, r.Audit, !t.server.config.NoAudit); err != nil {
 		return err
 	}
@@ -159,8 +173,7 @@ func (t *training) begin(ctx context.Context) error {
 			return persist.StoppedOr(ctx, fmt.Errorf("recall the reputations of clients: %w", err))
 		}
 	}
-	t.aggregated, err = t.hasAggregated(ctx)
-	return err
+	return nil
 }
 
 // beginNew finds a model to begin with and stores it.
@@ -200,7 +213,7 @@ func (t *training) resume(ctx context.Context, from *checkpoint.Ref) error {
 
 // round conducts a round and stores it.
 func (t *training) round(ctx context.Context, number int) error {
-	drawn, err := t.conductor.Gather(ctx, strategy.Fit, number)
+	drawn, err := t.gather(ctx, number)
 	if err != nil {
 		return err
 	}
@@ -213,7 +226,10 @@ func (t *training) round(ctx context.Context, number int) error {
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
 	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}
-	fit, err := t.conductor.Fit(ctx, start, drawn, attempt)
+	fit, err := t.step(ctx, "fit", func(ctx context.Context, at tracing.Context) (*round.Result, error) {
+		start.Trace = at
+		return t.conductor.Fit(ctx, start, drawn, attempt)
+	})
 	if err != nil {
 		t.fileFailed(attempt, err)
 		return err
@@ -238,7 +254,9 @@ func (t *training) round(ctx context.Context, number int) error {
 	if p := round.PrivacyOf(t.conductor.Strategy()); p != nil {
 		rec.Epsilon, rec.Delta = &p.Epsilon, p.Delta
 	}
-	evaluation, err := t.conductor.Evaluate(ctx, number, t.model)
+	evaluation, err := t.step(ctx, "evaluate", func(ctx context.Context, _ tracing.Context) (*round.Result, error) {
+		return t.conductor.Evaluate(ctx, number, t.model)
+	})
 	if err != nil {
 		if saving != nil {
 			t.abandon(saving)

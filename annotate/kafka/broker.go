@@ -146,7 +146,7 @@ func (b *Broker) subscribe(
 	if _, err := e.check(ctx); err != nil {
 		return nil, err
 	}
-	s := newSubscription(e, window(opts), t)
+	s := newSubscription(e, opts, t)
 	if t != nil {
 		t.start(s)
 	}

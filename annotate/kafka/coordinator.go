@@ -14,7 +14,8 @@ type coordinator struct {
 	client sarama.Client
 	group  string
 	topic  string
-	stable bool // offsets of open transactions are waited for (KIP-447)
+	static string // the name of a static member, or empty
+	stable bool   // offsets of open transactions are waited for (KIP-447)
 }
 
 // offsets returns the committed offsets of the topic.
@@ -85,12 +86,16 @@ func (c coordinator) heartbeat(member sarama.ConsumerGroupSession) (alive bool, 
 	if err != nil {
 		return false, err
 	}
-	response, err := broker.Heartbeat(&sarama.HeartbeatRequest{
+	request := &sarama.HeartbeatRequest{
 		Version:      3,
 		GroupId:      c.group,
 		MemberId:     member.MemberID(),
 		GenerationId: member.GenerationID(),
-	})
+	}
+	if c.static != "" {
+		request.GroupInstanceId = &c.static
+	}
+	response, err := broker.Heartbeat(request)
 	if err != nil {
 		_ = broker.Close() // the next request opens it again
 		return false, err

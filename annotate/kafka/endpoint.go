@@ -113,8 +113,9 @@ func (e *endpoint) config(n *network) *sarama.Config {
 	return c
 }
 
-// consumerConfig is the configuration of a member of a consumer group.
-func (e *endpoint) consumerConfig(n *network) *sarama.Config {
+// consumerConfig is the configuration of a member of a consumer group. static is the name of
+// a static member, or empty.
+func (e *endpoint) consumerConfig(n *network, static string) *sarama.Config {
 	o := &e.broker.opts
 	c := e.config(n)
 	c.Consumer.Return.Errors = true
@@ -129,6 +130,7 @@ func (e *endpoint) consumerConfig(n *network) *sarama.Config {
 	c.Consumer.Offsets.Initial = sarama.OffsetOldest // settle has set the offset, except where messages have expired
 	c.Consumer.Offsets.AutoCommit.Interval = o.CommitInterval
 	c.Consumer.Offsets.Retry.Max = 1
+	c.Consumer.Group.InstanceId = static
 	c.Consumer.Group.Session.Timeout = o.SessionTimeout
 	c.Consumer.Group.Heartbeat.Interval = o.HeartbeatInterval
 	c.Consumer.Group.Rebalance.Timeout = o.RebalanceTimeout

@@ -14,7 +14,7 @@ func SubscribeBusy(ctx context.Context, b *Broker, topic annotate.Topic) (annota
 		return nil, nil, err
 	}
 	busy := newTransaction(e, facts{}, annotate.DefaultWindow, "busy")
-	s := newSubscription(e, annotate.DefaultWindow, busy)
+	s := newSubscription(e, annotate.ConnectOptions{}, busy)
 	go func() { close(<-busy.rejoins) }() // the first time only
 	return s, s.startOver, s.open(ctx)
 }

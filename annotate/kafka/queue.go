@@ -99,6 +99,9 @@ func (s *subscription) next() (*inbound, error) {
 	if s.paused {
 		return nil, annotate.ErrBrokerClosed
 	}
+	if s.fenced != nil {
+		return nil, s.fenced
+	}
 	if len(s.queue) == 0 || s.unacked >= s.window {
 		return nil, nil
 	}

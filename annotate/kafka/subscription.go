@@ -25,7 +25,8 @@ var errRebalancing = errors.New("the group waits for a member that may have cras
 type subscription struct {
 	*endpoint
 	group   string
-	own     bool // no other subscription uses the group; Close deletes it
+	own     bool   // no other subscription uses the group; Close deletes it
+	static  string // the name of a static member (KIP-345), or empty
 	window  int
 	tx      *transaction // nil without transactions
 	network *network
@@ -50,15 +51,18 @@ type subscription struct {
 	queue   []*inbound
 	bytes   int    // of the payloads in queue
 	unacked int    // handed out in the current generation and not acknowledged
+	member  string // the id that the cluster gave a static member last
+	fenced  error  // another one has taken the place of this static member
 	trouble error  // why there is no generation
 	faults  faults // errors of partitions
 }
 
-func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
+func newSubscription(e *endpoint, opts annotate.ConnectOptions, tx *transaction) *subscription {
 	s := &subscription{
 		endpoint: e,
 		group:    e.settings.GroupID,
-		window:   window,
+		window:   window(opts),
+		static:   staticName(e.topic, opts.Member),
 		tx:       tx,
 		network:  e.newNetwork(),
 		joined:   make(chan error, 1),
@@ -77,13 +81,13 @@ func (s *subscription) open(ctx context.Context) error {
 	o := &s.broker.opts
 	_, err := within(ctx, o.ConnectTimeout+o.RebalanceTimeout, s.network.abort, func() (struct{}, error) {
 		var err error
-		if s.client, err = sarama.NewClient(s.addresses(), s.consumerConfig(s.network)); err != nil {
+		if s.client, err = sarama.NewClient(s.addresses(), s.consumerConfig(s.network, s.static)); err != nil {
 			return struct{}{}, err
 		}
 		if s.members, err = sarama.NewConsumerGroupFromClient(s.group, s.client); err != nil {
 			return struct{}{}, err
 		}
-		s.cluster = coordinator{client: s.client, group: s.group, topic: s.topic, stable: s.tx != nil}
+		s.cluster = coordinator{client: s.client, group: s.group, topic: s.topic, static: s.static, stable: s.tx != nil}
 		if _, err = s.cluster.fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
 			return struct{}{}, err // joining takes longer to find that out
 		}
@@ -146,6 +150,10 @@ func (s *subscription) run() {
 			default:
 			}
 		}
+		if errors.Is(err, sarama.ErrFencedInstancedId) {
+			s.fence(err)
+			return
+		}
 		if err == nil && time.Since(began) > time.Second {
 			pause.reset()
 			continue
@@ -171,7 +179,7 @@ func (s *subscription) consume() error {
 // begin makes a generation the current one.
 func (s *subscription) begin(next *generation) {
 	s.mu.Lock()
-	s.current = next
+	s.current, s.member = next, next.member.MemberID()
 	if s.trouble != nil {
 		s.trouble = nil
 		s.reconnects.Add(1)
@@ -356,6 +364,7 @@ func (s *subscription) shut() {
 	}
 	s.work.Wait()
 	if s.client != nil {
+		s.leave()
 		_ = s.client.Close()
 		s.client.Config().MetricRegistry.UnregisterAll()
 	}

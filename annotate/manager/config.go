@@ -40,11 +40,13 @@ type Config struct {
 	// and it runs all channels.
 	Shared bool
 	// LeaseDuration is the time without a renewal of its lease after which other
-	// instances take over the channels of an instance. An instance that cannot
-	// reach the storage stops its channels before that, if there are others.
-	// Only with Shared; from a second to an hour, zero means 10 seconds.
+	// instances take over the channels of an instance. A lease is renewed six times
+	// in that time, and those of the others are read eight times. An instance that
+	// cannot reach the storage stops its channels after two thirds of it, if there
+	// are others: a storage whose answers take less than a third of it is fast enough.
+	// Only with Shared; from [MinLease] to [MaxLease], zero means 10 seconds.
 	LeaseDuration time.Duration
-	// PollInterval is the time between two reads of the storage for changes of
+	// PollInterval is the time between two reads of the channels for changes of
 	// other instances. Only with Shared; zero means 2 seconds.
 	PollInterval time.Duration
 }
@@ -76,6 +78,12 @@ func (c Config) filled() (Config, error) {
 	return c, nil
 }
 
+// The bounds of Config.LeaseDuration.
+const (
+	MinLease = time.Second
+	MaxLease = fleet.MaxDuration
+)
+
 // maxInstance is the greatest length of an instance's name in bytes.
 const maxInstance = 200
 
@@ -94,8 +102,8 @@ func (c Config) filledSharing() (Config, error) {
 	}
 	c.LeaseDuration = cmp.Or(c.LeaseDuration, 10*time.Second)
 	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)
-	if c.LeaseDuration < time.Second || c.LeaseDuration > fleet.MaxDuration {
-		return c, fmt.Errorf("manager: Config.LeaseDuration: expected 1s to %v, got %v", fleet.MaxDuration, c.LeaseDuration)
+	if c.LeaseDuration < MinLease || c.LeaseDuration > MaxLease {
+		return c, fmt.Errorf("manager: Config.LeaseDuration: expected %v to %v, got %v", MinLease, MaxLease, c.LeaseDuration)
 	}
 	return c, nil
 }

@@ -90,6 +90,7 @@ func New(config Config) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Exclusive = config.Shared && config.Documents != nil
 	m := &Manager{
 		config: config, channels: newRegistry(),
 		annotations: &Annotations{config.Documents},

@@ -24,6 +24,7 @@ type reconciler struct {
 // run reads the storage periodically until ctx ends.
 func (r *reconciler) run(ctx context.Context) {
 	f := r.fleet
+	r.runner.tasks.Go(func() { f.Watch(ctx) })
 	for {
 		err := r.look(ctx)
 		if ctx.Err() != nil {
@@ -36,7 +37,7 @@ func (r *reconciler) run(ctx context.Context) {
 				r.config.Logger.Info("the storage can be read")
 			}
 		}
-		next := f.NextLook()
+		next := f.Poll()
 		f.AwaitLook(ctx, next*9/10+rand.N(next/5+1)) // so that instances do not read at the same moment
 	}
 }
@@ -52,19 +53,15 @@ func (r *reconciler) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	instances, err := r.list(ctx, fleet.InstancePrefix)
-	if err != nil {
-		return err
+	sessions, _, expireErr := f.Sessions(ctx)
+	if sessions == nil {
+		return expireErr
 	}
 	channels, err := r.list(ctx, channelPrefix)
 	if err != nil {
 		return err
 	}
-	sessions := f.See(instances)
-	dead, err := f.RemoveExpired(ctx)
-	for _, session := range dead {
-		delete(sessions, session)
-	}
+	err = expireErr
 	r.mergeChannels(channels, look)
 	stale := r.mergeLeases(leases, sessions, look)
 	if f.Session() != "" {
@@ -86,13 +83,25 @@ func (r *reconciler) look(ctx context.Context) error {
 // list reads all documents under a prefix.
 func (r *reconciler) list(ctx context.Context, prefix string) ([]storage.Document, error) {
 	var documents []storage.Document
-	for document, err := range storage.All(ctx, r.records.documents, prefix) {
+	for document, err := range storage.All(ctx, impatient{r.records.documents}, prefix) {
 		if err != nil {
 			return nil, err
 		}
 		documents = append(documents, document)
 	}
 	return documents, nil
+}
+
+// impatient gives up a read that is not answered, perhaps because its connection is dead.
+// The next look has another one.
+type impatient struct{ storage.Documents }
+
+// List implements storage.Documents.
+func (d impatient) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
+	const patience = 5 * time.Second // for one page
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return d.Documents.List(ctx, prefix, after, limit)
 }
 
 // mergeChannels updates the entries with the stored channels. What this instance has written

@@ -23,6 +23,7 @@ type apiView struct {
 	Origin   string // of the gateway
 	Document string // address of the definition
 	Next     []apimgmt.State
+	Trusted  bool // whether the service may get the visitor's token without being asked
 }
 
 // api answers with the page of an enabler: its versions, and the documentation of
@@ -46,6 +47,8 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 			Path: apiPath(record.Enabler) + "/definition", RawQuery: url.Values{"version": {asked}}.Encode(),
 		}).String(),
 		Next: version.State.Next(),
+		// A name of no one is not the visitor's either.
+		Trusted: version.UploadedBy != "" && (version.UploadedBy == v.User || slices.Contains(p.config.Own, version.UploadedBy)),
 	}
 	view.Policy = p.policy(r.Context(), true)
 	return p.show(w, r, http.StatusOK, "api.html", &view)

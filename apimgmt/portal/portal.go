@@ -44,6 +44,13 @@ type Config struct {
 	// parameter "to". SignOut is the one that a form is sent to that ends the session. Both are
 	// required with SignedIn.
 	SignIn, SignOut string
+	// Own are the publishers, by the names in [apimgmt.Version.UploadedBy], whose APIs are parts of
+	// the platform itself: the page of such an API sends the person's access token with requests
+	// that are tried, unless the person says otherwise. For APIs of others, and not the person's
+	// own, the person has to say so first, since their services could use the token at this
+	// platform. A name of these must be one that no user of the identity provider can have. Nil
+	// means none.
+	Own []string
 	// MaxFile is the greatest definition in bytes. Zero means 4 MiB.
 	MaxFile int64
 	// Sessions is how many users may be signed in; the one that has done nothing for

@@ -3,10 +3,14 @@ package portal_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/portal"
 )
 
 func TestPortal_developerSignsInPublishesAndSignsOut(t *testing.T) {
@@ -187,4 +191,32 @@ func TestPortal_upload_servesBelowAPath(t *testing.T) {
 	require.Contains(t, api.body, "<b>GET</b> /other/a")
 	require.Contains(t, api.body, "<code>"+gatewayURL+"/other</code>")
 	require.Contains(t, p.get("/apis/other/definition?version=1").body, `"servers":[{"url":"`+gatewayURL+`/other"}]`)
+}
+
+func TestPortal_api_sendsTheTokenByDefaultToOwnAPIsOnly(t *testing.T) {
+	w := newWorld(t, func(c *portal.Config) { c.Own = []string{"the platform"} })
+	developer := w.person(t)
+	developer.signIn("demodeveloper", "/login")
+	require.Contains(t, developer.upload(developer.form(), "publish", "weather", "d", weather("1.0", "/forecast")).body, "1.0 is published")
+	_, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: "platform", By: "the platform",
+		Definition: []byte(weather("1.0", "/platform"))})
+	require.NoError(t, err)
+	_, err = w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: "of no one", Definition: []byte(weather("1.0", "/unknown"))})
+	require.NoError(t, err)
+	caller := w.person(t)
+	caller.signIn("demoopencaller", "/login")
+	for _, c := range []struct {
+		who  *person
+		path string
+		sent bool
+	}{
+		{developer, "/apis/weather", true}, {developer, "/apis/platform", true}, {developer, "/apis/of%20no%20one", false},
+		{caller, "/apis/weather", false}, {caller, "/apis/platform", true}, {caller, "/apis/of%20no%20one", false},
+	} {
+		box := regexp.MustCompile(`<input[^>]*id="send-token"[^>]*>`).FindString(c.who.get(c.path).body)
+		require.NotEmpty(t, box, c.path)
+		require.Equal(t, c.sent, strings.Contains(box, " checked"), c.path)
+		require.Equal(t, !c.sent, strings.Contains(c.who.get(c.path).body, `id="send-token-hint"`), c.path)
+	}
+	require.Contains(t, caller.get("/apis/weather").body, "is of demodeveloper, and could use your token")
 }

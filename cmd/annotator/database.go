@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage/mongo"
 )
@@ -47,7 +49,7 @@ func databaseFlags() []string {
 
 // check refuses what cannot work, and notes what was given. An empty value
 // counts as not given, as compose files leave it.
-func (d *database) check(f *server.Flags) error {
+func (d *database) check(f *server.Flags, where *stores.Settings) error {
 	named := func(name string) string { return fmt.Sprintf("-%s (%s)", name, f.Variable(name)) }
 	d.given = nil
 	given := map[string]bool{}
@@ -72,18 +74,84 @@ func (d *database) check(f *server.Flags) error {
 	if d.user == "" && d.password != "" {
 		errs = append(errs, fmt.Errorf("%s: is set, but %s is not", named("db-password"), named("db-user")))
 	}
+	if where.Store() != "" {
+		errs = append(errs, d.agree(where, given, named))
+	}
 	return errors.Join(errs...)
 }
 
-// used reports whether MongoDB keeps the channels.
+// agree returns an error if the flags that are given name another place than -store.
+func (d *database) agree(where *stores.Settings, given map[string]bool, named func(string) string) error {
+	other := func(name, reason string) error {
+		return fmt.Errorf("%s: %s %s; give one of the two", named(name), reason, named("store"))
+	}
+	const place = "is another place than"
+	if !where.IsDatabase() {
+		for _, name := range databaseFlags() {
+			if given[name] && name != "db-timeout" {
+				return other(name, place)
+			}
+		}
+		return nil
+	}
+	hosts, hasUser := hostsOf(where.Store())
+	name, err := stores.DatabaseOf(where.Store(), d.name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", named("store"), err)
+	}
+	address := net.JoinHostPort(d.host, strconv.Itoa(d.port))
+	switch {
+	case given["db-uri"] && d.uri != where.Store():
+		return other("db-uri", "is another text than") // its options may differ in any way
+	case given["db-host"] && address != hosts:
+		return other("db-host", place)
+	case given["db-port"] && address != hosts:
+		return other("db-port", place)
+	case given["db-database"] && d.name != name:
+		return other("db-database", "is another database than that of")
+	case given["db-user"] && hasUser:
+		return other("db-user", "is a second user beside that in")
+	}
+	return nil
+}
+
+// hostsOf returns the hosts of a connection string, the port of a single one included, and
+// whether it has a user.
+func hostsOf(uri string) (hosts string, hasUser bool) {
+	_, rest, _ := strings.Cut(uri, "://")
+	rest, _, _ = strings.Cut(rest, "?")
+	rest, _, _ = strings.Cut(rest, "/")
+	at := strings.LastIndex(rest, "@")
+	hosts = rest[at+1:]
+	if _, _, err := net.SplitHostPort(hosts); err != nil && !strings.Contains(hosts, ",") {
+		hosts = net.JoinHostPort(strings.Trim(hosts, "[]"), "27017")
+	}
+	return hosts, at >= 0
+}
+
+// names returns the flags and variables that say which database is used.
+func (d *database) names(where *stores.Settings) string {
+	names := d.given
+	if where.Store() != "" {
+		names = append([]string{"-store"}, names...)
+	}
+	return strings.Join(names, ", ")
+}
+
+// used reports whether a flag says that MongoDB keeps the channels.
 func (d *database) used() bool { return len(d.given) > 0 }
 
 // config is what the driver needs.
-func (d *database) config() mongo.Config {
-	return mongo.Config{
-		URI:      cmp.Or(d.uri, "mongodb://"+net.JoinHostPort(d.host, strconv.Itoa(d.port))),
-		Database: cmp.Or(d.name, "annotator"),
+func (d *database) config(where *stores.Settings) (mongo.Config, error) {
+	config := mongo.Config{
+		URI:      cmp.Or(where.Store(), d.uri, "mongodb://"+net.JoinHostPort(d.host, strconv.Itoa(d.port))),
+		Database: cmp.Or(d.name, datafolder.Annotator),
 		User:     d.user, Password: d.password, AuthSource: d.authSource,
 		SelectTimeout: d.patience,
 	}
+	var err error
+	if where.Store() != "" {
+		config.Database, err = stores.DatabaseOf(where.Store(), config.Database)
+	}
+	return config, err
 }

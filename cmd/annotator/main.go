@@ -3,9 +3,9 @@
 //
 //	annotator [-listen HOST:PORT] [-data DIR] [-config FILE] [-log-level LEVEL] ...
 //
-// Channels and annotations are stored in the folder of -data, or in MongoDB if any of
-// the DB_ variables or -db flags is given. While the database does not answer at the
-// start, the program logs it, tries again, and is not ready. When the database fails
+// Channels and annotations are stored in the folder of -data, or where -store says, or in
+// MongoDB if any of the DB_ variables or -db flags is given. While the database does not
+// answer at the start, the program logs it, tries again, and is not ready. When the database fails
 // later, channels keep running and the program refuses changes. Several annotators, each
 // with its own -instance, share the channels of one database: each channel runs on one of
 // them, and on another when that one fails. An annotator that loses the database stops
@@ -32,19 +32,18 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
-	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/console"
-	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
-	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("annotator", run) }
@@ -86,8 +85,9 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			Instance: s.instanceAt(listener.Addr()),
 			Logger:   log,
 		},
-		Documents:      stored.documents,
-		Shared:         stored.store != nil,
+		Documents:      stored.documents(),
+		Shared:         stored.isShared(),
+		LeaseDuration:  s.lease,
 		Secret:         stored.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
@@ -95,11 +95,15 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	guard := door.Config{Name: "annotator", Dir: stored.dir, Listeners: []net.Listener{listener}, Logger: log}
-	if stored.documents != nil {
-		guard.Sessions = storage.Prefixed(stored.documents, door.SessionsPrefix)
+	announce := sync.OnceFunc(func() { fmt.Fprintf(stdout, "listening on %s\n", s.door.URL(listener)) })
+	if stored.isShared() && s.door.Generates(listener) { // the token is in the store
+		err = stored.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
 	}
-	access, err := s.door.Open(ctx, guard)
+	guard := door.Config{Name: "annotator", Listeners: []net.Listener{listener}, Logger: log}
+	access, err := s.door.Open(ctx, stored.guard(guard))
 	if err != nil {
 		return err
 	}
@@ -107,7 +111,6 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	s.brokerHosts.WarnIfOpen(log, listener)
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
-	backups := backup.Of(s.data, datafolder.Annotator, stored.folder, log)
 	options := &manager.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
 		Authorize: access.Authorizer(), Logger: log}
 	handler := access.Handler(console.Mount(manager.NewHandler(m, options), console.MountConfig{
@@ -116,9 +119,8 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}))
 	rest := server.HTTP(access.Listener(listener), handler, log)
 	rest.Announce = func() {
-		fmt.Fprintf(stdout, "listening on %s\n", access.URL(listener))
+		announce()
 		access.Announce(stdout, listener)
 	}
-	access.BackUp(backups.Handler())
-	return server.Run(ctx, backups.Part(), access.Part(), stored.part(m, log), rest)
+	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), stored.part(m), rest)...)
 }

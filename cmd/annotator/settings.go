@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -32,7 +33,7 @@ type settings struct {
 	connections      *server.Connections
 	listen, restHost string
 	restPort         int
-	data             string
+	stores           *stores.Settings
 	standalone       bool
 	restoreStopped   bool
 	secret           string
@@ -40,6 +41,7 @@ type settings struct {
 	brokerCA         string
 	brokerHosts      *brokerhosts.Flag
 	instance         string // empty until the listener is known, unless given
+	lease            time.Duration
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
 	mqtt             mqtt.Defaults
@@ -64,7 +66,10 @@ func (s *settings) declare() *server.Flags {
 		"`HOST:PORT` of the REST interface; goes before -rest-host and -rest-port; port 0 takes any that is free")
 	f.StringVar(&s.restHost, "rest-host", "0.0.0.0", "`host` of the REST interface")
 	f.IntVar(&s.restPort, "rest-port", 8080, "`port` of the REST interface")
-	f.StringVar(&s.data, "data", "./data/annotator", "`folder` where channels and annotations are kept, unless MongoDB is used")
+	s.stores = stores.Declare(f, stores.Texts{
+		Data: "./data/annotator", NoBlobs: true, NoTimeout: true,
+		Note: " The -db flags say the same of a MongoDB, and complete -store with a user and a password.",
+	})
 	s.database.declare(f)
 	f.BoolVar(&s.standalone, "standalone-mode", false, "keep nothing: channels end with the process, and there are no annotations")
 	f.BoolVar(&s.restoreStopped, "restore-stopped", false, "bring stored channels back stopped, instead of as they were")
@@ -73,6 +78,8 @@ func (s *settings) declare() *server.Flags {
 			"file encryption-secret of -data, and none with MongoDB; better given by the environment, since others can see flags")
 	f.StringVar(&s.instance, "instance", "",
 		"`name` of this annotator among several on one database; by default the machine's name and the port of the REST interface")
+	f.DurationVar(&s.lease, "lease", 1500*time.Millisecond,
+		"how long an annotator that shares a database may be silent before others take its channels over; longer for a slow database")
 	f.DurationVar(&s.maxShutdown, "max-shutdown", 20*time.Second, "how long stopping the channels may take")
 
 	d := &s.defaults
@@ -118,6 +125,10 @@ func (s *settings) check(f *server.Flags) error {
 	between("buffer-size", s.defaults.BufferSize, 1, 65536)
 	between("mqtt-port", s.mqtt.Port, 1, 65535)
 	between("kafka-port", s.kafka.Port, 1, 65535)
+	if s.lease < manager.MinLease || s.lease > manager.MaxLease {
+		errs = append(errs, fmt.Errorf("-lease (%s): expected %v to %v, got %v",
+			f.Variable("lease"), manager.MinLease, manager.MaxLease, s.lease))
+	}
 	if s.maxShutdown <= 0 {
 		errs = append(errs, fmt.Errorf("-max-shutdown (%s): expected more than nothing, got %v", f.Variable("max-shutdown"), s.maxShutdown))
 	}
@@ -130,7 +141,7 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-mqtt-protocol (%s): expected one of %s, got %q",
 			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.mqtt.Protocol))
 	}
-	return errors.Join(append(errs, s.database.check(f), s.door.Check())...)
+	return errors.Join(append(errs, s.database.check(f, s.stores), s.door.Check())...)
 }
 
 // allowedBrokers returns the brokers that channels may use. The default brokers are among

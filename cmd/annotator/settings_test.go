@@ -26,7 +26,7 @@ func TestReadSettings_hasTheDefaultsOfTheSpecification(t *testing.T) {
 	s, _, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "0.0.0.0:8080", s.address())
-	require.Equal(t, "./data/annotator", s.data)
+	require.Equal(t, "./data/annotator", s.stores.Data())
 	require.Equal(t, 20*time.Second, s.maxShutdown)
 	require.False(t, s.standalone)
 	require.False(t, s.restoreStopped)
@@ -66,7 +66,7 @@ func TestReadSettings_readsEveryVariableOfTheSpecification(t *testing.T) {
 	require.Equal(t, secret, s.secret)
 	require.Equal(t, "debug", flags.Lookup("log-level").Value.String())
 	require.Equal(t, "true", flags.Lookup("log-to-file").Value.String())
-	require.Equal(t, "/elsewhere", s.data)
+	require.Equal(t, "/elsewhere", s.stores.Data())
 	require.Equal(t, time.Minute, s.maxShutdown)
 	require.Equal(t, annotate.Defaults{
 		Parallelism: 1, BufferSize: 7,

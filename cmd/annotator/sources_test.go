@@ -128,7 +128,8 @@ func TestDatabase_connectsAsItsSettingsSay(t *testing.T) {
 	t.Setenv("DB_PASSWORD", "p@ss:w/rd%")
 	s, _, err := readSettings([]string{"-db-host", "::1"})
 	require.NoError(t, err)
-	config := s.database.config()
+	config, err := s.database.config(s.stores)
+	require.NoError(t, err)
 	require.Equal(t, "mongodb://[::1]:27017", config.URI)
 	require.Equal(t, "annotator", config.Database)
 	require.Equal(t, "dbuser", config.User)
@@ -136,8 +137,35 @@ func TestDatabase_connectsAsItsSettingsSay(t *testing.T) {
 	require.Equal(t, "admin", config.AuthSource)
 	s, _, err = readSettings([]string{"-db-uri", "mongodb://a,b/?replicaSet=rs0", "-db-auth-source", "users"})
 	require.NoError(t, err)
-	require.Equal(t, "mongodb://a,b/?replicaSet=rs0", s.database.config().URI)
-	require.Equal(t, "users", s.database.config().AuthSource)
+	config, err = s.database.config(s.stores)
+	require.NoError(t, err)
+	require.Equal(t, "mongodb://a,b/?replicaSet=rs0", config.URI)
+	require.Equal(t, "users", config.AuthSource)
+}
+
+// A store is completed by the flags of the database, which may say the same again.
+func TestDatabase_completesTheStore(t *testing.T) {
+	for _, c := range []struct {
+		args                []string
+		uri, database, user string
+	}{
+		{[]string{"-store", "mongodb://a:1/things", "-db-user", "u", "-db-password", "hidden"}, "mongodb://a:1/things", "things", "u"},
+		{[]string{"-store", "mongodb://a:1/things", "-db-host", "a", "-db-port", "1", "-db-database", "things"},
+			"mongodb://a:1/things", "things", ""},
+		{[]string{"-store", "mongodb://a", "-db-host", "a"}, "mongodb://a", "annotator", ""},
+		{[]string{"-store", "mongodb://[::1]", "-db-host", "::1"}, "mongodb://[::1]", "annotator", ""},
+		{[]string{"-store", "mongodb://a", "-db-database", "things"}, "mongodb://a", "things", ""},
+		{[]string{"-store", "mongodb://a", "-db-uri", "mongodb://a"}, "mongodb://a", "annotator", ""},
+		{[]string{"-store", "mongodb+srv://u:p@a/things", "-db-timeout", "1s"}, "mongodb+srv://u:p@a/things", "things", ""},
+	} {
+		s, _, err := readSettings(c.args)
+		require.NoError(t, err, c.args)
+		config, err := s.database.config(s.stores)
+		require.NoError(t, err, c.args)
+		require.Equal(t, c.uri, config.URI)
+		require.Equal(t, c.database, config.Database, c.args)
+		require.Equal(t, c.user, config.User, c.args)
+	}
 }
 
 func TestReadSettings_namesAWrongDatabaseSetting(t *testing.T) {
@@ -152,6 +180,18 @@ func TestReadSettings_namesAWrongDatabaseSetting(t *testing.T) {
 		"port too large":   {[]string{"-db-port", "65536"}, "-db-port (DB_PORT): expected 1 to 65535, got 65536"},
 		"no patience":      {[]string{"-db-timeout", "0s"}, "-db-timeout (DB_TIMEOUT): expected more than nothing"},
 		"a password alone": {[]string{"-db-password", "hidden"}, "-db-password (DB_PASSWORD): is set, but -db-user (DB_USER) is not"},
+		"a store and another host": {[]string{"-store", "mongodb://u:hidden@a/x", "-db-host", "b"},
+			"-db-host (DB_HOST): is another place than -store (ANNOTATOR_STORE); give one of the two"},
+		"a store and another port": {[]string{"-store", "mongodb://127.0.0.1:1/x", "-db-port", "2"},
+			"-db-port (DB_PORT): is another place than -store (ANNOTATOR_STORE)"},
+		"a store and another database": {[]string{"-store", "mongodb://a/x", "-db-database", "y"},
+			"-db-database (DB_DATABASE): is another database than that of -store (ANNOTATOR_STORE)"},
+		"a store and another URI": {[]string{"-store", "mongodb://a/x", "-db-uri", "mongodb://u:hidden@a/x"},
+			"-db-uri (DB_URI): is another text than -store (ANNOTATOR_STORE)"},
+		"a folder and a host": {[]string{"-store", "disk:x", "-db-host", "b"},
+			"-db-host (DB_HOST): is another place than -store (ANNOTATOR_STORE)"},
+		"two users": {[]string{"-store", "mongodb://u:hidden@a/x", "-db-user", "b"},
+			"-db-user (DB_USER): is a second user beside that in -store (ANNOTATOR_STORE)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := readSettings(c.args)

@@ -5,7 +5,8 @@
 //	apimanager [-listen HOST:PORT] [-gateway-listen HOST:PORT] [-admin-listen HOST:PORT]
 //	           [-data DIR] [-idp URL] [-kong URL -gateway-url URL] [-config FILE] ...
 //
-// Everything is stored in the folder of -data. The first start generates the password
+// Everything is stored in the folder of -data, or in the store of -store and -blobs, which several
+// servers with the same -portal-url and -gateway-url may share. The first start generates the password
 // of the demonstration's users, the secret of the confidential clients and the token
 // of the admin API into its file credentials.json, and prints them once;
 // APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
@@ -30,16 +31,15 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"slices"
+	"sync"
 
 	"github.com/iotenablers/enablers/apimgmt/kong"
-	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("apimanager", run) }
@@ -58,35 +58,45 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer at.close()
-	config := s.management(at)
+	config := s.management()
 	config.Logger = log
 	if s.kong != "" {
 		if config.Elsewhere, err = kong.New(kong.Config{URL: s.kong, Token: s.kongToken, Logger: log}); err != nil {
 			return fmt.Errorf("-kong: %w", err)
 		}
 	}
-	store, err := datafolder.Open(ctx, s.data, datafolder.APIManager)
+	kept, err := s.stores.Open(ctx, stores.Config{Owner: datafolder.APIManager, Logger: log})
 	if err != nil {
-		return fmt.Errorf("-data: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	access, err := s.door.Open(ctx, door.Config{Name: "apimanager", Dir: s.data, Listeners: at.guarded(),
-		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log})
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	addresses := sync.OnceFunc(func() { s.announce(stdout, at) })
+	err = kept.Wait(ctx, stores.Waiting{Listeners: at.answering(), TLS: s.door.TLS(), Announce: addresses})
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	access, err := s.door.Open(ctx, door.Config{Name: "apimanager", Dir: kept.Dir, Listeners: at.guarded(),
+		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
-	config.Store, config.Door = store, access
+	config.Portal, config.Gateway, config.Admin = at.portal, at.gateway, at.admin
+	config.Documents, config.Blobs, config.Dir, config.Shared = kept.Documents, kept.Blobs, kept.Dir, kept.Shared
+	config.Door = access
 	m, err := management.Open(ctx, config)
 	if err != nil {
-		return fmt.Errorf("-data: %w", err)
+		return fmt.Errorf("%s: %w", s.stores.Flag(), err)
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	m.Warn()
-	parts := m.Parts(func() { s.announce(stdout, at, access, m) })
-	backups := backup.Of(s.data, datafolder.APIManager, store, log)
-	access.BackUp(backups.Handler())
-	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)
+	parts := m.Parts(func() {
+		addresses()
+		access.Announce(stdout, at.portal)
+		m.Announce(stdout, m.PortalURL()+"/")
+	})
+	access.BackUp(kept.Source().Handler())
+	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
 }
 
 // listeners are the open listeners. With -kong there is that of the portal only.
@@ -114,6 +124,15 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, nil
 }
 
+// answering returns the listeners that answer while the store does not. That of the gateway
+// lets callers wait.
+func (l *listeners) answering() []*net.Listener {
+	if l.admin == nil {
+		return []*net.Listener{&l.portal}
+	}
+	return []*net.Listener{&l.portal, &l.admin}
+}
+
 // guarded returns the listeners whose callers the door lets in.
 func (l *listeners) guarded() []net.Listener {
 	if l.admin == nil {
@@ -133,9 +152,9 @@ func (l *listeners) close() {
 }
 
 // management returns the configuration of the settings.
-func (s *settings) management(at *listeners) management.Config {
+func (s *settings) management() management.Config {
 	return management.Config{
-		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
+		PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
 		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients),
 		PrivateUpstreams: s.private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
 		Hosts: s.door.Hosts(),
@@ -143,15 +162,13 @@ func (s *settings) management(at *listeners) management.Config {
 	}
 }
 
-// announce prints the addresses, and at the first start the generated secrets.
-func (s *settings) announce(stdout io.Writer, at *listeners, access *door.Door, m *management.Management) {
-	fmt.Fprintf(stdout, "listening on %s (portal)\n", access.URL(at.portal))
+// announce prints the addresses.
+func (s *settings) announce(stdout io.Writer, at *listeners) {
+	fmt.Fprintf(stdout, "listening on %s (portal)\n", s.door.URL(at.portal))
 	if s.kong == "" {
-		fmt.Fprintf(stdout, "listening on %s (gateway)\nlistening on %s (admin)\n", access.URL(at.gateway), access.URL(at.admin))
+		fmt.Fprintf(stdout, "listening on %s (gateway)\nlistening on %s (admin)\n", s.door.URL(at.gateway), s.door.URL(at.admin))
 	}
 	if s.provider == "" {
-		fmt.Fprintf(stdout, "listening on %s/auth/ (idp)\n", access.URL(at.portal))
+		fmt.Fprintf(stdout, "listening on %s/auth/ (idp)\n", s.door.URL(at.portal))
 	}
-	access.Announce(stdout, at.portal)
-	m.Announce(stdout, m.PortalURL()+"/")
 }

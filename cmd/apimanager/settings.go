@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -21,7 +22,7 @@ type settings struct {
 	connections              *server.Connections
 	listen, gateway, admin   string
 	portalURL, gatewayURL    string
-	data                     string
+	stores                   *stores.Settings
 	provider, discovery      string
 	realm, clients           string
 	demoPassword             string
@@ -43,7 +44,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.portalURL, "portal-url", "",
 		"`URL` of the portal as browsers know it, such as https://apis.example.org; empty means that of -listen")
 	f.StringVar(&s.gatewayURL, "gateway-url", "", "`URL` of the gateway as callers know it; empty means that of -gateway-listen")
-	f.StringVar(&s.data, "data", "./data/apimanager", "`folder` where everything is kept")
+	s.stores = stores.Declare(f, stores.Texts{
+		Data: "./data/apimanager", Note: " Several servers on one database need the same -portal-url and -gateway-url.",
+	})
 	f.StringVar(&s.provider, "idp", "",
 		"`URL` of a Keycloak where people sign in, ending in /auth/, or in / for newer ones; empty means the one inside, for development")
 	f.StringVar(&s.discovery, "idp-discovery", "",
@@ -115,5 +118,5 @@ func (s *settings) check(f *server.Flags) error {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected 8 characters or more", name, f.Variable(name)))
 		}
 	}
-	return errors.Join(append(errs, s.door.Check())...)
+	return errors.Join(append(errs, s.stores.Check(), s.door.Check())...)
 }

@@ -34,9 +34,9 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 	log = events.Logger(log, overview.Source{Block: apisBlock, Href: pageOf("apis/", "apis/", "enabler")})
 	web := server.Reachable(d.URL(at.web))
 	m, err := management.Open(ctx, management.Config{
-		Store: store, Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
+		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
 		Home: web + console.Root, Origins: []string{web}, Frame: frame(web, d),
-		PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
+		Own: []string{publisher}, PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
 	})
 	if err != nil {
 		return nil, err

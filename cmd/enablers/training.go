@@ -36,7 +36,8 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 		return nil, err
 	}
 	c, err := collector.New(collector.Config{
-		Store: store, Dir: dir, Door: d, OpenToClients: s.clientAccess.IsOpen(), Clients: at.clients.Addr(), Hosts: s.door.Hosts(), Logger: log,
+		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d,
+		OpenToClients: s.clientAccess.IsOpen(), Clients: at.clients.Addr(), Hosts: s.door.Hosts(), Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

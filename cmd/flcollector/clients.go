@@ -33,6 +33,14 @@ func (s *settings) clientTLS(log *slog.Logger) (*server.Certificates, error) {
 		ClientCA: cmp.Or(s.clientCA, files.ClientCA), ClientRequired: s.clientCA != ""}.Open(log)
 }
 
+// clientsURL returns the address of the listener for Flower clients with its scheme.
+func (s *settings) clientsURL(clients net.Listener) string {
+	if s.cert != "" || s.door.TLS().Certificate != "" {
+		return "grpcs://" + clients.Addr().String()
+	}
+	return "grpc://" + clients.Addr().String()
+}
+
 // say logs what clients need, and warns if every one that reaches the listener may train.
 func (s *settings) say(log *slog.Logger, clients net.Listener, isOpen bool) {
 	need := "a token, as metadata authorization: Bearer TOKEN, or a client certificate with -tls-client-ca; " +

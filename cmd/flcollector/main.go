@@ -5,9 +5,13 @@
 //
 // Jobs are started over the REST interface on -listen, which has web pages at / and
 // documentation at /docs. Flower clients connect to -grpc-listen. Jobs are stored in the
-// folder of -data. A job whose training the end of the program has interrupted, in
-// whatever way, continues after its last finished round. The FL repository is part of the
-// program and on the same listener, unless REPOSITORY_ADDRESS names another one.
+// folder of -data, or where -store and -blobs say, such as MongoDB and a bucket of S3. A job
+// whose training the end of the program has interrupted, in whatever way, continues after its
+// last finished round. The FL repository is part of the program and on the same listener,
+// unless REPOSITORY_ADDRESS names another one.
+//
+// With -upstream the collector is a client of another one: its jobs have the ids of the
+// jobs there, follow their rounds, and pass on the sums of what its own clients send.
 //
 // With -demo three clients inside the program train a model on real data that come with
 // it. That takes about a minute, so that one can watch: each client waits for -demo-pause
@@ -29,20 +33,20 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
+	"sync"
 
-	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/storage"
 )
 
 // garbage is how much unused memory may remain before a collection, in percent of the
@@ -80,32 +84,44 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	store, err := datafolder.Open(ctx, s.data, datafolder.FLCollector)
+	upper, err := s.upstream.config(s.maxMessage)
 	if err != nil {
-		return fmt.Errorf("-data: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: s.data, Listeners: s.guarded(web, clients),
-		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log})
+	kept, err := s.stores.Open(ctx, stores.Config{Owner: datafolder.FLCollector, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	if err := kept.OpenWork(); err != nil {
+		return err
+	}
+	addresses := sync.OnceFunc(func() { s.announce(stdout, s.door.URL(web), s.clientsURL(clients)) })
+	err = kept.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&web}, TLS: s.door.TLS(), Announce: addresses})
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: kept.Dir, Listeners: s.guarded(web, clients),
+		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
 	c, err := collector.New(collector.Config{
-		Store: store, Dir: s.data, Door: access, OpenToClients: s.openToClients(),
-		TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
+		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
+		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Logger: log,
+		Upstream: upper, Logger: log,
 	})
 	if err != nil {
-		return fmt.Errorf("-data: %w", err)
+		return fmt.Errorf("%s: %w", s.stores.Flag(), err)
 	}
 	s.say(log, clients, access.IsOpen())
 	parts := c.Parts(web, clients, func() {
-		s.announce(stdout, access.URL(web), c.ClientsURL(clients))
+		addresses()
 		access.Announce(stdout, web)
 	})
 	if s.demo {
@@ -119,9 +135,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		}})
 	}
 	parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
-	backups := backup.Of(s.data, datafolder.FLCollector, store, log)
-	access.BackUp(backups.Handler())
-	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)
+	access.BackUp(kept.Source().Handler())
+	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
 }
 
 // announce prints the addresses.

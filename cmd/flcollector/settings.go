@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpclient"
 	"github.com/iotenablers/enablers/internal/server"
@@ -27,7 +28,8 @@ type settings struct {
 	listen, grpcListen       string
 	host                     string
 	port, federatedPort      int
-	data, models             string
+	models                   string
+	stores                   *stores.Settings
 	repository, orchestrator string
 	tokens                   tokens
 	cert, key, clientCA      string
@@ -39,6 +41,7 @@ type settings struct {
 	noAudit                  bool
 	demo                     bool
 	demoPause                time.Duration
+	upstream                 upstreamSettings
 	door                     *door.Settings
 }
 
@@ -69,7 +72,9 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.host, "host", "127.0.0.1", "`host` of both")
 	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
-	f.StringVar(&s.data, "data", "./data/flcollector", "`folder` where jobs and the repository are kept")
+	s.stores = stores.Declare(f, stores.Texts{
+		Data: "./data/flcollector", Note: " One collector at a time uses a database, and other blocks may have theirs in it.",
+	})
 	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
 	f.StringVar(&s.orchestrator, "orchestrator-address", "",
 		"`URL` of the FL orchestrator that receives the progress of trainings; empty means none")
@@ -108,6 +113,7 @@ func (s *settings) declare() *server.Flags {
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
 		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")
+	s.upstream.declare(f)
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/flcollector.log")
@@ -190,7 +196,11 @@ func (s *settings) check(f *server.Flags) error {
 	if s.demo && (s.cert != "" || s.clientCA != "") {
 		wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")
 	}
-	return errors.Join(append(errs, s.door.Check())...)
+	s.upstream.check(wrong)
+	if s.upstream.target != "" && s.demo {
+		wrong("demo", "its clients train for a collector without an upper one: leave out -upstream")
+	}
+	return errors.Join(append(errs, s.stores.Check(), s.door.Check())...)
 }
 
 // address is where the REST interface listens.

@@ -19,8 +19,9 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"max-connections": {"5", "6", "7"}, "drain-delay": {"1s", "2s", "3s"},
 		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
-		"client-timeout": period, "park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
-		"trust-clients": choice, "no-audit": choice,
+		"client-timeout": period, "store-timeout": period,
+		"park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
+		"trust-clients": choice, "no-audit": choice, "upstream-tls": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {
@@ -74,7 +75,7 @@ func TestReadSettings_hasDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:8000", s.address())
 	require.Equal(t, "127.0.0.1:8088", s.grpcAddress())
-	require.Equal(t, "./data/flcollector", s.data)
+	require.Equal(t, "./data/flcollector", s.stores.Data())
 	require.Equal(t, int64(512<<20), s.maxMessage)
 	require.Equal(t, 24*time.Hour, s.clientTimeout)
 }
@@ -102,6 +103,12 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		{[]string{"-grpc-access", "none", "-grpc-client-ca", "ca.pem", "-grpc-cert", "c.pem", "-grpc-key", "k.pem"},
 			"-grpc-access (FLCOLLECTOR_GRPC_ACCESS): none cannot be given together with -grpc-client-ca"},
 		{[]string{"-access", "magic"}, "-access: "},
+		{[]string{"-upstream", "collector"}, `-upstream (FLCOLLECTOR_UPSTREAM): expected HOST:PORT, got "collector"`},
+		{[]string{"-upstream-token", "secret@"}, "-upstream-token (FLCOLLECTOR_UPSTREAM_TOKEN): is set, but -upstream is not"},
+		{[]string{"-upstream", "collector:8088", "-upstream-token", "secret@"}, "is not sent to collector in the clear"},
+		{[]string{"-upstream", "collector:8088", "-upstream-cert", "c.pem"}, "-upstream-cert and -upstream-key go together"},
+		{[]string{"-upstream", "collector:8088", "-upstream-name", "ä"}, "-upstream-name (FLCOLLECTOR_UPSTREAM_NAME): "},
+		{[]string{"-upstream", "collector:8088", "-demo"}, "-demo (FLCOLLECTOR_DEMO): its clients train for a collector without"},
 		{[]string{"-bogus"}, "-bogus"},
 	} {
 		_, _, err := readSettings(c.args)
@@ -109,7 +116,8 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret@")
 	}
 	for args, want := range map[[4]string]string{
-		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}: "-grpc-cert, -grpc-key: open missing.pem",
+		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}:      "-grpc-cert, -grpc-key: open missing.pem",
+		{"-upstream", "collector:8088", "-upstream-ca", "missing.pem"}: "-upstream-ca: open missing.pem",
 	} {
 		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
 			t.TempDir()}, args[:]...), io.Discard, io.Discard)

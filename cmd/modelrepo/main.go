@@ -23,15 +23,17 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/rest"
-	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("modelrepo", run) }
@@ -50,21 +52,28 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	stores, err := openStores(ctx, *s, log)
+	kept, err := s.stores.Open(ctx, stores.Config{Owner: datafolder.ModelRepo, Logger: log})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stores.Close()) }()
+	defer func() { err = errors.Join(err, kept.Close()) }()
 	repository, err := modelrepo.New(modelrepo.Config{
-		Documents: stores.documents, Blobs: stores.blobs,
+		Documents: kept.Documents, Blobs: kept.Blobs,
 		Grace: s.grace, Interval: s.interval, Limits: s.limits, TracerProvider: server.TracerProvider(ctx), Logger: log,
 		Webhooks: modelrepo.WebhookConfig{AllowPrivate: s.anywhere},
 	})
 	if err != nil {
 		return err
 	}
-	access, err := s.door.Open(ctx, door.Config{Name: "modelrepo", Dir: stores.dir, Listeners: []net.Listener{listener},
-		Sessions: storage.Prefixed(stores.documents, door.SessionsPrefix), Logger: log})
+	announce := sync.OnceFunc(func() { fmt.Fprintf(stdout, "listening on %s\n", s.door.URL(listener)) })
+	if kept.Shared && s.door.Generates(listener) { // the token is in the store
+		err = kept.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	access, err := s.door.Open(ctx, door.Config{Name: "modelrepo", Dir: kept.Dir, Listeners: []net.Listener{listener},
+		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -76,9 +85,9 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}))
 	web := server.HTTP(access.Listener(listener), handler, log)
 	web.Announce = func() {
-		fmt.Fprintf(stdout, "listening on %s\n", access.URL(listener))
+		announce()
 		access.Announce(stdout, listener)
 	}
-	access.BackUp(stores.backup())
-	return server.Run(ctx, append(stores.backups(), access.Part(), stores.servers.part(repository.Run, log), web)...)
+	access.BackUp(kept.Source().Handler())
+	return server.Run(ctx, append(kept.Backups(), access.Part(), kept.Part("modelrepo", repository.Run, nil), web)...)
 }

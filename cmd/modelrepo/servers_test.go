@@ -186,14 +186,3 @@ func TestRun_createsABucketOnceItsServerIsThere(t *testing.T) {
 	publish(t, client, "late")
 	require.NoError(t, p.Stop())
 }
-
-func TestOpenStores_readsTheDatabaseFromThePath(t *testing.T) {
-	for uri, want := range map[string]string{
-		"mongodb://host": "modelrepo", "mongodb://host/": "modelrepo", "mongodb://a:1,b:2/models?replicaSet=rs0": "models",
-		"mongodb+srv://u:p%2Fq@host/models": "models", "mongodb://host?tls=true": "modelrepo", "mongodb://host/m%C3%A9": "mé",
-	} {
-		got, err := databaseOf(uri)
-		require.NoError(t, err, uri)
-		require.Equal(t, want, got, uri)
-	}
-}

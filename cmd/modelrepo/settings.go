@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/modelrepo"
 )
@@ -17,14 +18,11 @@ format. It serves its REST interface, documented at /docs/.`
 type settings struct {
 	connections *server.Connections
 	listen      string
-	data        string
-	store       string
-	blobs       string
+	stores      *stores.Settings
 	grace       time.Duration
 	interval    time.Duration
 	limits      modelrepo.Limits
 	anywhere    bool // webhooks may call private addresses
-	patience    time.Duration
 	door        *door.Settings
 }
 
@@ -43,13 +41,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 func (s *settings) declare() *server.Flags {
 	f := server.NewFlags("modelrepo", "MODELREPO", about)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
-	f.StringVar(&s.data, "data", "./data/modelrepo", "`folder` where everything is kept unless -store says otherwise")
-	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms+
-		"; empty means the folder of -data. A database belongs to one repository, whose processes may be several")
-	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms+
-		". Content that the rest does not know is removed, so a bucket or prefix belongs to one repository; key "+
-		"and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
-	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
+	s.stores = stores.Declare(f, stores.Texts{
+		Data: "./data/modelrepo", Note: " A database belongs to one repository, whose processes may be several.",
+	})
 	f.DurationVar(&s.grace, "grace", 24*time.Hour,
 		"how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour,
@@ -73,7 +67,7 @@ func (s *settings) check(f *server.Flags) error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"grace", s.grace}, {"collect-interval", s.interval}, {"store-timeout", s.patience}} {
+	}{{"grace", s.grace}, {"collect-interval", s.interval}} {
 		if d.value <= 0 {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected more than nothing, got %v", d.name, f.Variable(d.name), d.value))
 		}
@@ -89,5 +83,5 @@ func (s *settings) check(f *server.Flags) error {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected 0 or more, got %d", n.name, f.Variable(n.name), n.value))
 		}
 	}
-	return errors.Join(append(errs, s.door.Check())...)
+	return errors.Join(append(errs, s.stores.Check(), s.door.Check())...)
 }

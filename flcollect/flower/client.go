@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
@@ -23,8 +25,9 @@ var ErrNotImplemented = errors.New("flower: instruction unknown to this client")
 
 // Trainer carries out the instructions of the server. Its methods are called one
 // at a time. The contents of an instruction are valid until the method returns;
-// copy parameters that are kept. Any error but [ErrNotImplemented] ends the
-// client.
+// copy parameters that are kept. The server receives the Status of a *[StatusError] as
+// the answer, and the session continues, as with [ErrNotImplemented]. Any other error
+// ends the client.
 type Trainer interface {
 	// Properties returns the client's properties.
 	Properties(ctx context.Context, ins GetPropertiesIns) (Config, error)
@@ -53,9 +56,17 @@ type ClientConfig struct {
 	// "client-name" of every call, and proves nothing: [Peer.Label] returns it. It is
 	// printable ASCII, of at most [MaxName] characters. Empty sends none.
 	Name string
+	// Header is further metadata of every call, which Peer.Header of the server returns. Keys
+	// are lower case, values printable ASCII. Nil is none.
+	Header map[string]string
 	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
 	MaxMessage int64
+	// Patience is how long the client tries to join again, with growing pauses of up to
+	// 10 seconds, after a session that broke or while the server cannot be reached. It
+	// begins anew with every answer. Errors of the Trainer and refusals end the
+	// client all the same. Zero ends it at the first failure, as with Flower.
+	Patience time.Duration
 	// Dial replaces the way to connect, for tests without a network.
 	Dial func(ctx context.Context, target string) (net.Conn, error)
 }
@@ -84,19 +95,27 @@ func NewClient(config ClientConfig) (*Client, error) {
 }
 
 // Run joins the server and carries out instructions until the server ends the
-// session, which is not an error, or until something fails. If the server says
-// when to reconnect, Run joins it again then.
+// session, which is not an error, or until something fails for longer than
+// [ClientConfig].Patience allows. If the server says when to reconnect, Run joins
+// it again then.
 func (c *Client) Run(ctx context.Context) error {
+	r := retry{patience: c.config.Patience}
 	for {
-		seconds, err := c.session(ctx)
-		if err != nil {
-			return fmt.Errorf("flower client of %s: %w", c.config.Target, err)
-		}
-		if seconds <= 0 {
+		seconds, err := c.session(ctx, &r)
+		var pause time.Duration
+		switch {
+		case err != nil:
+			if pause = r.after(err); pause == 0 || ctx.Err() != nil {
+				return fmt.Errorf("flower client of %s: %w", c.config.Target, err)
+			}
+		case seconds <= 0:
 			return nil
+		default:
+			r.reset()
+			pause = time.Duration(min(seconds, int64(maxPause/time.Second))) * time.Second
 		}
 		select {
-		case <-time.After(time.Duration(min(seconds, int64(maxPause/time.Second))) * time.Second):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -108,29 +127,12 @@ func (c *Client) Run(ctx context.Context) error {
 const maxPause = 30 * 24 * time.Hour
 
 // session serves one stream and returns the seconds after which to reconnect.
-func (c *Client) session(ctx context.Context) (int64, error) {
-	safe := insecure.NewCredentials()
-	if c.config.TLS != nil {
-		safe = credentials.NewTLS(c.config.TLS)
-	}
-	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(safe),
-		grpc.WithDefaultCallOptions(
-			grpc.ForceCodecV2(codec{}),
-			grpc.MaxCallRecvMsgSize(int(c.config.MaxMessage)),
-			grpc.MaxCallSendMsgSize(int(c.config.MaxMessage)),
-		),
-		grpc.WithDisableServiceConfig(),
-	}
+func (c *Client) session(ctx context.Context, r *retry) (int64, error) {
+	var options []grpc.DialOption
 	if c.config.Token != "" {
 		options = append(options, grpc.WithPerRPCCredentials(bearerToken(c.config.Token)))
 	}
-	target := c.config.Target
-	if c.config.Dial != nil {
-		options = append(options, grpc.WithContextDialer(c.config.Dial))
-		target = "passthrough:///" + target
-	}
-	connection, err := grpc.NewClient(target, options...)
+	connection, err := dialTransport(c.config.Target, c.config.TLS, c.config.Dial, c.config.MaxMessage, options...)
 	if err != nil {
 		return 0, err
 	}
@@ -140,8 +142,11 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 	if c.config.Name != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, nameHeader, c.config.Name)
 	}
+	for key, value := range c.config.Header {
+		ctx = metadata.AppendToOutgoingContext(ctx, key, value)
+	}
 	description := grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true}
-	stream, err := connection.NewStream(ctx, &description, "/"+service+"/Join")
+	stream, err := connection.NewStream(ctx, &description, joinPath)
 	if err != nil {
 		return 0, err
 	}
@@ -155,10 +160,33 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+		r.reset()
 		if reconnect != nil {
 			return reconnect.Seconds, nil
 		}
 	}
+}
+
+// dialTransport returns a connection to a server, which is made with the first stream.
+func dialTransport(target string, secure *tls.Config, dial func(context.Context, string) (net.Conn, error), most int64,
+	options ...grpc.DialOption,
+) (*grpc.ClientConn, error) {
+	safe := insecure.NewCredentials()
+	if secure != nil {
+		safe = credentials.NewTLS(secure)
+	}
+	options = append(options,
+		grpc.WithTransportCredentials(safe),
+		grpc.WithDefaultCallOptions(
+			grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(int(most)), grpc.MaxCallSendMsgSize(int(most)),
+		),
+		grpc.WithDisableServiceConfig(),
+	)
+	if dial != nil {
+		options = append(options, grpc.WithContextDialer(dial))
+		target = "passthrough:///" + target
+	}
+	return grpc.NewClient(target, options...)
 }
 
 // MaxName is the greatest length of the name that a client gives itself.
@@ -186,6 +214,9 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 		err := stream.RecvMsg(in)
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%w without a reconnect instruction", ErrGone)
+		}
+		if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
+			err = fmt.Errorf("%w%s", ErrUnfit, reason)
 		}
 		if err != nil {
 			cancel(err)
@@ -217,9 +248,9 @@ func (c *Client) serveInstruction(ctx context.Context, stream grpc.ClientStream,
 	reply, reconnect, err := c.carryOut(ctx, ins)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			err = cause // the server ended it, not the trainer
+			return nil, cause // the server ended it, not the trainer
 		}
-		return nil, err
+		return nil, &finalError{err}
 	}
 	var w writer
 	if err := reply.reply(&w); err != nil {
@@ -290,6 +321,10 @@ func (c *Client) carryOut(ctx context.Context, ins instruction) (answer, *Reconn
 func statusFor(err error, code Code) (Status, error) {
 	if errors.Is(err, ErrNotImplemented) {
 		return Status{code, err.Error()}, nil
+	}
+	var failed *StatusError
+	if errors.As(err, &failed) && failed.Code != OK {
+		return failed.Status, nil
 	}
 	return Status{Message: "Success"}, err
 }

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec passes messages through grpc without copying them: a *writer on the way
-// out, an *inbound on the way in.
+// codec passes messages through grpc without copying them: a *writer, or an *inbound
+// that is passed on, on the way out, an *inbound on the way in.
 type codec struct{}
 
 // inbound is a message as it was received.
@@ -15,6 +15,10 @@ type inbound struct{ buffers mem.BufferSlice }
 
 // Marshal implements encoding.CodecV2.
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	if in, ok := v.(*inbound); ok {
+		in.buffers.Ref() // grpc frees it
+		return in.buffers, nil
+	}
 	w, ok := v.(*writer)
 	if !ok {
 		return nil, fmt.Errorf("flower: cannot send a %T", v)

@@ -38,6 +38,9 @@ type Peer struct {
 	Certificates []*x509.Certificate
 	// Name is what ServerConfig.Authorize returned, such as the name of a token.
 	Name string
+	// Relay describes a client whose stream another server relays. Nil means one that is
+	// connected to this server.
+	Relay *Relayed
 	// Header returns a header of the client's call, such as one that a proxy sets,
 	// or an empty string. The header ":authority" is the host and port that the
 	// client called.
@@ -110,6 +113,10 @@ type ServerConfig struct {
 	// errors mean PERMISSION_DENIED. A session that has begun is not checked again.
 	// Several clients may have the same name. Nil lets every client in, without a name.
 	Authorize func(ctx context.Context, caller Caller) (name string, err error)
+	// Relay returns nil if the caller that knows the token may relay clients, as
+	// [Session.Relay] does: it is trusted with who they are, and Authorize is not called.
+	// It is called concurrently. Nil refuses all.
+	Relay func(token string) error
 	// Identify names a client; an error refuses the client. Nil means [Identify].
 	// A client that joins with the name of a joined client replaces it: the
 	// session of the latter ends with [ErrReplaced].

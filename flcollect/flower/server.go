@@ -19,6 +19,11 @@ import (
 // ErrReplaced ends the session of a client when another joins under its name.
 var ErrReplaced = errors.New("flower: replaced by a newer session of the same client")
 
+// ErrUnfit is matched by an error of ServerConfig.Handle for a client that can never take
+// part as it is, and by the error that the client then gets: there is no use in trying
+// again.
+var ErrUnfit = errors.New("flower: the client cannot take part")
+
 // ErrStopped ends the sessions when the server stops.
 var ErrStopped = errors.New("flower: server is stopping")
 
@@ -173,18 +178,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveOther(w, r)
 		return
 	}
-	name, refused := s.authorize(r)
-	if refused != nil {
-		writeStatus(w, refused)
-		return
-	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), turn: make(chan struct{}, 1)}
-	session.peer.Name = name
-	var err error
-	if session.id, err = s.config.Identify(session.peer); err != nil {
-		session.refused = status.Error(codes.Unauthenticated, err.Error())
+	if refused := s.introduce(session, r); refused != nil {
+		writeStatus(w, refused)
+		return
 	}
 	session.gate = &gate{
 		ctx: ctx, body: r.Body, control: http.NewResponseController(w), limit: s.config.MaxMessage, stall: s.config.Stall, fail: cancel,
@@ -196,6 +195,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), sessionKey{}, session))
 	r.Body = session.gate
 	s.grpc.ServeHTTP(w, r)
+}
+
+// introduce names the client of a session, or returns the gRPC status that refuses it.
+func (s *Server) introduce(session *Session, r *http.Request) (refused *status.Status) {
+	relayed, refused := s.relayed(session, r)
+	if relayed || refused != nil {
+		return refused
+	}
+	if session.peer.Name, refused = s.authorize(r); refused != nil {
+		return refused
+	}
+	var err error
+	if session.id, err = s.config.Identify(session.peer); err != nil {
+		session.refused = status.Error(codes.Unauthenticated, err.Error())
+	}
+	return nil
 }
 
 // sessionKey is the key of the session in the context of its stream.
@@ -285,6 +300,8 @@ func statusOf(err error) error {
 		code = codes.ResourceExhausted
 	case errors.Is(err, ErrProtocol):
 		code = codes.InvalidArgument
+	case errors.Is(err, ErrUnfit):
+		code = codes.FailedPrecondition
 	case errors.Is(err, ErrReplaced):
 		code = codes.AlreadyExists
 	case errors.Is(err, ErrStopped), errors.Is(err, context.Canceled):

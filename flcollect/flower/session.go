@@ -20,7 +20,7 @@ var errDone = errors.New("flower: session is over")
 //
 // The context of a method bounds the wait for the answer. A late answer cannot be
 // distinguished from the next one, so the session ends when the context of an
-// instruction ends before its answer.
+// instruction ends before its answer, unless the cause is [ErrSetAside].
 type Session struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
@@ -165,7 +165,7 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		<-s.turn
 		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.size, limit))
 	}
-	in, err := s.exchange(ctx, &w)
+	in, err := s.exchange(ctx, &w, func() {})
 	if err != nil {
 		return none, nil, s.failed(verb, err)
 	}
@@ -190,14 +190,16 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 	return none, func() { in.free(); released() }, nil
 }
 
-// exchange sends a message and waits for the next one. If it fails, the session
-// has ended and the turn is not released.
-func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
+// exchange sends a message and waits for the next one. If it fails, the turn is not
+// released: the session has ended, or the answer is still awaited.
+// Sent is called once grpc has taken the message.
+func (s *Session) exchange(ctx context.Context, message any, sent func()) (*inbound, error) {
 	s.gate.expectAnswer()
 	result := make(chan received, 1)
 	go func() { // ends with the stream at the latest
 		in := &inbound{}
-		err := s.stream.SendMsg(w)
+		err := s.stream.SendMsg(message)
+		sent()
 		if err == nil {
 			err = s.stream.RecvMsg(in)
 		}
@@ -212,6 +214,10 @@ func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
 			return nil, s.endError()
 		}
 		cause := context.Cause(ctx)
+		if errors.Is(cause, ErrSetAside) {
+			go s.await(result)
+			return nil, cause
+		}
 		if errors.Is(cause, context.DeadlineExceeded) {
 			cause = fmt.Errorf("%w: %w", ErrTimeout, cause)
 		}
@@ -231,6 +237,18 @@ func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
 	err := asGone(got.err)
 	s.end(err)
 	return nil, err
+}
+
+// await drops an answer that was set aside, and then allows the next instruction.
+func (s *Session) await(result <-chan received) {
+	got := <-result
+	if got.err != nil {
+		s.end(asGone(got.err))
+		return
+	}
+	got.in.free()
+	s.gate.takeRelease()()
+	<-s.turn
 }
 
 // discard frees an answer that arrives after its instruction was abandoned.

@@ -60,7 +60,16 @@ func (b *bounding) measure(update Update, verdict *Verdict) error {
 }
 
 // Finish implements [Aggregation].
-func (b *bounding) Finish(ctx context.Context) (Model, error) {
+func (b *bounding) Finish(ctx context.Context) (model Model, err error) {
+	b.conclude(func() error {
+		model, err = b.Aggregation.Finish(ctx)
+		return err
+	})
+	return model, err
+}
+
+// conclude completes the verdicts, and remembers the medians if the aggregation finishes.
+func (b *bounding) conclude(finish func() error) {
 	median, enough := b.median()
 	bound := b.rules.bounds(median.atLeast(b.last))
 	b.verdicts.revise(func(v *Verdict) {
@@ -72,11 +81,9 @@ func (b *bounding) Finish(ctx context.Context) (Model, error) {
 			v.Far, v.Reason = true, why+"; it was kept as it was sent"
 		}
 	})
-	model, err := b.Aggregation.Finish(ctx)
-	if err == nil && enough {
+	if finish() == nil && enough {
 		b.rules.remember(median)
 	}
-	return model, err
 }
 
 // median returns the medians of the updates that were not refused, and whether there

@@ -60,6 +60,8 @@ type meanOf struct {
 	mu     sync.Mutex
 	sum    *Sum   // nil once closed
 	weight uint64 // exact for 2^23 clients of the most examples
+
+	updates int64 // of clients, also those in sums
 }
 
 func newMeanOf(round Round, step func(values []float64, layer, from int)) *meanOf {
@@ -84,6 +86,7 @@ func (m *meanOf) Add(_ context.Context, update Update) error {
 		return refuse(update.Client, "%w", err)
 	}
 	m.weight += uint64(update.Examples)
+	m.updates++
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +13,9 @@ import (
 type Report struct {
 	// Client names the client.
 	Client string
+	// Path names the collectors between the client and this one, the nearest to this
+	// one first, with slashes; empty for a client of this one.
+	Path string
 	// Examples is the client's weight, 1 to [MaxExamples].
 	Examples int64
 	// Metrics are like those of an [Update]. Add the loss of an evaluation to
@@ -32,7 +36,9 @@ const (
 // without any number has no mean. The order of the reports does not matter.
 func MeanMetrics(reports []Report) (means map[string]float64, notes []string) {
 	reports = slices.SortedFunc(slices.Values(reports),
-		func(a, b Report) int { return strings.Compare(a.Client, b.Client) })
+		func(a, b Report) int {
+			return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Path, b.Path))
+		})
 	sums := map[string]*metricSum{}
 	for _, r := range reports {
 		for name := range r.Metrics {

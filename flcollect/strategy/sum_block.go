@@ -122,7 +122,13 @@ func (b *block) admit(sums []int64, bound float64) bool {
 	if units >= fullLoad/4 {
 		return false
 	}
-	more := uint64(units) + 2
+	b.reserve(sums, uint64(units)+2)
+	return true
+}
+
+// reserve makes room for terms of at most so many units of the grid, which are no more
+// than fullLoad/4.
+func (b *block) reserve(sums []int64, more uint64) {
 	if b.load+more > fullLoad {
 		wide := b.widen()
 		for i, v := range sums {
@@ -133,7 +139,6 @@ func (b *block) admit(sums []int64, bound float64) bool {
 		b.load = 1 << carryBits
 	}
 	b.load += more
-	return true
 }
 
 func (b *block) widen() *layers {

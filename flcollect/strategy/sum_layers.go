@@ -94,9 +94,9 @@ func (l *layers) carry() {
 	}
 }
 
-// total returns the sum of an element and v units of 2^grid, rounded once.
-func (l *layers) total(i int, v int64, grid int32) float64 {
-	var digits [layerCount + 2]int64
+// digits returns the sum of an element and v units of 2^grid, digit k in units of
+// 2^(lowestGrid+44k).
+func (l *layers) digits(i int, v int64, grid int32) (digits [layerCount + 2]int64) {
 	for k, sums := range l.sums {
 		if sums != nil {
 			digits[k] = sums[i]
@@ -113,6 +113,12 @@ func (l *layers) total(i int, v int64, grid int32) float64 {
 		}
 		digits[first+n] += part
 	}
+	return digits
+}
+
+// total returns the sum of an element and v units of 2^grid, rounded once.
+func (l *layers) total(i int, v int64, grid int32) float64 {
+	digits := l.digits(i, v, grid)
 	sign := 1.0
 	if normalise(&digits); digits[len(digits)-1] < 0 {
 		sign = -1

@@ -15,11 +15,12 @@ func importTable() []room {
 		{dir: "."},
 
 		{dir: "storage"},
+		{dir: "storage/lease", imports: []string{"storage"}},
 		{dir: "storage/storagetest", imports: []string{"storage"}},
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
-		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest"}, modules: []string{mongo}},
+		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest", "storage/mongo"}, modules: []string{mongo}},
 		{dir: "storage/s3", imports: []string{"storage"}, modules: []string{minio}},
-		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
+		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
 		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "annotate/rml", "annotate/rdf"},
@@ -90,8 +91,9 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "storage",
-		}, modules: []string{prometheus, uuid}},
+			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
+			"storage/lease",
+		}, modules: []string{oteltrace, prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/httpclient",
 			"internal/keep", "storage",
@@ -103,6 +105,7 @@ func importTable() []room {
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/internal/conf"},
 		{dir: "flcollect/internal/excerpt"},
+		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/internal/reputation", "storage", "storage/lease"}},
 		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
 		{dir: "flcollect/internal/jobconfig", imports: []string{
 			"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage",
@@ -121,10 +124,13 @@ func importTable() []room {
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
 			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
 		}},
-		{dir: "flcollect/internal/round", imports: []string{"internal/notify",
+		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/strategy", "flcollect/tensor",
+			"flcollect/internal/upstream", "flcollect/strategy", "flcollect/tensor",
+		}},
+		{dir: "flcollect/internal/upstream", imports: []string{
+			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",
 		}},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/internal/conf", "flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{
@@ -153,8 +159,8 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
-			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr",
-		}, modules: []string{crypto, openapi}},
+			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
+		}, modules: []string{crypto, openapi, prometheus}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
@@ -215,26 +221,30 @@ func importTable() []room {
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
 			"internal/version", "storage",
-			"storage/disk",
 		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/exposition",
+			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
-			"storage/disk",
 		}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
+		{dir: "cmd/internal/stores", imports: []string{
+			"cmd/internal/backup", "cmd/internal/datafolder", "cmd/internal/door", "internal/server", "storage", "storage/disk",
+			"storage/mongo", "storage/s3",
+		}},
+		{dir: "cmd/internal/sharedsecret", imports: []string{"internal/secretfile", "storage"}},
 		{dir: "cmd/internal/session", imports: []string{"internal/access", "storage"}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "cmd/internal/door/doortest", imports: []string{
 			"apimgmt/oidc/devidp", "internal/server", "internal/server/servertest", "storage",
 		}, modules: []string{testify}},
 		{dir: "cmd/internal/door", imports: []string{
-			"apimgmt/oidc", "cmd/internal/session", "internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
+			"apimgmt/oidc", "cmd/internal/session", "cmd/internal/sharedsecret",
+			"internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
 			"internal/shell", "storage",
-		}},
+		}, modules: []string{roots}},
 		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},
 		{dir: "cmd/internal/backup/transfer", imports: []string{
 			"cmd/internal/backup", "cmd/internal/datafolder", "internal/cli", "storage", "storage/disk", "storage/s3",
@@ -315,6 +325,7 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	rdf2go     = "github.com/deiu/rdf2go"
+	roots      = "golang.org/x/crypto/x509roots/fallback"
 	sarama     = "github.com/IBM/sarama"
 	scram      = "github.com/xdg-go/scram"
 	swgui      = "github.com/swaggest/swgui"

@@ -180,8 +180,18 @@ test("an open caller reads and tries, and cannot publish", async (t) => {
   assert.equal(status, 403);
   await page.getByRole("link", { name: "tides" }).click();
   await page.locator(".opblock").first().waitFor();
+  assert.equal(await page.locator("#send-token").isChecked(), false, "the service is of another person");
+  assert.match(await page.locator("#send-token-hint").textContent(), /of demouser/);
+  seen = [];
   assert.equal(await page.getByRole("heading", { name: "Manage version" }).count(), 0);
   assert.equal(await tryIt(page, "/tides/forecast/{city}"), "200");
+  assert.equal(seen[0].headers.authorization ?? "", "");
+  await page.locator("#send-token").check();
+  await Promise.all([
+    page.waitForResponse((answer) => answer.url().includes("/tides/forecast/")),
+    page.locator(".opblock", { hasText: "/tides/forecast/{city}" }).getByRole("button", { name: "Execute" }).click(),
+  ]);
+  assert.match(seen[1].headers.authorization, /^Bearer ey/);
   assert.deepEqual(complaints.filter((text) => !text.includes("403")), []);
 });
 

@@ -26,10 +26,26 @@ package plugin
 
 import "github.com/iotenablers/enablers/apimgmt/gateway"
 
+// Options are what the plugins of one gateway have in common with those of others that serve
+// the same configuration. The zero value shares nothing.
+type Options struct {
+	// Counts are the counts of rate-limiting. Nil means that each gateway counts alone.
+	Counts *Counts
+	// Secret seals the session cookies of oidc plugins whose configuration has no secret that
+	// is long enough: with the same one, 32 bytes at random, a person who has signed in at one
+	// gateway is signed in at all of them, and after a restart. It is called for each plugin
+	// that is made. Nil, and an empty secret, mean one of this process.
+	Secret func() string
+}
+
 // Kinds returns all built-in kinds. The slice is the caller's.
-func Kinds() []gateway.Kind {
+func Kinds() []gateway.Kind { return SharedKinds(Options{}) }
+
+// SharedKinds is [Kinds] for a gateway that is one of several.
+func SharedKinds(options Options) []gateway.Kind {
 	return []gateway.Kind{
-		CORS(), KeyAuth(), OIDC(), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(), RateLimiting(),
+		CORS(), KeyAuth(), oidcWith(options.Secret), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(),
+		rateLimitingWith(options.Counts),
 		RequestTransformer(), Deprecation(), Prometheus(), RequestTermination(),
 	}
 }

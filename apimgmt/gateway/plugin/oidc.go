@@ -45,7 +45,8 @@ import (
 //	                           that they asked for
 //	session_secret             seals session cookies, 16 bytes at least; several, with spaces in
 //	                           between, count all, and the first one seals, so that it can be
-//	                           changed; by default derived from client_secret
+//	                           changed; by default derived from client_secret, and where that is
+//	                           short from the secret of [Options]
 //	recovery_page_path         where people are sent whose login has failed; it needs none
 //	logout_path                ends the session; "/logout" by default
 //	redirect_after_logout_uri  "/" by default
@@ -77,8 +78,17 @@ import (
 // A filter such as "/health" stands for that path and those below it; one with
 // characters of expressions, such as "/public/.*[.]css", for whole paths. A path
 // that has escapes, backslashes, parameters or dot segments is never skipped.
-func OIDC() gateway.Kind {
-	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, random: rand.Text()}
+func OIDC() gateway.Kind { return oidcWith(nil) }
+
+// oidcWith is OIDC with a secret for cookies.
+func oidcWith(secret func() string) gateway.Kind {
+	random := rand.Text()
+	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, secret: func() string {
+		if secret == nil {
+			return random
+		}
+		return cmp.Or(secret(), random)
+	}}
 	return gateway.Kind{Name: "oidc", Summary: "callers show a token of an OpenID Connect issuer, or sign in", Priority: 1000,
 		NoConsumer: true, Config: func() any { return newOIDC() }, Compile: shared.compile}
 }
@@ -224,7 +234,7 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	}
 	var in *login
 	if !c.BearerOnly {
-		if in, err = c.login(v.random); err != nil {
+		if in, err = c.login(v.secret()); err != nil {
 			return gateway.Plugin{}, err
 		}
 	}

@@ -20,9 +20,8 @@ import (
 type verifiers struct {
 	mu    sync.Mutex
 	known map[verifierKey]*sharedVerifier
-	// random seals the cookies of configurations without a secret, as long as the
-	// process lives.
-	random string
+	// secret returns what seals the cookies of configurations without a secret.
+	secret func() string
 }
 
 // verifierKey is all that a verifier depends on.

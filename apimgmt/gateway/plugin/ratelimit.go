@@ -16,22 +16,29 @@ import (
 
 // RateLimiting is the kind "rate-limiting": it refuses requests of clients that have
 // sent too many. Windows are those of the calendar, in UTC, as with Kong; requests
-// that are refused do not count. Counts are exact, and kept in memory for the
-// 100,000 clients of a plugin that have called last.
+// that are refused do not count. Counts are kept in memory for the 100,000 clients of a plugin
+// that have called last. With the policy local they are exact for this gateway; with cluster
+// they are shared with other gateways, see [Counts] for what that bounds.
 //
 //	second, minute, hour, day, month, year  how many requests; at least one is required
 //	limit_by             consumer (the default), credential, ip, service, header or path; what has no
 //	                     consumer or credential counts by address. Addresses of IPv6 count by
 //	                     their first 64 bits, since a client has all that follow.
 //	header_name, path    for limit_by header and path
-//	policy               local; others need a database that the gateway does not have
+//	policy               local, or cluster where gateways share counts; the default is cluster where
+//	                     they do so by default, otherwise local
 //	hide_client_headers  whether RateLimit, X-RateLimit and Retry-After fields are left out
 //	error_code           429 by default
 //	error_message        "API rate limit exceeded" by default
 //	fault_tolerant       accepted, as counting cannot fail
-func RateLimiting() gateway.Kind {
+//	sync_rate            accepted: the gateway says how often counts are exchanged
+func RateLimiting() gateway.Kind { return rateLimitingWith(nil) }
+
+// rateLimitingWith is RateLimiting with counts that are shared.
+func rateLimitingWith(shared *Counts) gateway.Kind {
 	return gateway.Kind{Name: "rate-limiting", Summary: "how often callers may call", Priority: 910,
-		Config: func() any { return newRateLimiting() }, Compile: compileRateLimiting}
+		Config:  func() any { return newRateLimiting(shared) },
+		Compile: func(setup gateway.Setup) (gateway.Plugin, error) { return compileRateLimiting(setup, shared) }}
 }
 
 type rateLimiting struct {
@@ -45,7 +52,7 @@ type rateLimiting struct {
 	LimitBy           string `json:"limit_by" schema:"one_of=consumer|credential|ip|service|header|path" about:"Whose requests count"`
 	HeaderName        string `json:"header_name" about:"For header"`
 	Path              string `json:"path" about:"For path; begins with /"`
-	Policy            string `json:"policy" schema:"one_of=local" about:"Where counts are kept: in the memory of this process"`
+	Policy            string `json:"policy" schema:"one_of=local|cluster" about:"Who counts: each gateway, or all that share a store"`
 	FaultTolerant     bool   `json:"fault_tolerant" about:"Accepted, as counting cannot fail"`
 	HideClientHeaders bool   `json:"hide_client_headers" about:"Answers do not say what is left"`
 	ErrorCode         int    `json:"error_code" schema:"between=400..599" about:"Status of refusals"`
@@ -69,13 +76,23 @@ type rateLimiting struct {
 }
 
 // newRateLimiting is a configuration with its defaults.
-func newRateLimiting() *rateLimiting {
-	return &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true,
+func newRateLimiting(shared *Counts) *rateLimiting {
+	policy := policyLocal
+	if shared != nil && shared.config.Default {
+		policy = policyCluster
+	}
+	return &rateLimiting{LimitBy: "consumer", Policy: policy, FaultTolerant: true,
 		ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
 }
 
-func compileRateLimiting(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newRateLimiting()
+// The policies, with Kong's names.
+const (
+	policyLocal   = "local"
+	policyCluster = "cluster"
+)
+
+func compileRateLimiting(setup gateway.Setup, shared *Counts) (gateway.Plugin, error) {
+	c := newRateLimiting(shared)
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}
@@ -84,6 +101,18 @@ func compileRateLimiting(setup gateway.Setup) (gateway.Plugin, error) {
 	}
 	c.counter = newCounter(c.limits, mostClients)
 	made := gateway.Plugin{Access: c.access}
+	if c.Policy == policyCluster {
+		if shared == nil {
+			return gateway.Plugin{}, errors.New(
+				"config.policy: cluster is for gateways that share counts, and this one does not; local counts at each gateway")
+		}
+		c.counter.shared, c.counter.plugin = shared, setup.ID
+		shared.add(c.counter)
+		made.Close = func() error {
+			shared.remove(c.counter)
+			return nil
+		}
+	}
 	if !c.HideClientHeaders {
 		made.Head = c.head
 	}
@@ -112,8 +141,8 @@ func (c *rateLimiting) check(config json.RawMessage) error {
 	switch {
 	case len(c.limits) == 0:
 		return errors.New("config.minute: one of second, minute, hour, day, month and year is required")
-	case c.Policy != "local":
-		return fmt.Errorf("config.policy: %q is not supported, only local is", c.Policy)
+	case c.Policy != policyLocal && c.Policy != policyCluster:
+		return fmt.Errorf("config.policy: %q is not supported, only local and cluster are", c.Policy)
 	case !slices.Contains([]string{"consumer", "credential", "ip", "service", "header", "path"}, c.LimitBy):
 		return fmt.Errorf("config.limit_by: %q is not consumer, credential, ip, service, header or path", c.LimitBy)
 	case c.LimitBy == "header" && c.HeaderName == "":
@@ -202,8 +231,10 @@ type limit struct {
 	most   int64
 }
 
+type periodNames struct{ name, limit, remaining string }
+
 // periods are the windows, and their header fields.
-var periods = [...]struct{ name, limit, remaining string }{
+var periods = [...]periodNames{
 	{"second", "X-Ratelimit-Limit-Second", "X-Ratelimit-Remaining-Second"},
 	{"minute", "X-Ratelimit-Limit-Minute", "X-Ratelimit-Remaining-Minute"},
 	{"hour", "X-Ratelimit-Limit-Hour", "X-Ratelimit-Remaining-Hour"},

@@ -17,11 +17,16 @@ type counter struct {
 	seeds  [2]maphash.Seed
 	parts  [32]counterPart
 	most   int // clients of one part
+
+	shared *Counts // nil if this gateway counts alone
+	plugin string  // its id, for shared counts
 }
 
 type counterPart struct {
 	mu    sync.Mutex
 	known map[[2]uint64]*tally
+
+	urgent, dirty []*tally // whose counts are to be exchanged, at once or with the next regular exchange
 }
 
 // tally is the count of one client.
@@ -29,6 +34,7 @@ type tally struct {
 	begins [len(periods)]int64
 	counts [len(periods)]int64
 	seen   int64 // when it called last, in seconds
+	share  *share
 }
 
 // usage is what came of counting a request.
@@ -59,6 +65,9 @@ func (c *counter) take(client string, now time.Time) usage {
 			part.evict()
 		}
 		t = &tally{}
+		if c.shared != nil {
+			t.share = &share{key: countsKey(c.plugin, client)}
+		}
 		part.known[of] = t
 	}
 	t.seen = max(t.seen, now.Unix())
@@ -69,6 +78,9 @@ func (c *counter) take(client string, now time.Time) usage {
 		// counts in this one. A clock that was set back begins anew.
 		if begin > t.begins[i] || end < t.begins[i] {
 			t.begins[i], t.counts[i] = begin, 0
+			if t.share != nil {
+				t.share.unsent[i], t.share.left[i] = 0, 0
+			}
 		}
 		if t.counts[i] >= l.most {
 			used.refused, used.reset = true, max(used.reset, l.reset(now))
@@ -79,6 +91,9 @@ func (c *counter) take(client string, now time.Time) usage {
 			t.counts[i]++
 		}
 		used.left[i] = max(0, l.most-t.counts[i])
+	}
+	if t.share != nil && !used.refused {
+		c.note(part, t)
 	}
 	return used
 }

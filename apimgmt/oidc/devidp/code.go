@@ -1,64 +1,166 @@
 package devidp
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/storage"
 )
 
 const (
-	codeTTL  = time.Minute
-	maxCodes = 10_000
+	codeTTL    = time.Minute
+	maxCodes   = 10_000 // of one instance
+	codePrefix = "code/"
+	// codeSweep is how often an instance looks for codes that another one has left.
+	codeSweep = 10 * time.Minute
 )
 
-// code is what a browser brings to a client after a login.
+// code is what a browser brings to a client after a login. It is stored under the digest of its
+// text, so that the client may show it to another instance.
 type code struct {
-	request request
-	session string
-	ends    time.Time
-	grant   string // of the client that came with it, "" before
+	Request request   `json:"request"`
+	Session string    `json:"session"`
+	Ends    time.Time `json:"ends"`
+	Grant   string    `json:"grant,omitempty"` // of the client that came with it, "" before
 }
 
 // codes keeps codes until their time is over, so that a second use of one can
-// be detected. The zero value is empty and safe for concurrent use.
+// be detected. It is safe for concurrent use, also by several processes.
 type codes struct {
+	docs storage.Documents
+
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]*code
-	order [][sha256.Size]byte // as they were made
+	made  []madeCode // here, in the order of time
+	swept time.Time
 }
 
-// add returns a new code.
-func (c *codes) add(of code) string {
-	text := rand.Text() + rand.Text()
+type madeCode struct {
+	key  string
+	ends time.Time
+}
+
+func codeKey(text string) string {
 	digest := sha256.Sum256([]byte(text))
-	of.ends = time.Now().Add(codeTTL)
+	return codePrefix + hex.EncodeToString(digest[:])
+}
+
+// add stores a new code, and returns its text.
+func (c *codes) add(ctx context.Context, of code) (string, error) {
+	now := time.Now()
+	if err := c.makeRoom(ctx, now); err != nil {
+		return "", err
+	}
+	of.Ends = now.Add(codeTTL)
+	data, err := json.Marshal(of)
+	if err != nil {
+		return "", fmt.Errorf("write code: %w", err)
+	}
+	text := rand.Text() + rand.Text()
+	if _, err := c.docs.Create(ctx, codeKey(text), data); err != nil {
+		return "", err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = make(map[[sha256.Size]byte]*code)
+	c.made = append(c.made, madeCode{codeKey(text), of.Ends})
+	return text, nil
+}
+
+// makeRoom deletes the codes of this instance whose time is over, or that are too many, and
+// now and then what other instances have left.
+func (c *codes) makeRoom(ctx context.Context, now time.Time) error {
+	c.mu.Lock()
+	n := 0
+	for n < len(c.made) && (len(c.made)-n >= maxCodes || !now.Before(c.made[n].ends)) {
+		n++
 	}
-	for len(c.order) > 0 && (len(c.order) >= maxCodes || !time.Now().Before(c.known[c.order[0]].ends)) {
-		delete(c.known, c.order[0])
-		c.order = c.order[1:]
+	old := c.made[:n:n]
+	c.made = c.made[n:]
+	sweep := now.Sub(c.swept) >= codeSweep
+	if sweep {
+		c.swept = now
 	}
-	c.known[digest] = &of
-	c.order = append(c.order, digest)
-	return text
+	c.mu.Unlock()
+	for _, one := range old {
+		doc, err := c.docs.Get(ctx, one.key)
+		if err == nil {
+			err = c.remove(ctx, doc)
+		}
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+	}
+	if sweep {
+		return c.sweep(ctx, now)
+	}
+	return nil
+}
+
+// sweep deletes all codes whose time is over.
+func (c *codes) sweep(ctx context.Context, now time.Time) error {
+	for doc, err := range storage.All(ctx, c.docs, codePrefix) {
+		if err != nil {
+			return err
+		}
+		var of code
+		if json.Unmarshal(doc.Data, &of) == nil && now.Before(of.Ends) {
+			continue
+		}
+		if err := c.remove(ctx, doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes a code, unless another instance has just used or deleted it.
+func (c *codes) remove(ctx context.Context, doc storage.Document) error {
+	err := c.docs.Delete(ctx, doc.Key, doc.Revision)
+	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict) {
+		return nil
+	}
+	return err
 }
 
 // take returns the code, if its time is not over, and marks it as used by a
 // grant. If it was used before, that grant is returned as well.
-func (c *codes) take(text, grant string) (of code, before string, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found, ok := c.known[sha256.Sum256([]byte(text))]
-	if !ok || !time.Now().Before(found.ends) {
-		return code{}, "", false
+func (c *codes) take(ctx context.Context, text, grant string) (of code, before string, ok bool, err error) {
+	for {
+		doc, err := c.docs.Get(ctx, codeKey(text))
+		if errors.Is(err, storage.ErrNotFound) {
+			return code{}, "", false, nil
+		}
+		if err != nil {
+			return code{}, "", false, err
+		}
+		of = code{}
+		if err := json.Unmarshal(doc.Data, &of); err != nil {
+			return code{}, "", false, fmt.Errorf("read %q: %w", doc.Key, err)
+		}
+		if !time.Now().Before(of.Ends) {
+			return code{}, "", false, nil
+		}
+		if of.Grant != "" {
+			return of, of.Grant, true, nil
+		}
+		of.Grant = grant
+		data, err := json.Marshal(of)
+		if err != nil {
+			return code{}, "", false, fmt.Errorf("write code: %w", err)
+		}
+		_, err = c.docs.Update(ctx, doc.Key, doc.Revision, data)
+		switch {
+		case err == nil:
+			return of, "", true, nil
+		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrConflict):
+			continue // another instance was quicker
+		}
+		return code{}, "", false, err
 	}
-	before = found.grant
-	if before == "" {
-		found.grant = grant
-	}
-	return *found, before, true
 }

@@ -30,8 +30,8 @@ type Config struct {
 	BaseURL string
 	// Realm has the users, and the clients that they log in from.
 	Realm Realm
-	// Documents keeps keys, secrets, hashes and sessions. One Provider at a
-	// time uses it; see storage.Prefixed.
+	// Documents keeps keys, secrets, hashes and sessions; see storage.Prefixed. Any number of
+	// Providers with the same BaseURL and Realm may share it, in as many processes.
 	Documents storage.Documents
 
 	// AccessTTL is how long access and ID tokens are good. 0 means 5 minutes.
@@ -43,12 +43,15 @@ type Config struct {
 	SessionMax time.Duration
 	// KeyAge is after what time a new key signs. 0 means 90 days.
 	KeyAge time.Duration
-	// Sessions is how many logins are kept. 0 means 10,000.
+	// Sessions is how many logins are kept. 0 means 10,000. Providers that share Documents
+	// may keep more for ten minutes.
 	Sessions int
 	// TokensPerSecond is how many requests for tokens and logins an address
 	// may make in the long run, ten times as many at once. 0 means 20, negative
 	// means any number. After 10 wrong passwords for a user, and 50 from an
-	// address, each further attempt has to wait, up to 15 minutes.
+	// address, each further attempt has to wait, up to 15 minutes. Of Providers that share
+	// Documents each counts the requests and the wrong passwords of addresses for itself;
+	// those for a user they count together.
 	TokensPerSecond int
 	// Hosts are names of the server besides that of BaseURL: over a loopback
 	// connection, requests for other hosts than those, IP addresses and localhost get

@@ -37,7 +37,10 @@ func (h *handler) discovery(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // certs answers GET …/certs with the keys (RFC 7517 section 5).
-func (h *handler) certs(w http.ResponseWriter, _ *http.Request) error {
+// What another instance has made is among them: a verifier that comes has seen a key
+// that it does not know. While the store is away they are those that were last read.
+func (h *handler) certs(w http.ResponseWriter, r *http.Request) error {
+	_ = h.ring.reread(r.Context())
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	writeJSON(w, http.StatusOK, h.ring.public(time.Now()))
 	return nil

@@ -4,8 +4,7 @@
 // by another address.
 //
 // It is not for production. It has no administration, no second factor, no
-// mail, no federation; one process owns its store. It says so in its log and on
-// its pages.
+// mail, no federation. It says so in its log and on its pages.
 //
 // A [Provider] is opened over a storage.Documents with the [Realm] that it
 // serves, such as [Demo]. [Provider.Handler] serves below the path of
@@ -25,10 +24,19 @@
 //	client/<id>      the secret of a confidential client
 //	user/<name>      the subject and the password's hash of a user
 //	session/<id>     one login: its user, when it ends, its refresh tokens
+//	code/<digest>    the code of a login that is under way, for a minute
+//	attempts/<name>  wrong passwords for a user in a row
 //
 // Secrets lie there in the clear, except for passwords (argon2id), so anyone that
 // can read the store can sign tokens: package storage/disk gives its folder to
-// its owner alone. Codes of logins that are under way are kept in memory.
+// its owner alone.
+//
+// # Several instances
+//
+// Any number of processes may serve one realm over the same documents, behind one address: a
+// login that was begun at one is ended at any other, a token of one is good at all, and a wrong
+// password counts at all. Their clocks are to agree within seconds: codes, sessions and locks
+// end by the time that is stored.
 //
 // # Bounds
 //

@@ -152,28 +152,31 @@ func (h *handler) codeGrant(ctx context.Context, client Client, fields url.Value
 		return nil, refuse(http.StatusBadRequest, "invalid_request", "Missing parameter: code")
 	}
 	mine := uuid.NewString()
-	found, before, ok := h.codes.take(fields.Get("code"), mine)
-	if !ok || found.request.Client != client.ID {
+	found, before, ok, err := h.codes.take(ctx, fields.Get("code"), mine)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || found.Request.Client != client.ID {
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Code not valid")
 	}
 	if before != "" {
-		if s, err := h.book.get(ctx, found.session); err == nil {
+		if s, err := h.book.get(ctx, found.Session); err == nil {
 			h.note(ctx, "a code came twice, so its session was ended", s, client.ID)
 		}
-		if err := h.book.end(ctx, found.session); err != nil {
+		if err := h.book.end(ctx, found.Session); err != nil {
 			return nil, err
 		}
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Code not valid")
 	}
-	if fields.Get("redirect_uri") != found.request.Redirect {
+	if fields.Get("redirect_uri") != found.Request.Redirect {
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Incorrect redirect_uri")
 	}
-	if err := checkVerifier(found.request.Challenge, fields.Get("code_verifier")); err != nil {
+	if err := checkVerifier(found.Request.Challenge, fields.Get("code_verifier")); err != nil {
 		return nil, err
 	}
 	var g grant
-	s, err := h.book.change(ctx, found.session, func(s *session) error {
-		g = s.newGrant(client.ID, scopes(found.request.Scope), found.request.Nonce)
+	s, err := h.book.change(ctx, found.Session, func(s *session) error {
+		g = s.newGrant(client.ID, scopes(found.Request.Scope), found.Request.Nonce)
 		return nil
 	})
 	if errors.Is(err, errNoSession) {

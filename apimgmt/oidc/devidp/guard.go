@@ -17,7 +17,9 @@ const (
 )
 
 // guard slows guessing down. It remembers those watched last, and is safe for
-// concurrent use.
+// concurrent use. Addresses are watched by each instance; the wrong passwords for a user are
+// in the store as well, see attempts, and what the guard has of a user besides is what is
+// under way.
 type guard struct {
 	rate float64 // requests a second, negative for any number
 
@@ -30,6 +32,7 @@ type guard struct {
 type watched struct {
 	name     string
 	failures int
+	open     int       // attempts that are under way
 	locked   time.Time // until then
 	budget   float64   // requests that may come at once
 	counted  time.Time // when the budget was
@@ -71,6 +74,25 @@ func (g *guard) admit(address string, now time.Time) bool {
 	return true
 }
 
+// adopt takes over what is stored of the failures of a user.
+func (g *guard) adopt(user string, stored attempts, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.find("user "+user, now)
+	w.failures = stored.Failures + w.open
+	if w.open == 0 || stored.Locked.After(w.locked) {
+		w.locked = stored.Locked
+	}
+}
+
+// done says that an attempt that was begun is over, and what came of it is stored.
+func (g *guard) done(user string, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.find("user "+user, now)
+	w.open = max(0, w.open-1)
+}
+
 // locked reports whether a user, or an address, has to wait.
 func (g *guard) locked(user, address string, now time.Time) bool {
 	g.mu.Lock()
@@ -86,10 +108,17 @@ func (g *guard) begin(user, address string, now time.Time) {
 	for name, most := range map[string]int{"user " + user: userFailures, "address " + address: sourceFailures} {
 		w := g.find(name, now)
 		w.failures++
-		if surplus := w.failures - most; surplus >= 0 {
-			w.locked = now.Add(min(firstLock<<min(surplus, 20), longestLock))
-		}
+		w.locked = lockedUntil(w.failures, most, now, w.locked)
 	}
+	g.find("user "+user, now).open++
+}
+
+// lockedUntil is until when attempts have to wait after a number of failures.
+func lockedUntil(failures, most int, now, before time.Time) time.Time {
+	if failures < most {
+		return before
+	}
+	return now.Add(min(firstLock<<min(failures-most, 20), longestLock))
 }
 
 // succeed drops the failures of a user, and uncounts the attempt for the

@@ -45,8 +45,7 @@ func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 	case err != nil && !errors.Is(err, errNoSession):
 		return err
 	case err == nil && !slices.Contains(prompt, "login") && young(s, query.Get("max_age")):
-		h.goBack(w, r, asked, h.codeFor(asked, s))
-		return nil
+		return h.goBackWithCode(w, r, asked, s)
 	case slices.Contains(prompt, "none"):
 		h.goBack(w, r, asked, url.Values{"error": {"login_required"}})
 		return nil
@@ -92,8 +91,14 @@ func young(s *session, maxAge string) bool {
 	return err != nil || time.Since(s.Created) <= time.Duration(seconds)*time.Second
 }
 
-func (h *handler) codeFor(asked request, s *session) url.Values {
-	return url.Values{"code": {h.codes.add(code{request: asked, session: s.ID})}, "session_state": {s.ID}}
+// goBackWithCode sends the browser back with a new code.
+func (h *handler) goBackWithCode(w http.ResponseWriter, r *http.Request, asked request, s *session) error {
+	text, err := h.codes.add(r.Context(), code{Request: asked, Session: s.ID})
+	if err != nil {
+		return err
+	}
+	h.goBack(w, r, asked, url.Values{"code": {text}, "session_state": {s.ID}})
+	return nil
 }
 
 // goBack sends the browser back to the client, which is one that was checked.
@@ -152,8 +157,7 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h.setCookie(w, sessionCookie, s.ID+"."+secret)
-	h.goBack(w, r, asked, h.codeFor(asked, s))
-	return nil
+	return h.goBackWithCode(w, r, asked, s)
 }
 
 func digestOf(secret string) string {

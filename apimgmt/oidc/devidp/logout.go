@@ -34,7 +34,11 @@ func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
 	if hint := fields.Get("id_token_hint"); hint != "" {
 		var c claims
 		// It may have expired; that it is ours is what counts.
-		if h.ring.open(hint, &c) != nil || c.Kind != "ID" || c.Issuer != h.issuer || bye.Client != "" && bye.Client != c.Party {
+		err := h.ring.open(r.Context(), hint, &c)
+		if err != nil && !errors.Is(err, errToken) {
+			return err
+		}
+		if err != nil || c.Kind != "ID" || c.Issuer != h.issuer || bye.Client != "" && bye.Client != c.Party {
 			return h.errorPage(w, http.StatusBadRequest, "The application does not say rightly who is to be signed out.")
 		}
 		bye.Client, bye.Session, hinted = c.Party, c.Session, true

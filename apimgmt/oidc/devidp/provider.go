@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"strings"
@@ -31,10 +32,10 @@ type Provider struct {
 	issued  Credentials
 	ring    *ring
 	book    *book
-	codes   codes
+	codes   *codes
 	guard   *guard
+	seed    maphash.Seed
 	hasher  *password.Hasher
-	sealing []byte // of what pages send back; a restart has users load the page again
 }
 
 // Credentials are secrets that were generated.
@@ -63,9 +64,9 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 	p := &Provider{
 		config: c, issuer: c.BaseURL + "/realms/" + c.Realm.Name, clients: make(map[string]Client), users: make(map[string]account),
 		issued: Credentials{Passwords: make(map[string]string), Secrets: make(map[string]string)},
-		guard:  newGuard(c.TokensPerSecond), hasher: password.New(), sealing: make([]byte, 32),
+		guard:  newGuard(c.TokensPerSecond), hasher: password.New(), seed: maphash.MakeSeed(),
+		codes: &codes{docs: c.Documents},
 	}
-	_, _ = rand.Read(p.sealing) // never fails
 	if err := p.load(ctx); err != nil {
 		return nil, fmt.Errorf("open identity provider: %w", err)
 	}
@@ -100,37 +101,55 @@ func (p *Provider) load(ctx context.Context) error {
 
 // secretOf returns the secret of a client that is kept, or a new one.
 func (p *Provider) secretOf(ctx context.Context, id string) (string, error) {
-	var kept struct {
-		Secret string `json:"secret"`
-	}
-	found, err := p.read(ctx, "client/"+id, &kept)
-	if err != nil || found && kept.Secret != "" {
+	for {
+		var kept struct {
+			Secret string `json:"secret"`
+		}
+		old, err := p.read(ctx, "client/"+id, &kept)
+		if err != nil || kept.Secret != "" {
+			return kept.Secret, err
+		}
+		kept.Secret = rand.Text()
+		err = p.write(ctx, "client/"+id, old, kept)
+		if err != nil && lostRace(err) {
+			continue // another instance has made one
+		}
+		if err == nil {
+			p.issued.Secrets[id] = kept.Secret
+		}
 		return kept.Secret, err
 	}
-	kept.Secret = rand.Text()
-	p.issued.Secrets[id] = kept.Secret
-	return kept.Secret, p.write(ctx, "client/"+id, kept)
 }
 
 // accountOf returns what is kept of a user, made or changed as the realm says.
 func (p *Provider) accountOf(ctx context.Context, user User) (account, error) {
+	for {
+		made, err := p.makeAccount(ctx, user)
+		if err == nil || !lostRace(err) {
+			return made, err
+		}
+	}
+}
+
+// makeAccount is accountOf, and fails if another instance is quicker.
+func (p *Provider) makeAccount(ctx context.Context, user User) (account, error) {
 	var kept struct {
 		Subject string `json:"subject"`
 		Hash    string `json:"hash"`
 	}
 	key := "user/" + user.Name
-	found, err := p.read(ctx, key, &kept)
+	old, err := p.read(ctx, key, &kept)
 	if err != nil {
 		return account{}, err
 	}
-	password := user.Password
+	found := old.Revision != 0
+	password, generated := user.Password, false
 	user.Password = ""
 	switch {
 	case password == "" && found:
 		return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, nil
 	case password == "":
-		password = rand.Text()
-		p.issued.Passwords[user.Name] = password
+		password, generated = rand.Text(), true
 	case len(password) > longestPassword:
 		return account{}, fmt.Errorf("user %q: the password is longer than %d bytes", user.Name, longestPassword)
 	case found:
@@ -145,38 +164,40 @@ func (p *Provider) accountOf(ctx context.Context, user User) (account, error) {
 	if kept.Hash, err = p.hasher.Hash(ctx, password); err != nil {
 		return account{}, err
 	}
-	return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, p.write(ctx, key, kept)
+	if err := p.write(ctx, key, old, kept); err != nil {
+		return account{}, err
+	}
+	if generated {
+		p.issued.Passwords[user.Name] = password
+	}
+	return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, nil
 }
 
-// read reads a document, if there is one.
-func (p *Provider) read(ctx context.Context, key string, into any) (found bool, err error) {
+// read reads a document. Without one its revision is zero.
+func (p *Provider) read(ctx context.Context, key string, into any) (storage.Document, error) {
 	document, err := p.config.Documents.Get(ctx, key)
 	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
+		return storage.Document{}, nil
 	}
 	if err != nil {
-		return false, err
+		return storage.Document{}, err
 	}
 	if err := json.Unmarshal(document.Data, into); err != nil {
-		return false, fmt.Errorf("read %q: %w", key, err)
+		return storage.Document{}, fmt.Errorf("read %q: %w", key, err)
 	}
-	return true, nil
+	return document, nil
 }
 
-// write creates or changes a document that has no other writer.
-func (p *Provider) write(ctx context.Context, key string, value any) error {
-	old, err := p.config.Documents.Get(ctx, key)
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return err
+// write creates a document, or changes what was read of it. An error of lostRace means that
+// another instance was quicker.
+func (p *Provider) write(ctx context.Context, key string, old storage.Document, value any) error {
+	data, err := keep.Find(old.Data, value).Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write %q: %w", key, err)
 	}
-	data, encodeErr := keep.Find(old.Data, value).Marshal(value)
-	if encodeErr != nil {
-		return fmt.Errorf("write %q: %w", key, encodeErr)
-	}
-	switch {
-	case errors.Is(err, storage.ErrNotFound):
+	if old.Revision == 0 {
 		_, err = p.config.Documents.Create(ctx, key, data)
-	case err == nil:
+	} else {
 		_, err = p.config.Documents.Update(ctx, key, old.Revision, data)
 	}
 	return err
@@ -199,7 +220,7 @@ func (p *Provider) ClientSecret(id string) string { return p.clients[id].Secret 
 // RotateKeys has a new key sign from now on. The old one is published for 12
 // hours more, so that tokens that it signed are still good.
 func (p *Provider) RotateKeys(ctx context.Context) error {
-	if err := p.ring.rotate(ctx, time.Now()); err != nil {
+	if err := p.ring.rotate(ctx, 0); err != nil {
 		return fmt.Errorf("rotate keys: %w", err)
 	}
 	return nil
@@ -212,16 +233,27 @@ func (p *Provider) authenticate(ctx context.Context, name, password, address str
 	if len(name) > 100 || len(password) > longestPassword {
 		return account{}, false, nil
 	}
+	user, known := p.users[name]
+	stored, err := p.readAttempts(ctx, name, known)
+	if err != nil {
+		return account{}, false, err
+	}
+	if known {
+		p.guard.adopt(name, stored, time.Now())
+	}
 	if p.guard.locked(name, address, time.Now()) {
 		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords",
 			slog.String("user", name), slog.String("address", address))
 		return account{}, false, nil
 	}
 	p.guard.begin(name, address, time.Now())
-	user := p.users[name]
+	defer func() { p.guard.done(name, time.Now()) }()
 	ok, err := p.hasher.Matches(ctx, password, user.Hash)
 	if err != nil || !ok {
 		p.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a login was refused", slog.String("user", name), slog.String("address", address))
+		return account{}, false, errors.Join(err, p.failAttempt(ctx, stored, name, known))
+	}
+	if err := p.forgetAttempts(ctx, stored, name); err != nil {
 		return account{}, false, err
 	}
 	p.guard.succeed(name, address, time.Now())

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/storage"
 )
 
 func TestProvider_authorize_redirectsToRegisteredAddressesOnly(t *testing.T) {
@@ -39,14 +41,14 @@ func FuzzReturns(f *testing.F) {
 
 // FuzzUnseal looks for refresh tokens and ID tokens that were not issued here.
 func FuzzUnseal(f *testing.F) {
-	r := &ring{secret: make([]byte, 64)}
+	r := &ring{docs: storage.NewMemoryDocuments(), stored: storedRing{ringDocument: ringDocument{Secret: make([]byte, 64)}}}
 	good, err := r.seal(claims{Kind: "Refresh"})
 	require.NoError(f, err)
 	f.Add(good)
 	f.Add("eyJhbGciOiJub25lIn0.e30.")
 	f.Fuzz(func(t *testing.T, token string) {
 		var c claims
-		if r.open(token, &c) == nil {
+		if r.open(t.Context(), token, &c) == nil {
 			t.Fatalf("opened: %q", token)
 		}
 		if r.unseal(token, &c) == nil && c.Kind != "Refresh" {

@@ -54,7 +54,7 @@ func (h *handler) openForm(purpose, cookie, sealed string, into any) bool {
 }
 
 func (h *handler) mac(purpose, cookie string, text []byte) []byte {
-	sum := hmac.New(sha256.New, h.sealing)
+	sum := hmac.New(sha256.New, h.ring.sealing())
 	for _, part := range [][]byte{[]byte(purpose), []byte(cookie), text} {
 		digest := sha256.Sum256(part) // so that parts cannot run into each other
 		sum.Write(digest[:])

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -56,39 +57,75 @@ func (s *session) grant(id string) *grant {
 	return &s.Grants[i]
 }
 
-// book keeps the sessions, a bounded number, and is safe for concurrent use.
+// recount is how often the sessions of other instances are counted.
+const recount = 10 * time.Minute
+
+// book keeps the sessions, a bounded number, and is safe for concurrent use, also by several
+// processes. Each counts its own, and those of others every ten minutes, so between counts
+// there may be more by what others have begun.
 type book struct {
 	docs      storage.Documents
 	most      int
 	idle, max time.Duration
 
-	mu    sync.Mutex
-	known map[string]*list.Element
-	order list.List // of string, the newest in front
+	mu      sync.Mutex
+	known   map[string]*list.Element
+	order   list.List // of string, the newest in front
+	counted time.Time
 }
 
 // openBook counts the sessions that are kept, and deletes those that are over.
 func openBook(ctx context.Context, docs storage.Documents, c Config) (*book, error) {
 	b := &book{docs: docs, most: c.Sessions, idle: c.SessionIdle, max: c.SessionMax, known: make(map[string]*list.Element)}
+	return b, b.count(ctx)
+}
+
+// count counts the sessions that are kept, and deletes those that are over.
+func (b *book) count(ctx context.Context) error {
+	b.mu.Lock()
+	b.counted = time.Now()
+	before := maps.Clone(b.known)
+	b.mu.Unlock()
 	var kept []*session
-	for document, err := range storage.All(ctx, docs, sessionPrefix) {
+	for document, err := range storage.All(ctx, b.docs, sessionPrefix) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s, err := readSession(document)
 		if err != nil || b.over(s, time.Now()) {
-			if err := docs.Delete(ctx, document.Key, document.Revision); err != nil {
-				return nil, err
+			// What another instance has used or deleted meanwhile is not ours to delete.
+			if err := b.docs.Delete(ctx, document.Key, document.Revision); err != nil && !lostRace(err) {
+				return err
 			}
 			continue
 		}
 		kept = append(kept, s)
 	}
-	slices.SortFunc(kept, func(x, y *session) int { return x.Created.Compare(y.Created) })
-	for _, s := range kept {
-		b.known[s.ID] = b.order.PushFront(s.ID)
+	slices.SortFunc(kept, func(x, y *session) int { return y.Created.Compare(x.Created) }) // newest first
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	newer := map[string]*list.Element{} // begun here since; they stay in front
+	for id, element := range b.known {
+		if before[id] == nil {
+			newer[id] = element
+		} else {
+			b.order.Remove(element)
+		}
 	}
-	return b, nil
+	b.known = newer
+	for _, s := range kept {
+		if b.known[s.ID] == nil {
+			b.known[s.ID] = b.order.PushBack(s.ID)
+		}
+	}
+	return nil
+}
+
+// stale reports whether it is time to count.
+func (b *book) stale() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Since(b.counted) >= recount
 }
 
 var sessionType = keep.TypeOf[session]()
@@ -122,6 +159,11 @@ func (b *book) create(ctx context.Context, s *session) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("write session: %w", err)
+	}
+	if b.stale() {
+		if err := b.count(ctx); err != nil {
+			return err
+		}
 	}
 	for b.full() {
 		if err := b.endOldest(ctx); err != nil {

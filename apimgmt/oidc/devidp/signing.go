@@ -2,8 +2,10 @@ package devidp
 
 import (
 	"context"
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +26,8 @@ const (
 	// its ID token still logs out.
 	overlap = 12 * time.Hour
 	maxKeys = 8
+	// rereadAfter is how old what was read may be when a token is signed.
+	rereadAfter = time.Minute
 )
 
 // ring are the keys of the signatures, and the secret of refresh tokens. It is
@@ -32,9 +36,14 @@ type ring struct {
 	docs storage.Documents
 	age  time.Duration
 
-	mu       sync.Mutex
-	keys     []signer // the last one signs
-	secret   []byte   // of HS512
+	mu     sync.Mutex
+	stored storedRing
+	read   time.Time // when it was last read
+}
+
+// storedRing is what was read. It is never changed.
+type storedRing struct {
+	ringDocument
 	revision storage.Revision
 	unknown  keep.Members // of the document
 }
@@ -52,44 +61,85 @@ type ringDocument struct {
 	Secret []byte   `json:"secret"`
 }
 
-// openRing reads the keys, or makes the first.
+// openRing reads the keys, or makes the first. Of several instances that open it at once, one
+// makes them.
 func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*ring, error) {
 	r := &ring{docs: docs, age: age}
-	document, err := docs.Get(ctx, signingKey)
-	if errors.Is(err, storage.ErrNotFound) {
-		r.secret = make([]byte, 64)
-		_, _ = rand.Read(r.secret) // never fails
-		return r, r.rotate(ctx, time.Now())
+	err := r.reread(ctx)
+	if !errors.Is(err, storage.ErrNotFound) {
+		return r, err
 	}
+	secret := make([]byte, 64)
+	_, _ = rand.Read(secret) // never fails
+	added, err := newSigner(time.Now())
 	if err != nil {
 		return nil, err
 	}
-	var stored ringDocument
-	unknown, err := keep.Unmarshal(document.Data, &stored)
-	if err != nil || len(stored.Keys) == 0 || len(stored.Secret) < 64 {
-		return nil, fmt.Errorf("read %q: broken: %w", signingKey, err)
+	err = r.add(ctx, storedRing{ringDocument: ringDocument{Secret: secret}}, added, time.Now())
+	if err != nil && lostRace(err) {
+		err = r.reread(ctx)
 	}
-	r.keys, r.secret, r.revision, r.unknown = stored.Keys, stored.Secret, document.Revision, unknown
-	return r, nil
+	return r, err
 }
 
-// rotate makes a new key that signs from now on. Old ones are dropped when their
-// time is over.
-func (r *ring) rotate(ctx context.Context, now time.Time) error {
-	private, err := rsa.GenerateKey(rand.Reader, keyBits)
+// reread reads what is stored.
+func (r *ring) reread(ctx context.Context) error {
+	document, err := r.docs.Get(ctx, signingKey)
 	if err != nil {
-		return fmt.Errorf("make signing key: %w", err)
+		return err
 	}
-	added := signer{Key: jose.JSONWebKey{Key: private, KeyID: rand.Text(), Algorithm: string(jose.RS256), Use: "sig"}, Created: now}
+	read := storedRing{revision: document.Revision}
+	read.unknown, err = keep.Unmarshal(document.Data, &read.ringDocument)
+	if err != nil || len(read.Keys) == 0 || len(read.Secret) < 64 {
+		return fmt.Errorf("read %q: broken: %w", signingKey, err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.add(ctx, added, now)
+	r.stored, r.read = read, time.Now()
+	return nil
 }
 
-// add stores the keys with a new one. The caller holds the lock.
-func (r *ring) add(ctx context.Context, added signer, now time.Time) error {
+// now returns the keys as they were last read.
+func (r *ring) now() storedRing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stored
+}
+
+func newSigner(now time.Time) (signer, error) {
+	private, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return signer{}, fmt.Errorf("make signing key: %w", err)
+	}
+	return signer{Key: jose.JSONWebKey{Key: private, KeyID: rand.Text(), Algorithm: string(jose.RS256), Use: "sig"}, Created: now}, nil
+}
+
+// rotate makes a new key that signs from now on, unless another instance has made one that is
+// younger than least: zero makes one in any case. Old ones are dropped when their time is over.
+func (r *ring) rotate(ctx context.Context, least time.Duration) error {
+	added, err := newSigner(time.Now())
+	if err != nil {
+		return err
+	}
+	for {
+		if err := r.reread(ctx); err != nil {
+			return err
+		}
+		base, now := r.now(), time.Now()
+		if now.Sub(base.last().Created) < least {
+			return nil
+		}
+		added.Created = now
+		if err := r.add(ctx, base, added, now); err == nil || !lostRace(err) {
+			return err
+		}
+	}
+}
+
+// add stores the keys with a new one.
+func (r *ring) add(ctx context.Context, to storedRing, added signer, now time.Time) error {
 	var keys []signer
-	for _, old := range r.keys {
+	for _, old := range to.Keys {
 		if old.Retired.IsZero() {
 			old.Retired = now
 		}
@@ -98,47 +148,52 @@ func (r *ring) add(ctx context.Context, added signer, now time.Time) error {
 		}
 	}
 	keys = append(keys, added)
-	keys = keys[max(0, len(keys)-maxKeys):]
-	data, unknown, err := r.unknown.MarshalKept(ringDocument{Keys: keys, Secret: r.secret})
+	next := storedRing{ringDocument: ringDocument{Keys: keys[max(0, len(keys)-maxKeys):], Secret: to.Secret}}
+	data, unknown, err := to.unknown.MarshalKept(next.ringDocument)
 	if err != nil {
 		return fmt.Errorf("write %q: %w", signingKey, err)
 	}
-	var revision storage.Revision
-	if len(r.keys) == 0 {
-		revision, err = r.docs.Create(ctx, signingKey, data)
+	if to.revision == 0 {
+		next.revision, err = r.docs.Create(ctx, signingKey, data)
 	} else {
-		revision, err = r.docs.Update(ctx, signingKey, r.revision, data)
+		next.revision, err = r.docs.Update(ctx, signingKey, to.revision, data)
 	}
 	if err != nil {
 		return err
 	}
-	r.keys, r.revision, r.unknown = keys, revision, unknown
+	next.unknown = unknown
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stored, r.read = next, time.Now()
 	return nil
 }
 
-// current returns the key that signs, a new one when the old one is too old.
-func (r *ring) current(ctx context.Context, now time.Time) (jose.JSONWebKey, error) {
+// last returns the key that signs.
+func (s *storedRing) last() signer { return s.Keys[len(s.Keys)-1] }
+
+// current returns the key that signs, a new one when the old one is too old. What another
+// instance has made is noticed after a minute, long before its old key is published no more.
+func (r *ring) current(ctx context.Context, now time.Time) jose.JSONWebKey {
 	r.mu.Lock()
-	last := r.keys[len(r.keys)-1]
+	read := r.read
 	r.mu.Unlock()
-	if now.Sub(last.Created) < r.age {
-		return last.Key, nil
+	if now.Sub(read) >= rereadAfter {
+		_ = r.reread(ctx) // the old one is as good; the next token tries again
 	}
-	if err := r.rotate(ctx, now); err != nil {
-		return last.Key, nil // the old one is as good; the next token tries again
+	stored := r.now()
+	if last := stored.last(); now.Sub(last.Created) < r.age || r.rotate(ctx, r.age) != nil {
+		return last.Key // likewise
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.keys[len(r.keys)-1].Key, nil
+	stored = r.now()
+	return stored.last().Key
 }
 
 // public returns the keys that verify, the one that signs first.
 func (r *ring) public(now time.Time) jose.JSONWebKeySet {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	keys := r.now().Keys
 	var set jose.JSONWebKeySet
-	for i := len(r.keys) - 1; i >= 0; i-- {
-		if k := r.keys[i]; k.Retired.IsZero() || now.Sub(k.Retired) < overlap {
+	for i := len(keys) - 1; i >= 0; i-- {
+		if k := keys[i]; k.Retired.IsZero() || now.Sub(k.Retired) < overlap {
 			set.Keys = append(set.Keys, k.Key.Public())
 		}
 	}
@@ -147,16 +202,12 @@ func (r *ring) public(now time.Time) jose.JSONWebKeySet {
 
 // sign makes a token with the current key.
 func (r *ring) sign(ctx context.Context, claims any) (string, error) {
-	key, err := r.current(ctx, time.Now())
-	if err != nil {
-		return "", err
-	}
-	return signed(jose.SigningKey{Algorithm: jose.RS256, Key: key}, claims)
+	return signed(jose.SigningKey{Algorithm: jose.RS256, Key: r.current(ctx, time.Now())}, claims)
 }
 
 // seal makes a token that only this provider reads.
 func (r *ring) seal(claims any) (string, error) {
-	return signed(jose.SigningKey{Algorithm: jose.HS512, Key: r.secret}, claims)
+	return signed(jose.SigningKey{Algorithm: jose.HS512, Key: r.now().Secret}, claims)
 }
 
 func signed(with jose.SigningKey, claims any) (string, error) {
@@ -178,21 +229,36 @@ func signed(with jose.SigningKey, claims any) (string, error) {
 // errToken is returned for what is no token of ours.
 var errToken = errors.New("devidp: not a token of this provider")
 
-// open reads a token of sign into claims, and checks nothing but the signature.
-func (r *ring) open(token string, claims any) error {
+// open reads a token of sign into claims, and checks nothing but the signature. A key that is
+// not known may be of another instance, so what is stored is read once more.
+func (r *ring) open(ctx context.Context, token string, claims any) error {
 	object, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.RS256})
 	if err != nil {
 		return errToken
 	}
-	for _, key := range r.public(time.Now()).Keys {
-		if key.KeyID != object.Signatures[0].Protected.KeyID {
-			continue
+	id := object.Signatures[0].Protected.KeyID
+	set := r.public(time.Now())
+	if len(set.Key(id)) == 0 {
+		if err := r.reread(ctx); err != nil {
+			return err
 		}
+		set = r.public(time.Now())
+	}
+	for _, key := range set.Key(id) {
 		if text, err := object.Verify(key); err == nil && json.Unmarshal(text, claims) == nil {
 			return nil
 		}
 	}
 	return errToken
+}
+
+// sealing returns the key of what pages send back.
+func (r *ring) sealing() []byte {
+	key, err := hkdf.Key(sha256.New, r.now().Secret, nil, "enablers devidp forms 1", sha256.Size)
+	if err != nil { // never for this length
+		panic("devidp: derive the key of forms: " + err.Error())
+	}
+	return key
 }
 
 // unseal reads a token of seal into claims.
@@ -201,7 +267,7 @@ func (r *ring) unseal(token string, claims any) error {
 	if err != nil {
 		return errToken
 	}
-	text, err := object.Verify(r.secret)
+	text, err := object.Verify(r.now().Secret)
 	if err != nil || json.Unmarshal(text, claims) != nil {
 		return errToken
 	}

@@ -154,7 +154,7 @@ func (s *session) newGrant(client, scope, nonce string) grant {
 // errToken, errNoSession, or the store's.
 func (p *Provider) active(ctx context.Context, token string) (claims, *session, error) {
 	var c claims
-	if err := p.ring.open(token, &c); err != nil {
+	if err := p.ring.open(ctx, token, &c); err != nil {
 		return claims{}, nil, err
 	}
 	if c.Kind != "Bearer" || c.Issuer != p.issuer || time.Now().Unix() >= c.Expires {

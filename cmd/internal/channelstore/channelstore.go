@@ -58,12 +58,18 @@ func Open(ctx context.Context, config Config) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := opening{Config: config, documents: store.Documents(), file: filepath.Join(config.Dir, SecretFile)}
-	secret, err := o.secret(ctx)
+	secret, err := Unlock(ctx, config, store)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return &Folder{store, secret}, nil
+}
+
+// Unlock returns the secret of the store of a folder that is open already, and encrypts
+// credentials as [Open] does.
+func Unlock(ctx context.Context, config Config, store *disk.Store) (secret string, err error) {
+	o := opening{Config: config, documents: store.Documents(), file: filepath.Join(config.Dir, SecretFile)}
+	return o.secret(ctx)
 }
 
 // opening is a folder whose secret is not known yet.

@@ -43,7 +43,7 @@ func runSecured(t *testing.T) (c *Collector, web, clients string) {
 	require.NoError(t, settings.Check())
 	d, err := settings.Open(t.Context(), door.Config{Name: "flcollector", Logger: log})
 	require.NoError(t, err)
-	c, err = New(Config{Store: store, Dir: dir, Door: d, Logger: log})
+	c, err = New(Config{Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Logger: log})
 	require.NoError(t, err)
 	listeners := [2]net.Listener{}
 	for i := range listeners {

@@ -17,14 +17,16 @@ import (
 	"github.com/iotenablers/enablers/flcollect/repository"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// Config configures a [Collector]. Store, Dir, Door and Logger are required.
+// Config configures a [Collector]. Documents, Blobs, Dir, Door and Logger are required.
 type Config struct {
-	// Store stores everything. The caller closes it after the parts have ended.
-	Store *disk.Store
-	// Dir is the folder of Store.
+	// Documents and Blobs store everything. The caller closes them after the parts have
+	// ended. One collector at a time uses them.
+	Documents storage.Documents
+	Blobs     storage.Blobs
+	// Dir is a folder of this process, for the files of rounds, which it removes when it
+	// starts.
 	Dir string
 	// Door decides on the callers of the web interface and on Flower clients, and has the
 	// certificate of the web interface. The caller closes it after the parts have ended.
@@ -46,6 +48,8 @@ type Config struct {
 	ClientTimeout, Park time.Duration
 	// Clip, TrustClients and NoAudit are as in flcollect.Config.
 	Clip, TrustClients, NoAudit bool
+	// Upstream is as in flcollect.Config.
+	Upstream *flcollect.Upstream
 	// Clients is where Flower clients connect, for the commands that the pages show. Nil
 	// has them show none.
 	Clients net.Addr
@@ -60,7 +64,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Collector is a collector over an open folder. Make one with [New].
+// Collector is a collector over open stores. Make one with [New].
 type Collector struct {
 	// Jobs are the jobs.
 	Jobs *flcollect.Server
@@ -85,10 +89,11 @@ func New(config Config) (_ *Collector, err error) {
 		return nil, err
 	}
 	options := flcollect.Config{
-		Documents: storage.Prefixed(config.Store.Documents(), "collector/"),
-		Blobs:     storage.PrefixedBlobs(config.Store.Blobs(), "collector/"),
+		Documents: storage.Prefixed(config.Documents, "collector/"),
+		Blobs:     storage.PrefixedBlobs(config.Blobs, "collector/"),
 		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
-		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Logger: config.Logger,
+		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext,
+		Upstream: config.Upstream, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {
 		asked := orchestrator.Config{BaseURL: config.Orchestrator, Token: config.OrchestratorToken}
@@ -115,8 +120,8 @@ func (c *Collector) openRepository(config Config, spill string) (flcollect.Repos
 		return newRemote(repository.ClientConfig{BaseURL: config.Repository, Token: config.RepositoryToken, Dir: spill}, config.Logger)
 	}
 	store, err := repository.New(repository.Config{
-		Documents:  storage.Prefixed(config.Store.Documents(), "repository/"),
-		Blobs:      storage.PrefixedBlobs(config.Store.Blobs(), "repository/"),
+		Documents:  storage.Prefixed(config.Documents, "repository/"),
+		Blobs:      storage.PrefixedBlobs(config.Blobs, "repository/"),
 		Strategies: loadStrategy,
 		Dir:        spill, Logger: config.Logger,
 	})
@@ -125,7 +130,7 @@ func (c *Collector) openRepository(config Config, spill string) (flcollect.Repos
 }
 
 // emptyFolder returns a folder for the files of rounds. What a crash has left
-// there is removed: the lock of the folder above excludes other users.
+// there is removed: the folder above is that of this process alone.
 func emptyFolder(dir string) (string, error) {
 	spill := filepath.Join(dir, "rounds")
 	if err := os.RemoveAll(spill); err != nil {

@@ -1,5 +1,5 @@
 // Package collector composes the collector of federated learning for the commands: jobs and an FL
-// repository over one folder, a handler with the
+// repository over one store, a handler with the
 // interfaces of both, and a listener for Flower clients.
 //
 // # Paths

@@ -109,7 +109,7 @@ func allTraces() []traces {
 			blobs: []string{"blob/", "page/", "part/"},
 		},
 		{block: FLCollector, documents: []string{"collector/", "repository/"}, blobs: []string{"collector/", "repository/"}},
-		{block: APIManager, documents: []string{"publisher/", "idp/", "gateway/"}, blobs: []string{"publisher/"}},
+		{block: APIManager, documents: []string{"publisher/", "idp/", "gateway/", "management/"}, blobs: []string{"publisher/"}},
 		{block: MultiLink, documents: []string{"node", "client/"}},
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
-	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -48,6 +47,9 @@ type Config struct {
 	// Sessions keep the sessions of browsers, so that instances with the same documents share
 	// them. Nil means that they end with the process.
 	Sessions storage.Documents
+	// Shared says that instances in other folders have the same Sessions. The generated token is
+	// then with them, so that all accept it, and the file in Dir is for people.
+	Shared bool
 	// CertificateRole is that of access.Config.
 	CertificateRole httpapi.Role
 	// Logger logs what is decided.
@@ -80,16 +82,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 	}
 	d.tls = d.files.Config()
 	d.self = rand.Text()
-	ways, exposed := s.ways, slices.ContainsFunc(config.Listeners, func(l net.Listener) bool { return !server.IsLoopback(l) })
-	if len(ways) == 0 {
-		switch {
-		case len(config.Tokens) > 0:
-		case exposed:
-			ways = []string{wayToken}
-		default:
-			ways = []string{wayNone}
-		}
-	}
+	ways, exposed := s.waysAt(config.Listeners, config.Tokens)
 	if config.TokensAt != "" {
 		d.hints = append(d.hints, config.TokensAt)
 	}
@@ -140,6 +133,25 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 	return d, nil
 }
 
+// waysAt returns the ways in which callers at listeners prove who they are, and whether other
+// machines can reach one of them.
+func (s *Settings) waysAt(listeners []net.Listener, tokens []*access.TokenFile) (ways []string, exposed bool) {
+	exposed = slices.ContainsFunc(listeners, func(l net.Listener) bool { return !server.IsLoopback(l) })
+	switch {
+	case len(s.ways) > 0 || len(tokens) > 0:
+		return s.ways, exposed
+	case exposed:
+		return []string{wayToken}, true
+	}
+	return []string{wayNone}, false
+}
+
+// Generates reports whether [Settings.Open] with these listeners reads or generates a token.
+func (s *Settings) Generates(listeners ...net.Listener) bool {
+	ways, _ := s.waysAt(listeners, nil)
+	return s.tokens == "" && slices.Contains(ways, wayToken)
+}
+
 // openTokens opens the tokens of the file, or the generated one. The hint says where they are
 // to be found.
 func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *access.TokenFile, hint string, err error) {
@@ -158,7 +170,7 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 		return access.NewToken(generated, d.Fresh), "the one that the server printed when it started", nil
 	}
 	d.File = filepath.Join(config.Dir, TokenFile)
-	text, fresh, err := secretfile.Token(d.File)
+	text, fresh, err := d.generatedToken(ctx, config)
 	if err != nil {
 		return nil, "", err
 	}

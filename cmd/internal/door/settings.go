@@ -3,6 +3,7 @@ package door
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -66,6 +67,14 @@ func (s *Settings) SetClientCA(file string) error {
 	}
 	s.tls.ClientCA = file
 	return nil
+}
+
+// URL returns the address of a listener with its scheme, as that of [Door] does.
+func (s *Settings) URL(listener net.Listener) string {
+	if s.tls.Certificate != "" {
+		return "https://" + listener.Addr().String()
+	}
+	return "http://" + listener.Addr().String()
 }
 
 // TLS returns the settings of the certificate.

@@ -10,7 +10,10 @@ import (
 // this start has generated is printed to stdout, and never logged. at is the address of the
 // page where they sign in.
 func (m *Management) Announce(stdout io.Writer, at string) {
-	file := filepath.Join(m.config.Dir, CredentialsFile)
+	file, stored := filepath.Join(m.config.Dir, CredentialsFile), "stored in "
+	if m.config.Dir == "" {
+		file, stored = "memory", "valid until the server ends, in "
+	}
 	for _, secret := range []struct{ text, what string }{
 		{m.Fresh.DemoPassword, "password of demouser, demodeveloper and demoopencaller"},
 		{m.Fresh.DemoAdminPassword, "password of demoadmin"},
@@ -18,7 +21,7 @@ func (m *Management) Announce(stdout io.Writer, at string) {
 		{m.Fresh.AdminToken, "token of the admin API, which it demands beyond loopback"},
 	} {
 		if secret.text != "" {
-			fmt.Fprintf(stdout, "new %s, stored in %s: %s\n", secret.what, file, secret.text)
+			fmt.Fprintf(stdout, "new %s, %s%s: %s\n", secret.what, stored, file, secret.text)
 		}
 	}
 	if m.provider == nil {

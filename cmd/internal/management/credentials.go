@@ -2,6 +2,7 @@ package management
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
@@ -37,24 +39,72 @@ type demands struct {
 	gateway  bool // the gateway inside: the token of its admin API
 }
 
-// readCredentials returns the secrets in use: each is the given one, else the one in the
-// file of the folder. A secret that is in neither place and in use is generated, stored in
-// the file, and also returned in fresh. A given secret is removed from the file, which
-// would otherwise hold one that is not in use. The file is complete or missing, also after
-// a crash.
+// credentialsKey is the key of the document with the secrets where they are in the store.
+const credentialsKey = "management/credentials"
+
+// credentials returns the secrets in use, and those that this call has generated: out of the
+// file of the folder, or out of the store.
+func (c Config) credentials(ctx context.Context) (inUse, fresh Credentials, err error) {
+	needed := demands{provider: c.Provider == "", gateway: c.Elsewhere == nil}
+	if !c.Shared && c.Dir != "" {
+		return readCredentials(c.Dir, c.Given, needed)
+	}
+	name := filepath.Join(c.Dir, CredentialsFile)
+	var text []byte
+	err = sharedsecret.Change(ctx, c.Documents, credentialsKey, func(old []byte) (next []byte, err error) {
+		found := old
+		if old == nil && c.Dir != "" { // a server that had a folder before keeps its secrets
+			if found, err = os.ReadFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+		if inUse, fresh, next, err = chooseCredentials(found, c.Given, needed); err != nil {
+			return nil, fmt.Errorf("read %q of the store, or %q: %w", credentialsKey, name, err)
+		}
+		text = next
+		if next == nil {
+			text = found
+		}
+		if old == nil {
+			next = text
+		}
+		return next, nil
+	})
+	if err == nil && c.Dir != "" && text != nil {
+		sharedsecret.Show(name, text, c.Logger)
+	}
+	return inUse, fresh, err
+}
+
+// readCredentials returns the secrets in use out of the file of a folder; see
+// chooseCredentials. The file is complete or missing, also after a crash.
 func readCredentials(dir string, given Credentials, needed demands) (inUse, fresh Credentials, err error) {
 	name := filepath.Join(dir, CredentialsFile)
+	data, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return inUse, fresh, err
+	}
+	inUse, fresh, next, err := chooseCredentials(data, given, needed)
+	if err != nil {
+		return inUse, fresh, fmt.Errorf("read %q: %w", name, err)
+	}
+	if next == nil {
+		return inUse, fresh, nil
+	}
+	return inUse, fresh, secretfile.Write(name, next)
+}
+
+// chooseCredentials returns the secrets in use: each is the given one, else the kept one. A
+// secret that is in neither place and in use is generated, and also returned in fresh. next
+// is what is to be kept, nil if that does not change. A given secret is not kept: what is kept
+// would otherwise have one that is not in use.
+func chooseCredentials(data []byte, given Credentials, needed demands) (inUse, fresh Credentials, next []byte, err error) {
 	var kept Credentials
 	var unknown keep.Members
-	data, err := os.ReadFile(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return inUse, fresh, err
-	default:
+	if data != nil {
 		if unknown, err = keep.Unmarshal(data, &kept); err != nil {
-			return inUse, fresh, fmt.Errorf("read %q: it is not a JSON object of secrets (its content is not shown); "+
-				"restore it, or move it away to have new secrets generated", name)
+			return inUse, fresh, nil, errors.New("it is not a JSON object of secrets (its content is not shown); " +
+				"restore it, or move it away to have new secrets generated")
 		}
 	}
 	found := kept
@@ -81,15 +131,15 @@ func readCredentials(dir string, given Credentials, needed demands) (inUse, fres
 		}
 	}
 	if kept == found {
-		return inUse, fresh, nil
+		return inUse, fresh, nil, nil
 	}
 	if data, err = unknown.Marshal(kept); err != nil {
-		return inUse, fresh, err
+		return inUse, fresh, nil, err
 	}
 	var text bytes.Buffer
 	if err := json.Indent(&text, data, "", "  "); err != nil {
-		return inUse, fresh, err
+		return inUse, fresh, nil, err
 	}
 	text.WriteByte('\n')
-	return inUse, fresh, secretfile.Write(name, text.Bytes())
+	return inUse, fresh, text.Bytes(), nil
 }

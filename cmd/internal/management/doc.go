@@ -1,6 +1,6 @@
 // Package management composes API management for the commands: publisher, portal,
 // gateway with its admin API, and an identity provider for development,
-// over one folder.
+// over one store.
 //
 // # Listeners
 //

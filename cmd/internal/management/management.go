@@ -26,16 +26,20 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// Config configures a [Management]. Store, Dir, Portal, Door and Logger are required, and
+// Config configures a [Management]. Documents, Blobs, Portal, Door and Logger are required, and
 // without Elsewhere also Gateway and Admin.
 type Config struct {
-	// Store stores everything but the secrets. The caller closes it after the Management.
-	Store *disk.Store
-	// Dir is the folder of Store.
+	// Documents and Blobs store everything but the secrets in Dir. The caller closes them after
+	// the Management.
+	Documents storage.Documents
+	Blobs     storage.Blobs
+	// Dir is the folder of the file with generated secrets. Empty means none.
 	Dir string
+	// Shared says that instances with other folders have the same Documents. The generated
+	// secrets are then there, and the file is for people. So it is with an empty Dir.
+	Shared bool
 	// Portal, Gateway and Admin are open listeners, without TLS. The latter two are not
 	// used with Elsewhere.
 	Portal, Gateway, Admin net.Listener
@@ -75,6 +79,8 @@ type Config struct {
 	// Origins are those of other listeners that have the portal's pages, from which APIs may be
 	// tried as well.
 	Origins []string
+	// Own are the publishers of the platform's own APIs, as in portal.Config.
+	Own []string
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
@@ -82,7 +88,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Management is API management over an open folder. Make one with [Open].
+// Management is API management over open stores. Make one with [Open].
 type Management struct {
 	// Publisher has the catalogue.
 	Publisher *apimgmt.Publisher
@@ -124,8 +130,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	}
 	config.GatewayURL = strings.TrimRight(config.GatewayURL, "/")
 	m.config = config
-	secrets, fresh, err := readCredentials(config.Dir, config.Given,
-		demands{provider: config.Provider == "", gateway: config.Elsewhere == nil})
+	secrets, fresh, err := config.credentials(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +146,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		behind = m.entities
 	}
 	m.Publisher, err = apimgmt.NewPublisher(apimgmt.Config{
-		Documents: storage.Prefixed(config.Store.Documents(), "publisher/"), Blobs: storage.PrefixedBlobs(config.Store.Blobs(), "publisher/"),
+		Documents: storage.Prefixed(config.Documents, "publisher/"), Blobs: storage.PrefixedBlobs(config.Blobs, "publisher/"),
 		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()},
 		SecurityPlugin: config.SecurityPlugin, Logger: config.Logger,
 	})
@@ -151,7 +156,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	m.portal, err = portal.New(portal.Config{
 		Publisher: m.Publisher, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
 		SignedIn: m.signedIn, SignIn: access.Prefix + "sign-on", SignOut: access.Prefix + "sign-out",
-		Hosts: config.Hosts, Logger: config.Logger,
+		Own: config.Own, Hosts: config.Hosts, Logger: config.Logger,
 	})
 	return m, err
 }
@@ -179,8 +184,8 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				realm.Clients[i].Redirects = []string{c.home()}
 			}
 		}
-		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
-			Documents: storage.Prefixed(c.Store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
+		m.provider, err = c.openProvider(ctx, devidp.Config{BaseURL: base, Realm: realm,
+			Documents: storage.Prefixed(c.Documents, "idp/"), Hosts: c.Hosts, Logger: c.Logger})
 		if err != nil {
 			return err
 		}
@@ -209,6 +214,18 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		return err
 	}
 	return m.signOn()
+}
+
+// openProvider opens the provider inside. Several instances that start for the first time
+// write its keys and users at one time: who comes second reads them.
+func (c Config) openProvider(ctx context.Context, config devidp.Config) (provider *devidp.Provider, err error) {
+	for range 10 {
+		provider, err = devidp.Open(ctx, config)
+		if !c.Shared || !errors.Is(err, storage.ErrExists) && !errors.Is(err, storage.ErrConflict) {
+			break
+		}
+	}
+	return provider, err
 }
 
 // frontend is the client at which people sign in.
@@ -257,7 +274,7 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 		return err
 	}
 	m.entities, err = admin.Open(ctx,
-		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.config.Store.Documents(), "gateway/"), Logger: m.config.Logger})
+		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.config.Documents, "gateway/"), Logger: m.config.Logger})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -67,6 +68,9 @@ type Run struct {
 	Job   string
 	Run   int64
 	Token string
+	// Shared says that the job may come from another server, which may have written a line
+	// that it could not record.
+	Shared bool
 }
 
 // Log writes the reports of a run, and the audit log of its job. It belongs to one
@@ -85,9 +89,17 @@ func OpenLog(ctx context.Context, store persist.Store, run Run, recorded Ref, ch
 	if !chained {
 		return l, nil
 	}
-	err := store.Insist(ctx, func() error {
+	if err := l.findEnd(ctx); err != nil {
+		return nil, persist.StoppedOr(ctx, fmt.Errorf("find the end of the audit log: %w", err))
+	}
+	return l, nil
+}
+
+// findEnd goes on to the last line.
+func (l *Log) findEnd(ctx context.Context) error {
+	return l.store.Insist(ctx, func() error {
 		for {
-			docs, err := store.Documents.List(ctx, logFolder(run.Job), lineKey(run.Job, l.head.Line), pageSize)
+			docs, err := l.store.Documents.List(ctx, logFolder(l.run.Job), lineKey(l.run.Job, l.head.Line), pageSize)
 			if err != nil {
 				return err
 			}
@@ -103,10 +115,6 @@ func OpenLog(ctx context.Context, store persist.Store, run Run, recorded Ref, ch
 			}
 		}
 	})
-	if err != nil {
-		return nil, persist.StoppedOr(ctx, fmt.Errorf("find the end of the audit log: %w", err))
-	}
-	return l, nil
 }
 
 // Chained reports whether the log is an audit log.
@@ -124,13 +132,7 @@ func (l *Log) Write(ctx context.Context, whole Line) error {
 	for whole.Part = 1; whole.Part <= whole.Parts; whole.Part++ {
 		from := (whole.Part - 1) * partSize
 		whole.Clients = append([]ClientReport{}, clients[from:min(from+partSize, len(clients))]...)
-		if l.chained {
-			whole.Line, whole.Previous = l.head.Line+1, l.head.SHA256
-		}
-		text, err := json.Marshal(whole)
-		if err == nil {
-			err = l.store.Insist(ctx, func() error { return l.put(ctx, whole, text) })
-		}
+		text, err := l.append(ctx, &whole)
 		if err != nil {
 			return persist.StoppedOr(ctx, fmt.Errorf("store what became of the updates of round %d: %w", whole.Round, err))
 		}
@@ -139,6 +141,28 @@ func (l *Log) Write(ctx context.Context, whole Line) error {
 		}
 	}
 	return nil
+}
+
+// append stores a line after the last one. Where the server before this one has written a
+// line in the meantime, it is the last.
+func (l *Log) append(ctx context.Context, line *Line) ([]byte, error) {
+	for {
+		before := l.head
+		if l.chained {
+			line.Line, line.Previous = l.head.Line+1, l.head.SHA256
+		}
+		text, err := json.Marshal(line)
+		if err != nil {
+			return nil, err
+		}
+		err = l.store.Insist(ctx, func() error { return l.put(ctx, *line, text) })
+		if !errors.Is(err, storage.ErrConflict) || !l.chained || !l.run.Shared {
+			return text, err
+		}
+		if err := l.findEnd(ctx); err != nil || l.head == before {
+			return nil, cmp.Or(err, storage.ErrConflict)
+		}
+	}
 }
 
 // put stores a line. A line of the audit log is created, and never replaced.

@@ -137,3 +137,34 @@ func TestFinite_isNilForNumbersThatJSONLacks(t *testing.T) {
 	require.Nil(t, finite(math.NaN()))
 	require.Nil(t, finite(math.Inf(1)))
 }
+
+func TestLog_Write_goesOnAfterALateLineOfTheLastServer(t *testing.T) {
+	store := persist.Store{Documents: storage.NewMemoryDocuments()}
+	shared := testRun
+	shared.Shared = true
+	last, err := OpenLog(t.Context(), store, shared, Ref{}, true)
+	require.NoError(t, err)
+	next, err := OpenLog(t.Context(), store, shared, Ref{}, true)
+	require.NoError(t, err)
+	require.NoError(t, last.Write(t.Context(), Line{Round: 1, Error: "late"}))
+	require.NoError(t, next.Write(t.Context(), Line{Round: 1}))
+	require.Equal(t, int64(2), next.Head().Line)
+
+	var log bytes.Buffer
+	for line, err := range Lines(t.Context(), store.Documents, "job", 0) {
+		require.NoError(t, err)
+		log.Write(append(line, '\n'))
+	}
+	head, err := Verify(&log)
+	require.NoError(t, err)
+	require.Equal(t, next.Head().SHA256, head.SHA256)
+	require.ErrorIs(t, openLogAt(t, store, last.Head()).Write(t.Context(), Line{Round: 2}), storage.ErrConflict)
+}
+
+// openLogAt returns the log of a server that is alone, whose end is not read.
+func openLogAt(t *testing.T, store persist.Store, head Ref) *Log {
+	t.Helper()
+	l := openLog(t, store, true)
+	l.head = head
+	return l
+}

@@ -91,7 +91,9 @@ func (s Store) Recognise(ctx context.Context, key string, data []byte, refusal e
 	return doc.Revision, nil
 }
 
-// Put creates or replaces a document that only this process writes.
+// Put creates or replaces a document that only this process writes. Where several servers
+// share the storage, the context must end with the right to write it: the document is then
+// replaced only as it was while the right lasted.
 func (s Store) Put(ctx context.Context, key string, data []byte) error {
 	_, err := s.Documents.Create(ctx, key, data)
 	if !errors.Is(err, storage.ErrExists) {
@@ -113,10 +115,11 @@ func (s Store) DeleteBlob(ctx context.Context, key string) error {
 	return nil
 }
 
-// DeleteBlobs deletes the blobs under a prefix whose keys are not in a set.
-func (s Store) DeleteBlobs(ctx context.Context, prefix string, except map[string]bool) error {
+// DeleteBlobs deletes the blobs under a prefix, but not those that are to be kept; nil
+// keeps none.
+func (s Store) DeleteBlobs(ctx context.Context, prefix string, keep func(storage.BlobInfo) bool) error {
 	for blob, err := range s.Blobs.List(ctx, prefix) {
-		if err == nil && !except[blob.Key] {
+		if err == nil && (keep == nil || !keep(blob)) {
 			err = s.DeleteBlob(ctx, blob.Key)
 		}
 		if err != nil {

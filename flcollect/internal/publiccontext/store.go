@@ -218,8 +218,9 @@ func (s *Store) drop(ctx context.Context, key string) {
 	}
 }
 
-// Sweep deletes the blobs that no document names: a crash left them.
-func (s *Store) Sweep(ctx context.Context) error {
+// Sweep deletes the blobs that no document names: a crash left them. Those that keep
+// returns true for stay; nil keeps none.
+func (s *Store) Sweep(ctx context.Context, keep func(storage.BlobInfo) bool) error {
 	named := map[string]bool{}
 	for doc, err := range storage.All(ctx, s.storage.Documents, prefix) {
 		if err != nil {
@@ -232,7 +233,9 @@ func (s *Store) Sweep(ctx context.Context) error {
 		}
 		named[stored.Blob] = true
 	}
-	return s.storage.DeleteBlobs(ctx, prefix, named)
+	return s.storage.DeleteBlobs(ctx, prefix, func(blob storage.BlobInfo) bool {
+		return named[blob.Key] || keep != nil && keep(blob)
+	})
 }
 
 // now is the time as it is stored.

@@ -2,6 +2,7 @@ package round
 
 import (
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 )
 
 // Client is a Flower client that is connected.
@@ -21,6 +22,9 @@ type Client struct {
 
 // Name returns the name of the client's session.
 func (c *Client) Name() string { return c.Session.ID() }
+
+// Edge reports whether the client is a collector, with clients of its own.
+func (c *Client) Edge() bool { return upstream.JobOf(c.Session.Peer()) != "" }
 
 func (c *Client) left() bool {
 	select {

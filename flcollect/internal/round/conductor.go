@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // ErrInsufficient is matched by the error of a round for which too few clients came.
@@ -36,6 +37,8 @@ type Config struct {
 	Converting chan struct{}
 	// Dir is the folder for files that a round needs.
 	Dir string
+	// Tracer makes spans of what clients do. Nil is off.
+	Tracer *tracing.Tracer
 	// Log takes the failures of clients.
 	Log *slog.Logger
 }

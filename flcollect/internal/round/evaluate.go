@@ -25,18 +25,10 @@ func (c *Conductor) Evaluate(ctx context.Context, number int, model strategy.Mod
 	}
 	config := map[string]any{}
 	c.strategy.Configure(strategy.Evaluate, number, config)
-	ins := flower.EvaluateIns{Parameters: c.config.Encryption.Encode(model), Config: config}
-	y, err := c.ask(ctx, number, strategy.Evaluate, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
-		res, err := clients[i].Session.Evaluate(asking, ins)
-		if err != nil {
-			return answer{}, err
-		}
-		return measured(clients[i], res)
-	})
+	y, err := c.measure(ctx, number, model, drawn, config)
 	if err != nil {
 		return nil, err
 	}
-	y.note(drawn.Note)
 	if err := c.policy.Accept(strategy.Evaluate, y.Phase.Results, y.Phase.Failures); err != nil {
 		y.note(err.Error())
 		return &y.Result, nil
@@ -49,6 +41,28 @@ func (c *Conductor) Evaluate(ctx context.Context, number int, model strategy.Mod
 	y.Metrics = bounded(means)
 	y.Notes = append(y.Notes, notes...)
 	return &y.Result, nil
+}
+
+// measure has the drawn clients measure a model.
+func (c *Conductor) measure(ctx context.Context, number int, model strategy.Model, drawn Draw, config map[string]any) (*tally, error) {
+	clients := drawn.Clients
+	ins := flower.EvaluateIns{Parameters: c.config.Encryption.Encode(model), Config: config}
+	y, err := c.ask(ctx, number, strategy.Evaluate, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
+		if clients[i].Edge() {
+			return measureBelow(asking, number, clients[i], ins)
+		}
+		res, err := clients[i].Session.Evaluate(asking, ins)
+		if err != nil {
+			return answer{}, err
+		}
+		return measured(clients[i], res)
+	})
+	if err != nil {
+		return nil, err
+	}
+	y.note(drawn.Note)
+	y.note(y.Phase.Below.note(strategy.Evaluate))
+	return y, nil
 }
 
 // measured checks the answer of a client.

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // Start is the state in which a round begins.
@@ -22,37 +23,27 @@ type Start struct {
 	Digest string
 	// Loss is the last aggregated loss; nil if there is none.
 	Loss *float64
+	// Trace is where clients continue the trace of the round; zero for nowhere.
+	Trace tracing.Context
 }
 
 // Fit has the drawn clients train the model, and aggregates their updates. It records
 // their parts in the attempt, also where it fails.
 func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *audit.Attempt) (*Result, error) {
-	clients := drawn.Clients
-	parts := make([]*audit.Part, len(clients))
-	for i, client := range clients {
-		parts[i] = attempt.Add(client.Identity, client.Session.Peer().Label(), client.Name())
-	}
 	config := map[string]any{}
 	maps.Copy(config, c.config.ClientConf)
 	c.strategy.Configure(strategy.Fit, start.Number, config)
+	start.trace(config)
 	sums, err := c.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir})
 	if err != nil {
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
 	}
 	defer sums.Close()
-	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
-	attempt.Send(start.Digest, ins.Parameters)
-	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
-	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
-		got, err := f.train(asking, ctx, clients[i], parts[i])
-		parts[i].Answered(err)
-		return got, err
-	})
+	y, err := c.collect(ctx, start, drawn, config, sums, attempt)
 	if err != nil {
 		return nil, err
 	}
-	y.note(drawn.Note)
-	if err := y.aggregate(ctx, c.policy, sums); err != nil {
+	if err := c.aggregate(ctx, y, sums); err != nil {
 		return nil, persist.StoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", start.Number, err))
 	}
 	y.withdraw(c.strategy)
@@ -68,6 +59,49 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	return &y.Result, nil
 }
 
+// trace tells clients the context of the trace. Without one they are sent nothing.
+func (s Start) trace(config map[string]any) {
+	if s.Trace.Parent != "" {
+		config[tracing.ParentField] = s.Trace.Parent
+	}
+	if s.Trace.State != "" {
+		config[tracing.StateField] = s.Trace.State
+	}
+}
+
+// aggregate makes the new model of the updates that were added.
+func (c *Conductor) aggregate(ctx context.Context, y *tally, sums strategy.Aggregation) error {
+	ctx, span := c.config.Tracer.Start(ctx, "aggregate", tracing.Internal)
+	defer span.End()
+	err := y.aggregate(ctx, c.policy, sums)
+	span.Fail(err)
+	return err
+}
+
+// collect has the drawn clients train the model, and adds their updates to the aggregation.
+func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config map[string]any,
+	sums strategy.Aggregation, attempt *audit.Attempt) (*tally, error) {
+	clients := drawn.Clients
+	parts := make([]*audit.Part, len(clients))
+	for i, client := range clients {
+		parts[i] = attempt.Add(client.Identity, client.Session.Peer().Label(), client.Name())
+	}
+	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
+	attempt.Send(start.Digest, ins.Parameters)
+	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
+	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
+		got, err := f.train(asking, ctx, clients[i], parts[i])
+		parts[i].Answered(err)
+		return got, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	y.note(drawn.Note)
+	y.note(y.Phase.Below.note(strategy.Fit))
+	return y, nil
+}
+
 // fit is a fit phase that is under way.
 type fit struct {
 	*Conductor
@@ -79,6 +113,9 @@ type fit struct {
 // train has a client train the model, and adds its update to the aggregation. The update
 // is added under the context of the round, which outlasts that of the call.
 func (f *fit) train(asking, ctx context.Context, c *Client, part *audit.Part) (got answer, err error) {
+	if c.Edge() {
+		return f.merge(asking, ctx, c, part)
+	}
 	proof, err := f.prove(asking, c)
 	if err != nil {
 		return answer{bytes: proof}, err
@@ -184,8 +221,9 @@ func (y *tally) withdraw(made strategy.Strategy) {
 			refused[v.Client] = true
 		}
 	}
-	y.reports = slices.DeleteFunc(y.reports, func(r strategy.Report) bool { return refused[r.Client] })
-	late := y.Phase.Results - len(y.reports)
+	before := len(y.reports)
+	y.reports = slices.DeleteFunc(y.reports, func(r strategy.Report) bool { return r.Path == "" && refused[r.Client] })
+	late := before - len(y.reports)
 	y.Phase.Results -= late
 	y.Phase.Failures += late
 }

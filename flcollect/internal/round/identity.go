@@ -18,8 +18,15 @@ import (
 //	session  the name of its session, without TLS its address and port: a client that
 //	         reconnects has another
 //
-// It is at most [excerpt.MaxClient] bytes of visible text; other names are digests.
+// The server that relays a client says which of the first two it has. It is at most
+// [excerpt.MaxClient] bytes of visible text; other names are digests.
 func Identity(session *flower.Session, identify func(*flower.Session) string) string {
+	if relayed := session.Peer().Relay; relayed != nil {
+		if relayed.Identity != "" {
+			return relayed.Identity
+		}
+		return "session:" + visible(session.ID())
+	}
 	if chain := session.Peer().Certificates; len(chain) > 0 {
 		sum := sha256.Sum256(chain[0].RawSubjectPublicKeyInfo)
 		return "key:" + hex.EncodeToString(sum[:])

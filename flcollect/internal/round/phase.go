@@ -12,7 +12,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // maxMetrics bounds the metrics of an answer and of a round.
@@ -46,11 +48,12 @@ type tally struct {
 	Result
 	round int
 
-	mu      sync.Mutex
-	reports []strategy.Report
-	losses  []strategy.Report
-	first   string // the first failure
-	fatal   error  // of which no client is the cause
+	mu       sync.Mutex
+	reports  []strategy.Report
+	losses   []strategy.Report
+	first    string // the first failure
+	refusals int64  // of clients of this collector
+	fatal    error  // of which no client is the cause
 }
 
 // answer is the part of a client's answer that is kept.
@@ -58,6 +61,7 @@ type answer struct {
 	report strategy.Report
 	loss   *float64
 	bytes  int64
+	below  *upstream.Summary // of an edge, in place of report and loss
 }
 
 // fatalError is an error that no client has caused.
@@ -76,7 +80,14 @@ func (c *Conductor) ask(ctx context.Context, number int, phase strategy.Phase, c
 	var group sync.WaitGroup
 	for i, client := range clients {
 		group.Go(func() {
-			got, err := call(asking, i)
+			calling, span := c.config.Tracer.Start(asking, phase.String(), tracing.Client)
+			if span.On() {
+				span.Text("client.address", client.Session.Peer().Addr)
+				span.Text("flower.client", excerpt.Client(client.Name()))
+			}
+			got, err := call(calling, i)
+			span.Fail(err)
+			span.End()
 			if y.count(client, got, err) {
 				cancel() // the other answers cannot help any more
 			}
@@ -115,6 +126,11 @@ func (y *tally) count(c *Client, got answer, err error) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.Phase.Received += got.bytes
+	if err == nil && got.below != nil {
+		y.Phase.Results++
+		y.join(c, *got.below)
+		return false
+	}
 	if err == nil {
 		y.Phase.Results++
 		y.reports = append(y.reports, got.report)
@@ -128,6 +144,9 @@ func (y *tally) count(c *Client, got answer, err error) bool {
 	name, reason := excerpt.Client(c.Name()), excerpt.Reason(err)
 	if y.first == "" {
 		y.first = fmt.Sprintf("%q: %s", name, reason)
+	}
+	if errors.Is(err, strategy.ErrQuarantined) {
+		y.refusals++
 	}
 	if errors.Is(err, strategy.ErrQuarantined) && len(y.Refused) < MaxQuarantined {
 		y.Refused = append(y.Refused, Quarantine{Round: y.round, Client: name, Reason: reason})

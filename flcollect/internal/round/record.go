@@ -48,6 +48,24 @@ type Phase struct {
 	Received int64 `json:"bytes_received"`
 	// Seconds is how long it took.
 	Seconds float64 `json:"seconds"`
+	// Below counts the clients of the collectors that are clients of this one; nil if
+	// none of these has answered.
+	Below *Below `json:"below,omitempty"`
+}
+
+// Below counts the clients of the collectors that are clients of this one, and that have
+// answered. Each of these collectors is one client of the phase.
+type Below struct {
+	// Collectors have answered.
+	Collectors int `json:"collectors"`
+	// Clients were drawn there; Results of them gave a valid answer, Failures did not.
+	Clients  int64 `json:"clients"`
+	Results  int64 `json:"results"`
+	Failures int64 `json:"failures"`
+	// Far is how many updates lay beyond the bound of norm bounding there, and Refused
+	// how many were refused. Both are zero for an evaluation.
+	Far     int64 `json:"far"`
+	Refused int64 `json:"refused"`
 }
 
 // MaxQuarantined is how many refused updates a job remembers.

@@ -20,6 +20,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/storage/mongo"
 )
 
 // URIVariable is the environment variable with the connection string of a
@@ -141,6 +142,21 @@ func (s *Server) Database(tb testing.TB) string {
 		})
 	}
 	return name
+}
+
+// Open opens a database that no other test uses, until the test ends.
+func (s *Server) Open(tb testing.TB) *mongo.Store {
+	tb.Helper()
+	store, err := mongo.Open(tb.Context(), mongo.Config{URI: s.URI, Database: s.Database(tb)})
+	if err != nil {
+		tb.Fatalf("open a database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Errorf("close the database: %v", err)
+		}
+	})
+	return store
 }
 
 func (s *Server) drop(database string) (err error) {

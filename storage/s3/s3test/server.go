@@ -3,15 +3,18 @@ package s3test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/storage/s3"
 )
 
 // The credentials of the server's administrator.
@@ -81,6 +84,25 @@ func (m *MinIO) Address() string { return m.address }
 
 // Pid returns the identifier of the process, which runs.
 func (m *MinIO) Pid() int { return m.process.Process.Pid }
+
+// Open opens a part of a bucket that no other call has, until the test ends. The bucket is
+// created. It is for a server without TLS.
+func (m *MinIO) Open(tb testing.TB) *s3.Store {
+	tb.Helper()
+	store, err := s3.Open(tb.Context(), s3.Config{
+		Endpoint: m.address, Bucket: "tests", Prefix: strings.ToLower(rand.Text()), CreateBucket: true, Insecure: true,
+		AccessKey: AccessKey, SecretKey: SecretKey, SweepInterval: -1, PartSize: 5 << 20,
+	})
+	if err != nil {
+		tb.Fatalf("open a bucket: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Errorf("close the bucket: %v", err)
+		}
+	})
+	return store
+}
 
 // Restart starts the server again after Kill, on the same port and data.
 func (m *MinIO) Restart() {

@@ -147,6 +147,8 @@ func TestPlane_switchesBetweenLinks(t *testing.T) {
 		require.Error(t, n.ping(bonded))
 		require.Equal(t, received, n.server.Run(t, "busybox", "cat", "/sys/class/net/bonded/statistics/rx_packets"))
 		other.apply(t, server)
+		gateway.awaitLink(t, "wifi")
+		other.awaitLink(t, "wifi")
 		n.awaitPing(t, bonded)
 	})
 	t.Run("another peer comes and goes unnoticed", func(t *testing.T) {

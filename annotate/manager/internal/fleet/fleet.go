@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -37,10 +38,13 @@ type Fleet struct {
 	poll  time.Duration
 	nudge chan struct{} // capacity 1: look at the storage now
 
+	sight chan struct{} // capacity 1: taken while the leases of the others are read
+
 	mu        sync.Mutex
 	polls     uint64            // how often the storage was read; own writes are stamped with it
 	others    map[string]*other // by name
 	since     time.Time         // when the set of living instances last changed
+	seen      time.Time         // when the leases of the others were last read
 	left      time.Time         // when an instance was last missed that had been there
 	adrift    bool              // the lease has run out, and no instance is there to take over
 	restoring bool              // it is not yet decided whether channels come back stopped
@@ -58,7 +62,7 @@ type other struct {
 func New(c Config) *Fleet {
 	return &Fleet{
 		lease: newLease(c.Documents, c.Instance, c.LeaseDuration, c.Restoring),
-		log:   c.Logger, poll: c.Poll, nudge: make(chan struct{}, 1),
+		log:   c.Logger, poll: c.Poll, nudge: make(chan struct{}, 1), sight: make(chan struct{}, 1),
 		others: map[string]*other{}, restoring: c.Restoring,
 	}
 }
@@ -87,13 +91,62 @@ func (f *Fleet) Begin() uint64 {
 	return f.polls
 }
 
-// See records the leases that there are. It returns the sessions that live.
-func (f *Fleet) See(documents []storage.Document) map[string]bool {
+// Watch reads the leases of the others, much more often than everything else is read, so
+// that one that runs out is noticed at once. It returns when ctx ends.
+func (f *Fleet) Watch(ctx context.Context) {
+	for {
+		pause := f.duration / 8
+		if left := f.untilOverdue(); left < pause {
+			pause = max(left, f.duration/100)
+		}
+		// A part of it is random, so that instances do not read at the same moment.
+		if !Sleep(ctx, pause*9/10+rand.N(pause/10+1)) {
+			return
+		}
+		limited, cancel := context.WithTimeout(ctx, f.duration)
+		_, fewer, err := f.Sessions(limited)
+		cancel()
+		if err == nil && fewer {
+			f.Look()
+		}
+	}
+}
+
+// Sessions reads the leases and removes those that have run out. It returns the sessions that
+// live, and whether they are fewer.
+func (f *Fleet) Sessions(ctx context.Context) (sessions map[string]bool, fewer bool, err error) {
+	select {
+	case f.sight <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	defer func() { <-f.sight }()
+	var documents []storage.Document
+	for document, err := range storage.All(ctx, f.documents, InstancePrefix) {
+		if err != nil {
+			return nil, false, err
+		}
+		documents = append(documents, document)
+	}
+	sessions, fewer = f.see(documents)
+	dead, err := f.removeExpired(ctx)
+	for _, session := range dead {
+		delete(sessions, session)
+	}
+	return sessions, fewer || len(dead) > 0, err
+}
+
+// see records the leases that there are. It returns the sessions that live, and whether one
+// is no longer among them. What this instance could not see for a while, because the storage did not answer, the others could
+// not write either: they get the time for a renewal.
+func (f *Fleet) see(documents []storage.Document) (sessions map[string]bool, fewer bool) {
 	own := f.Session()
-	sessions := map[string]bool{}
+	sessions = map[string]bool{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
+	blind := !f.seen.IsZero() && now.Sub(f.seen) > f.duration/2
+	f.seen = now
 	found := map[string]*other{}
 	changed := false
 	for _, document := range documents {
@@ -112,9 +165,15 @@ func (f *Fleet) See(documents []storage.Document) map[string]bool {
 			o.watch, o.moved = watch{document.Revision, now}, true
 		}
 		o.instanceRecord = r
+		if latest := now.Add(f.duration/2 - o.patience(f.duration)); blind && o.since.Before(latest) {
+			o.since = latest
+		}
 		found[name] = o
 	}
 	for name := range f.others {
+		if found[name] == nil || found[name].Session != f.others[name].Session {
+			fewer = true
+		}
 		if found[name] == nil {
 			f.left, changed = now, true
 		}
@@ -124,32 +183,39 @@ func (f *Fleet) See(documents []storage.Document) map[string]bool {
 	}
 	f.others = found
 	delete(sessions, "")
-	return sessions
+	return sessions, fewer
 }
 
-// overdue returns the leases that have run out, by name, and when the next one
-// would.
-func (f *Fleet) overdue() (names map[string]storage.Revision, next time.Duration) {
+// overdue returns the leases that have run out, by name.
+func (f *Fleet) overdue() map[string]storage.Revision {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	names, next = map[string]storage.Revision{}, f.poll
+	names := map[string]storage.Revision{}
 	for name, o := range f.others {
-		if left := o.patience(f.duration) - time.Since(o.since); left <= 0 {
+		if time.Since(o.since) >= o.patience(f.duration) {
 			names[name] = o.revision
-		} else {
-			next = min(next, left)
 		}
 	}
-	return names, next
+	return names
 }
 
-// RemoveExpired removes the leases that have run out. It returns their sessions,
+// untilOverdue returns when the next lease would run out.
+func (f *Fleet) untilOverdue() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := MaxDuration
+	for _, o := range f.others {
+		next = min(next, o.patience(f.duration)-time.Since(o.since))
+	}
+	return next
+}
+
+// removeExpired removes the leases that have run out. It returns their sessions,
 // which are dead.
-func (f *Fleet) RemoveExpired(ctx context.Context) ([]string, error) {
-	names, _ := f.overdue()
+func (f *Fleet) removeExpired(ctx context.Context) ([]string, error) {
 	var dead []string
 	var errs []error
-	for name, revision := range names {
+	for name, revision := range f.overdue() {
 		err := f.documents.Delete(ctx, InstancePrefix+name, revision)
 		if errors.Is(err, storage.ErrConflict) {
 			continue // it lives
@@ -255,13 +321,6 @@ func (f *Fleet) Duration() time.Duration { return f.duration }
 
 // Poll returns the time between looks at the storage.
 func (f *Fleet) Poll() time.Duration { return f.poll }
-
-// NextLook returns when the next look is due, because of the poll interval or of
-// a lease that runs out.
-func (f *Fleet) NextLook() time.Duration {
-	_, next := f.overdue()
-	return max(next, f.poll/10)
-}
 
 // AwaitLook waits until the next look is due, or until [Fleet.Look] is called.
 // However often that is, there are no more than ten looks in the time of one

@@ -113,6 +113,13 @@ func (l *lease) Fresh() bool {
 func (l *lease) stopAfter() time.Duration { return l.duration * 2 / 3 }
 func (l *lease) cutAfter() time.Duration  { return l.duration * 9 / 10 }
 
+// rhythm is the time between the beginnings of two renewals, and patience how long
+// one of them may take. Together they leave time for a second try before stopAfter:
+// the lease is kept at a storage that takes up to a third of a lease for its answers,
+// or that gives none for a third of a lease.
+func (l *lease) rhythm() time.Duration   { return l.duration / 6 }
+func (l *lease) patience() time.Duration { return l.duration / 3 }
+
 // adopt records a write that succeeded.
 func (l *lease) adopt(record instanceRecord, revision storage.Revision, began time.Time) {
 	l.mu.Lock()
@@ -184,7 +191,7 @@ func (l *lease) restoringDecided(ctx context.Context) error {
 // renew writes the document once. It gives up early enough for another try
 // before the tenure ends.
 func (l *lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, l.duration/5)
+	ctx, cancel := context.WithTimeout(ctx, l.patience())
 	defer cancel()
 	next, revision := l.renewal()
 	began := time.Now()
@@ -235,18 +242,18 @@ func (l *lease) write(ctx context.Context, record instanceRecord, prev storage.R
 // hold renews the lease until ctx ends, and then returns nil, or until it is
 // lost.
 func (l *lease) hold(ctx context.Context) error {
-	pause := l.duration / 3
+	pause := l.rhythm()
 	for Sleep(ctx, pause) {
 		began := time.Now()
 		switch err := l.renew(ctx); {
 		case err == nil:
-			pause = max(l.duration/3-time.Since(began), 0)
+			pause = max(l.rhythm()-time.Since(began), 0)
 		case errors.Is(err, errLeaseLost):
 			return err
 		case errors.Is(err, storage.ErrConflict):
 			pause = 0
 		default:
-			pause = l.duration / 20
+			pause = l.duration / 60
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func start(t *testing.T) (*apiManager, func() error) {
 	d, err := settings.Open(t.Context(), door.Config{Name: "apimanager", Logger: log})
 	require.NoError(t, err)
 	m, err := management.Open(t.Context(), management.Config{
-		Store: store, Dir: dir, Door: d, Portal: listeners[0], Gateway: listeners[1], Admin: listeners[2],
+		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Portal: listeners[0], Gateway: listeners[1], Admin: listeners[2],
 		Given: management.Credentials{DemoPassword: password, ClientSecret: secret}, Logger: log,
 	})
 	require.NoError(t, err)

@@ -1,0 +1,106 @@
+package manager_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/manager"
+)
+
+// shortLease is what the annotator's command has by default.
+const shortLease = 1500 * time.Millisecond
+
+func withShortLease(c *manager.Config) { c.LeaseDuration = shortLease }
+
+// three starts three instances with short leases and nine channels.
+func three(t *testing.T, s *site) []*instance {
+	t.Helper()
+	all := []*instance{s.start("a", withShortLease), s.start("b", withShortLease), s.start("c", withShortLease)}
+	pass(2 * pollTime)
+	for n := range 9 {
+		create(t, all[0].Manager, config(fmt.Sprintf("channel-%d", n)))
+	}
+	pass(5 * pollTime)
+	require.Equal(t, map[string]int{"a": 3, "b": 3, "c": 3}, s.running())
+	return all
+}
+
+func TestManager_shared_takesOverSoonAfterAKillWithAShortLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		all := three(t, s)
+		all[1].kill()
+		pass(2500 * time.Millisecond)
+		require.Equal(t, 9, s.total())
+		require.Zero(t, s.running()["b"])
+		s.neverTwice()
+	})
+}
+
+func TestManager_shared_keepsChannelsWhileTheStorageIsSlow(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		all := three(t, s)
+		before := s.starts()
+		for range 50 { // silent for a third of a lease, again and again
+			for _, i := range all {
+				i.reach.set(false, true)
+			}
+			pass(shortLease / 3)
+			for _, i := range all {
+				i.reach.set(false, false)
+			}
+			pass(shortLease + rand.N(shortLease/6))
+		}
+		require.Equal(t, before, s.starts())
+		s.neverTwice()
+	})
+}
+
+func TestManager_shared_channelsReturnToTheirInstancesAfterAnOutageOfTheStorage(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		all := three(t, s)
+		before := map[string]string{}
+		for n := range 9 {
+			id := fmt.Sprintf("channel-%d", n)
+			before[id] = s.runner(id)
+		}
+		for _, i := range all {
+			i.reach.set(false, true)
+		}
+		pass(10 * shortLease)
+		require.Zero(t, s.total(), "every instance has to assume that the others took over")
+		for _, i := range all {
+			i.reach.set(false, false)
+		}
+		pass(5 * pollTime)
+		require.Equal(t, 9, s.total())
+		for id, runner := range before {
+			require.Equal(t, runner, s.runner(id))
+		}
+		s.neverTwice()
+	})
+}
+
+func TestManager_shared_keepsToTheLongerLeaseOfAnOlderInstance(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		old := s.start("old") // ten seconds, renewed as its version does
+		create(t, old.Manager, config("channel"))
+		pass(2 * pollTime)
+		next := s.start("next", withShortLease)
+		pass(2 * pollTime)
+		old.reach.set(false, true)
+		pass(4 * time.Second)
+		require.Equal(t, "[old]", s.runner("channel"), "its lease is longer than that of the other")
+		old.reach.set(false, false)
+		pass(time.Minute)
+		require.Equal(t, "[old]", s.runner("channel"))
+		old.kill()
+		pass(takeover)
+		require.Equal(t, "[next]", s.runner("channel"))
+		require.NoError(t, next.Err())
+		s.neverTwice()
+	})
+}

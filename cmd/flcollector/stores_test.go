@@ -1,0 +1,113 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/examples/tumours"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/storage/mongo/mongotest"
+	"github.com/iotenablers/enablers/storage/s3/s3test"
+)
+
+// inServers returns the flags of a database and a bucket.
+func inServers(t *testing.T, database *mongotest.Server) []string {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	bucket := s3test.StartMinIO(t)
+	return []string{"-store", database.URI + "/training", "-store-timeout", "2s",
+		"-blobs", "s3://" + bucket.Address() + "/training?insecure=true&create-bucket=true"}
+}
+
+// A job goes on on a server with another folder, and its result is in the bucket.
+func TestRun_continuesAJobOfADatabaseInAnotherFolder(t *testing.T) {
+	parties, err := tumours.Parties()
+	require.NoError(t, err)
+	args := inServers(t, mongotest.StartProcess(t))
+	p := start(t, args...)
+	p.configure(t, "7", configuration)
+	trainer := &slow{Trainer: tumours.NewTrainer(parties[0]), reached: make(chan struct{}), goOn: make(chan struct{})}
+	ended := train(t, flower.ClientConfig{Target: p.grpc, Trainer: trainer})
+	<-trainer.reached
+	require.Equal(t, status{"TRAINING", 2}, p.status(t, "7"))
+	p.Interrupt()
+	require.Eventually(t, func() bool {
+		answer, err := http.Get(p.web + "/readyz")
+		if err != nil {
+			return true
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode != http.StatusOK
+	}, wait, tick)
+	close(trainer.goOn)
+	require.NoError(t, p.Stop())
+
+	dir := filepath.Join(t.TempDir(), "other")
+	p = start(t, append(args, "-grpc-listen", p.grpc, "-data", dir)...)
+	require.NoError(t, <-ended, "the client came back and was sent away in the end")
+	require.Eventually(t, func() bool { return p.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
+	require.Contains(t, p.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)
+	weights := p.get(t, "/training-results/weights/tumours/1.0/7")
+	require.NotEmpty(t, weights)
+	require.NoError(t, p.Stop())
+	require.NoFileExists(t, filepath.Join(dir, "store.db"))
+	require.NotContains(t, p.Log.String(), s3test.SecretKey)
+
+	p = start(t, args...)
+	require.Equal(t, status{"FINISHED", 6}, p.status(t, "7"))
+	require.Equal(t, weights, p.get(t, "/training-results/weights/tumours/1.0/7"))
+	require.NoError(t, p.Stop())
+}
+
+func TestRun_waitsForItsStore(t *testing.T) {
+	database := mongotest.StartProcess(t)
+	args := inServers(t, database)
+	database.Kill()
+	p := start(t, args...)
+	require.Equal(t, "ok\n", p.get(t, "/healthz"))
+	answer, err := http.Get(p.web + "/readyz")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+	database.Restart()
+	require.Eventually(t, func() bool {
+		answer, err := http.Get(p.web + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}, wait, tick)
+	p.configure(t, "1", configuration)
+	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc}))
+	require.Eventually(t, func() bool { return p.status(t, "1") == status{"FINISHED", 6} }, wait, tick)
+	require.NoError(t, p.Stop())
+}
+
+func TestRun_trainsInMemory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, "-store", "memory:", "-data", dir)
+	p.configure(t, "1", configuration)
+	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc}))
+	require.Eventually(t, func() bool { return p.status(t, "1") == status{"FINISHED", 6} }, wait, tick)
+	require.NoError(t, p.Stop())
+	require.NoFileExists(t, filepath.Join(dir, "store.db"))
+	entries, err := os.ReadDir(filepath.Join(dir, "rounds"))
+	require.NoError(t, err)
+	require.Empty(t, entries, "only files of rounds were there")
+}
+
+func TestRun_refusesTheFolderOfAnotherServer(t *testing.T) {
+	dir := t.TempDir()
+	start(t, "-store", "memory:", "-data", dir)
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-store", "memory:", "-data", dir},
+		io.Discard, io.Discard)
+	require.ErrorContains(t, err, "in use by another server")
+	require.ErrorContains(t, err, dir)
+}

@@ -1,0 +1,51 @@
+package door
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
+	"github.com/iotenablers/enablers/internal/secretfile"
+)
+
+// tokenKey is the key of the generated token among the documents of sessions.
+const tokenKey = "token"
+
+// generatedToken returns the generated token: that in the file, or in the store if instances
+// share that. fresh says that this call has generated it.
+func (d *Door) generatedToken(ctx context.Context, config Config) (token string, fresh bool, err error) {
+	if !config.Shared {
+		return secretfile.Token(d.File)
+	}
+	var kept struct {
+		Token string `json:"token"`
+	}
+	err = sharedsecret.Change(ctx, config.Sessions, tokenKey, func(old []byte) (data []byte, err error) {
+		if fresh = old == nil; !fresh {
+			if json.Unmarshal(old, &kept) != nil || kept.Token == "" {
+				return nil, fmt.Errorf("the document %q in the store is no access token: restore it from a backup, or remove it "+
+					"to have a new token generated", SessionsPrefix+"…/"+tokenKey)
+			}
+			return nil, nil
+		}
+		// A server that had a folder before keeps its token.
+		if _, err = os.Stat(d.File); err == nil {
+			kept.Token, fresh, err = secretfile.Token(d.File)
+		} else if errors.Is(err, fs.ErrNotExist) {
+			kept.Token, err = rand.Text(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(kept)
+	})
+	if err == nil {
+		sharedsecret.Show(d.File, []byte(kept.Token+"\n"), config.Logger)
+	}
+	return kept.Token, fresh, err
+}

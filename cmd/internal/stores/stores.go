@@ -1,0 +1,173 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/cmd/internal/backup"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+	"github.com/iotenablers/enablers/storage/mongo"
+)
+
+// Config configures [Settings.Open]. Owner and Logger are required.
+type Config struct {
+	// Owner is the block, one of those in package datafolder.
+	Owner string
+	// Database is a database in place of -store, and DatabaseFlags names the flags that it
+	// comes from, for errors. Nil means that -store decides.
+	Database      *mongo.Config
+	DatabaseFlags string
+	// Logger logs which servers do not answer.
+	Logger *slog.Logger
+}
+
+// Stores are the open stores of a command. They are made with [Settings.Open].
+type Stores struct {
+	// Documents and Blobs are the stores.
+	Documents storage.Documents
+	Blobs     storage.Blobs
+	// Shared says that other instances may have the same documents.
+	Shared bool
+	// Dir is the folder of the command's files that belong to its records, such as generated
+	// secrets: the folder of documents, or that of -data if they are in a database. It is
+	// empty if they are in memory. A folder of -data need not exist.
+	Dir string
+	// Work is the folder of files that a start makes anew: that of -data, unless -store alone
+	// is set and names a folder. It need not exist.
+	Work string
+
+	config  Config
+	closers []func() error
+	servers servers
+	folders map[string]*disk.Store // the stores that are folders
+	folder  string                 // that of the documents, empty if they are elsewhere
+	hosts   string                 // of the database of documents
+	timeout time.Duration
+	log     *slog.Logger
+}
+
+// Open opens what -store and -blobs name. It does not wait for servers. The caller closes the
+// stores.
+func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
+	all := &Stores{folders: map[string]*disk.Store{}, config: config, timeout: s.patience, log: config.Logger}
+	where, flag := s.where()
+	var err error
+	if config.Database != nil {
+		where, flag = "", config.DatabaseFlags
+		all.Documents, all.Blobs, err = all.openDatabase(*config.Database)
+	} else {
+		all.Documents, all.Blobs, err = all.open(ctx, where)
+	}
+	if err == nil && all.Documents == nil {
+		err = errors.New("s3: keeps content alone: it is for -blobs, beside a -store for the rest")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", flag, err), all.Close())
+	}
+	all.Shared, all.Work = len(all.servers.databases) > 0, s.data
+	if dir, onDisk := strings.CutPrefix(where, "disk:"); onDisk {
+		all.folder, all.Dir = dir, dir
+		if !s.flags.Given("data") {
+			all.Work = dir
+		}
+	} else if all.Shared {
+		all.hosts, all.Dir = all.servers.databases[0].Hosts(), s.data
+	}
+	if s.blobs != "" && s.blobs != where {
+		_, all.Blobs, err = all.open(ctx, s.blobs)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("-blobs: %w", err), all.Close())
+		}
+	}
+	return all, nil
+}
+
+// Close closes the stores in the opposite order of their opening.
+func (s *Stores) Close() error {
+	var errs []error
+	for len(s.closers) > 0 {
+		last := len(s.closers) - 1
+		errs = append(errs, s.closers[last]())
+		s.closers = s.closers[:last]
+	}
+	return errors.Join(errs...)
+}
+
+// Access returns the documents of door.Config. In a database each block has its own: who is
+// let in at one block is not thereby let in at another.
+func (s *Stores) Access() storage.Documents {
+	prefix := door.SessionsPrefix
+	if s.Shared {
+		prefix += s.config.Owner + "/"
+	}
+	return storage.Prefixed(s.Documents, prefix)
+}
+
+// Hosts returns the HOST:PORT of every host of the database, separated by commas; empty if
+// documents are not in one.
+func (s *Stores) Hosts() string { return s.hosts }
+
+// Folder returns the folder with the documents; nil if they are elsewhere.
+func (s *Stores) Folder() *disk.Store { return s.folders[s.folder] }
+
+// Backups returns the parts that serve backups of the folders.
+func (s *Stores) Backups() []server.Part {
+	var parts []server.Part
+	for _, dir := range slices.Sorted(maps.Keys(s.folders)) {
+		parts = append(parts, s.source(dir).Part())
+	}
+	return parts
+}
+
+// Source is a backup of the folder of documents. If they are in none, it fails with the reason.
+func (s *Stores) Source() *backup.Source { return s.source(s.folder) }
+
+func (s *Stores) source(dir string) *backup.Source {
+	return backup.Of(dir, s.config.Owner, s.folders[dir], s.log)
+}
+
+// open opens one store by its scheme. Its documents are nil if it keeps blobs
+// alone. No error shows a URL, for it may hold credentials.
+func (s *Stores) open(ctx context.Context, where string) (storage.Documents, storage.Blobs, error) {
+	scheme, rest, found := strings.Cut(where, ":")
+	if !found {
+		return nil, nil, fmt.Errorf("%q has no scheme; expected %s", where, blobForms)
+	}
+	switch scheme {
+	case "memory":
+		if rest != "" {
+			return nil, nil, errors.New("memory: nothing may follow the scheme")
+		}
+		return storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), nil
+	case "disk":
+		if rest == "" {
+			return nil, nil, errors.New("disk: needs a folder, as in disk:./data")
+		}
+		store, err := datafolder.Open(ctx, rest, s.config.Owner)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.closers = append(s.closers, store.Close)
+		s.folders[rest] = store
+		return store.Documents(), store.Blobs(), nil
+	case "mongodb", "mongodb+srv":
+		name, err := DatabaseOf(where, s.config.Owner)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s.openDatabase(mongo.Config{URI: where, Database: name, SelectTimeout: s.timeout})
+	case "s3":
+		return s.openS3(where)
+	}
+	return nil, nil, fmt.Errorf("the scheme %q is not known; expected %s", scheme, blobForms)
+}

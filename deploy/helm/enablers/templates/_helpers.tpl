@@ -1,0 +1,190 @@
+{{/* The facts of each block that no value changes: its prefix of environment variables,
+     its ports, the variables of its listeners, and the port that callers outside use. */}}
+{{- define "enablers.facts" -}}
+annotator:
+  prefix: ANNOTATOR
+  ports: {http: 8080}
+  listen: {ANNOTATOR_LISTEN: ":8080"}
+  outside: {annotator: http}
+modelrepo:
+  prefix: MODELREPO
+  ports: {http: 8081}
+  listen: {MODELREPO_LISTEN: ":8081"}
+  outside: {modelrepo: http}
+flcollector:
+  prefix: FLCOLLECTOR
+  ports: {http: 8000, grpc: 8088}
+  listen: {FLCOLLECTOR_LISTEN: ":8000", FLCOLLECTOR_GRPC_LISTEN: ":8088"}
+  outside: {flcollector: http}
+apimanager:
+  prefix: APIMANAGER
+  ports: {http: 8999, gateway: 8100, admin: 8101}
+  listen: {APIMANAGER_LISTEN: ":8999", APIMANAGER_GATEWAY_LISTEN: ":8100", APIMANAGER_ADMIN_LISTEN: ":8101"}
+  outside: {apimanager: http, gateway: gateway}
+multilink:
+  prefix: MULTILINK
+  ports: {http: 3333}
+  listen: {MULTILINK_LISTEN: ":3333"}
+  outside: {multilink: http}
+{{- end }}
+
+{{- define "enablers.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name -}}
+{{ .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}
+{{- end -}}
+{{- end }}
+
+{{/* The templates below are called with a block: a dictionary of root, name, values and facts. */}}
+
+{{- define "enablers.name" -}}
+{{ include "enablers.fullname" .root }}-{{ .name }}
+{{- end }}
+
+{{- define "enablers.selector" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end }}
+
+{{- define "enablers.labels" -}}
+{{ include "enablers.selector" . }}
+app.kubernetes.io/version: {{ .root.Values.image.tag | default .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: enablers
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "enablers.image" -}}
+{{ .values.image | default (printf "%s/%s:%s" .root.Values.image.repository .name (.root.Values.image.tag | default .root.Chart.AppVersion)) }}
+{{- end }}
+
+{{- define "enablers.secretName" -}}
+{{ .values.existingSecret | default (include "enablers.name" .) }}
+{{- end }}
+
+{{/* Not empty if all of a block's data is in a database that several pods can share. */}}
+{{- define "enablers.shared" -}}
+{{- if or (get .values "store") (and (eq .name "annotator") .values.db.host) -}}true{{- end -}}
+{{- end }}
+
+{{/* Not empty if the number of a block's pods may follow the load. The streams of Flower
+     clients stay with their pod, so the collector's does not. */}}
+{{- define "enablers.scaled" -}}
+{{- if and .root.Values.autoscaling.enabled (include "enablers.shared" .) (ne .name "flcollector") -}}true{{- end -}}
+{{- end }}
+
+{{/* Not empty if callers outside of the cluster reach a block. */}}
+{{- define "enablers.exposed" -}}
+{{- if or .root.Values.ingress.enabled .root.Values.route.enabled (ne .values.service.type "ClusterIP") -}}true{{- end -}}
+{{- end }}
+
+{{/* The URL of a part of a block as callers know it, with "part" and "port" in the dictionary. */}}
+{{- define "enablers.url" -}}
+{{- $v := .block.root.Values -}}
+{{- if $v.ingress.enabled -}}
+{{ ternary "https" "http" (ne $v.ingress.tlsSecret "") }}://{{ .part }}.{{ $v.ingress.host }}
+{{- else if $v.route.enabled -}}
+{{ $v.route.scheme }}://{{ .part }}.{{ $v.route.host }}
+{{- else -}}
+http://{{ include "enablers.name" .block }}.{{ .block.root.Release.Namespace }}.svc:{{ index .block.facts.ports .port }}
+{{- end -}}
+{{- end }}
+
+{{/* The environment of a block that is no secret, as the data of its ConfigMap. Later ones win. */}}
+{{- define "enablers.config" -}}
+{{- $v := .values -}}
+{{- $env := dict (printf "%s_DATA" .facts.prefix) "/data"
+      (printf "%s_ACCESS_TOKENS" .facts.prefix) "/etc/enablers/access-tokens"
+      (printf "%s_LOG_FORMAT" .facts.prefix) .root.Values.logFormat
+      (printf "%s_DRAIN_DELAY" .facts.prefix) .root.Values.drainDelay -}}
+{{- $env = merge $env .facts.listen -}}
+{{- if eq .name "annotator" -}}
+  {{- $_ := set $env "ANNOTATOR_MQTT_PROTOCOL" $v.mqtt.protocol -}}
+  {{- $_ := set $env "ANNOTATOR_MQTT_PORT" (toString $v.mqtt.port) -}}
+  {{- $_ := set $env "ANNOTATOR_KAFKA_PORT" (toString $v.kafka.port) -}}
+  {{- with $v.mqtt.host }}{{ $_ := set $env "ANNOTATOR_MQTT_HOST" . }}{{ end -}}
+  {{- with $v.kafka.host }}{{ $_ := set $env "ANNOTATOR_KAFKA_HOST" . }}{{ end -}}
+  {{- if $v.db.host -}}
+    {{- $_ := set $env "DB_HOST" $v.db.host -}}
+    {{- $_ := set $env "DB_PORT" (toString $v.db.port) -}}
+    {{- $_ := set $env "DB_DATABASE" $v.db.database -}}
+    {{- with $v.db.user }}{{ $_ := set $env "DB_USER" . }}{{ end -}}
+  {{- end -}}
+{{- else if eq .name "flcollector" -}}
+  {{- $env = merge $env $v.config -}}
+  {{- with $v.grpcAccess }}{{ $_ := set $env "FLCOLLECTOR_GRPC_ACCESS" . }}{{ end -}}
+{{- else if eq .name "apimanager" -}}
+  {{- $_ := set $env "APIMANAGER_PORTAL_URL" ($v.portalUrl | default (include "enablers.url" (dict "block" . "part" "apimanager" "port" "http"))) -}}
+  {{- $_ := set $env "APIMANAGER_GATEWAY_URL" ($v.gatewayUrl | default (include "enablers.url" (dict "block" . "part" "gateway" "port" "gateway"))) -}}
+  {{- with $v.idp.url }}{{ $_ := set $env "APIMANAGER_IDP" . }}{{ end -}}
+  {{- with $v.idp.realm }}{{ $_ := set $env "APIMANAGER_REALM" . }}{{ end -}}
+{{- else if eq .name "multilink" -}}
+  {{- $_ := set $env "MULTILINK_ROLE" $v.role -}}
+  {{- with $v.address }}{{ $_ := set $env "MULTILINK_ADDRESS" . }}{{ end -}}
+  {{- with $v.interfaces }}{{ $_ := set $env "MULTILINK_INTERFACES" . }}{{ end -}}
+{{- end -}}
+{{- range $name, $value := merge (dict) $v.env .root.Values.env -}}
+  {{- /* A large whole number of YAML would be printed as 1e+09. */}}
+  {{- if and (kindIs "float64" $value) (eq (floor $value) $value) }}{{ $value = int64 $value }}{{ end -}}
+  {{- $_ := set $env $name (toString $value) -}}
+{{- end -}}
+{{- toYaml $env -}}
+{{- end }}
+
+{{/* The variables of a block that are in its Secret: for each the key, and whether it may be absent. */}}
+{{- define "enablers.secretEnv" -}}
+{{- $mine := ne .values.existingSecret "" -}}
+{{- $env := dict -}}
+{{- if (get .values "store") }}{{ $_ := set $env (printf "%s_STORE" .facts.prefix) (dict "key" "store" "optional" false) }}{{ end -}}
+{{- if (get .values "blobs") -}}
+  {{- $_ := set $env (printf "%s_BLOBS" .facts.prefix) (dict "key" "blobs" "optional" false) -}}
+  {{- if $mine -}}
+    {{- $_ := set $env "AWS_ACCESS_KEY_ID" (dict "key" "aws-access-key-id" "optional" true) -}}
+    {{- $_ := set $env "AWS_SECRET_ACCESS_KEY" (dict "key" "aws-secret-access-key" "optional" true) -}}
+  {{- end -}}
+{{- end -}}
+{{- if eq .name "annotator" -}}
+  {{- $_ := set $env "ANNOTATOR_ENCRYPTION_AUTH_SECRET" (dict "key" "encryption-secret" "optional" false) -}}
+  {{- if and .values.db.host (or $mine .values.db.password) -}}
+    {{- $_ := set $env "DB_PASSWORD" (dict "key" "db-password" "optional" $mine) -}}
+  {{- end -}}
+{{- else if eq .name "apimanager" -}}
+  {{- $_ := set $env "APIMANAGER_CLIENT_SECRET" (dict "key" "client-secret" "optional" false) -}}
+  {{- $_ := set $env "APIMANAGER_DEMO_PASSWORD" (dict "key" "demo-password" "optional" $mine) -}}
+  {{- $_ := set $env "APIMANAGER_ADMIN_TOKEN" (dict "key" "admin-api-token" "optional" $mine) -}}
+{{- end -}}
+{{- toYaml $env -}}
+{{- end }}
+
+{{/* The content of a block's Secret. What is generated is looked up in the cluster first, so that
+     an upgrade keeps it. "helm template" has no cluster: there each run generates new ones.
+     The Secret and the checksum of the pod need the same, so it is made once and remembered. */}}
+{{- define "enablers.secrets" -}}
+{{- $v := .values -}}
+{{- $remembered := get .root.Values "_secrets" | default dict -}}
+{{- if not (hasKey $remembered .name) -}}
+  {{- $kept := dig "data" (dict) (lookup "v1" "Secret" .root.Release.Namespace (include "enablers.name" .) | default dict) -}}
+  {{- $lengths := dict "reader-token" 40 "operator-token" 40 "admin-token" 40 -}}
+  {{- $given := dict "store" (get $v "store") "blobs" (get $v "blobs") -}}
+  {{- if eq .name "annotator" -}}
+    {{- $lengths = merge $lengths (dict "encryption-secret" 32) -}}
+    {{- $given = merge $given (dict "encryption-secret" $v.encryptionSecret "db-password" $v.db.password) -}}
+  {{- else if eq .name "apimanager" -}}
+    {{- $lengths = merge $lengths (dict "client-secret" 40 "demo-password" 24 "admin-api-token" 40) -}}
+    {{- $given = merge $given (dict "client-secret" $v.idp.clientSecret) -}}
+  {{- end -}}
+  {{- $data := dict -}}
+  {{- range $key, $length := $lengths }}{{ $_ := set $data $key (get $kept $key | b64dec | default (randAlphaNum (int $length))) }}{{ end -}}
+  {{- range $key, $value := $given }}{{ with $value }}{{ $_ := set $data $key . }}{{ end }}{{ end -}}
+  {{- $_ := set $data "access-tokens" (printf "reader reader %s\noperator operator %s\nadmin admin %s\n"
+        (get $data "reader-token") (get $data "operator-token") (get $data "admin-token")) -}}
+  {{- $_ := set $remembered .name $data -}}
+  {{- $_ := set .root.Values "_secrets" $remembered -}}
+{{- end -}}
+{{- get $remembered .name | toJson -}}
+{{- end }}

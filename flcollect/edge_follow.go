@@ -1,0 +1,295 @@
+package flcollect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/internal/upstream"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// edge is the training of a job that follows an upper server. It implements
+// flower.Trainer, whose methods pass the instructions on to the goroutine of the training:
+// that one completes a round whose instruction was lost with the connection, so that its
+// clients are not disturbed.
+type edge struct {
+	*training
+	orders chan order
+	last   *Round // of the last fit
+}
+
+// order is an instruction of the upper server.
+type order struct {
+	asked context.Context // of the upper server's wait
+	do    func(ctx context.Context) error
+	done  chan error // has room for one
+}
+
+// settled is how long a session lasts before the connection counts as good.
+const settled = 2 * time.Second
+
+// follow is a client of the upper server, also after the connection was lost. It returns
+// nil once the edge is sent away, and an error when no other try would help or none has
+// helped for the time that a job waits for clients.
+func (e *edge) follow(ctx context.Context, link *flower.Client) error {
+	defer e.trouble(ofUpstream, nil)
+	var pause persist.Backoff
+	lost := time.Now()
+	for {
+		began := time.Now()
+		good := time.AfterFunc(settled, func() { e.trouble(ofUpstream, nil) })
+		err := link.Run(ctx)
+		good.Stop()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil, errors.Is(err, flower.ErrUnfit), errors.Is(err, errOlder):
+			return err
+		case time.Since(began) >= settled:
+			pause.Reset()
+			lost = time.Now()
+		case time.Since(lost) > e.server.config.ClientTimeout:
+			return fmt.Errorf("no connection for %v: %w", e.server.config.ClientTimeout, err)
+		}
+		e.log.Info("the upper collector is not connected", "error", err)
+		e.trouble(ofUpstream, err)
+		if err := pause.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// serve carries out instructions until the context ends.
+func (e *edge) serve(ctx context.Context) error {
+	for {
+		select {
+		case o := <-e.orders:
+			err := o.do(ctx)
+			o.done <- err
+			var refusal *flower.StatusError
+			if err != nil && !errors.As(err, &refusal) && o.asked.Err() == nil {
+				return err
+			}
+		case <-e.server.ending.Done():
+			return context.Cause(e.server.ending)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// pass has the goroutine of the training carry out an instruction.
+func (e *edge) pass(asked context.Context, do func(ctx context.Context) error) error {
+	o := order{asked: asked, do: do, done: make(chan error, 1)}
+	select {
+	case e.orders <- o:
+	case <-asked.Done():
+		return context.Cause(asked)
+	}
+	select {
+	case err := <-o.done:
+		return err
+	case <-asked.Done():
+		return context.Cause(asked)
+	}
+}
+
+// errOlder is the reason of an edge whose upper server does not mark its instructions.
+var errOlder = errors.New("the upper collector does not take the sums of collectors: " +
+	"it is of an older version, or what lies between removes the metadata that announces them")
+
+// Properties implements flower.Trainer.
+func (e *edge) Properties(context.Context, flower.GetPropertiesIns) (flower.Config, error) {
+	return flower.Config{"training_id": e.id}, nil
+}
+
+// Parameters implements flower.Trainer: the model of one of the clients.
+func (e *edge) Parameters(asked context.Context, _ flower.GetParametersIns) (p flower.Parameters, err error) {
+	err = e.pass(asked, func(ctx context.Context) error {
+		model, err := e.borrow(ctx)
+		if err != nil && ctx.Err() == nil {
+			return failed(flower.GetParametersNotImplemented, err)
+		}
+		p = flower.FromTensors(model...)
+		return err
+	})
+	return p, err
+}
+
+// Fit implements flower.Trainer.
+func (e *edge) Fit(asked context.Context, ins flower.FitIns) (res *flower.FitRes, err error) {
+	number, config, model, err := e.read(ins.Config, ins.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	made := make(chan *flower.FitRes, 1)
+	err = e.pass(asked, func(ctx context.Context) error {
+		res, err := e.fit(ctx, asked, number, model, config)
+		made <- res
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return <-made, nil
+}
+
+// Evaluate implements flower.Trainer.
+func (e *edge) Evaluate(asked context.Context, ins flower.EvaluateIns) (res *flower.EvaluateRes, err error) {
+	number, config, model, err := e.read(ins.Config, ins.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	made := make(chan *flower.EvaluateRes, 1)
+	err = e.pass(asked, func(ctx context.Context) error {
+		res, err := e.evaluate(ctx, asked, number, model, config)
+		made <- res
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return <-made, nil
+}
+
+// read returns the number of the round, the configuration for clients, and a copy of the
+// model of an instruction.
+func (e *edge) read(config flower.Config, p flower.Parameters) (int, flower.Config, strategy.Model, error) {
+	number, rest, ok := upstream.Marked(config)
+	if !ok {
+		return 0, nil, nil, errOlder
+	}
+	model, err := p.Decode()
+	if err != nil {
+		return 0, nil, nil, fmt.Errorf("read the model of round %d of the upper collector: %w", number, err)
+	}
+	owned, err := round.Owned(model)
+	return number, rest, owned, err
+}
+
+// failed is the answer to an instruction that this edge could not carry out.
+func failed(code flower.Code, err error) error {
+	return &flower.StatusError{Status: flower.Status{Code: code, Message: excerpt.Reason(err)}}
+}
+
+// gather draws the clients of a phase, for as long as the upper server waits.
+func (e *edge) gather(ctx, asked context.Context, phase strategy.Phase, number int) (round.Draw, error) {
+	waits, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(asked, func() { cancel(context.Cause(asked)) })()
+	return e.conductor.Gather(waits, phase, number)
+}
+
+// fit has the clients train, and stores the round.
+func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model, config flower.Config) (*flower.FitRes, error) {
+	began := time.Now()
+	drawn, err := e.gather(ctx, asked, strategy.Fit, number)
+	if errors.Is(err, round.ErrInsufficient) {
+		return nil, failed(flower.FitNotImplemented, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.record().State != Training {
+		if err := e.save(func(r *record) { r.State, r.Started = Training, now() }); err != nil {
+			return nil, err
+		}
+	}
+	rec := &Round{Number: number, Started: now()}
+	attempt := audit.NewAttempt(number, e.audit.Chained())
+	made, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)
+	if err != nil {
+		e.fileFailed(attempt, err)
+		return nil, err
+	}
+	rec.Aggregated = made.Partial.Sum != nil
+	if !rec.Aggregated {
+		model = nil
+	}
+	filing := e.startFiling(attempt, model) // the model of the upper server is as it was
+	rec.Fit, rec.FitMetrics, rec.Updates = made.Phase, made.Metrics, filing.updates
+	rec.Note = excerpt.Cut(strings.Join(slices.Concat(made.Notes, rec.Updates.Notes()), "; "), excerpt.MaxNote)
+	if err := filing.wait(); err != nil {
+		return nil, err
+	}
+	if err := e.store(ctx, rec, made.Refused, true); err != nil {
+		return nil, err
+	}
+	e.server.counters.addRound(*rec, time.Since(began).Seconds(), len(made.Refused))
+	e.log.Info("sum made", "round", number, "aggregated", rec.Aggregated, "results", rec.Fit.Results,
+		"failures", rec.Fit.Failures, "note", rec.Note)
+	if !rec.Aggregated {
+		return nil, failed(flower.FitNotImplemented, errors.New(made.Notes[len(made.Notes)-1]))
+	}
+	return made.Answer(), nil
+}
+
+// evaluate has the clients measure a model, and adds that to the round.
+func (e *edge) evaluate(ctx, asked context.Context, number int, model strategy.Model, config flower.Config) (*flower.EvaluateRes, error) {
+	if e.conductor.Strategy().Policy().Sample(strategy.Evaluate, 1) == 0 {
+		return (&round.Collected{}).Measured(), nil // its clients measure nothing
+	}
+	drawn, err := e.gather(ctx, asked, strategy.Evaluate, number)
+	if errors.Is(err, round.ErrInsufficient) {
+		return nil, failed(flower.EvaluateNotImplemented, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.conductor.Measure(ctx, number, model, drawn, config)
+	if errors.Is(err, strategy.ErrTooFew) {
+		return nil, failed(flower.EvaluateNotImplemented, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec := e.last
+	if rec == nil || rec.Number != number { // this process did not conduct the fit
+		return made.Measured(), nil
+	}
+	rec.Evaluate, rec.Metrics, rec.Loss = made.Phase, made.Metrics, made.Loss
+	notes := slices.Concat([]string{rec.Note}, made.Notes)
+	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
+	if err := e.store(ctx, rec, made.Refused, false); err != nil {
+		return nil, err
+	}
+	return made.Measured(), nil
+}
+
+// store stores a round, after its fit and again after its evaluation.
+func (e *edge) store(ctx context.Context, rec *Round, refused []Quarantine, fresh bool) error {
+	head := e.audit.Head()
+	if e.audit.Chained() {
+		rec.Audit = &head
+	}
+	rec.Ended = now()
+	e.last = rec
+	data, err := json.Marshal(rec)
+	if err == nil {
+		err = e.storage.Insist(ctx, func() error { return e.storage.Put(ctx, roundKey(e.record().Token, rec.Number), data) })
+	}
+	if err != nil {
+		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
+	}
+	return e.save(func(r *record) {
+		r.Round, r.Audit, r.Reported = rec.Number, head, rec.Number // the upper server reports its rounds
+		if rec.Loss != nil {
+			r.Loss, r.Metrics = rec.Loss, rec.Metrics
+		}
+		r.quarantine(refused)
+		if fresh {
+			r.count(*rec)
+		}
+	})
+}

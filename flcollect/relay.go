@@ -1,0 +1,104 @@
+package flcollect
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+)
+
+// relay has the server of a client's job instruct the client, until the job has ended, or
+// goes on at another server: then the client's session goes on here.
+func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over bool, err error) {
+	if other.address == "" {
+		return true, l.sendAway(ctx, c)
+	}
+	relaying, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	setAside := func() { cancel(errMoved) }
+	defer context.AfterFunc(l.ending, setAside)()
+	go func() {
+		select {
+		case <-other.gone:
+			setAside()
+		case <-relaying.Done():
+		}
+	}()
+	seconds, err := c.Session.Relay(relaying, flower.RelayConfig{
+		Target: other.address, TLS: l.relayTLS, Client: l.introduce(c, other),
+	})
+	switch {
+	case c.Session.Err() != nil:
+		return true, c.Session.Err()
+	case l.ending.Err() != nil:
+		return true, l.sendAway(ctx, c)
+	case err == nil && seconds == 0:
+		ctx, cancel := context.WithTimeout(ctx, dismissal)
+		defer cancel()
+		return true, c.Session.Reconnect(ctx, 0)
+	case err != nil:
+		l.log.Debug("a client is not relayed any more", "job", other.id, "client", c.Name(), "server", other.address, "error", err)
+		if errors.Is(err, flower.ErrUnfit) {
+			return true, err
+		}
+		if over, err := l.after(ctx, c, other); over || err != nil {
+			return over, err
+		}
+	}
+	timer := time.NewTimer(l.together.Pause())
+	defer timer.Stop()
+	select {
+	case <-other.gone:
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-l.ending.Done():
+	}
+	return false, nil
+}
+
+// edgeHeader is the metadata by which a client says that it is a collector.
+const edgeHeader = "collector-edge-job"
+
+// introduce describes a client to the server of its job.
+func (l *lobby) introduce(c *round.Client, other *remote) flower.Relayed {
+	peer := c.Session.Peer()
+	client := flower.Relayed{
+		Token: l.together.Token(), Job: other.id, Client: c.Name(), Address: peer.Addr, Name: peer.Name, Label: peer.Label(),
+	}
+	if len(peer.Certificates) == 0 {
+		client.Client += "@" + l.name // a proxy may call both servers from one address
+	}
+	if peer.Header != nil {
+		if edge := peer.Header(edgeHeader); edge != "" {
+			client.Header = map[string]string{edgeHeader: edge}
+		}
+	}
+	if !strings.HasPrefix(c.Identity, "session:") {
+		client.Identity = c.Identity
+	}
+	return client
+}
+
+// sendBack ends a relay for a job that this server does not conduct: the server that
+// relays looks for the job again.
+func (l *lobby) sendBack(ctx context.Context, c *round.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	return c.Session.Reconnect(ctx, 1)
+}
+
+// afterRelay returns how the session of a client goes on after the relay has failed. The
+// session of one whose job was stopped ends as at the server of the job.
+func (g *together) afterRelay(ctx context.Context, c *round.Client, other *remote) (over bool, err error) {
+	r, err := g.server.stored(ctx, other.id)
+	switch {
+	case err != nil: // the next try may tell
+		return false, nil
+	case r.Token == other.token && r.State == Interrupted:
+		return true, interrupted(other.id, c)
+	}
+	return false, nil
+}

@@ -1,0 +1,386 @@
+package flcollect_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// cable is one server's way to the store that it shares with others.
+type cable struct{ cut atomic.Bool }
+
+func (c *cable) err() error {
+	if c.cut.Load() {
+		return errDead
+	}
+	return nil
+}
+
+type cabledDocuments struct {
+	storage.Documents
+	*cable
+}
+
+func (d cabledDocuments) Get(ctx context.Context, key string) (storage.Document, error) {
+	if err := d.err(); err != nil {
+		return storage.Document{}, err
+	}
+	return d.Documents.Get(ctx, key)
+}
+
+func (d cabledDocuments) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return d.Documents.List(ctx, prefix, after, limit)
+}
+
+func (d cabledDocuments) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
+	if err := d.err(); err != nil {
+		return 0, err
+	}
+	return d.Documents.Create(ctx, key, data)
+}
+
+func (d cabledDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+	if err := d.err(); err != nil {
+		return 0, err
+	}
+	return d.Documents.Update(ctx, key, prev, data)
+}
+
+func (d cabledDocuments) Delete(ctx context.Context, key string, prev storage.Revision) error {
+	if err := d.err(); err != nil {
+		return err
+	}
+	return d.Documents.Delete(ctx, key, prev)
+}
+
+type cabledBlobs struct {
+	storage.Blobs
+	*cable
+}
+
+func (b cabledBlobs) Open(ctx context.Context, key string) (storage.BlobReader, error) {
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return b.Blobs.Open(ctx, key)
+}
+
+func (b cabledBlobs) List(ctx context.Context, prefix string) iter.Seq2[storage.BlobInfo, error] {
+	if err := b.err(); err != nil {
+		return func(yield func(storage.BlobInfo, error) bool) { yield(storage.BlobInfo{}, err) }
+	}
+	return b.Blobs.List(ctx, prefix)
+}
+
+func (b cabledBlobs) Delete(ctx context.Context, key string) error {
+	if err := b.err(); err != nil {
+		return err
+	}
+	return b.Blobs.Delete(ctx, key)
+}
+
+func (b cabledBlobs) Create(ctx context.Context, key string) (storage.BlobWriter, error) {
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return b.Blobs.Create(ctx, key)
+}
+
+// site is a store with servers on it.
+type site struct {
+	documents storage.Documents
+	blobs     storage.Blobs
+	config    flcollect.Config
+}
+
+func newSite(config flcollect.Config) *site {
+	if config.Initial == nil {
+		config.Initial = zeros
+	}
+	if config.Lease == 0 {
+		config.Lease = time.Second
+	}
+	return &site{documents: storage.NewMemoryDocuments(), blobs: storage.NewMemoryBlobs(), config: config}
+}
+
+// member is a server of a site.
+type member struct {
+	*world
+	*cable
+	hangUp func() // of its clients, as when the process is killed
+}
+
+// add runs a server until the test ends.
+func (s *site) add(t *testing.T, name string) *member {
+	t.Helper()
+	options, c := s.config, &cable{}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	options.Documents, options.Blobs = cabledDocuments{s.documents, c}, cabledBlobs{s.blobs, c}
+	options.Name, options.Advertise, options.Dir = name, listener.Addr().String(), t.TempDir()
+	server, err := flcollect.NewServer(options)
+	require.NoError(t, err)
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, Relay: server.TrustsRelay})
+	require.NoError(t, err)
+	cutting := &cuttingListener{Listener: listener}
+	return &member{world: serve(t, options, server, flowers, cutting), cable: c, hangUp: cutting.cut}
+}
+
+// kill ends a server as kill -9 does: it writes nothing more, and its connections are gone.
+func (m *member) kill() {
+	m.cut.Store(true)
+	m.hangUp()
+}
+
+// cuttingListener can cut its connections.
+type cuttingListener struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+	dead  bool
+}
+
+func (l *cuttingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		conn.Close()
+	}
+	l.conns = append(l.conns, conn)
+	return conn, nil
+}
+
+func (l *cuttingListener) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = true
+	for _, conn := range l.conns {
+		conn.Close()
+	}
+}
+
+// undisturbed returns the bits of the model of a job that one server conducts.
+func undisturbed(t *testing.T, job flcollect.JobConfig) []float64 {
+	t.Helper()
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	w.join(t, trainer{step: 1, examples: 10})
+	w.join(t, trainer{step: 4, examples: 20})
+	require.NoError(t, w.Start(t.Context(), "job", job))
+	w.untilState(t, "job", flcollect.Finished)
+	return w.weights(t, "job")
+}
+
+// requireRounds checks that a job has each of its rounds once.
+func requireRounds(t *testing.T, w *world, rounds int) {
+	t.Helper()
+	list, err := w.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	require.Len(t, list, rounds)
+	for i, r := range list {
+		require.Equal(t, i+1, r.Number)
+		require.True(t, r.Aggregated)
+		require.Equal(t, 2, r.Fit.Results)
+	}
+}
+
+func TestServer_Run_goesOnWithTheJobsOfADeadServer(t *testing.T) {
+	const rounds = 6
+	want := undisturbed(t, adam(rounds))
+	for dies := 1; dies < rounds; dies++ {
+		t.Run(fmt.Sprintf("in round %d", dies), func(t *testing.T) {
+			t.Parallel()
+			n := &neighbours{}
+			s := newSite(flcollect.Config{Repository: n, Orchestrator: n})
+			first := s.add(t, "a")
+			first.Ready() // it may not be ready yet: Start waits
+			require.NoError(t, first.Start(t.Context(), "job", adam(rounds)))
+			second, third := s.add(t, "b"), s.add(t, "c")
+			var fits atomic.Int32
+			kill := sync.OnceFunc(first.kill)
+			doomed := func(context.Context, flower.FitIns, *flower.FitRes) error {
+				if fits.Add(1) == int32(dies) {
+					kill() // in the middle of the round
+				}
+				return nil
+			}
+			one, _ := second.join(t, trainer{step: 1, examples: 10, fit: doomed})
+			two, _ := third.join(t, trainer{step: 4, examples: 20})
+			status := second.untilState(t, "job", flcollect.Finished)
+			require.Equal(t, rounds, status.Round)
+			require.Empty(t, status.Error)
+			require.Equal(t, want, second.weights(t, "job"))
+			require.Equal(t, want, third.weights(t, "job"))
+			requireRounds(t, second.world, rounds)
+			require.NoError(t, <-one) // no stream was broken
+			require.NoError(t, <-two)
+			third.until(t, "job", "delivered", func(s flcollect.Status) bool { return s.Stored })
+			stored, ok := n.stored("job")
+			require.True(t, ok)
+			require.Equal(t, want, numbersOf(stored.Weights))
+		})
+	}
+}
+
+func TestServer_answersForTheJobsOfAnother(t *testing.T) {
+	s := newSite(flcollect.Config{})
+	first := s.add(t, "a")
+	require.NoError(t, first.Start(t.Context(), "job", config(1000, 1)))
+	second := s.add(t, "b")
+	ended, _ := second.join(t, trainer{step: 1, examples: 1})
+	second.until(t, "job", "trained by the client", func(s flcollect.Status) bool { return s.Round > 1 && s.Clients == 1 && s.Needed == 1 })
+	require.Empty(t, second.Clients("job"))
+	require.Len(t, first.Clients("job"), 1)
+
+	require.NoError(t, second.Start(t.Context(), "job", config(1000, 1))) // it is repeated
+	require.ErrorIs(t, second.Start(t.Context(), "job", config(3, 1)), flcollect.ErrActive)
+	require.ErrorIs(t, second.StopJob(t.Context(), "other"), flcollect.ErrUnknown)
+	jobs, _, err := second.Jobs(t.Context(), "", "", 0)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	require.Equal(t, flcollect.Training, jobs[0].State)
+
+	require.NoError(t, second.StopJob(t.Context(), "job"))
+	status, err := first.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Interrupted, status.State)
+	require.Equal(t, "stopped on request", status.Error)
+	require.Error(t, <-ended) // as at the first
+
+	require.NoError(t, second.Start(t.Context(), "job", config(1, 1)))
+	ended, _ = first.join(t, trainer{step: 1, examples: 1})
+	status = first.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, int64(2), status.Run)
+	require.NoError(t, <-ended)
+	require.NoError(t, first.Stop(t.Context()))
+}
+
+func TestServer_Stop_stopsTheJobsOfAllServers(t *testing.T) {
+	s := newSite(flcollect.Config{})
+	first, second := s.add(t, "a"), s.add(t, "b")
+	require.NoError(t, first.Start(t.Context(), "one", config(10, 1)))
+	require.NoError(t, second.Start(t.Context(), "two", config(10, 1)))
+	require.NoError(t, second.Stop(t.Context()))
+	for _, id := range []string{"one", "two"} {
+		for _, m := range []*member{first, second} {
+			status, err := m.Status(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, flcollect.Interrupted, status.State)
+		}
+	}
+}
+
+func TestServer_Start_startsOneRunAtSeveralServers(t *testing.T) {
+	s := newSite(flcollect.Config{})
+	members := []*member{s.add(t, "a"), s.add(t, "b"), s.add(t, "c")}
+	var group sync.WaitGroup
+	for i := range 20 {
+		for _, m := range members {
+			group.Go(func() { // require must not be called here
+				if err := m.Start(t.Context(), fmt.Sprint("job ", i), config(10, 1)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	group.Wait()
+	for i := range 20 {
+		status, err := members[0].Status(t.Context(), fmt.Sprint("job ", i))
+		require.NoError(t, err)
+		require.Equal(t, int64(1), status.Run)
+	}
+}
+
+func TestServer_Run_abandonsAJobWhenTheLeaseIsLost(t *testing.T) {
+	const rounds = 8
+	want := undisturbed(t, adam(rounds))
+	s := newSite(flcollect.Config{})
+	first := s.add(t, "a")
+	require.NoError(t, first.Start(t.Context(), "job", adam(rounds)))
+	second := s.add(t, "b")
+	var fits atomic.Int32
+	one, _ := first.join(t, trainer{step: 1, examples: 10, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
+		if fits.Add(1) == 3 {
+			first.cut.Store(true) // the store; its connections last
+		}
+		return nil
+	}})
+	two, _ := second.join(t, trainer{step: 4, examples: 20})
+	second.until(t, "job", "taken over", func(flcollect.Status) bool { return len(second.Clients("job")) > 0 })
+	first.cut.Store(false) // it comes back, with a round that is not stored
+	status := second.untilState(t, "job", flcollect.Finished)
+	require.Empty(t, status.Error)
+	require.Equal(t, want, first.weights(t, "job"))
+	requireRounds(t, first.world, rounds)
+	require.NoError(t, <-one) // relayed after it
+	require.NoError(t, <-two)
+}
+
+func TestServer_Run_givesJobsToAnotherWhenItEnds(t *testing.T) {
+	s := newSite(flcollect.Config{Lease: time.Hour}) // only a release is fast enough
+	first := s.add(t, "a")
+	require.NoError(t, first.Start(t.Context(), "job", config(2, 1)))
+	first.end()
+	second := s.add(t, "b")
+	second.join(t, trainer{step: 1, examples: 1})
+	second.untilState(t, "job", flcollect.Finished)
+}
+
+func TestServer_Run_takesItsOwnJobsBackAtOnce(t *testing.T) {
+	s := newSite(flcollect.Config{Lease: time.Hour})
+	first := s.add(t, "a")
+	require.NoError(t, first.Start(t.Context(), "job", config(2, 1)))
+	first.kill()
+	again := s.add(t, "a")
+	again.join(t, trainer{step: 1, examples: 1})
+	again.untilState(t, "job", flcollect.Finished)
+}
+
+func TestServer_Run_goesOnWithJobsOfAServerThatWasAlone(t *testing.T) {
+	documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
+	alone := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros})
+	require.NoError(t, alone.Start(t.Context(), "job", config(2, 1)))
+	alone.end()
+	s := newSite(flcollect.Config{})
+	s.documents, s.blobs = documents, blobs
+	m := s.add(t, "a")
+	m.join(t, trainer{step: 1, examples: 1})
+	m.untilState(t, "job", flcollect.Finished)
+	m.end()
+	alone = newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros}) // and back
+	status, err := alone.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Finished, status.State)
+}
+
+func TestNewServer_checksHowItSharesTheStore(t *testing.T) {
+	for _, c := range []struct {
+		config flcollect.Config
+		fault  string
+	}{
+		{flcollect.Config{Name: "a/b"}, `Name is "a/b", must be up to 128 printable ASCII characters without a slash`},
+		{flcollect.Config{Lease: time.Millisecond}, "Lease is 1ms, must be 100ms to 1h0m0s"},
+		{flcollect.Config{Advertise: "host"}, `Advertise is "host", must be HOST:PORT`},
+	} {
+		c.config.Documents, c.config.Blobs = storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
+		_, err := flcollect.NewServer(c.config)
+		require.ErrorContains(t, err, c.fault)
+	}
+}

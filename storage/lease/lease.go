@@ -1,0 +1,359 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// ErrLost is the cause of the end of [Lease.Context] when the lease was not renewed in
+// time, or was taken by another process.
+var ErrLost = errors.New("lease: lost")
+
+// ErrReleased is the cause of the end of [Lease.Context] after [Lease.Release].
+var ErrReleased = errors.New("lease: released")
+
+// Bounds of [Config].Duration.
+const (
+	MinDuration = 10 * time.Millisecond
+	MaxDuration = time.Hour
+)
+
+// Config configures [Acquire].
+type Config struct {
+	// Documents has the document of the lease. Required.
+	Documents storage.Documents
+	// Key is that of the document, which nothing else uses. Required.
+	Key string
+	// Duration is how long the lease lasts after a renewal, from [MinDuration] to
+	// [MaxDuration]; it is renewed each third of that. Shorter leases are taken over
+	// sooner and end at shorter outages of the store. Processes that compete for a key may
+	// have different durations. Required.
+	Duration time.Duration
+	// Value is a JSON value that other processes can read, such as an address. Nil has
+	// none.
+	Value json.RawMessage
+	// Succeed takes the key at once, also where a lease of it has not run out. It is for
+	// a process that knows that the holder before it has ended, such as by a lock of the
+	// operating system.
+	Succeed bool
+	// Failed is called with the error of each try that failed and is repeated. Nil
+	// ignores them.
+	Failed func(err error)
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Documents == nil:
+		return errors.New("acquire lease: Documents is required")
+	case c.Duration < MinDuration || c.Duration > MaxDuration:
+		return fmt.Errorf("acquire lease: Duration is %v, must be %v to %v", c.Duration, MinDuration, MaxDuration)
+	}
+	return storage.ValidKey(c.Key)
+}
+
+// document is what is stored. A session is never used twice: one whose document is gone
+// stays dead.
+type document struct {
+	Session     string          `json:"session"`
+	Beat        uint64          `json:"beat"`
+	LeaseMillis int64           `json:"leaseMillis"`
+	Value       json.RawMessage `json:"value,omitempty"`
+}
+
+// patience is how long the document may rest before the lease has run out, for a process
+// whose own leases last for the duration.
+func (d document) patience(duration time.Duration) time.Duration {
+	stated := time.Duration(min(max(d.LeaseMillis, 0), MaxDuration.Milliseconds())) * time.Millisecond
+	return max(duration, stated)
+}
+
+// decode reads the document of a lease. One that cannot be read is of no session, and runs
+// out like every other.
+func decode(data []byte) document {
+	var d document
+	_ = json.Unmarshal(data, &d)
+	return d
+}
+
+// Lease is the right to a key. It is safe for concurrent use. Get one from [Acquire], and
+// release it.
+type Lease struct {
+	config Config
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	quit   chan struct{} // closed to stop the renewals
+	once   sync.Once
+	ended  chan struct{} // closed when no renewal is under way any more
+
+	session string
+	expiry  *time.Timer
+
+	// What follows belongs to the goroutine that acquires the lease, and then to hold.
+	doc      document
+	revision storage.Revision
+	tried    time.Time // when the first try to write the next beat began; zero if there was none
+}
+
+// Acquire takes a key and renews the lease until it is released or lost. Where another
+// process holds the key, Acquire waits until that process releases it or its lease runs
+// out. Failures of the store are repeated. The error is that of an invalid configuration,
+// or the cause for which the context ended. The context bounds the wait, not the lease.
+func Acquire(ctx context.Context, config Config) (*Lease, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	if config.Failed == nil {
+		config.Failed = func(error) {}
+	}
+	l := &Lease{
+		config: config, quit: make(chan struct{}), ended: make(chan struct{}),
+		session: rand.Text(),
+	}
+	l.doc = document{Session: l.session, LeaseMillis: config.Duration.Milliseconds(), Value: config.Value}
+	var seen sighting
+	for {
+		began, err := l.take(ctx, &seen)
+		switch {
+		case ctx.Err() != nil:
+			l.withdraw(ctx)
+			return nil, context.Cause(ctx)
+		case err != nil:
+			config.Failed(err)
+		case !began.IsZero() && time.Since(began) < l.cutAfter():
+			l.begin(began)
+			return l, nil
+		case !began.IsZero():
+			continue // it took so long that it must be renewed first
+		}
+		if !sleep(ctx, config.Duration/20) {
+			l.withdraw(ctx)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// cutAfter is how long after the beginning of the last renewal the context ends. What is
+// left until the lease runs out is for a clock that runs fast.
+func (l *Lease) cutAfter() time.Duration { return l.config.Duration * 9 / 10 }
+
+// sighting is a document of another session as it was last seen.
+type sighting struct {
+	revision storage.Revision
+	since    time.Time
+}
+
+// rests returns how long the document has stayed as it is.
+func (s *sighting) rests(revision storage.Revision) time.Duration {
+	if s.revision != revision {
+		s.revision, s.since = revision, time.Now()
+	}
+	return time.Since(s.since)
+}
+
+// take tries once to write the document. It returns since when the lease counts; zero when
+// another process has the key.
+func (l *Lease) take(ctx context.Context, seen *sighting) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Duration)
+	defer cancel()
+	stored, err := l.config.Documents.Get(ctx, l.config.Key)
+	prev := stored.Revision
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		prev = 0
+	case err != nil:
+		return time.Time{}, err
+	default:
+		theirs := decode(stored.Data)
+		if theirs.Session == l.session { // written by an earlier try whose answer was lost
+			l.revision = prev
+		} else if !l.config.Succeed && seen.rests(prev) < theirs.patience(l.config.Duration) {
+			return time.Time{}, nil
+		}
+	}
+	next, began := l.doc, time.Now()
+	next.Beat++
+	revision, err := l.write(ctx, next, prev)
+	switch {
+	case err == nil:
+		l.doc, l.revision = next, revision
+		return began, nil
+	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrConflict):
+		return time.Time{}, nil // another process was first
+	}
+	return time.Time{}, err
+}
+
+func (l *Lease) write(ctx context.Context, d document, prev storage.Revision) (storage.Revision, error) {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return 0, fmt.Errorf("acquire lease %q: %w", l.config.Key, err)
+	}
+	if prev == 0 {
+		return l.config.Documents.Create(ctx, l.config.Key, data)
+	}
+	return l.config.Documents.Update(ctx, l.config.Key, prev, data)
+}
+
+// begin starts the lease.
+func (l *Lease) begin(began time.Time) {
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	lost := fmt.Errorf("%w: %q was not renewed within %v", ErrLost, l.config.Key, l.cutAfter())
+	l.expiry = time.AfterFunc(time.Until(began.Add(l.cutAfter())), func() { l.end(lost) })
+	go l.hold()
+}
+
+// Session returns the name of this holding of the key. No other has the same.
+func (l *Lease) Session() string { return l.session }
+
+// Context returns a context that ends when the lease is lost or released, and before
+// another process can take the key. Its cause matches [ErrLost] or [ErrReleased].
+func (l *Lease) Context() context.Context { return l.ctx }
+
+// hold renews the lease until it is lost or released.
+func (l *Lease) hold() {
+	defer close(l.ended)
+	defer l.expiry.Stop()
+	pause := l.config.Duration / 3
+	for l.rest(pause) {
+		began := time.Now()
+		switch err := l.renew(); {
+		case err == nil:
+			pause = max(l.config.Duration/3-time.Since(began), 0)
+		case errors.Is(err, ErrLost):
+			l.end(err)
+			return
+		case errors.Is(err, storage.ErrConflict):
+			pause = 0
+		default:
+			l.config.Failed(err)
+			pause = l.config.Duration / 20
+		}
+	}
+}
+
+// rest waits for a pause. It returns false once the lease has ended.
+func (l *Lease) rest(pause time.Duration) bool {
+	select {
+	case <-l.quit:
+		return false
+	case <-l.ctx.Done():
+		return false
+	default:
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.quit:
+		return false
+	case <-l.ctx.Done():
+		return false
+	}
+}
+
+// renew writes the document once. It gives up early enough for another try before the
+// lease ends.
+func (l *Lease) renew() error {
+	ctx, cancel := context.WithTimeout(l.ctx, l.config.Duration/5)
+	defer cancel()
+	next, began := l.doc, time.Now()
+	next.Beat++
+	if l.tried.IsZero() {
+		l.tried = began
+	}
+	revision, err := l.write(ctx, next, l.revision)
+	if err == nil {
+		l.adopt(next, revision, began)
+		return nil
+	}
+	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrConflict) {
+		return err
+	}
+	taken := fmt.Errorf("%w: %q was taken by another process", ErrLost, l.config.Key)
+	stored, got := l.config.Documents.Get(ctx, l.config.Key)
+	switch theirs := decode(stored.Data); {
+	case errors.Is(got, storage.ErrNotFound):
+		return taken
+	case got != nil:
+		return got
+	case theirs.Session != next.Session:
+		return taken
+	case theirs.Beat == next.Beat:
+		// An earlier try succeeded and its answer was lost. It counts from the first one,
+		// because it is not known which it was.
+		l.adopt(next, stored.Revision, l.tried)
+		return nil
+	}
+	l.revision = stored.Revision
+	return err
+}
+
+// adopt records a write that succeeded.
+func (l *Lease) adopt(next document, revision storage.Revision, began time.Time) {
+	l.doc, l.revision, l.tried = next, revision, time.Time{}
+	if l.ctx.Err() == nil {
+		l.expiry.Reset(time.Until(began.Add(l.cutAfter())))
+	}
+}
+
+// Release ends the lease and frees the key, so that another process can take it at once.
+// The work that the lease allowed must have ended. Releasing a lease that was lost, or
+// twice, does nothing.
+func (l *Lease) Release(ctx context.Context) error {
+	l.once.Do(func() { close(l.quit) })
+	<-l.ended
+	l.end(ErrReleased)
+	return l.free(ctx)
+}
+
+// free deletes the document if it is that of this session.
+func (l *Lease) free(ctx context.Context) error {
+	for {
+		stored, err := l.config.Documents.Get(ctx, l.config.Key)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("release lease: %w", err)
+		}
+		if decode(stored.Data).Session != l.session {
+			return nil
+		}
+		err = l.config.Documents.Delete(ctx, l.config.Key, stored.Revision)
+		if err == nil || errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if !errors.Is(err, storage.ErrConflict) {
+			return fmt.Errorf("release lease: %w", err)
+		}
+	}
+}
+
+// withdraw removes what a take that was given up may have written.
+func (l *Lease) withdraw(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(l.config.Duration, time.Second))
+	defer cancel()
+	if err := l.free(ctx); err != nil {
+		l.config.Failed(err)
+	}
+}
+
+// sleep waits. It returns false when the context ends.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,3 @@
+// Package takeover kills annotators that share a store, under load, and measures how
+// long their channels stand still.
+package takeover
