@@ -114,7 +114,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Upstream: upper, Logger: log,
+		Upstream: upper, TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.stores.Flag(), err)

@@ -221,7 +221,7 @@ func importTable() []room {
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
 			"internal/version", "storage",
-		}},
+		}, modules: []string{oteltrace}},
 		{dir: "cmd/internal/management", imports: []string{
 			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
