@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 	"github.com/iotenablers/enablers/storage"
@@ -59,6 +60,7 @@ type contents struct {
 	stats     *counters
 	maxBytes  int64 // of one content; 0 for no limit
 	grace     time.Duration
+	tracer    *tracing.Tracer
 }
 
 // Open opens the content of a version in a format, or in the version's default format

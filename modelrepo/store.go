@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
@@ -44,6 +46,9 @@ type Config struct {
 	// Changed is called after each operation of this Store that has changed something, by
 	// several goroutines. It must return quickly. Nil means not at all.
 	Changed func(Change)
+	// TracerProvider makes spans of uploads and of the calls of webhooks, which continue the
+	// trace of what they report. Nil is off, and costs nothing.
+	TracerProvider trace.TracerProvider
 	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger
 }
@@ -98,6 +103,8 @@ func assemble(config Config) *Store {
 	docs, blobs, limits := config.Documents, config.Blobs, config.Limits
 	tree := &tree{docs: docs, limits: limits, settle: config.Settle, scans: make(chan struct{}, maxScans)}
 	hooks := webhook.New(docs, outcome{tree}, webhook.Config(config.Webhooks), config.Settle, config.Logger)
+	tracer := tracing.New(config.TracerProvider, "modelrepo")
+	hooks.Tracer = tracer
 	if config.Changed != nil {
 		hooks.Happened = func(e webhook.Event) {
 			config.Changed(Change{Action: Action(e.Action), Path: Path(e.At), Format: e.Format})
@@ -108,7 +115,7 @@ func assemble(config Config) *Store {
 		usage:     &usage{tree: tree, most: limits.NamespaceBytes},
 		collector: &collector{docs: docs, blobs: blobs, grace: config.Grace},
 		copier:    &transfer.Copier{}, stats: &counters{},
-		maxBytes: limits.ContentBytes, grace: config.Grace,
+		maxBytes: limits.ContentBytes, grace: config.Grace, tracer: tracer,
 	}
 	uploads := &Uploads{contents, tus.New(tus.Config{
 		Documents: docs, Blobs: blobs, Copier: contents.copier, Publisher: contents,

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/storage"
@@ -18,13 +19,21 @@ import (
 
 // upload runs an upload. Its errors have the words of the interface.
 func (c *contents) upload(ctx context.Context, u upload, content io.Reader) (Uploaded, error) {
+	ctx, span := c.tracer.Start(ctx, "upload", tracing.Internal)
+	defer span.End()
+	if span.On() {
+		span.Text("modelrepo.version", u.at.String())
+		span.Text("modelrepo.format", u.format)
+	}
 	result, err := u.run(ctx, content)
+	span.Fail(err)
 	switch {
 	case errors.Is(err, errAbsent):
 		return Uploaded{}, c.tree.unlessAlias(ctx, u.op, u.at, missingVersion(u.op, u.at))
 	case err != nil:
 		return Uploaded{}, failed(u.op, u.at, err)
 	}
+	span.Number("modelrepo.size", result.Size)
 	c.stats.uploads.Add(1)
 	c.stats.uploadedBytes.Add(uint64(result.Size))
 	return result, nil
@@ -46,26 +55,40 @@ type upload struct {
 }
 
 func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
-	if err := u.begin(ctx); err != nil {
+	tracer := u.contents.tracer
+	begun, span := tracer.Start(ctx, "begin upload", tracing.Internal)
+	err := u.begin(begun)
+	span.Fail(err)
+	span.End()
+	if err != nil {
 		return Uploaded{}, err
 	}
-	info, err := u.receive(ctx, content)
+	received, span := tracer.Start(ctx, "receive content", tracing.Internal)
+	info, err := u.receive(received, content)
+	span.Fail(err)
+	span.End()
 	if err != nil {
 		u.abandon(ctx, false)
 		return Uploaded{}, err
 	}
-	blob, err := u.share(ctx, info)
+	shared, span := tracer.Start(ctx, "share content", tracing.Internal)
+	blob, err := u.share(shared, info)
+	span.Fail(err)
+	span.End()
 	if err != nil {
 		u.abandon(ctx, false) // the digest's document may name the blob
 		return Uploaded{}, err
 	}
 	var result Uploaded
 	uploaded := contentEvent(ContentUpload, u.at, contentBody{Format: u.format})
-	err = u.contents.hooks.Record(ctx, func() (err error) {
-		result, err = u.finish(ctx, info, blob)
+	finished, span := tracer.Start(ctx, "finish upload", tracing.Internal)
+	defer span.End()
+	err = u.contents.hooks.Record(finished, func() (err error) {
+		result, err = u.finish(finished, info, blob)
 		uploaded.Body = contentBody{Format: u.format, File: &result.File, Overwrote: result.Overwrote}
 		return err
 	}, uploaded)
+	span.Fail(err)
 	if err != nil {
 		u.abandon(ctx, blob != u.ticket.Blob)
 		return Uploaded{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -28,8 +29,9 @@ func openModels(ctx context.Context, dir, address string, events *overview.Event
 		return nil, err
 	}
 	repository, err := modelrepo.New(modelrepo.Config{Documents: store.Documents(), Blobs: store.Blobs(),
-		Logger:  events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: pageOf("models/", "", "")}),
-		Changed: func(c modelrepo.Change) { events.Add(modelEvent(c)) }})
+		TracerProvider: server.TracerProvider(ctx),
+		Logger:         events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: pageOf("models/", "", "")}),
+		Changed:        func(c modelrepo.Change) { events.Add(modelEvent(c)) }})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

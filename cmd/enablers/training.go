@@ -37,7 +37,8 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 	}
 	c, err := collector.New(collector.Config{
 		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d,
-		OpenToClients: s.clientAccess.IsOpen(), Clients: at.clients.Addr(), Hosts: s.door.Hosts(), Logger: log,
+		OpenToClients: s.clientAccess.IsOpen(), Clients: at.clients.Addr(), Hosts: s.door.Hosts(),
+		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -45,6 +45,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -63,6 +64,7 @@ func main() {
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
+	flags.Traces(telemetry.Open)
 	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
@@ -122,7 +124,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Upstream: upper, Sharing: sharing, Logger: log,
+		Upstream: upper, Sharing: sharing, TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.stores.Flag(), err)

@@ -29,6 +29,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
@@ -40,6 +41,7 @@ func main() { server.Main("modelrepo", run) }
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
+	flags.Traces(telemetry.Open)
 	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
 }
 
@@ -57,7 +59,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	repository, err := modelrepo.New(modelrepo.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs,
-		Grace: s.grace, Interval: s.interval, Limits: s.limits, Logger: log,
+		Grace: s.grace, Interval: s.interval, Limits: s.limits, TracerProvider: server.TracerProvider(ctx), Logger: log,
 		Webhooks: modelrepo.WebhookConfig{AllowPrivate: s.anywhere},
 	})
 	if err != nil {

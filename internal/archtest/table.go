@@ -65,8 +65,8 @@ func importTable() []room {
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
 		}, modules: []string{franz, testify}},
 
-		{dir: "modelrepo", imports: []string{"internal/keep", "storage", "modelrepo/internal/...", "modelrepo/oci"},
-			modules: []string{uuid}},
+		{dir: "modelrepo", imports: []string{"internal/keep", "internal/tracing", "storage", "modelrepo/internal/...", "modelrepo/oci"},
+			modules: []string{uuid, oteltrace}},
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{
 			"internal/exposition", "internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/...", "storage",
@@ -82,8 +82,8 @@ func importTable() []room {
 		{dir: "modelrepo/internal/tus", imports: []string{"internal/keep", "modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
 		{dir: "modelrepo/internal/webhook", imports: []string{
-			"internal/keep", "internal/outbound", "internal/notify", "modelrepo/internal/cas", "modelrepo/internal/clock",
-			"storage",
+			"internal/keep", "internal/outbound", "internal/notify", "internal/tracing", "modelrepo/internal/cas",
+			"modelrepo/internal/clock", "storage",
 		}, modules: []string{uuid}},
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"},
@@ -214,17 +214,17 @@ func importTable() []room {
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
-		{dir: "internal/httpclient"},
+		{dir: "internal/httpclient", imports: []string{"internal/tracing"}},
 		{dir: "internal/clientaddr"},
 		{dir: "internal/cli"},
 		{dir: "internal/server", imports: []string{
 			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/tracing", "internal/version",
 		}, modules: []string{flags, oteltrace, systemd}},
-		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
+		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{prometheus, testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
 			"internal/version", "storage",
-		}},
+		}, modules: []string{oteltrace}},
 		{dir: "cmd/internal/management", imports: []string{
 			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
@@ -255,6 +255,9 @@ func importTable() []room {
 		{dir: "cmd/internal/backup/backuptest", imports: []string{
 			"cmd/internal/backup", "cmd/internal/backup/transfer", "storage/disk",
 		}, modules: []string{testify}},
+		{dir: "cmd/internal/telemetry", imports: []string{"internal/httpclient", "internal/server", "internal/version"},
+			modules: []string{otel, otelproto, protobuf}},
+		{dir: "cmd/internal/telemetry/telemetrytest", modules: []string{otelproto, protobuf, testify}},
 		{dir: "cmd/internal/overview", imports: []string{"internal/httpapi", "internal/shell"}},
 		{dir: "cmd/internal/console", imports: []string{"internal/shell"}},
 		{dir: "cmd/internal/demo", imports: []string{
@@ -316,6 +319,7 @@ const (
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	minio      = "github.com/minio/minio-go/v7"
 	otel       = "go.opentelemetry.io/otel"
+	otelproto  = "go.opentelemetry.io/proto/otlp"
 	oteltrace  = "go.opentelemetry.io/otel/trace"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
@@ -394,7 +398,9 @@ func separations() []separation {
 		{dir: "annotate/mqtt", bans: []string{mochi, sarama, bbolt, mongo, testify}},
 		{dir: "storage/disk", bans: []string{testify, "net/http"}},
 		{
-			dir: "cmd/...", except: []string{"cmd/internal/backup/backuptest", "cmd/internal/door/doortest"},
+			dir: "cmd/...", except: []string{
+				"cmd/internal/backup/backuptest", "cmd/internal/door/doortest", "cmd/internal/telemetry/telemetrytest",
+			},
 			bans: []string{testify},
 		},
 		{dir: "cmd/internal/backup", bans: []string{minio}},

@@ -48,12 +48,18 @@ func Authorize(request *http.Request, token string) {
 // New returns a client that is as another one, nil for a zero [http.Client], but
 // follows no redirect to another origin, which gets neither the body nor the
 // credentials of a request, and none that would make a GET of a POST: its success would be
-// none. The first is an error, with the second the answer is the redirect.
+// none. The first is an error, with the second the answer is the redirect. Requests whose
+// context carries a span have one of their own below it, and its place in the header.
 func New(like *http.Client) *http.Client {
 	client := &http.Client{}
 	if like != nil {
 		*client = *like
 	}
+	below := client.Transport
+	if below == nil {
+		below = http.DefaultTransport
+	}
+	client.Transport = transport{below}
 	next := client.CheckRedirect
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		switch {

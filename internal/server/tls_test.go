@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"io"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -160,4 +161,31 @@ func TestTLS_Config_namesTheFlagOfAFault(t *testing.T) {
 		_, err := wrong.Config(log)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestCertificates_Reload_readsTheFilesNow(t *testing.T) {
+	a := servertest.NewAuthority(t)
+	own := a.Issue("server")
+	files, err := server.TLS{Certificate: own.Cert, Key: own.Key}.Open(slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	serial := func() *big.Int {
+		config, err := files.Config().GetConfigForClient(nil)
+		require.NoError(t, err)
+		leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+		require.NoError(t, err)
+		return leaf.SerialNumber
+	}
+	require.Equal(t, own.Serial, serial())
+	a.Renew(own, "server")
+	require.NoError(t, files.Reload(t.Context()))
+	require.Equal(t, own.Serial, serial())
+
+	require.NoError(t, os.WriteFile(own.Key, nil, 0o600))
+	require.ErrorContains(t, files.Reload(t.Context()), "-tls-cert, -tls-key")
+	require.Equal(t, own.Serial, serial(), "the one before holds")
+
+	none, err := server.TLS{}.Open(nil)
+	require.NoError(t, err)
+	require.Nil(t, none.Config())
+	require.NoError(t, none.Reload(t.Context()))
 }

@@ -145,3 +145,23 @@ func (c *Context) Set(field, text string) {
 
 // Keys returns the names of the fields.
 func (c *Context) Keys() []string { return []string{ParentField, StateField} }
+
+// ContextOf returns what another process needs to continue below the span that a context
+// carries; the zero value without one.
+func ContextOf(ctx context.Context) Context {
+	span := trace.SpanFromContext(ctx)
+	if !span.SpanContext().IsValid() {
+		return Context{}
+	}
+	return Span{span: span}.Context()
+}
+
+// Below returns a tracer of a room whose spans go where the one that the context carries goes.
+// Without a span that is recorded it is nil.
+func Below(ctx context.Context, room string) *Tracer {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return nil
+	}
+	return New(span.TracerProvider(), room)
+}

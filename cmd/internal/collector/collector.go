@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
@@ -62,6 +64,8 @@ type Config struct {
 	// Hosts is as in flcollect.HandlerOptions, and for the repository of the
 	// collector itself.
 	Hosts []string
+	// TracerProvider is as in flcollect.Config.
+	TracerProvider trace.TracerProvider
 	// Logger logs what happens.
 	Logger *slog.Logger
 }
@@ -105,7 +109,8 @@ func New(config Config) (_ *Collector, err error) {
 		Blobs:     storage.PrefixedBlobs(config.Blobs, "collector/"),
 		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext,
-		Upstream: config.Upstream, Logger: config.Logger,
+		TracerProvider: config.TracerProvider,
+		Upstream:       config.Upstream, Logger: config.Logger,
 	}
 	if with := config.Sharing; with != nil {
 		options.Name, options.Lease, options.Advertise, options.RelayTLS = with.Name, with.Lease, with.Advertise, with.TLS

@@ -16,21 +16,23 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/outbound"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // caller calls callbacks.
 type caller struct {
-	http *http.Client
+	http   *http.Client
+	tracer *tracing.Tracer
 }
 
 // newCaller returns a caller that uses no proxy, follows no redirect, and
 // connects to public addresses only unless the configuration permits others.
-func newCaller(config Config) *caller {
+func newCaller(config Config, tracer *tracing.Tracer) *caller {
 	dialer := &net.Dialer{Timeout: config.Timeout}
 	if !config.AllowPrivate {
 		dialer.Control = outbound.Policy{}.Control
 	}
-	return &caller{&http.Client{
+	return &caller{tracer: tracer, http: &http.Client{
 		Timeout:       config.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
@@ -43,7 +45,12 @@ func newCaller(config Config) *caller {
 func (c *caller) close() { c.http.CloseIdleConnections() }
 
 // call sends an event to a callback. It succeeds with a status of 2xx only.
-func (c *caller) call(ctx context.Context, hook Hook, e Event) error {
+func (c *caller) call(ctx context.Context, hook Hook, e Event) (err error) {
+	ctx, span := c.tracer.Continue(ctx, tracing.Context{Parent: e.TraceParent, State: e.TraceState}, http.MethodPost, tracing.Client)
+	defer func() {
+		span.Fail(err)
+		span.End()
+	}()
 	body := e.Body
 	if body == nil {
 		body = struct{}{}
@@ -61,6 +68,18 @@ func (c *caller) call(ctx context.Context, hook Hook, e Event) error {
 	}
 	mac := hmac.New(sha256.New, []byte(hook.Secret))
 	mac.Write(data)
+	if span.On() {
+		span.Text("http.request.method", http.MethodPost)
+		span.Text("server.address", request.URL.Hostname())
+		span.Text("modelrepo.action", e.Action)
+		span.Text("modelrepo.webhook", hook.ID)
+	}
+	if at := span.Context(); at.Parent != "" {
+		request.Header.Set(tracing.ParentField, at.Parent)
+		if at.State != "" {
+			request.Header.Set(tracing.StateField, at.State)
+		}
+	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "modelrepo")
 	request.Header.Set("X-Modelrepo-Event", e.Action)
@@ -76,6 +95,7 @@ func (c *caller) call(ctx context.Context, hook Hook, e Event) error {
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
 	_ = answer.Body.Close()
+	span.Number("http.response.status_code", int64(answer.StatusCode))
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return fmt.Errorf("the callback answered with status %d", answer.StatusCode)
 	}

@@ -58,7 +58,7 @@ func (w *work) end(hook string) {
 // Run delivers events until the context ends. A callback that does not answer delays
 // those of other webhooks by no more than [Config].Timeout.
 func (h *Hooks) Run(ctx context.Context) {
-	caller := newCaller(h.config)
+	caller := newCaller(h.config, h.Tracer)
 	defer caller.close()
 	var workers sync.WaitGroup
 	defer workers.Wait()

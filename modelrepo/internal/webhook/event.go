@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
@@ -31,6 +32,10 @@ type Event struct {
 	Body   any       `json:"body,omitempty"`
 	// Hooks are the webhooks in whose queues the event goes; only of an intent.
 	Hooks []string `json:"hooks,omitempty"`
+	// TraceParent and TraceState are the place of the operation in its trace, which the calls
+	// continue; empty without one.
+	TraceParent string `json:"traceparent,omitempty"`
+	TraceState  string `json:"tracestate,omitempty"`
 }
 
 // Record runs an operation and, when it succeeds, puts its events into the queues of
@@ -82,6 +87,8 @@ func (h *Hooks) intend(ctx context.Context, e *Event) (storage.Revision, error) 
 		return 0, err
 	}
 	e.ID, e.Time = id.String(), time.Now().UTC()
+	at := tracing.ContextOf(ctx)
+	e.TraceParent, e.TraceState = at.Parent, at.State
 	data, err := json.Marshal(e)
 	if err != nil {
 		return 0, err

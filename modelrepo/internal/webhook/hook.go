@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/internal/keep"
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -95,6 +96,8 @@ type Hooks struct {
 	// Happened is called after each operation with its events, also those that no webhook is
 	// registered for. Nil means not at all. It is set before the first operation.
 	Happened func(Event)
+	// Tracer makes a span of each call. Nil is off. It is set before Run.
+	Tracer *tracing.Tracer
 
 	delivered, givenUp atomic.Uint64
 }

@@ -1,0 +1,62 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/internal/version"
+)
+
+// flushPatience is how long the export of the last spans may take.
+const flushPatience = 5 * time.Second
+
+var _ server.TraceOpener = Open
+
+// Open returns the provider of a command's traces, nil if the environment asks for none, and
+// what exports the last spans. Spans are exported in the background; while the receiver is
+// away they are dropped, and the log has a line from time to time.
+func Open(ctx context.Context, command string, log *slog.Logger) (trace.TracerProvider, func() error, error) {
+	none := func() error { return nil }
+	on, err := wanted()
+	if err != nil || !on {
+		return nil, none, err
+	}
+	s, err := readSettings()
+	if err != nil {
+		return nil, none, err
+	}
+	exporter, err := otlptrace.New(ctx, newClient(s))
+	if err != nil {
+		return nil, none, err
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", command), attribute.String("service.version", version.String())),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv(), // the last one wins
+	)
+	if err != nil {
+		return nil, none, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; expected NAME=VALUE with commas between", err)
+	}
+	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(&reporting{SpanExporter: exporter, log: log}))
+	log.Info("traces are exported", "endpoint", s.endpoint.Redacted())
+	return provider, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushPatience)
+		defer cancel()
+		if err := provider.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			log.Warn("the last spans are not exported", "error", err)
+		} else if err != nil {
+			log.Error("closing the export of traces failed", "error", err)
+		}
+		return nil // the work of the command is done
+	}, nil
+}
