@@ -15,6 +15,9 @@ type Message struct {
 	// Payload is the body. It is never changed after it was handed over, and
 	// stays valid as long as something refers to it.
 	Payload []byte
+	// Trace is the place of the message in a trace, if it has one. A driver whose protocol
+	// has headers reads it from them, by [NewTrace], and writes it to them.
+	Trace Trace
 	// Origin is for a [Transactor]: its subscription puts it into a delivery,
 	// and the channel copies it into the output that is made of it, so that
 	// the publisher knows which input it answers. Others leave it nil.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // Channel annotates the messages of one input topic and publishes them on one
@@ -25,6 +26,8 @@ type Channel struct {
 	plan atomic.Pointer[rml.Plan] // what messages that arrive now are mapped by
 	key  []byte                   // record key of messages that came without one
 	log  *slog.Logger
+	// tracer makes the spans of messages; nil is off.
+	tracer *tracing.Tracer
 
 	counters counters
 	failures failures      // the newest
@@ -78,6 +81,7 @@ func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
 		config:   config,
 		key:      []byte(config.ID),
 		log:      env.Logger.With("channel", config.ID),
+		tracer:   tracing.New(env.TracerProvider, "annotate"),
 		lifeline: make(chan struct{}, 1),
 		off:      config.Off,
 	}

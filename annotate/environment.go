@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Environment is what the channels of one process share: the brokers they may
@@ -43,6 +45,10 @@ type Environment struct {
 	// and that another process continues it under the same identifier. Its subscription then
 	// replaces that of the process before; see ConnectOptions.Member.
 	Exclusive bool
+	// TracerProvider makes the spans of messages: one for each from its arrival to its
+	// acknowledgement, with one for the mapping and one for publishing what comes of it below
+	// it. Nil means none; then a message passes on the [Trace] that it has.
+	TracerProvider trace.TracerProvider
 	// Logger receives what goes wrong with messages and connections; never a
 	// payload or a credential. Nil is silent.
 	Logger *slog.Logger

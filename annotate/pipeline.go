@@ -121,11 +121,12 @@ func (p *pipeline) receive() {
 		}
 		counters.received.Add(1)
 		counters.receivedBytes.Add(uint64(len(delivery.Payload)))
-		j.delivery, j.held = delivery, len(delivery.Payload)
+		j.delivery, j.held = delivery, len(delivery.Payload)+traceSize(delivery.Trace)
 		j.at, j.plan = time.Now(), p.channel.plan.Load()
 		if p.bytes.take(p.ctx, j.held) != nil {
 			return
 		}
+		p.depart(j)
 		if note := p.noteIn.Load(); note != nil {
 			note.note()
 		}
@@ -147,7 +148,7 @@ func (p *pipeline) mapMessages() {
 		if p.ctx.Err() != nil {
 			j.err = errAbandoned
 		} else {
-			w.mapMessage(j)
+			p.traced(j, w.mapMessage)
 		}
 		grown := len(j.out)
 		p.bytes.add(grown)
@@ -183,12 +184,14 @@ func (p *pipeline) publishOutput(j *job) {
 		Topic:   p.channel.config.Output.Name,
 		Key:     p.channel.keyFor(j.delivery.Key),
 		Payload: j.out,
+		Trace:   p.send(j, &p.channel.config.Output, len(j.out)),
 		Origin:  j.delivery.Origin,
 	}
 	err := p.out.Publish(p.ctx, m, j.confirmed)
 	switch {
 	case err == nil:
 	case p.transactional() && p.isRefusal(err):
+		j.sent(err)
 		p.reportInOrder(j, p.refused(err))
 	default:
 		j.confirmed(err)
@@ -239,6 +242,7 @@ func (p *pipeline) complete() {
 		if err != nil && j.err == nil && p.isRefusal(err) {
 			// The broker will never take this output: the message failed.
 			j.err = p.refused(err)
+			j.sent(err)
 			p.reportFailure(j, j.err)
 			err = <-j.settled
 		}
@@ -253,6 +257,7 @@ func (p *pipeline) complete() {
 		default:
 			p.acknowledge(j)
 		}
+		j.arrive(err)
 		p.bytes.release(j.held)
 		j.reset()
 		p.free <- j

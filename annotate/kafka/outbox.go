@@ -85,6 +85,9 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 	if m.Key != nil {
 		p.Key = &p.key
 	}
+	if m.Trace.Parent != "" {
+		p.Headers = headersOf(m.Trace)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.over {

@@ -26,6 +26,7 @@ type inbound struct {
 	partition *partition
 	key       []byte
 	value     []byte
+	trace     annotate.Trace
 	offset    int64
 	state     state
 	acked     bool // Ack was called
@@ -43,7 +44,7 @@ const (
 // delivery returns the message in the form that Receive returns.
 func (m *inbound) delivery(s *subscription) annotate.Delivery {
 	d := annotate.Delivery{
-		Message: annotate.Message{Topic: s.topic, Key: m.key, Payload: m.value},
+		Message: annotate.Message{Topic: s.topic, Key: m.key, Payload: m.value, Trace: m.trace},
 		Ack:     m.acknowledge,
 		Revoked: m.revoked,
 	}
@@ -130,5 +131,10 @@ func (p *partition) unacknowledgedLocked() bool {
 
 // arrival returns a message in the form that the queue holds.
 func (p *partition) arrival(m *sarama.ConsumerMessage) *inbound {
-	return &inbound{partition: p, key: m.Key, value: m.Value, offset: m.Offset}
+	return &inbound{partition: p, key: m.Key, value: m.Value, trace: traceOf(m.Headers), offset: m.Offset}
+}
+
+// size is the number of bytes that the message holds.
+func (m *inbound) size() int {
+	return len(m.key) + len(m.value) + len(m.trace.Parent) + len(m.trace.State)
 }

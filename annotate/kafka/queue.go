@@ -53,8 +53,9 @@ func (s *subscription) tryEnqueue(p *partition, m *sarama.ConsumerMessage) (done
 	if len(s.queue) == 0 {
 		notify.Send(s.arrived)
 	}
-	s.queue = append(s.queue, p.arrival(m))
-	s.bytes += len(m.Key) + len(m.Value)
+	next := p.arrival(m)
+	s.queue = append(s.queue, next)
+	s.bytes += next.size()
 	return true, true
 }
 
@@ -99,8 +100,8 @@ func (s *subscription) next() (*inbound, error) {
 	if s.paused {
 		return nil, annotate.ErrBrokerClosed
 	}
-	if s.fenced != nil {
-		return nil, s.fenced
+	if err := s.place.taken(); err != nil {
+		return nil, err
 	}
 	if len(s.queue) == 0 || s.unacked >= s.window {
 		return nil, nil
@@ -108,7 +109,7 @@ func (s *subscription) next() (*inbound, error) {
 	m := s.queue[0]
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
-	s.bytes -= len(m.key) + len(m.value)
+	s.bytes -= m.size()
 	notify.Send(s.room)
 	m.partition.handed = append(m.partition.handed, m)
 	s.unacked++

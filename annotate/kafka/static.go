@@ -3,58 +3,71 @@ package kafka
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"sync"
 
 	"github.com/IBM/sarama"
-
-	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// staticName returns the name of a static member of a group (KIP-345) for a subscription to a
-// topic. Kafka allows few characters and 249 bytes, so it is a digest.
-func staticName(topic, member string) string {
-	if member == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(topic + "\x00" + member))
-	return "annotator-" + hex.EncodeToString(sum[:16])
+// place is that of a static member in its group (KIP-345).
+type place struct {
+	name string // empty for a member that is not static
+
+	mu     sync.Mutex
+	member string // the id that the cluster gave the member last
+	lost   error  // another one has taken the place
 }
 
-// fence ends a static member whose place another one has taken. It does not join again, which
-// would take the place back.
-func (s *subscription) fence(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fenced = fmt.Errorf("another process continues the subscription of topic %q in group %q: %w", s.topic, s.group, err)
-	notify.Send(s.arrived)
+// newPlace returns the place of a subscription to a topic. Kafka allows names few characters
+// and 249 bytes, so the name is a digest.
+func newPlace(topic, member string) *place {
+	if member == "" {
+		return &place{}
+	}
+	sum := sha256.Sum256([]byte(topic + "\x00" + member))
+	return &place{name: "annotator-" + hex.EncodeToString(sum[:16])}
+}
+
+// take records the id of the member.
+func (p *place) take(member string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.member = member
+}
+
+// lose records that another member has taken the place. The subscription does not join again,
+// which would take the place back.
+func (p *place) lose(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lost = err
+}
+
+// taken returns why the place is lost; nil while it is not.
+func (p *place) taken() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
 }
 
 // leave takes a static member out of its group, which the client leaves to the session timeout:
 // the partitions are free for other members at once. It does nothing where another one has
 // taken the place.
-func (s *subscription) leave() {
-	s.mu.Lock()
-	member := s.member
-	if s.fenced != nil {
+func (p *place) leave(c coordinator) error {
+	p.mu.Lock()
+	member := p.member
+	if p.name == "" || p.lost != nil {
 		member = ""
 	}
-	s.mu.Unlock()
-	if s.static == "" || member == "" {
-		return
+	p.mu.Unlock()
+	if member == "" {
+		return nil
 	}
-	if err := s.cluster.leave(member); err != nil {
-		s.broker.log.Debug("leave of the group failed", "topic", s.topic, "group", s.group, "error", err)
-	}
-}
-
-// leave removes a static member from the group, if it still has its place there.
-func (c coordinator) leave(member string) error {
 	broker, err := c.client.Coordinator(c.group)
 	if err != nil {
 		return err
 	}
 	response, err := broker.LeaveGroup(&sarama.LeaveGroupRequest{
-		Version: 4, GroupId: c.group, Members: []sarama.MemberIdentity{{MemberId: member, GroupInstanceId: &c.static}},
+		Version: 4, GroupId: c.group, Members: []sarama.MemberIdentity{{MemberId: member, GroupInstanceId: &p.name}},
 	})
 	if err == nil && response.Err != sarama.ErrNoError {
 		err = response.Err

@@ -25,8 +25,8 @@ var errRebalancing = errors.New("the group waits for a member that may have cras
 type subscription struct {
 	*endpoint
 	group   string
-	own     bool   // no other subscription uses the group; Close deletes it
-	static  string // the name of a static member (KIP-345), or empty
+	own     bool // no other subscription uses the group; Close deletes it
+	place   *place
 	window  int
 	tx      *transaction // nil without transactions
 	network *network
@@ -51,8 +51,6 @@ type subscription struct {
 	queue   []*inbound
 	bytes   int    // of the payloads in queue
 	unacked int    // handed out in the current generation and not acknowledged
-	member  string // the id that the cluster gave a static member last
-	fenced  error  // another one has taken the place of this static member
 	trouble error  // why there is no generation
 	faults  faults // errors of partitions
 }
@@ -62,7 +60,7 @@ func newSubscription(e *endpoint, opts annotate.ConnectOptions, tx *transaction)
 		endpoint: e,
 		group:    e.settings.GroupID,
 		window:   window(opts),
-		static:   staticName(e.topic, opts.Member),
+		place:    newPlace(e.topic, opts.Member),
 		tx:       tx,
 		network:  e.newNetwork(),
 		joined:   make(chan error, 1),
@@ -81,13 +79,13 @@ func (s *subscription) open(ctx context.Context) error {
 	o := &s.broker.opts
 	_, err := within(ctx, o.ConnectTimeout+o.RebalanceTimeout, s.network.abort, func() (struct{}, error) {
 		var err error
-		if s.client, err = sarama.NewClient(s.addresses(), s.consumerConfig(s.network, s.static)); err != nil {
+		if s.client, err = sarama.NewClient(s.addresses(), s.consumerConfig(s.network, s.place.name)); err != nil {
 			return struct{}{}, err
 		}
 		if s.members, err = sarama.NewConsumerGroupFromClient(s.group, s.client); err != nil {
 			return struct{}{}, err
 		}
-		s.cluster = coordinator{client: s.client, group: s.group, topic: s.topic, static: s.static, stable: s.tx != nil}
+		s.cluster = coordinator{client: s.client, group: s.group, topic: s.topic, static: s.place.name, stable: s.tx != nil}
 		if _, err = s.cluster.fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
 			return struct{}{}, err // joining takes longer to find that out
 		}
@@ -151,7 +149,8 @@ func (s *subscription) run() {
 			}
 		}
 		if errors.Is(err, sarama.ErrFencedInstancedId) {
-			s.fence(err)
+			s.place.lose(fmt.Errorf("another process continues the subscription of topic %q in group %q: %w", s.topic, s.group, err))
+			notify.Send(s.arrived)
 			return
 		}
 		if err == nil && time.Since(began) > time.Second {
@@ -178,8 +177,9 @@ func (s *subscription) consume() error {
 
 // begin makes a generation the current one.
 func (s *subscription) begin(next *generation) {
+	s.place.take(next.member.MemberID())
 	s.mu.Lock()
-	s.current, s.member = next, next.member.MemberID()
+	s.current = next
 	if s.trouble != nil {
 		s.trouble = nil
 		s.reconnects.Add(1)
@@ -364,7 +364,9 @@ func (s *subscription) shut() {
 	}
 	s.work.Wait()
 	if s.client != nil {
-		s.leave()
+		if err := s.place.leave(s.cluster); err != nil {
+			s.broker.log.Debug("leave of the group failed", "topic", s.topic, "group", s.group, "error", err)
+		}
 		_ = s.client.Close()
 		s.client.Config().MetricRegistry.UnregisterAll()
 	}

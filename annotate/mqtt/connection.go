@@ -68,7 +68,7 @@ func (version5) Connect(ctx context.Context, shared *session.Connection, hello s
 			// Only QoS 0 comes this way.
 			func(r paho.PublishReceived) (bool, error) {
 				p := r.Packet.Packet()
-				c.Received(p.Topic, p.Payload, p.PacketID, p.QoS)
+				c.Received(p.Topic, p.Payload, p.PacketID, p.QoS, traceOf(p.Properties))
 				return true, nil
 			},
 		},
@@ -192,7 +192,7 @@ func (c *connection) AddToSession(_ context.Context, p pahosession.Packet, answe
 func (c *connection) PacketReceived(p *packets.ControlPacket, _ chan<- *packets.Publish) error {
 	switch content := p.Content.(type) {
 	case *packets.Publish:
-		c.Received(content.Topic, content.Payload, content.PacketID, content.QoS)
+		c.Received(content.Topic, content.Payload, content.PacketID, content.QoS, traceOf(content.Properties))
 	case *packets.Puback:
 		c.Confirmed(content.PacketID, pubackRefusal(content))
 	case *packets.Suback, *packets.Unsuback:
@@ -206,6 +206,17 @@ func (c *connection) PacketReceived(p *packets.ControlPacket, _ chan<- *packets.
 		c.Breach("an unexpected %s", p.PacketType())
 	}
 	return nil
+}
+
+// traceOf returns the trace of a message.
+func traceOf(properties *packets.Properties) annotate.Trace {
+	var user session.UserProperties
+	if properties != nil {
+		for _, p := range properties.User {
+			user.Add([]byte(p.Key), []byte(p.Value))
+		}
+	}
+	return user.Trace()
 }
 
 // pubackRefusal is why a broker does not take a message; nil when it does.

@@ -28,6 +28,7 @@ func TestReadSettings_hasTheDefaultsOfTheSpecification(t *testing.T) {
 	require.Equal(t, "0.0.0.0:8080", s.address())
 	require.Equal(t, "./data/annotator", s.stores.Data())
 	require.Equal(t, 20*time.Second, s.maxShutdown)
+	require.Equal(t, 1500*time.Millisecond, s.lease)
 	require.False(t, s.standalone)
 	require.False(t, s.restoreStopped)
 	require.Equal(t, annotate.Defaults{
@@ -100,6 +101,7 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		"port too large":     {[]string{"-rest-port", "65536"}, "-rest-port (ANNOTATOR_REST_PORT): expected 0 to 65535, got 65536"},
 		"no mapper":          {[]string{"-parallelism", "0"}, "-parallelism (ANNOTATOR_PARALLELISM): expected 1 to 256, got 0"},
 		"no time to stop":    {[]string{"-max-shutdown", "0s"}, "-max-shutdown"},
+		"a lease too short":  {[]string{"-lease", "999ms"}, "-lease (ANNOTATOR_LEASE): expected 1s to 1h0m0s, got 999ms"},
 		"unknown protocol":   {[]string{"-mqtt-protocol", "amqp"}, `expected one of tcp, mqtt, ssl, tls, mqtts, got "amqp"`},
 		"unknown level":      {[]string{"-log-level", "loud"}, `invalid value "loud" for flag -log-level: expected debug, info, warn or error`},
 		"unknown flag":       {[]string{"-bogus"}, "-bogus"},

@@ -15,7 +15,7 @@ func values(name string) [3]string {
 	special := map[string][3]string{
 		"rest-port": {"1", "2", "3"}, "mqtt-port": {"1", "2", "3"}, "kafka-port": {"1", "2", "3"}, "db-port": {"1", "2", "3"},
 		"parallelism": {"5", "6", "7"}, "max-connections": {"5", "6", "7"}, "drain-delay": {"1s", "2s", "3s"}, "buffer-size": {"5", "6", "7"},
-		"max-shutdown": {"1s", "2s", "3s"}, "db-timeout": {"1s", "2s", "3s"},
+		"max-shutdown": {"1s", "2s", "3s"}, "lease": {"1s", "2s", "3s"}, "db-timeout": {"1s", "2s", "3s"},
 		"mqtt-protocol": {"ssl", "tls", "mqtts"}, "log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 	}
 	if three, ok := special[name]; ok {

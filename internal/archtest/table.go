@@ -23,8 +23,8 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "annotate/rml", "annotate/rdf"},
-			modules: []string{sync, uuid}},
+		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rdf"},
+			modules: []string{sync, uuid, oteltrace}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
@@ -56,10 +56,10 @@ func importTable() []room {
 		}, modules: []string{paho, uuid}},
 		{dir: "annotate/mqtt/internal/mqtt3", imports: []string{"annotate", "annotate/mqtt/internal/..."},
 			modules: []string{paho3}},
-		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "annotate"}},
+		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "internal/tracing", "annotate"}},
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded"}},
-		{dir: "annotate/kafka", imports: []string{"internal/notify", "annotate", "annotate/members"},
+		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",

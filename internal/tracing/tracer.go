@@ -5,7 +5,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -52,15 +51,10 @@ func (t *Tracer) Continue(ctx context.Context, remote Context, name string, kind
 	if t == nil {
 		return ctx, Span{}
 	}
-	if remote.Parent != "" {
-		ctx = extract(ctx, remote)
+	if above := remote.span(); above.IsValid() {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, above)
 	}
 	return t.Start(ctx, name, kind)
-}
-
-// extract is a function of its own so that only a context that is read is on the heap.
-func extract(ctx context.Context, remote Context) context.Context {
-	return propagation.TraceContext{}.Extract(ctx, &remote)
 }
 
 // Span is one step of a trace. The zero value is off. It is ended once, and not used after.
@@ -110,9 +104,7 @@ func (s Span) Context() Context {
 	if s.span == nil {
 		return Context{}
 	}
-	var c Context
-	propagation.TraceContext{}.Inject(trace.ContextWithSpan(context.Background(), s.span), &c)
-	return c
+	return contextOf(s.span.SpanContext())
 }
 
 // Context is the place of a span in its trace as W3C Trace Context writes it. The zero

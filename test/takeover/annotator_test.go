@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
@@ -139,9 +141,51 @@ func kills(t *testing.T) int {
 	return n
 }
 
+// peer is a kind of broker with the topics of the channels.
+type peer struct {
+	annotate.Broker
+	// topic returns a topic of this side, settings those of a channel's topic.
+	topic    func(name, client string) annotate.Topic
+	settings func(name string) map[string]any
+}
+
 func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
+	killUnderLoad(t, mosquitto(mqtttest.StartMosquitto(t)))
+}
+
+func mosquitto(broker *mqtttest.Mosquitto) peer {
+	return peer{mqtt.New(nil), broker.Topic, func(name string) map[string]any {
+		return map[string]any{"topic": name, "brokerType": "MQTT",
+			"mqttSettings": map[string]any{"protocol": "tcp", "host": broker.Host, "port": broker.Port}}
+	}}
+}
+
+// A member of a consumer group that was killed is replaced at once: the cluster waits for none.
+func TestAnnotator_threeOnOneStore_killedUnderLoadFromKafka(t *testing.T) {
+	cluster := kafkatest.Embedded(t)
+	for n := range channels {
+		cluster.Topic(input(n), 1, 0) // one order of all messages
+		cluster.Topic(output(n), 1, 0)
+	}
+	killUnderLoad(t, peer{kafka.New(nil), cluster.Settings, func(name string) map[string]any {
+		return map[string]any{"topic": name, "brokerType": "KAFKA",
+			"kafkaSettings": map[string]any{"host": cluster.Host, "port": cluster.Port, "offsetReset": "earliest"}}
+	}})
+}
+
+func input(channel int) string  { return fmt.Sprintf("takeover-%d-in", channel) }
+func output(channel int) string { return fmt.Sprintf("takeover-%d-out", channel) }
+
+func killUnderLoad(t *testing.T, broker peer) {
+	t.Helper()
+	underLoad(t, broker, (*interop.Server).Kill, nil)
+}
+
+// underLoad strikes annotators that run channels, again and again, and has them recover, or
+// starts them again, when the others have taken their channels over.
+func underLoad(t *testing.T, broker peer, strike, recover func(*interop.Server)) {
+	t.Helper()
 	store := mongotest.StartProcess(t)
-	broker := mqtttest.StartMosquitto(t)
 	program := interop.Build(t, "annotator")
 	names := []string{"one", "two", "three"}
 	fleet := map[string]*interop.Server{}
@@ -154,21 +198,16 @@ func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
 		start(name)
 	}
 
-	peer := mqtt.New(nil)
 	lines := map[string]*line{}
 	for n := range channels {
-		in, out := fmt.Sprintf("takeover/%d/in", n), fmt.Sprintf("takeover/%d/out", n)
+		in, out := input(n), output(n)
 		l := &line{news: make(chan struct{}, 1)}
-		listen(t, peer, broker.Topic(out, fmt.Sprintf("reader-%d", n)), l.arrived)
-		l.publish = sender(t, peer, broker.Topic(in, fmt.Sprintf("sender-%d", n)))
-		topic := func(name string) map[string]any {
-			return map[string]any{"topic": name, "brokerType": "MQTT",
-				"mqttSettings": map[string]any{"protocol": "tcp", "host": broker.Host, "port": broker.Port}}
-		}
+		listen(t, broker, broker.topic(out, fmt.Sprintf("reader-%d", n)), l.arrived)
+		l.publish = sender(t, broker, broker.topic(in, fmt.Sprintf("sender-%d", n)))
 		l.id = post(t, fleet["one"], map[string]any{
 			"metadata": map[string]any{"name": in, "mapping": map[string]any{
 				"name": "number", "inputFormat": "JSON", "outputFormat": "NTRIPLES", "rml": mapping}},
-			"settings": map[string]any{"inputTopicSettings": topic(in), "outputTopicSettings": topic(out)},
+			"settings": map[string]any{"inputTopicSettings": broker.settings(in), "outputTopicSettings": broker.settings(out)},
 			"status":   map[string]any{"isStopped": false},
 		})
 		lines[l.id] = l
@@ -187,12 +226,12 @@ func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
 	var gaps []time.Duration
 	takeovers := map[string]int{}
 	for range kills(t) {
-		time.Sleep(rand.N(1500 * time.Millisecond)) // a kill at any phase of leases and looks
+		<-time.After(rand.N(1500 * time.Millisecond)) // a kill at any phase of leases and looks
 		dead, witness := victim(t, fleet, names)
 		owned := holders(t, witness)
 		marks := map[string]int{}
 		at := time.Now()
-		fleet[dead].Kill()
+		strike(fleet[dead])
 		for id, holder := range owned {
 			if holder == dead {
 				marks[id], _ = lines[id].progress()
@@ -203,7 +242,11 @@ func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
 			// Messages from the one after the next on were sent after the kill.
 			gaps = append(gaps, lines[id].await(t, mark+2).Sub(at))
 		}
-		start(dead)
+		if recover != nil {
+			recover(fleet[dead])
+		} else {
+			start(dead)
+		}
 	}
 	finish()
 	for id, l := range lines {
@@ -211,7 +254,7 @@ func TestAnnotator_threeOnOneStore_killedUnderLoad(t *testing.T) {
 	}
 	require.NotEmpty(t, gaps)
 	slices.Sort(gaps)
-	t.Logf("%d kills, %d channels taken over: gap p50 %v, p95 %v, max %v", kills(t), len(gaps),
+	t.Logf("%d times, %d channels taken over: gap p50 %v, p95 %v, max %v", kills(t), len(gaps),
 		gaps[len(gaps)/2].Round(time.Millisecond), gaps[len(gaps)*95/100].Round(time.Millisecond),
 		gaps[len(gaps)-1].Round(time.Millisecond))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eclipse/paho.mqtt.golang/packets"
 
+	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
 )
 
@@ -157,7 +158,7 @@ func (c *connection) read() {
 func (c *connection) take(packet packets.ControlPacket) {
 	switch p := packet.(type) {
 	case *packets.PublishPacket:
-		c.Received(p.TopicName, p.Payload, p.MessageID, p.Qos)
+		c.Received(p.TopicName, p.Payload, p.MessageID, p.Qos, annotate.Trace{})
 	case *packets.PubackPacket:
 		if p.RemainingLength != 2 {
 			c.Breach("a PUBACK of %d bytes", p.RemainingLength)

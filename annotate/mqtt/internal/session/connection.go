@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"syscall"
+
+	"github.com/iotenablers/enablers/annotate"
 )
 
 // errLost is the cause of a connection that ended without a reason.
@@ -105,13 +107,13 @@ func (c *Connection) Accept(t Terms) {
 }
 
 // Received handles a message that arrived. It waits while the queue is full.
-func (c *Connection) Received(topic string, payload []byte, id uint16, qos byte) {
+func (c *Connection) Received(topic string, payload []byte, id uint16, qos byte, trace annotate.Trace) {
 	if qos > 1 || qos == 1 && id == 0 {
 		c.Breach("a PUBLISH with QoS %d and packet identifier %d", qos, id)
 		return
 	}
 	m := &inbound{id: id, qos: qos}
-	m.message.Topic, m.message.Payload = topic, payload
+	m.message.Topic, m.message.Payload, m.message.Trace = topic, payload, trace
 	c.traffic.received(c, m)
 }
 

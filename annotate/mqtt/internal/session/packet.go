@@ -34,7 +34,8 @@ func appendPublish(b []byte, m *annotate.Message, id uint16, dup, properties boo
 	b = append(b, m.Topic...)
 	b = binary.BigEndian.AppendUint16(b, id)
 	if properties {
-		b = append(b, 0) // their length
+		b = binary.AppendUvarint(b, uint64(traceSize(m.Trace)))
+		b = appendTrace(b, m.Trace)
 	}
 	return append(b, m.Payload...)
 }
@@ -55,7 +56,11 @@ func packetSize(m *annotate.Message, properties bool) int {
 func remaining(m *annotate.Message, properties bool) int {
 	size := 2 + len(m.Topic) + 2 + len(m.Payload)
 	if properties {
-		size++
+		trace := traceSize(m.Trace)
+		size += 1 + trace
+		for ; trace >= 0x80; trace >>= 7 {
+			size++
+		}
 	}
 	return size
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // take decodes the most frequent packets in their usual form: a PUBLISH with QoS 1 and
-// without properties, and a PUBACK of success. This costs a small part of what the libraries
+// without properties other than those of the user, and a PUBACK of success. This costs a small part of what the libraries
 // need. Of every other packet it consumes nothing and reports false, and the libraries
 // decode it.
 //
@@ -60,9 +60,33 @@ func (c *Connection) takePublish(header, size int) (bool, error) {
 	if head, err = reader.Peek(body); err != nil {
 		return false, err
 	}
+	var user UserProperties
 	if c.properties && head[body-1] != 0 {
-		return false, nil
+		first, length := body, int(head[body-1])
+		if length >= 0x80 { // two digits to the base of 128; more would not fit into the buffer
+			if first++; first > size {
+				return false, nil
+			}
+			if head, err = reader.Peek(first); err != nil {
+				return false, err
+			}
+			high := int(head[first-1])
+			if high == 0 || high >= 0x80 {
+				return false, nil
+			}
+			length += (high - 1) << 7
+		}
+		if body = first + length; body > size || body > reader.Size() {
+			return false, nil
+		}
+		if head, err = reader.Peek(body); err != nil {
+			return false, err
+		}
+		if !user.read(head[first:body]) {
+			return false, nil
+		}
 	}
+	trace := user.Trace()                   // before the buffer is used again
 	if string(head[start:end]) != c.topic { // most messages have the topic of the one before
 		c.topic = string(head[start:end])
 	}
@@ -73,6 +97,6 @@ func (c *Connection) takePublish(header, size int) (bool, error) {
 		return false, err
 	}
 	c.Wire.touch()
-	c.Received(c.topic, payload, id, 1)
+	c.Received(c.topic, payload, id, 1, trace)
 	return true, nil
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
 	"testing"
 
 	old "github.com/eclipse/paho.mqtt.golang/packets"
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
 )
 
 // record is a traffic that remembers what came.
@@ -58,11 +61,19 @@ func readNew(c *Connection) error {
 	}
 	switch p := p.Content.(type) {
 	case *packets.Publish:
-		c.Received(p.Topic, p.Payload, p.PacketID, p.QoS)
+		c.Received(p.Topic, p.Payload, p.PacketID, p.QoS, propertiesOf(p))
 	case *packets.Puback:
 		c.Confirmed(p.PacketID, nil)
 	}
 	return nil
+}
+
+func propertiesOf(p *packets.Publish) annotate.Trace {
+	var user UserProperties
+	for _, property := range p.Properties.User {
+		user.Add([]byte(property.Key), []byte(property.Value))
+	}
+	return user.Trace()
 }
 
 func readOld(c *Connection) error {
@@ -72,7 +83,7 @@ func readOld(c *Connection) error {
 	}
 	switch p := p.(type) {
 	case *old.PublishPacket:
-		c.Received(p.TopicName, p.Payload, p.MessageID, p.Qos)
+		c.Received(p.TopicName, p.Payload, p.MessageID, p.Qos, annotate.Trace{})
 	case *old.PubackPacket:
 		c.Confirmed(p.MessageID, nil)
 	}
@@ -104,6 +115,8 @@ func FuzzShortcut(f *testing.F) {
 	for _, p := range []packets.Packet{
 		&packets.Publish{Topic: "a/b", QoS: 1, PacketID: 7, Payload: []byte("x"), Properties: &packets.Properties{}},
 		&packets.Publish{Topic: "a/b", QoS: 1, PacketID: 8, Properties: &packets.Properties{ContentType: "text/plain"}},
+		&packets.Publish{Topic: "a/b", QoS: 1, PacketID: 9, Properties: &packets.Properties{User: []packets.User{
+			{Key: "traceparent", Value: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, {Key: "tracestate", Value: "a=b"}}}},
 		&packets.Puback{PacketID: 1, ReasonCode: 0x97, Properties: &packets.Properties{}},
 	} {
 		_, err := p.WriteTo(&b)
@@ -123,4 +136,27 @@ func FuzzShortcut(f *testing.F) {
 		}
 		require.Equal(t, plain.answers, quick.answers[:len(plain.answers)])
 	})
+}
+
+func TestConnection_take_readsUserProperties(t *testing.T) {
+	trace := annotate.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "vendor=1"}
+	long := annotate.Trace{Parent: trace.Parent, State: strings.Repeat("x", 1024)} // two digits of length
+	var b []byte
+	var want []inbound
+	for n, carried := range []annotate.Trace{trace, {}, long, {Parent: trace.Parent}} {
+		m := inbound{id: uint16(n + 1), qos: 1}
+		m.message.Topic, m.message.Payload, m.message.Trace = "a/b", []byte{}, carried
+		want = append(want, m)
+		before := len(b)
+		b = appendPublish(b, &m.message, m.id, false, true)
+		require.Equal(t, len(b)-before, packetSize(&m.message, true))
+	}
+	plain, _ := readAll(b, true, false)
+	require.Equal(t, want, plain.messages, "as the library reads it")
+	c := newConnection(wireOver(b, 4096), &record{}, dialect{properties: true})
+	c.Accept(Terms{})
+	one := make([]byte, 1)
+	_, err := c.Wire.Read(one)
+	require.ErrorIs(t, err, io.EOF, "every packet was read the quick way")
+	require.Equal(t, want, c.traffic.(*record).messages)
 }

@@ -31,7 +31,7 @@ type Subscription struct {
 	paused  bool
 	current *Connection
 	queue   []*inbound // arrived and not handed out
-	bytes   int        // of the payloads in queue
+	bytes   int        // of the messages in queue
 	handed  []*inbound // handed out on the current connection and not acknowledged to the broker
 	unacked int        // number of handed without an Ack
 	resumed int        // number of connections that resumed the session
@@ -43,6 +43,11 @@ type inbound struct {
 	id      uint16
 	qos     byte
 	acked   bool
+}
+
+// size is the number of bytes that the message holds.
+func (m *inbound) size() int {
+	return len(m.message.Payload) + len(m.message.Trace.Parent) + len(m.message.Trace.State)
 }
 
 func newSubscription(k Client, filter string, window int) *Subscription {
@@ -87,7 +92,7 @@ func (s *Subscription) keepQoS0() {
 	for _, m := range s.queue {
 		if m.qos == 0 {
 			kept = append(kept, m)
-			s.bytes += len(m.message.Payload)
+			s.bytes += m.size()
 		}
 	}
 	s.queue = kept
@@ -166,11 +171,11 @@ func (s *Subscription) enqueue(c *Connection, m *inbound) bool {
 		return true // it is delivered again on the next connection
 	}
 	o := s.Config
-	if len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.message.Payload) > o.QueueBytes) {
+	if len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+m.size() > o.QueueBytes) {
 		return false
 	}
 	s.queue = append(s.queue, m)
-	s.bytes += len(m.message.Payload)
+	s.bytes += m.size()
 	notify.Send(s.arrived)
 	return true
 }
@@ -212,7 +217,7 @@ func (s *Subscription) next() (annotate.Delivery, bool, error) {
 	}
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
-	s.bytes -= len(m.message.Payload)
+	s.bytes -= m.size()
 	notify.Send(s.room)
 	if m.qos == 0 {
 		return annotate.Delivery{Message: m.message, Ack: func() {}}, true, nil
