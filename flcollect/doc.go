@@ -58,6 +58,12 @@
 // what clients can decrypt. Loss and metrics are in clear. [Server.SetPublicContext]
 // stores the public context that clients load.
 //
+// # Collectors of collectors
+//
+// A server with [Config].Upstream has jobs that are clients of those of another server. It
+// sends the exact sums of what its own clients send, so the model of the server at the top
+// has the bits of one server with all the clients.
+//
 // # Parts
 //
 // The parts can be used alone: package flower speaks the protocol of the clients,

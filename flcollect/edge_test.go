@@ -260,6 +260,26 @@ func TestUpstream_reportsRefusalsUpwards(t *testing.T) {
 	require.Contains(t, rounds[0].Note, "fit: of 2 clients behind 1 collectors 1 failed or were refused")
 }
 
+// TestUpstream_reportsFarUpdatesUpwards has norm bounding at an edge.
+func TestUpstream_reportsFarUpdatesUpwards(t *testing.T) {
+	top := newNamed(t, flcollect.Config{Initial: zeros})
+	require.NoError(t, top.Start(t.Context(), "job", config(1, 1)))
+	middle := newEdge(t, top, "middle")
+	require.NoError(t, middle.Start(t.Context(), "job", config(1, 1)))
+	edge := newEdge(t, middle, "edge")
+	for i, step := range []float64{1, 1, 1, 1, 96} {
+		edge.joinNamed(t, trainer{step: step, examples: 1}, fmt.Sprint("client-", i))
+	}
+	require.NoError(t, edge.Start(t.Context(), "job", config(1, 5)))
+	_, rounds := top.finished(t, "job")
+	require.Equal(t, &flcollect.Below{Collectors: 1, Clients: 5, Results: 5, Far: 1}, rounds[0].Fit.Below)
+	require.Contains(t, rounds[0].Note, "1 updates lay far from the model")
+	require.Equal(t, []float64{20, 20, 20, 21}, top.weights(t, "job"), "they are part of the model all the same")
+	own, err := edge.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, own[0].Updates.Far)
+}
+
 func TestUpstream_refusesStrategiesThatNeedEveryUpdate(t *testing.T) {
 	top := newNamed(t, flcollect.Config{Initial: zeros})
 	krum := config(1, 1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/router"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 // Exchange is a request on its way through the gateway and back. Plugins see it in
@@ -52,6 +53,8 @@ type Exchange struct {
 	closing    bool        // the connection ends after the response
 
 	peer string // address of the service that answered or was tried last
+
+	span tracing.Span // of the request; off unless spans are made
 
 	fromProxy   bool        // the other end is a trusted proxy
 	lent        bool        // a transport may read upstream.Header after the exchange

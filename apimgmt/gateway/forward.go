@@ -13,6 +13,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/h1"
 	"github.com/iotenablers/enablers/internal/outbound"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 var errTimeout = errors.New("the service does not answer in time")
@@ -21,6 +22,7 @@ var errTimeout = errors.New("the service does not answer in time")
 type forwarding struct {
 	x    *Exchange
 	body *requestBody // nil if the request has none
+	span tracing.Span // of the attempt; off unless spans are made
 }
 
 // forward sends the request to the service, to another target if one cannot be
@@ -59,7 +61,7 @@ func (x *Exchange) forward() {
 			tried = append(tried, peer)
 		}
 		x.peer = peer.Address
-		if f.attemptCounted(peer, attempt < s.retries) {
+		if f.attemptCounted(peer, attempt, attempt < s.retries) {
 			break
 		}
 	}
@@ -69,9 +71,11 @@ func (x *Exchange) forward() {
 }
 
 // attemptCounted is attempt, counted as a request in flight even if a plugin panics.
-func (f *forwarding) attemptCounted(peer *balance.Peer, again bool) (done bool) {
+func (f *forwarding) attemptCounted(peer *balance.Peer, number int, again bool) (done bool) {
 	peer.Begin()
 	defer peer.End()
+	f.beginAttempt(number)
+	defer func() { f.span.End() }()
 	return f.attempt(peer, again)
 }
 
@@ -105,9 +109,11 @@ func (f *forwarding) attempt(peer *balance.Peer, again bool) (done bool) {
 	response, err := s.client.plain.Do(x.request.Context(), r)
 	x.timing.Upstream = time.Since(started)
 	if err != nil {
+		f.endAttempt(0, err)
 		f.reportHealth(peer, 0, err)
 		return f.giveUp(err, again)
 	}
+	f.endAttempt(response.Status, nil)
 	f.reportHealth(peer, response.Status, nil)
 	f.relayPlain(response)
 	response.Close()
@@ -156,9 +162,11 @@ func (f *forwarding) attemptOther(peer *balance.Peer, host string, again bool) (
 		if once != nil && !once.abandon() {
 			err = fmt.Errorf("%w: %w", h1.ErrBodyUsed, err)
 		}
+		f.endAttempt(0, err)
 		f.reportHealth(peer, 0, err)
 		return f.giveUp(err, again)
 	}
+	f.endAttempt(response.StatusCode, nil)
 	f.reportHealth(peer, response.StatusCode, nil)
 	f.relay(response, cancel)
 	return true

@@ -9,9 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
 	"github.com/iotenablers/enablers/internal/outbound"
+	"github.com/iotenablers/enablers/internal/tracing"
 )
 
 var (
@@ -31,8 +34,9 @@ type Gateway struct {
 	policy  outbound.Policy
 	client  *http.Client // for plugins
 	traffic *traffic
-	via11   []string // the Via field of messages of HTTP/1.1; it is never changed
-	via2    []string // and of HTTP/2
+	tracer  *tracing.Tracer // nil if there are no spans
+	via11   []string        // the Via field of messages of HTTP/1.1; it is never changed
+	via2    []string        // and of HTTP/2
 
 	table     atomic.Pointer[table]
 	exchanges sync.Pool
@@ -62,6 +66,7 @@ func New(options *Options) (*Gateway, error) {
 	g := &Gateway{
 		options: o, kinds: map[string]*Kind{}, policy: outbound.Policy{Allow: o.AllowUpstreams},
 		traffic: newTraffic(o.MaxMeasuredRoutes), via11: []string{"1.1 " + o.Name}, via2: []string{"2 " + o.Name},
+		tracer:  tracing.New(o.TracerProvider, "apimgmt/gateway"),
 		clients: map[clientKey]*client{}, watches: map[*balance.Pool]context.CancelFunc{},
 	}
 	for i := range o.Kinds {
@@ -178,6 +183,9 @@ func (g *Gateway) Config() (entity.Config, uint64) {
 	defer g.leave(t)
 	return t.normal.Config(), t.revision
 }
+
+// Metrics returns the metrics, for a registry other than that of the options.
+func (g *Gateway) Metrics() prometheus.Collector { return g.traffic }
 
 // Check reports whether Apply would take a configuration. Nothing changes.
 func (g *Gateway) Check(config entity.Config) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Options are what a [Gateway] is made with. The zero value is ready to use.
@@ -35,6 +36,10 @@ type Options struct {
 	AccessLog *slog.Logger
 	// Registerer gets the metrics. Nil means none are registered.
 	Registerer prometheus.Registerer
+	// TracerProvider gets a span of each request, below that of the client's traceparent, and one
+	// of each attempt at a service, whose context the service gets. Nil makes none, and
+	// traceparent passes as the client has sent it.
+	TracerProvider trace.TracerProvider
 	// MaxMeasuredRoutes bounds the routes with metrics of their own; those beyond
 	// share the label "other". Zero means 1000.
 	MaxMeasuredRoutes int

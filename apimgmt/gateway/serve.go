@@ -32,6 +32,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if x.route != nil {
 				x.route.stats.open.Add(-1)
 			}
+			x.span.End()
 			g.leave(x.table)
 		}
 	}()
@@ -98,6 +99,7 @@ func (x *Exchange) serve() {
 	}
 	x.match, x.route = match, x.table.routes[match.Route]
 	x.route.stats.begin()
+	x.beginSpan()
 	if x.evades(request, readings) {
 		x.refuse(http.StatusBadRequest, "Bad request")
 		return
@@ -306,5 +308,6 @@ func (x *Exchange) finish() {
 		}
 	}
 	x.gateway.traffic.done(x)
+	x.endSpan()
 	x.logAccess()
 }

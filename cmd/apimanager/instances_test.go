@@ -4,11 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,6 +111,38 @@ func TestRun_severalServersShareOneStore(t *testing.T) {
 		for _, secret := range append([]string{token, s3test.SecretKey}, secrets["demo_password"], secrets["client_secret"]) {
 			require.NotContains(t, p.Log.String(), secret)
 		}
+	}
+}
+
+// A person whose requests go to one server and to the other in turn signs in as at one.
+func TestRun_signsInThroughABalancerInFrontOfOneStore(t *testing.T) {
+	var turn atomic.Uint64
+	var behind atomic.Pointer[[]*url.URL]
+	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		to := *behind.Load()
+		r.SetURL(to[turn.Add(1)%uint64(len(to))])
+		r.Out.Host = r.In.Host
+	}})
+	defer front.Close()
+	s := newShared(t, front.URL)
+	dir := t.TempDir()
+	var targets []*url.URL
+	for _, data := range []string{dir, t.TempDir()} {
+		at, err := url.Parse(s.start(t, data).portal)
+		require.NoError(t, err)
+		targets = append(targets, at)
+	}
+	behind.Store(&targets)
+	for range 3 { // with an odd number of requests at a time, each server is the first one
+		person := newBrowser(t)
+		status, at, page := person.signIn(front.URL+"/ui/apis/apis/none", "demodeveloper", passwords(t, dir)["demo_password"])
+		require.Equal(t, http.StatusNotFound, status, page)
+		require.Equal(t, "/ui/apis/apis/none", at.Path)
+		for range 2 {
+			_, _, page = person.open(front.URL+"/ui/apis/apis/none", nil)
+			require.Contains(t, page, "<strong>demodeveloper")
+		}
+		turn.Add(1)
 	}
 }
 

@@ -13,6 +13,9 @@
 // other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
 // definitions, and the program has no listeners for gateway and admin.
 //
+// With -gateway-only it is a gateway alone, one of many, which follows the manager whose admin
+// API -control-plane names, and needs no store: what it serves is kept in the folder of -data.
+//
 // Programs may also show a token of -access to the publisher's interface and the admin
 // API, and the metrics require one where other machines reach the portal or the admin API:
 // unless -access says otherwise, the first start then generates it into the file
@@ -58,8 +61,11 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer at.close()
+	if s.gatewayOnly {
+		return s.serveDataPlane(ctx, at, stdout, log)
+	}
 	config := s.management()
-	config.Logger = log
+	config.Logger, config.TracerProvider = log, server.TracerProvider(ctx)
 	if s.kong != "" {
 		if config.Elsewhere, err = kong.New(kong.Config{URL: s.kong, Token: s.kongToken, Logger: log}); err != nil {
 			return fmt.Errorf("-kong: %w", err)
@@ -114,7 +120,7 @@ func (s *settings) open() (_ *listeners, err error) {
 		to            *net.Listener
 		flag, address string
 	}{{&l.portal, "listen", s.listen}, {&l.gateway, "gateway-listen", s.gateway}, {&l.admin, "admin-listen", s.admin}} {
-		if s.kong != "" && one.to != &l.portal {
+		if s.kong != "" && one.to != &l.portal || s.gatewayOnly && one.to == &l.portal {
 			continue
 		}
 		if *one.to, err = s.connections.Listen(one.flag, one.address); err != nil {
@@ -135,8 +141,11 @@ func (l *listeners) answering() []*net.Listener {
 
 // guarded returns the listeners whose callers the door lets in.
 func (l *listeners) guarded() []net.Listener {
-	if l.admin == nil {
+	switch {
+	case l.admin == nil:
 		return []net.Listener{l.portal}
+	case l.portal == nil:
+		return []net.Listener{l.admin}
 	}
 	return []net.Listener{l.portal, l.admin}
 }

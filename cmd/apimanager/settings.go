@@ -30,6 +30,9 @@ type settings struct {
 	private                  *bool // nil if it is not set
 	hosts, securityPlugin    string
 	kong, kongToken          string
+	gatewayOnly              bool
+	controlPlane             string
+	controlToken, controlCA  string
 	door                     *door.Settings
 }
 
@@ -71,6 +74,13 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the "+
 			"address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
+	f.BoolVar(&s.gatewayOnly, "gateway-only", false,
+		"run a gateway alone, which follows the manager of -control-plane and serves on without it; "+
+			"-admin-listen then has health and metrics alone")
+	f.StringVar(&s.controlPlane, "control-plane", "", "`URL` of the admin API of the manager that -gateway-only follows")
+	f.StringVar(&s.controlToken, "control-plane-token", "",
+		"`token` with the role admin there: its -admin-token, or one of its -access-tokens; better given by the environment")
+	f.StringVar(&s.controlCA, "control-plane-ca", "", "`file` of the certificates that verify its certificate; empty means the system's")
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/apimanager.log")
@@ -91,7 +101,7 @@ func (s *settings) check(f *server.Flags) error {
 		name, value string
 		path        bool
 	}{{"portal-url", s.portalURL, false}, {"gateway-url", s.gatewayURL, true}, {"idp", s.provider, true},
-		{"idp-discovery", s.discovery, true}, {"kong", s.kong, true}} {
+		{"idp-discovery", s.discovery, true}, {"kong", s.kong, true}, {"control-plane", s.controlPlane, true}} {
 		if one.value == "" {
 			continue
 		}
@@ -108,6 +118,17 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.kong != "" && s.gatewayURL == "" {
 		errs = append(errs, fmt.Errorf("-kong (%s): it goes with -gateway-url, where Kong serves", f.Variable("kong")))
+	}
+	switch {
+	case s.gatewayOnly && s.controlPlane == "":
+		errs = append(errs, fmt.Errorf("-gateway-only (%s): it goes with -control-plane, the manager to follow", f.Variable("gateway-only")))
+	case !s.gatewayOnly && s.controlPlane+s.controlToken+s.controlCA != "":
+		errs = append(errs, fmt.Errorf("-control-plane (%s): it goes with -gateway-only", f.Variable("control-plane")))
+	case s.gatewayOnly && s.stores.Store() != "":
+		errs = append(errs, fmt.Errorf("-store (%s): it does not go with -gateway-only, which keeps what it needs in the folder of -data",
+			f.Variable("store")))
+	case s.gatewayOnly && s.kong != "":
+		errs = append(errs, fmt.Errorf("-kong (%s): it does not go with -gateway-only", f.Variable("kong")))
 	}
 	if p := s.securityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
 		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing, got %q",

@@ -36,7 +36,8 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 	m, err := management.Open(ctx, management.Config{
 		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
 		Home: web + console.Root, Origins: []string{web}, Frame: frame(web, d),
-		Own: []string{publisher}, PrivateUpstreams: s.private, Hosts: s.door.Hosts(), Logger: log,
+		Own: []string{publisher}, PrivateUpstreams: s.private, Hosts: s.door.Hosts(),
+		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
 	if err != nil {
 		return nil, err

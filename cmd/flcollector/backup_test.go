@@ -10,3 +10,7 @@ import (
 func TestRun_isBackedUpBesideItself(t *testing.T) {
 	backuptest.Command(t, datafolder.FLCollector, func(dir string) (stop func() error) { return start(t, "-data", dir).Stop })
 }
+
+func TestRun_hasNothingToBackUpWithoutAFolder(t *testing.T) {
+	backuptest.None(t, func(dir string) (stop func() error) { return start(t, "-data", dir, "-store", "memory:").Stop })
+}

@@ -107,6 +107,16 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
+	var sharing *collector.Sharing
+	if kept.Shared {
+		secure := clientTLS.Config()
+		if secure == nil {
+			secure = access.TLS()
+		}
+		if sharing, err = s.shared.config(kept.Work, clients.Addr(), secure); err != nil {
+			return err
+		}
+	}
 	c, err := collector.New(collector.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
 		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
@@ -114,7 +124,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Upstream: upper, TracerProvider: server.TracerProvider(ctx), Logger: log,
+		Upstream: upper, Sharing: sharing, TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.stores.Flag(), err)

@@ -42,6 +42,7 @@ type settings struct {
 	demo                     bool
 	demoPause                time.Duration
 	upstream                 upstreamSettings
+	shared                   sharedSettings
 	door                     *door.Settings
 }
 
@@ -73,7 +74,7 @@ func (s *settings) declare() *server.Flags {
 	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
 	s.stores = stores.Declare(f, stores.Texts{
-		Data: "./data/flcollector", Note: " One collector at a time uses a database, and other blocks may have theirs in it.",
+		Data: "./data/flcollector", Note: " Several collectors may use one database, and other blocks may have theirs in it.",
 	})
 	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
 	f.StringVar(&s.orchestrator, "orchestrator-address", "",
@@ -114,6 +115,7 @@ func (s *settings) declare() *server.Flags {
 	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
 		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")
 	s.upstream.declare(f)
+	s.shared.declare(f)
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/flcollector.log")
@@ -197,6 +199,7 @@ func (s *settings) check(f *server.Flags) error {
 		wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")
 	}
 	s.upstream.check(wrong)
+	s.shared.check(wrong)
 	if s.upstream.target != "" && s.demo {
 		wrong("demo", "its clients train for a collector without an upper one: leave out -upstream")
 	}

@@ -19,7 +19,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"max-connections": {"5", "6", "7"}, "drain-delay": {"1s", "2s", "3s"},
 		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
-		"client-timeout": period, "store-timeout": period,
+		"client-timeout": period, "store-timeout": period, "lease": period,
 		"park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
 		"trust-clients": choice, "no-audit": choice, "upstream-tls": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
@@ -109,6 +109,8 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		{[]string{"-upstream", "collector:8088", "-upstream-cert", "c.pem"}, "-upstream-cert and -upstream-key go together"},
 		{[]string{"-upstream", "collector:8088", "-upstream-name", "ä"}, "-upstream-name (FLCOLLECTOR_UPSTREAM_NAME): "},
 		{[]string{"-upstream", "collector:8088", "-demo"}, "-demo (FLCOLLECTOR_DEMO): its clients train for a collector without"},
+		{[]string{"-advertise", "collector"}, `-advertise (FLCOLLECTOR_ADVERTISE): expected HOST:PORT, got "collector"`},
+		{[]string{"-lease", "1ms"}, "-lease (FLCOLLECTOR_LEASE): expected 1s to 1h, got 1ms"},
 		{[]string{"-bogus"}, "-bogus"},
 	} {
 		_, _, err := readSettings(c.args)

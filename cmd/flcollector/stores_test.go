@@ -1,11 +1,14 @@
 package main
 
 import (
+	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -110,4 +113,44 @@ func TestRun_refusesTheFolderOfAnotherServer(t *testing.T) {
 		io.Discard, io.Discard)
 	require.ErrorContains(t, err, "in use by another server")
 	require.ErrorContains(t, err, dir)
+}
+
+// A client of the second collector trains for a job of the first, which is stopped.
+func TestRun_goesOnWithAJobOfAnotherCollector(t *testing.T) {
+	parties, err := tumours.Parties()
+	require.NoError(t, err)
+	args := append(inServers(t, mongotest.StartProcess(t)), "-lease", "2s")
+	first := start(t, append(args, "-data", t.TempDir())...)
+	first.configure(t, "7", configuration)
+	second := start(t, append(args, "-data", t.TempDir())...)
+	trainer := &slow{Trainer: tumours.NewTrainer(parties[0]), reached: make(chan struct{}), goOn: make(chan struct{})}
+	ended := train(t, flower.ClientConfig{Target: second.grpc, Trainer: trainer})
+	<-trainer.reached
+	require.Eventually(t, func() bool { return second.status(t, "7") == first.status(t, "7") }, wait, tick)
+	require.Equal(t, status{"TRAINING", 2}, first.status(t, "7"))
+	close(trainer.goOn)
+	require.NoError(t, first.Stop())
+	require.Eventually(t, func() bool { return second.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
+	require.NoError(t, <-ended, "its stream was at the second all the time")
+	require.Contains(t, second.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)
+}
+
+func TestSharedSettings_config_keepsTheNameInTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	s := sharedSettings{lease: time.Second}
+	first, err := s.config(dir, &net.TCPAddr{IP: net.IPv4zero, Port: 8088}, nil)
+	require.NoError(t, err)
+	require.Empty(t, first.Advertise, "no host can be reached there")
+	again, err := s.config(dir, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8088}, &tls.Config{})
+	require.NoError(t, err)
+	require.Equal(t, first.Name, again.Name)
+	require.Equal(t, "192.0.2.1:8088", again.Advertise)
+	require.NotNil(t, again.TLS)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, nameFile), nil, 0o600))
+	torn, err := s.config(dir, &net.TCPAddr{}, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, torn.Name)
+	s.ca = filepath.Join(dir, "missing.pem")
+	_, err = s.config(dir, &net.TCPAddr{}, &tls.Config{})
+	require.ErrorContains(t, err, "-advertise-ca: open")
 }

@@ -32,7 +32,7 @@ binaries=${BINARIES:-}
 if [[ -z $binaries ]]; then
 	binaries=$(mktemp -d)
 	trap 'rm -rf "$binaries"' EXIT
-	"$root/deploy/release/binaries.sh" "$binaries" "$@"
+	bash "$root/deploy/release/binaries.sh" "$binaries" "$@"
 fi
 tool image -binaries "$binaries" -out "$out" -version "$VERSION" -revision "$REVISION" -epoch "$SOURCE_DATE_EPOCH" \
 	-commands "${COMMANDS:-}" ${BUILDER:+-builder "$BUILDER"} "$@"

@@ -27,7 +27,7 @@ binaries=${BINARIES:-}
 if [[ -z $binaries ]]; then
 	binaries=$(mktemp -d)
 	trap 'rm -rf "$binaries"' EXIT
-	"$root/deploy/release/binaries.sh" "$binaries" "$@"
+	bash "$root/deploy/release/binaries.sh" "$binaries" "$@"
 fi
 tool pack -binaries "$binaries" -sources "$root" -out "$out" -version "$VERSION" -epoch "$SOURCE_DATE_EPOCH" \
 	-commands "${COMMANDS:-}" "$@"

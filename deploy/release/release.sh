@@ -44,7 +44,7 @@ $(git -C "$root" status --short | head)"
 if tagged=$(git -C "$root" rev-parse -q --verify "refs/tags/$VERSION^{commit}"); then
 	[[ $tagged == "$REVISION" ]] || fail "tag $VERSION is on commit $tagged, and this is $REVISION: check the tag out"
 fi
-notes=$("$root/deploy/release/notes.sh" "$VERSION")
+notes=$(bash "$root/deploy/release/notes.sh" "$VERSION")
 if [[ -z ${SIGNING_KEY:-} && ${ALLOW_UNSIGNED:-} != 1 ]]; then
 	fail "no SIGNING_KEY: give a file with a private SSH key, or ALLOW_UNSIGNED=1"
 fi
@@ -57,7 +57,7 @@ umask 022
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export BINARIES=$scratch/binaries
-"$root/deploy/release/binaries.sh" "$BINARIES" "$@"
+bash "$root/deploy/release/binaries.sh" "$BINARIES" "$@"
 
 for platform; do
 	name=enablers_${VERSION#v}_${platform//\//_}
@@ -67,8 +67,8 @@ for platform; do
 		--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime -C "$scratch" -c "$name" | gzip -n -9 >"$out/$name.tar.gz"
 	rm -r "${scratch:?}/$name"
 done
-"$root/deploy/packages/build.sh" "$out" "$@"
-"$root/deploy/images/build.sh" "$out" "$@"
+bash "$root/deploy/packages/build.sh" "$out" "$@"
+bash "$root/deploy/images/build.sh" "$out" "$@"
 printf '%s\n' "$notes" >"$out/NOTES.md"
 
 cd "$out"

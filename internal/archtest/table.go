@@ -155,8 +155,8 @@ func importTable() []room {
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
 		{dir: "apimgmt/gateway", imports: []string{
-			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound",
-		}, modules: []string{prometheus}},
+			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound", "internal/tracing",
+		}, modules: []string{oteltrace, prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
 			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
@@ -168,6 +168,9 @@ func importTable() []room {
 			"internal/access", "internal/clientaddr", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep",
 			"internal/shell", "storage",
 		}, modules: []string{prometheus, uuid}},
+		{dir: "apimgmt/gateway/follow", imports: []string{
+			"apimgmt/entity", "apimgmt/gateway", "apimgmt/gateway/admin", "internal/httpclient", "internal/secretfile",
+		}, modules: []string{prometheus}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
 			modules: []string{openapi}},
 		{dir: "apimgmt/internal/cookies"},
@@ -225,7 +228,7 @@ func importTable() []room {
 		{dir: "cmd/internal/management", imports: []string{
 			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
-		}},
+		}, modules: []string{oteltrace, prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",

@@ -210,6 +210,9 @@ func TestChart_store_makesPodsThatShareIt(t *testing.T) {
 		require.NotEmpty(t, w.pod.Spec.Containers[0].Resources.Requests.Cpu().String(), "a scaler needs a request")
 	}
 	require.Equal(t, int32(2), *r.workloads()["flcollector"].replicas)
+	env, _ := r.environment(t, r.workloads()["flcollector"])
+	require.Equal(t, podIP+":8088", env["FLCOLLECTOR_ADVERTISE"], "where collectors relay clients to each other")
+	require.NotContains(t, environmentOf(t, "defaults", "flcollector"), "FLCOLLECTOR_ADVERTISE")
 	require.Empty(t, of[*autoscalingv2.HorizontalPodAutoscaler](mustRender(t, "autoscaling-without-a-store-scales-nothing")))
 	require.Contains(t, mustRender(t, "autoscaling-without-a-store-scales-nothing").notes, "Set modelrepo.store")
 }

@@ -33,6 +33,7 @@ const (
 	chartFolder = "../../deploy/helm/enablers"
 	releaseName = "edge"
 	namespace   = "plant"
+	podIP       = "192.0.2.1"
 )
 
 // blocks are the blocks of the chart with their ports.
@@ -211,7 +212,14 @@ func (r release) environment(t *testing.T, w workload) (env map[string]string, e
 		secrets[secret.Name] = secret
 	}
 	for _, variable := range container.Env {
-		require.NotNil(t, variable.ValueFrom, variable.Name)
+		if variable.ValueFrom == nil {
+			env[variable.Name] = strings.ReplaceAll(variable.Value, "$(POD_IP)", podIP)
+			continue
+		}
+		if variable.ValueFrom.FieldRef != nil {
+			require.Equal(t, "POD_IP", variable.Name, "it is only for other variables")
+			continue
+		}
 		from := *variable.ValueFrom.SecretKeyRef
 		secret, rendered := secrets[from.Name]
 		if !rendered {

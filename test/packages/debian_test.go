@@ -101,7 +101,7 @@ func (s server) serve(t *testing.T) {
 	if s.args == nil {
 		return // it takes ten ports; its image is tried
 	}
-	const socket = "/tmp/notify"
+	socket := "/tmp/notify-" + s.name
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: machine() + socket, Net: "unixgram"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
@@ -109,17 +109,17 @@ func (s server) serve(t *testing.T) {
 	command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket)
 	process := interop.StartProcess(t, command)
 	process.AwaitLine("listening on http://127.0.0.1:")
-	require.Contains(t, told(t, manager), "READY=1", "the unit is of the type notify")
+	require.Contains(t, notification(t, manager), "READY=1", "the unit is of the type notify")
 
 	require.NoError(t, syscall.Kill(process.Pid(), syscall.SIGHUP), "ExecReload of the unit")
-	require.Contains(t, told(t, manager), "RELOADING=1")
-	require.Contains(t, told(t, manager), "READY=1")
+	require.Contains(t, notification(t, manager), "RELOADING=1")
+	require.Contains(t, notification(t, manager), "READY=1")
 	process.Stop()
-	require.Contains(t, told(t, manager), "STOPPING=1")
+	require.Contains(t, notification(t, manager), "STOPPING=1")
 }
 
-// told returns the next datagram of a service to its manager.
-func told(t *testing.T, manager *net.UnixConn) string {
+// notification returns the next datagram of a service to its manager.
+func notification(t *testing.T, manager *net.UnixConn) string {
 	t.Helper()
 	text := make([]byte, 1024)
 	require.NoError(t, manager.SetReadDeadline(time.Now().Add(time.Minute)))

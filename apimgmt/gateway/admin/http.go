@@ -152,6 +152,7 @@ func (a *API) table() []httpapi.Route {
 		a.open("POST /upstreams/{parent}/targets/{id}/unhealthy", a.setHealth(false)),
 		a.open("PUT /upstreams/{parent}/targets/{id}/healthy", a.setHealth(true)),
 		a.open("PUT /upstreams/{parent}/targets/{id}/unhealthy", a.setHealth(false)),
+		a.hidden("GET "+DataPlanePath, a.dataPlane),
 		a.hidden("GET /openapi.json", httpapi.Document(openapi)),
 		a.hidden("GET /docs", httpapi.RedirectTo("docs/")),
 		a.hidden("GET /docs/", httpapi.DocsUI("Gateway administration", "/docs/", "../openapi.json")),

@@ -69,8 +69,10 @@ func NewCounts(config CountsConfig) (*Counts, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Counts{config: config, wake: make(chan struct{}, 1), counters: map[*counter]bool{}, desc: [2]*prometheus.Desc{
-		prometheus.NewDesc("gateway_limits_shared", "1 if counts of rate limits are shared with other gateways; 0 while the store is away.", nil, nil),
-		prometheus.NewDesc("gateway_limit_exchanges_total", "Exchanges of a caller's counts with the store, by outcome.", []string{"outcome"}, nil),
+		prometheus.NewDesc("gateway_limits_shared",
+			"1 if counts of rate limits are shared with other gateways; 0 while the store is away.", nil, nil),
+		prometheus.NewDesc("gateway_limit_exchanges_total",
+			"Exchanges of a caller's counts with the store, by outcome.", []string{"outcome"}, nil),
 	}}, nil
 }
 

@@ -32,7 +32,8 @@ func TestRateLimiting_passesTheSuite(t *testing.T) {
 		},
 		Invalid: map[string]string{
 			`{}`: "config.minute", `{"minute":0}`: "config.minute", `{"minute":-1}`: "config.minute", `{"minute":1.5}`: "config.minute",
-			`{"second":5,"minute":4}`: "config.minute", `{"minute":1,"policy":"redis"}`: "config.policy", `{"minute":1,"policy":"cluster"}`: "config.policy",
+			`{"second":5,"minute":4}`: "config.minute", `{"minute":1,"policy":"redis"}`: "config.policy",
+			`{"minute":1,"policy":"cluster"}`:  "config.policy",
 			`{"minute":1,"limit_by":"x"}`:      "config.limit_by",
 			`{"minute":1,"limit_by":"header"}`: "config.header_name", `{"minute":1,"limit_by":"path"}`: "config.path",
 			`{"minute":1,"error_code":200}`: "config.error_code",

@@ -24,7 +24,7 @@ import (
 // Config configures a [Collector]. Documents, Blobs, Dir, Door and Logger are required.
 type Config struct {
 	// Documents and Blobs store everything. The caller closes them after the parts have
-	// ended. One collector at a time uses them.
+	// ended. One collector at a time uses them, unless all of them have Sharing.
 	Documents storage.Documents
 	Blobs     storage.Blobs
 	// Dir is a folder of this process, for the files of rounds, which it removes when it
@@ -52,6 +52,8 @@ type Config struct {
 	Clip, TrustClients, NoAudit bool
 	// Upstream is as in flcollect.Config.
 	Upstream *flcollect.Upstream
+	// Sharing makes the collector one of several. Nil means that it is alone.
+	Sharing *Sharing
 	// Clients is where Flower clients connect, for the commands that the pages show. Nil
 	// has them show none.
 	Clients net.Addr
@@ -66,6 +68,16 @@ type Config struct {
 	TracerProvider trace.TracerProvider
 	// Logger logs what happens.
 	Logger *slog.Logger
+}
+
+// Sharing is how a collector shares its stores with others.
+type Sharing struct {
+	// Name, Lease and Advertise are as in flcollect.Config.
+	Name      string
+	Lease     time.Duration
+	Advertise string
+	// TLS is flcollect.Config.RelayTLS.
+	TLS *tls.Config
 }
 
 // Collector is a collector over open stores. Make one with [New].
@@ -100,6 +112,9 @@ func New(config Config) (_ *Collector, err error) {
 		TracerProvider: config.TracerProvider,
 		Upstream:       config.Upstream, Logger: config.Logger,
 	}
+	if with := config.Sharing; with != nil {
+		options.Name, options.Lease, options.Advertise, options.RelayTLS = with.Name, with.Lease, with.Advertise, with.TLS
+	}
 	if config.Orchestrator != "" {
 		asked := orchestrator.Config{BaseURL: config.Orchestrator, Token: config.OrchestratorToken}
 		if options.Orchestrator, err = orchestrator.NewClient(asked); err != nil {
@@ -113,7 +128,7 @@ func New(config Config) (_ *Collector, err error) {
 		return nil, err
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
-		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
+		Handle: c.Jobs.Handle, Relay: c.Jobs.TrustsRelay, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
 		Authorize: config.authorizeClient(), ConnState: server.ConnState, Logger: config.Logger,
 	})
 	return c, err

@@ -11,6 +11,9 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
@@ -84,6 +87,8 @@ type Config struct {
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
+	// TracerProvider is the gateway's. Nil makes no spans.
+	TracerProvider trace.TracerProvider
 	// Logger logs what happens.
 	Logger *slog.Logger
 }
@@ -104,6 +109,7 @@ type Management struct {
 	gateway  *gateway.Gateway // nil if it is elsewhere
 	entities *admin.Store     // nil likewise
 	admin    http.Handler     // nil likewise
+	counts   *plugin.Counts   // nil likewise
 	client   *oidc.Client
 
 	discovery string // URL of the discovery document, for this process
@@ -145,12 +151,17 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		}
 		behind = m.entities
 	}
-	m.Publisher, err = apimgmt.NewPublisher(apimgmt.Config{
+	publisher := apimgmt.Config{
 		Documents: storage.Prefixed(config.Documents, "publisher/"), Blobs: storage.PrefixedBlobs(config.Blobs, "publisher/"),
 		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()},
 		SecurityPlugin: config.SecurityPlugin, Logger: config.Logger,
-	})
-	if err != nil {
+	}
+	if config.Shared && config.Elsewhere == nil {
+		// A gateway in the process answers at once, so what another manager has left can be
+		// finished early.
+		publisher.GatewayTimeout, publisher.Patience = 5*time.Second, 6*time.Second
+	}
+	if m.Publisher, err = apimgmt.NewPublisher(publisher); err != nil {
 		return nil, err
 	}
 	m.portal, err = portal.New(portal.Config{
@@ -267,7 +278,12 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := exposition.NewRegistry()
-	options := gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
+	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.config.Documents, "gateway/"), registry)
+	if err != nil {
+		return err
+	}
+	options := gateway.Options{Kinds: kinds, AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
+	options.TracerProvider = m.config.TracerProvider
 	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)
 	if err != nil {
@@ -353,7 +369,8 @@ func (m *Management) Parts(announce func()) []server.Part {
 	log, d := m.config.Logger, m.config.Door
 	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}
 	if m.gateway != nil {
-		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run})
+		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run},
+			server.Part{Name: "rate limits", Run: m.counts.Run})
 	}
 	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
 	if m.gateway != nil {

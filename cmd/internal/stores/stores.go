@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -83,6 +84,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 	} else if all.Shared {
 		all.hosts, all.Dir = all.servers.databases[0].Hosts(), s.data
 	}
+	all.warnOfUnused(s.data)
 	if s.blobs != "" && s.blobs != where {
 		_, all.Blobs, err = all.open(ctx, s.blobs)
 		if err != nil {
@@ -90,6 +92,15 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 		}
 	}
 	return all, nil
+}
+
+// warnOfUnused logs that the folder of -data has records of a time without -store: a backup of
+// it would be one of them.
+func (s *Stores) warnOfUnused(data string) {
+	if s.folder == "" && backup.Exists(filepath.Join(data, backup.DatabaseName)) {
+		s.log.Warn("the folder of -data has records that this server does not use, since they are kept elsewhere: "+
+			"a backup of the folder has none of the present ones", "folder", data)
+	}
 }
 
 // Close closes the stores in the opposite order of their opening.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +68,21 @@ func TestSettings_Open_saysWhereFilesOfTheServerAre(t *testing.T) {
 		require.Equal(t, c.work, all.Work, c.args)
 		require.Equal(t, c.shared, all.Shared, c.args)
 		require.Equal(t, c.dir != "" && !c.shared, all.Folder() != nil, c.args)
+	}
+}
+
+func TestSettings_Open_warnsOfRecordsThatAreNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		store string
+		warns bool
+	}{{"memory:", false}, {"", false}, {"memory:", true}, {"mongodb://127.0.0.1:1/x", true}, {"disk:" + dir, false}} {
+		var log bytes.Buffer
+		all, err := settings(t, "-data", dir, "-store", c.store).Open(t.Context(),
+			stores.Config{Owner: datafolder.ModelRepo, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		require.NoError(t, err)
+		require.NoError(t, all.Close())
+		require.Equal(t, c.warns, strings.Contains(log.String(), "has records that this server does not use"), c.store)
 	}
 }
 

@@ -102,4 +102,6 @@ func (b *build) binary(command catalog.Command, platform catalog.Platform) strin
 }
 
 // tag is a version as a tag of an image: v1.2.3 is 1.2.3, as usual there, and no tag has a plus sign.
-func tag(version string) string { return strings.ReplaceAll(strings.TrimPrefix(version, "v"), "+", "-") }
+func tag(version string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(version, "v"), "+", "-")
+}

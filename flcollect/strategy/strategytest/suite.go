@@ -35,6 +35,7 @@ func Run(t *testing.T, fresh func() strategy.Strategy) {
 	t.Run("a round without updates leaves an error", s.empty)
 	t.Run("a closed aggregation says so", s.closed)
 	t.Run("the policy can be kept to", s.policy)
+	t.Run("sums of updates give the bits of all updates, if it takes them", s.merging)
 }
 
 type suite struct{ fresh func() strategy.Strategy }

@@ -140,8 +140,8 @@ http://{{ include "enablers.name" .block }}.{{ .block.root.Release.Namespace }}.
 {{- define "enablers.secretEnv" -}}
 {{- $mine := ne .values.existingSecret "" -}}
 {{- $env := dict -}}
-{{- if (get .values "store") }}{{ $_ := set $env (printf "%s_STORE" .facts.prefix) (dict "key" "store" "optional" false) }}{{ end -}}
-{{- if (get .values "blobs") -}}
+{{- if get .values "store" }}{{ $_ := set $env (printf "%s_STORE" .facts.prefix) (dict "key" "store" "optional" false) }}{{ end -}}
+{{- if get .values "blobs" -}}
   {{- $_ := set $env (printf "%s_BLOBS" .facts.prefix) (dict "key" "blobs" "optional" false) -}}
   {{- if $mine -}}
     {{- $_ := set $env "AWS_ACCESS_KEY_ID" (dict "key" "aws-access-key-id" "optional" true) -}}

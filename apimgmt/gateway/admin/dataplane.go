@@ -1,0 +1,81 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/keep"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Snapshot is what a gateway in another process needs to serve what a [Store] has: see package
+// follow.
+type Snapshot struct {
+	// Config is the configuration.
+	Config entity.Config `json:"config"`
+	// Secret is that of [Secret].
+	Secret string `json:"secret"`
+}
+
+// DataPlanePath is where [API.Handler] answers gateways that follow with a [Snapshot] in JSON:
+// role "admin", since it has every secret. The answer has an ETag, and 304 says that it is
+// still the one that If-None-Match names.
+const DataPlanePath = "/data-plane"
+
+const secretKey = "secret" // a document beside the configuration
+
+// Secret returns the secret that gateways with the configuration of these documents share, as
+// in plugin.Options. The first call makes it, of several at once one.
+func Secret(ctx context.Context, docs storage.Documents) (string, error) {
+	var kept struct {
+		Secret string `json:"secret"`
+	}
+	for {
+		doc, err := docs.Get(ctx, secretKey)
+		if err == nil {
+			if _, err := keep.Unmarshal(doc.Data, &kept); err != nil || len(kept.Secret) < 32 {
+				return "", fmt.Errorf("read %q: it has no secret: %w", secretKey, ErrRecord)
+			}
+			return kept.Secret, nil
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return "", fmt.Errorf("read the secret of gateways: %w", err)
+		}
+		kept.Secret = rand.Text() + rand.Text()
+		data, err := json.Marshal(kept)
+		if err != nil {
+			return "", fmt.Errorf("make the secret of gateways: %w", err)
+		}
+		_, err = docs.Create(ctx, secretKey, data)
+		if err == nil || !errors.Is(err, storage.ErrExists) {
+			return kept.Secret, err
+		}
+	}
+}
+
+// dataPlane answers a gateway that follows with what is stored, which is the same at all
+// instances, and with what is served while the store does not answer.
+func (a *API) dataPlane(w http.ResponseWriter, r *http.Request) error {
+	now, err := a.store.current(r.Context())
+	if err != nil {
+		now = a.store.state.Load()
+	}
+	tag := `"` + now.head.Text + `"`
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	secret, err := Secret(r.Context(), a.store.record.docs)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, Snapshot{Config: now.config, Secret: secret})
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/server/servertest"
+)
+
+// startDataPlane runs a gateway that follows a manager.
+func startDataPlane(t *testing.T, dir, manager string) *process {
+	t.Helper()
+	p := &process{Program: servertest.Start(t, run, "-gateway-only", "-control-plane", manager, "-data", dir,
+		"-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0")}
+	p.gateway, p.admin = p.Listening("gateway"), p.Listening("admin")
+	return p
+}
+
+func TestRun_gatewayOnly_followsAManagerAndServesWithoutIt(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sunny")) }))
+	t.Cleanup(service.Close)
+	manager := start(t, "-data", t.TempDir(), "-demo-password", "a password")
+	dir := filepath.Join(t.TempDir(), "data plane")
+	plane := startDataPlane(t, dir, manager.admin)
+	require.Eventually(t, func() bool {
+		status, _ := ask(t, http.MethodGet, plane.admin+"/readyz", "", "", nil)
+		return status == http.StatusOK
+	}, 30*time.Second, 10*time.Millisecond)
+
+	status, body := manager.publish(t, manager.token(t, "demodeveloper", "a password"), "weather",
+		`{"openapi":"3.0.3","info":{"title":"Weather","version":"1"},"servers":[{"url":"`+service.URL+`"}],
+		"paths":{"/weather":{"get":{"responses":{"200":{"description":"ok"}}}}}}`)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Eventually(t, func() bool {
+		_, body := ask(t, http.MethodGet, plane.gateway+"/weather", "", "", nil)
+		return body == "sunny"
+	}, 30*time.Second, 10*time.Millisecond)
+	_, metrics := ask(t, http.MethodGet, plane.admin+"/metrics", "", "", nil)
+	require.Contains(t, metrics, "gateway_control_plane_up 1")
+	require.Contains(t, metrics, "gateway_requests_total{")
+	status, _ = ask(t, http.MethodGet, plane.admin+"/services", "", "", nil)
+	require.Equal(t, http.StatusNotFound, status, "it is administered at the manager alone")
+
+	old := manager.admin
+	require.NoError(t, manager.Stop())
+	require.NoError(t, plane.Stop())
+	again := startDataPlane(t, dir, old)
+	_, body = ask(t, http.MethodGet, again.gateway+"/weather", "", "", nil)
+	require.Equal(t, "sunny", body, "a restart serves what was kept")
+	require.Eventually(t, func() bool {
+		status, body = ask(t, http.MethodGet, again.admin+"/readyz", "", "", nil)
+		return status == http.StatusOK && strings.Contains(body, "the control plane does not answer")
+	}, 30*time.Second, 10*time.Millisecond)
+	require.NoError(t, again.Stop())
+}
+
+func TestReadSettings_dataPlane(t *testing.T) {
+	for want, args := range map[string][]string{
+		"it goes with -control-plane": {"-gateway-only"},
+		"it goes with -gateway-only":  {"-control-plane", "http://127.0.0.1:8101"},
+		"it does not go with -gateway-only": {"-gateway-only", "-control-plane", "http://x:1", "-kong", "http://y:1",
+			"-gateway-url", "http://z"},
+		"-store (APIMANAGER_STORE)":           {"-gateway-only", "-control-plane", "http://x:1", "-store", "memory:"},
+		"expected a URL such as http://HOST:": {"-gateway-only", "-control-plane", "x:1"},
+	} {
+		_, _, err := readSettings(args)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestRun_severalServersShareRateLimitsAndDataPlanes(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sunny")) }))
+	t.Cleanup(service.Close)
+	s := newShared(t, "http://portal.example.org")
+	dir := filepath.Join(t.TempDir(), "a")
+	a, b := s.start(t, dir), s.start(t, filepath.Join(t.TempDir(), "b"))
+	status, body := a.publish(t, a.token(t, "demodeveloper", passwords(t, dir)["demo_password"]), "weather",
+		`{"openapi":"3.0.3","info":{"title":"Weather","version":"1"},"servers":[{"url":"`+service.URL+`"}],
+		"x-kong-plugin-rate-limiting":{"config":{"year":20,"limit_by":"service"}},
+		"paths":{"/weather":{"get":{"responses":{"200":{"description":"ok"}}}}}}`)
+	require.Equal(t, http.StatusOK, status, body)
+	at := func(p *process) int {
+		status, _ := ask(t, http.MethodGet, p.gateway+"/weather", "", "", nil)
+		return status
+	}
+	for range 20 {
+		require.Equal(t, http.StatusOK, at(a))
+	}
+	require.Equal(t, http.StatusTooManyRequests, at(a))
+	admitted := 0
+	require.Eventually(t, func() bool {
+		status := at(b)
+		if status == http.StatusOK {
+			admitted++
+		}
+		return status == http.StatusTooManyRequests
+	}, patience, 200*time.Millisecond)
+	require.Less(t, admitted, 20, "what was admitted at a counts at b")
+	_, metrics := ask(t, http.MethodGet, b.admin+"/metrics", "", "", nil)
+	require.Contains(t, metrics, "gateway_limits_shared 1")
+
+	plane := startDataPlane(t, filepath.Join(t.TempDir(), "plane"), b.admin)
+	require.Eventually(t, func() bool { return at(plane) == http.StatusOK }, patience, 50*time.Millisecond)
+	s.database.Kill()
+	require.Equal(t, http.StatusOK, at(plane), "it needs no store")
+	require.Equal(t, http.StatusTooManyRequests, at(b), "what is known of the counts holds without the store")
+	require.NoError(t, plane.Stop())
+	require.NoError(t, a.Stop())
+	require.NoError(t, b.Stop())
+}

@@ -1,0 +1,149 @@
+package management
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/apimgmt/gateway/follow"
+	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/portal"
+	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/exposition"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token and Roots are
+// required.
+type DataPlaneConfig struct {
+	// Dir is the folder where the last configuration is kept.
+	Dir string
+	// Gateway and Admin are open listeners, without TLS. Admin has health and metrics alone.
+	Gateway, Admin net.Listener
+	// Door decides on the callers of the metrics, and has the certificate of both listeners.
+	Door *door.Door
+	// ControlPlane is the address of the Admin API of a manager, or of several behind one
+	// address, and Token one with the role admin there. Roots verify its certificate; nil
+	// means the system's.
+	ControlPlane, Token string
+	Roots               *x509.CertPool
+	// Portal is the address of the portal, from which APIs may be tried. Empty means none.
+	Portal string
+	// PrivateUpstreams says whether services may be on this machine and in private networks.
+	// Nil means that they may while the gateway listens on loopback alone.
+	PrivateUpstreams *bool
+	// TracerProvider is the gateway's. Nil makes no spans.
+	TracerProvider trace.TracerProvider
+	// Logger logs what happens.
+	Logger *slog.Logger
+}
+
+// DataPlane is a gateway without a store, a portal and a publisher: it follows a manager, and
+// serves on without it. Make one with [OpenDataPlane].
+type DataPlane struct {
+	config   DataPlaneConfig
+	gateway  *gateway.Gateway
+	follower *follow.Follower
+}
+
+// ConfigurationFile is the name of the file with the last configuration of a [DataPlane].
+const ConfigurationFile = "gateway-configuration"
+
+// OpenDataPlane makes a gateway that serves the configuration that was kept. It starts nothing.
+// The caller closes it.
+func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, error) {
+	d := &DataPlane{config: config}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if config.Roots != nil {
+		transport.TLSClientConfig = config.Door.ClientTLS().Clone()
+		transport.TLSClientConfig.RootCAs = config.Roots
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var err error
+	d.follower, err = follow.New(follow.Config{
+		ControlPlane: config.ControlPlane, Token: config.Token, File: filepath.Join(config.Dir, ConfigurationFile),
+		HTTPClient: &http.Client{Transport: transport}, Logger: config.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// There is no store, so plugins with the policy cluster count here alone.
+	alone, err := plugin.NewCounts(plugin.CountsConfig{Documents: storage.NewMemoryDocuments(), Logger: config.Logger})
+	if err != nil {
+		return nil, err
+	}
+	options := gateway.Options{
+		Kinds: plugin.SharedKinds(plugin.Options{Counts: alone, Secret: d.follower.Secret}), Logger: config.Logger,
+		AllowUpstreams: Config{Portal: config.Gateway, Gateway: config.Gateway, PrivateUpstreams: config.PrivateUpstreams}.private(),
+	}
+	options.TracerProvider = config.TracerProvider
+	options.Transport.RootCAs = config.Door.RootCAs()
+	if d.gateway, err = gateway.New(&options); err != nil {
+		return nil, err
+	}
+	if at, err := url.Parse(config.ControlPlane); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {
+		config.Logger.Warn("the configuration crosses the network with its secrets in the clear; -control-plane may name https", "host", at.Host)
+	}
+	d.follower.Start(d.gateway)
+	return d, nil
+}
+
+// Close closes the gateway. The parts have ended before.
+func (d *DataPlane) Close() error { return d.gateway.Close() }
+
+// Parts returns the parts in the order of their start. Announce is called when all of them
+// can be used.
+func (d *DataPlane) Parts(announce func()) []server.Part {
+	c := d.config
+	var origins []string
+	if c.Portal != "" {
+		origins = []string{c.Portal}
+	}
+	parts := []server.Part{
+		{Name: "gateway", Run: d.gateway.Run},
+		{Name: "gateway configuration", Run: d.follower.Run},
+		server.HTTP(c.Door.Listener(c.Admin), c.Door.Handler(d.health()), c.Logger),
+		server.Streams(c.Door.Listener(c.Gateway), portal.AllowPortal(d.gateway, origins, access.CookiePrefix), c.Logger),
+	}
+	parts[len(parts)-1].Announce = announce
+	return parts
+}
+
+// health returns the handler of health and metrics.
+func (d *DataPlane) health() http.Handler {
+	ready := func(w http.ResponseWriter, _ *http.Request) error {
+		state, status := d.follower.State(), http.StatusOK
+		if !state.Serving {
+			status = http.StatusServiceUnavailable
+		}
+		httpapi.WriteText(w, status, state.String())
+		return nil
+	}
+	return httpapi.NewHandler([]httpapi.Route{
+		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: ready, Role: httpapi.Public},
+		{Pattern: "GET /metrics", Func: exposition.Handler(d.gateway.Metrics(), d.follower), Role: httpapi.Reader},
+	}, &httpapi.Options{Authorize: d.config.Door.Authorizer(), Logger: d.config.Logger})
+}
+
+// RootsOf returns the certificates of a text in PEM.
+func RootsOf(pem []byte) (*x509.CertPool, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, errors.New("it has no certificate in PEM")
+	}
+	return roots, nil
+}
