@@ -15,8 +15,12 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// scratchVariable names the folder with the images, inside the namespaces.
-const scratchVariable = "IMAGES_SCRATCH"
+const (
+	// scratchVariable names the folder with the images, inside the namespaces.
+	scratchVariable = "IMAGES_SCRATCH"
+	// builtVariable names a folder of images that are built already.
+	builtVariable = "ENABLERS_IMAGES"
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -47,10 +51,8 @@ func runInside() (status int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	build := exec.Command("../../deploy/images/build.sh", filepath.Join(scratch, "images"), "linux/"+runtime.GOARCH)
-	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w", build, err)
+	if err := provide(filepath.Join(scratch, "images")); err != nil {
+		return 0, err
 	}
 	runtime.LockOSThread() // the end of this thread would end the tests
 	tests := exec.Command(os.Args[0], os.Args[1:]...)
@@ -64,6 +66,19 @@ func runInside() (status int, err error) {
 		return 0, fmt.Errorf("run the tests in namespaces of their own: %w", err)
 	}
 	return 0, nil
+}
+
+// provide puts the images into a folder: those that are built already, or new ones.
+func provide(folder string) error {
+	if built := os.Getenv(builtVariable); built != "" {
+		return os.Symlink(built, folder)
+	}
+	build := exec.Command("../../deploy/images/build.sh", folder, "linux/"+runtime.GOARCH)
+	build.Stdout, build.Stderr = os.Stdout, os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("%s: %w", build, err)
+	}
+	return nil
 }
 
 // prepare gives the namespaces a loopback, a hierarchy of control groups for podman, and the
