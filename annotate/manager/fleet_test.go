@@ -527,7 +527,7 @@ func TestManager_shared_showsErrorsOnEveryInstance(t *testing.T) {
 		const renewals = 6 * time.Minute / leaseTime
 		require.Less(t, a.reach.written()-written, int(renewals)+10)
 		s.broker.Up()
-		pass(2 * pollTime)
+		pass(5 * pollTime)
 		require.Empty(t, status(t, b.Manager, "down").Error)
 	})
 }

@@ -34,7 +34,8 @@ type Merging interface {
 	// Merge adds a sum, as Add adds an update. It counts as one update.
 	Merge(ctx context.Context, partial Partial) error
 	// Sum returns the sum of all updates so far, and is called in place of Finish. Client is
-	// empty. The strategy's state stays as it was. The errors are those of Finish.
+	// empty. What the strategy makes models of, such as moments, stays as it was. The errors
+	// are those of Finish.
 	Sum(ctx context.Context) (Partial, error)
 }
 

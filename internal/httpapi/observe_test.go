@@ -62,7 +62,7 @@ func TestNewHandler_makesASpanOfEachRequest(t *testing.T) {
 	require.Equal(t, codes.Unset, one.Status().Code)
 	attributes := map[string]string{}
 	for _, a := range one.Attributes() {
-		attributes[string(a.Key)] = a.Value.Emit()
+		attributes[string(a.Key)] = a.Value.String()
 	}
 	require.Equal(t, map[string]string{
 		"http.request.method": "GET", "http.route": "/models/{name}", "url.path": "/models/a",
