@@ -82,11 +82,21 @@ func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*
 	return r, err
 }
 
-// reread reads what is stored.
+// reread reads what is stored. Where nothing has changed the times of the keys stay those
+// that this process has noted, which a clock that is set does not move.
 func (r *ring) reread(ctx context.Context) error {
 	document, err := r.docs.Get(ctx, signingKey)
 	if err != nil {
 		return err
+	}
+	r.mu.Lock()
+	known := document.Revision == r.stored.revision
+	if known {
+		r.read = time.Now()
+	}
+	r.mu.Unlock()
+	if known {
+		return nil
 	}
 	read := storedRing{revision: document.Revision}
 	read.unknown, err = keep.Unmarshal(document.Data, &read.ringDocument)
