@@ -259,7 +259,8 @@ func runPods(t *testing.T, folder string) {
 func runPod(t *testing.T, r release, w workload, command string) {
 	t.Helper()
 	container := w.pod.Spec.Containers[0]
-	env, probes := onThisMachine(t, r, w, t.TempDir()), []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe}
+	env := onThisMachine(t, r, w, t.TempDir())
+	probes := []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe}
 	if w.block == "multilink" {
 		env["MULTILINK_ALLOW"], probes = allowsNoDevice, probes[:2]
 	}
