@@ -47,7 +47,7 @@ type transaction struct {
 
 func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
 	t := &transaction{
-		outbox:    newOutbox(e.topic, window),
+		outbox:    newOutbox(e.topic, window, f.maxBatch),
 		endpoint:  e,
 		condition: &condition{to: e},
 		facts:     f,
