@@ -161,7 +161,7 @@ func (l *link) run(c *Connection) {
 			pauses = 0
 		}
 		if end.takenOver {
-			pauses = math.MaxInt32
+			pauses = longest
 		}
 		if c = l.reconnect(pauses); c == nil {
 			return
@@ -214,12 +214,16 @@ func (l *link) reconnect(pauses int) *Connection {
 	}
 }
 
+// longest is a number of pauses after which the next one is as long as they get. Counting on from
+// it does not overflow 32 bits.
+const longest = 30
+
 // pause returns the time to wait before an attempt. It doubles each time, and half of it is
 // random.
 func (l *link) pause(n int) time.Duration {
 	o := l.Config
 	d := o.ReconnectMax
-	if n < 30 {
+	if n < longest {
 		d = min(o.ReconnectMin<<n, o.ReconnectMax)
 	}
 	if d < o.ReconnectMin { // the shift overflowed
