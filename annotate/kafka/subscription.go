@@ -49,7 +49,7 @@ type subscription struct {
 	paused  bool
 	current *generation // nil while there is none
 	queue   []*inbound
-	bytes   int    // of the payloads in queue
+	bytes   int    // of the messages in queue
 	unacked int    // handed out in the current generation and not acknowledged
 	trouble error  // why there is no generation
 	faults  faults // errors of partitions
