@@ -163,8 +163,11 @@ func (s *subscription) run() {
 	}
 }
 
-// consume takes part in one generation.
+// consume takes part in one generation. To join takes the place of a static member.
 func (s *subscription) consume() error {
+	if err := s.permitted(); err != nil {
+		return err
+	}
 	if s.tx != nil {
 		if err := s.tx.settled(s.ctx); err != nil {
 			return err
