@@ -38,7 +38,9 @@ func TestSubscription_withoutPermit_joinsNoMore(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = sub.Close(t.Context()) })
 	may.held.Store(true)
-	cable.Interrupt()
+	cable.Cut()
+	require.Eventually(t, func() bool { return sub.Health() != nil }, patience, 10*time.Millisecond)
+	cable.Restore()
 	require.Eventually(t, func() bool { return errors.Is(sub.Health(), errNotNow) }, patience, 10*time.Millisecond)
 
 	next, err := patient().Subscribe(t.Context(), cluster.Settings("topic", "group"), annotate.ConnectOptions{Member: "channel"})

@@ -41,12 +41,16 @@ func TestBroker_withoutPermit_reconnectsNothing(t *testing.T) {
 		Health() error
 		Close(context.Context) error
 	}
-	for name, open := range map[string]func(*mqtt.Broker, annotate.Topic, annotate.ConnectOptions) (connection, error){
-		"subscription": func(b *mqtt.Broker, topic annotate.Topic, opts annotate.ConnectOptions) (connection, error) {
-			return b.Subscribe(t.Context(), topic, opts)
+	for name, open := range map[string]func(context.Context, *mqtt.Broker, annotate.Topic, annotate.ConnectOptions) (connection, error){
+		"subscription": func(
+			ctx context.Context, b *mqtt.Broker, topic annotate.Topic, opts annotate.ConnectOptions) (connection, error,
+		) {
+			return b.Subscribe(ctx, topic, opts)
 		},
-		"publisher": func(b *mqtt.Broker, topic annotate.Topic, opts annotate.ConnectOptions) (connection, error) {
-			return b.Connect(t.Context(), topic, opts)
+		"publisher": func(
+			ctx context.Context, b *mqtt.Broker, topic annotate.Topic, opts annotate.ConnectOptions) (connection, error,
+		) {
+			return b.Connect(ctx, topic, opts)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +63,7 @@ func TestBroker_withoutPermit_reconnectsNothing(t *testing.T) {
 					return conn, err
 				}})
 				var may permit
-				c, err := open(b, nowhere("t"), may.options())
+				c, err := open(t.Context(), b, nowhere("t"), may.options())
 				require.NoError(t, err)
 				may.held.Store(true)
 				require.NoError(t, (*newest.Load()).Close())
