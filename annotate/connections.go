@@ -110,8 +110,9 @@ func (c *Channel) options(window int) ConnectOptions {
 	return opts
 }
 
-// permit returns why the channel must not publish at this moment.
-func (c *Channel) permit() error {
+// permitted returns why the channel must not publish at this moment.
+func (p *pipeline) permitted() error {
+	c := p.channel
 	if c.env.Permit == nil || c.config.Distributed {
 		return nil
 	}

@@ -164,7 +164,7 @@ func (p *pipeline) publishInOrder() {
 	defer close(p.publish)
 	for j := range p.order {
 		<-j.mapped
-		if err := p.channel.permit(); err != nil {
+		if err := p.permitted(); err != nil {
 			p.fail(err)
 		}
 		switch {

@@ -94,7 +94,7 @@ func TestBroker_permitThatEndsWhileDialing_sendsNoConnect(t *testing.T) {
 	})
 }
 
-func TestSubscription_Forget_needsAPermit(t *testing.T) {
+func TestBroker_Subscribe_forgetsNothingWithoutPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := subscriber()
 		var may permit
