@@ -147,4 +147,8 @@ type ConnectOptions struct {
 	// process may be dead, at once, and the earlier one fails if it is not (Kafka's static
 	// membership; MQTT does so by the client's identifier anyway).
 	Member string
+	// Permit, where it is not nil, is called before each attempt at what takes something over
+	// from another process: an MQTT session, a place in a group, a transaction. Its error is
+	// that of the attempt.
+	Permit func() error
 }

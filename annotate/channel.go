@@ -336,8 +336,14 @@ func (c *Channel) pipeline() *pipeline {
 	return c.run
 }
 
-// hold waits until no other call starts, stops or switches the channel.
+// hold waits until no other call starts, stops or switches the channel. When none does, it
+// succeeds even if ctx has ended: Stop stops the channel in any case.
 func (c *Channel) hold(ctx context.Context) error {
+	select {
+	case c.lifeline <- struct{}{}:
+		return nil
+	default:
+	}
 	select {
 	case c.lifeline <- struct{}{}:
 		return nil

@@ -104,10 +104,19 @@ func (c *Channel) options(window int) ConnectOptions {
 	opts := ConnectOptions{Window: window}
 	if c.config.Distributed {
 		opts.Instance = c.env.Instance
-	} else if c.env.Exclusive {
-		opts.Member = c.ID()
+	} else if c.env.Permit != nil {
+		opts.Member, opts.Permit = c.ID(), c.env.Permit
 	}
 	return opts
+}
+
+// permitted returns why the channel must not publish at this moment.
+func (p *pipeline) permitted() error {
+	c := p.channel
+	if c.env.Permit == nil || c.config.Distributed {
+		return nil
+	}
+	return c.env.Permit()
 }
 
 // abandon closes what a pipeline that never ran has connected.

@@ -41,10 +41,13 @@ type Environment struct {
 	// channels. A distributed channel connects under it; see [ConnectOptions].
 	// Empty means "annotator".
 	Instance string
-	// Exclusive says that a channel runs in one process at a time, unless it is distributed,
-	// and that another process continues it under the same identifier. Its subscription then
-	// replaces that of the process before; see ConnectOptions.Member.
-	Exclusive bool
+	// Permit returns why this process must not act for its channels at this moment; nil when it
+	// may. It is called before each connection, where its error is a failed attempt, and before
+	// each output, where it ends the channel. With it a channel that is not distributed runs in
+	// one process at a time, under the same identifier in each, and its subscription replaces
+	// that of the process before; see ConnectOptions.Member. A nil Permit permits everything.
+	// It is safe for concurrent use and does not block.
+	Permit func() error
 	// TracerProvider makes the spans of messages: one for each from its arrival to its
 	// acknowledgement, with one for the mapping and one for publishing what comes of it below
 	// it. Nil means none; then a message passes on the [Trace] that it has.

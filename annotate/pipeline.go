@@ -164,6 +164,9 @@ func (p *pipeline) publishInOrder() {
 	defer close(p.publish)
 	for j := range p.order {
 		<-j.mapped
+		if err := p.permitted(); err != nil {
+			p.fail(err)
+		}
 		switch {
 		case j.err == errAbandoned || p.ctx.Err() != nil:
 			j.confirmed(errAbandoned)

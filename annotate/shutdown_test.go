@@ -216,3 +216,14 @@ func TestChannel_messageWithoutPayload_failsAlone(t *testing.T) {
 	require.EqualValues(t, 1, channel.Stats().Failed)
 	require.NotEmpty(t, channel.Stats().LastError)
 }
+
+func TestChannel_Stop_stopsAChannelAlthoughItsContextHasEnded(t *testing.T) {
+	channel := newChannel(t, config("now"), environment(annotate.NewMemoryBroker(nil)))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 { // of two cases that are ready, select takes any
+		require.NoError(t, channel.Start(t.Context()))
+		require.NoError(t, channel.Stop(over))
+		require.True(t, channel.Status().Stopped)
+	}
+}

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -54,13 +55,18 @@ func (p *pipeline) depart(j *job) {
 	}
 	topic := &c.config.Input
 	m := &j.delivery.Message
-	j.journey.ctx, j.journey.process = c.tracer.Continue(context.Background(), m.Trace, "process "+topic.Name, tracing.Consumer)
-	describe(j.journey.process, topic, "process", len(m.Payload))
-	j.journey.process.Text("messaging.consumer.id", c.ID())
+	ctx, span := c.tracer.Continue(context.Background(), m.Trace, "process "+topic.Name, tracing.Consumer)
+	j.journey.ctx, j.journey.process = ctx, span
+	name := cmp.Or(m.Topic, topic.Name)
+	describe(span, topic.Broker, name, "process", len(m.Payload))
+	if name != topic.Name {
+		span.Text("messaging.destination.template", topic.Name) // a filter
+	}
+	span.Text("annotate.channel", c.ID())
 }
 
 // describe adds the attributes of messaging (OpenTelemetry semantic conventions).
-func describe(s tracing.Span, topic *Topic, operation string, size int) {
+func describe(s tracing.Span, broker BrokerType, topic, operation string, size int) {
 	if !s.On() {
 		return
 	}
@@ -68,8 +74,8 @@ func describe(s tracing.Span, topic *Topic, operation string, size int) {
 	if kind == "publish" {
 		kind = "send"
 	}
-	s.Text("messaging.system", strings.ToLower(string(topic.Broker)))
-	s.Text("messaging.destination.name", topic.Name)
+	s.Text("messaging.system", strings.ToLower(string(broker)))
+	s.Text("messaging.destination.name", topic)
 	s.Text("messaging.operation.name", operation)
 	s.Text("messaging.operation.type", kind)
 	s.Number("messaging.message.body.size", int64(size))
@@ -94,7 +100,7 @@ func (p *pipeline) send(j *job, topic *Topic, size int) Trace {
 		return j.delivery.Trace
 	}
 	_, span := p.channel.tracer.Start(j.journey.ctx, "publish "+topic.Name, tracing.Producer)
-	describe(span, topic, "publish", size)
+	describe(span, topic.Broker, topic.Name, "publish", size)
 	j.journey.publish = span
 	if trace := span.Context(); trace.Parent != "" {
 		return trace

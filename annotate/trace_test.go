@@ -101,6 +101,8 @@ func TestChannel_makesSpansOfAMessage(t *testing.T) {
 		require.GreaterOrEqual(t, n, 0)
 		require.Equal(t, process[n].Status().Code, m.Status().Code)
 	}
+	require.Contains(t, process[0].Attributes(), attribute.String("messaging.destination.name", "traced/in"))
+	require.Contains(t, process[0].Attributes(), attribute.String("annotate.channel", "traced"))
 	require.Contains(t, publish[0].Attributes(), attribute.String("messaging.destination.name", "traced/out"))
 	require.Contains(t, publish[0].Attributes(), attribute.String("messaging.operation.type", "send"))
 	require.Equal(t, annotate.Trace{

@@ -143,6 +143,7 @@ func (b *Broker) subscribe(
 	if err != nil {
 		return nil, err
 	}
+	e.permit = opts.Permit
 	if _, err := e.check(ctx); err != nil {
 		return nil, err
 	}
@@ -203,6 +204,7 @@ func (b *Broker) transact(
 	if err != nil {
 		return nil, nil, err
 	}
+	e.permit = opts.Permit
 	group, ok := input.Settings.(Settings)
 	if !ok || group.GroupID == "" {
 		return nil, nil, errors.New("the input has no consumer group")

@@ -31,6 +31,15 @@ type endpoint struct {
 	broker   *Broker
 	topic    string
 	settings Settings
+	permit   func() error // before what takes something over from another process; nil permits it
+}
+
+// permitted returns why nothing may be taken over at this moment.
+func (e *endpoint) permitted() error {
+	if e.permit == nil {
+		return nil
+	}
+	return e.permit()
 }
 
 // facts are properties of the cluster and the topic.

@@ -43,7 +43,7 @@ func (s *subscription) reached(
 	if len(offsets) == 0 {
 		return nil, nil, nil, nil
 	}
-	member := sarama.NewConsumerGroupMetadataFromSession(s.current.member, s.group, nil)
+	member := sarama.NewConsumerGroupMetadataFromSession(s.current.member, s.group, s.place.instance())
 	return map[string][]*sarama.PartitionOffsetMetadata{s.topic: offsets}, member, done, nil
 }
 

@@ -16,6 +16,7 @@ import (
 // order. One goroutine takes messages from it and confirms them.
 type outbox struct {
 	name    string        // of the topic
+	largest int           // size of a batch of messages, in bytes
 	slots   chan struct{} // one element for each unconfirmed message
 	wake    chan struct{} // wakes the goroutine
 	closing chan struct{} // closed when Close begins
@@ -46,9 +47,13 @@ func (o *octets) Encode() ([]byte, error) { return *o, nil }
 // Length implements sarama.Encoder.
 func (o *octets) Length() int { return len(*o) }
 
-func newOutbox(topic string, window int) *outbox {
+// batchHeader is the size of what comes before the messages of a batch, in bytes.
+const batchHeader = 61
+
+func newOutbox(topic string, window, largest int) *outbox {
 	return &outbox{
 		name:    topic,
+		largest: largest,
 		slots:   make(chan struct{}, window),
 		wake:    make(chan struct{}, 1),
 		closing: make(chan struct{}),
@@ -87,6 +92,9 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 	}
 	if m.Trace.Parent != "" {
 		p.Headers = headersOf(m.Trace)
+		if batchHeader+p.ByteSize(2) > o.largest { // a trace never makes a message fail
+			p.Headers = nil
+		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

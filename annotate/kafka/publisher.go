@@ -25,7 +25,7 @@ type publisher struct {
 }
 
 func newPublisher(e *endpoint, f facts, window int) *publisher {
-	p := &publisher{outbox: newOutbox(e.topic, window), endpoint: e, condition: &condition{to: e}, facts: f}
+	p := &publisher{outbox: newOutbox(e.topic, window, f.maxBatch), endpoint: e, condition: &condition{to: e}, facts: f}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }

@@ -42,18 +42,18 @@ func (s *subscription) tryEnqueue(p *partition, m *sarama.ConsumerMessage) (done
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := &s.broker.opts
+	next := p.arrival(m)
 	switch {
 	case p.gone.Load():
 		return true, false
 	case s.paused:
 		return false, true // until the generation ends
-	case len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.Key)+len(m.Value) > o.QueueBytes):
+	case len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+next.size() > o.QueueBytes):
 		return false, true
 	}
 	if len(s.queue) == 0 {
 		notify.Send(s.arrived)
 	}
-	next := p.arrival(m)
 	s.queue = append(s.queue, next)
 	s.bytes += next.size()
 	return true, true

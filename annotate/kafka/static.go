@@ -3,6 +3,7 @@ package kafka
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"sync"
 
 	"github.com/IBM/sarama"
@@ -25,6 +26,14 @@ func newPlace(topic, member string) *place {
 	}
 	sum := sha256.Sum256([]byte(topic + "\x00" + member))
 	return &place{name: "annotator-" + hex.EncodeToString(sum[:16])}
+}
+
+// instance returns the name in the form of requests: nil for a member that is not static.
+func (p *place) instance() *string {
+	if p.name == "" {
+		return nil
+	}
+	return &p.name
 }
 
 // take records the id of the member.
@@ -69,8 +78,20 @@ func (p *place) leave(c coordinator) error {
 	response, err := broker.LeaveGroup(&sarama.LeaveGroupRequest{
 		Version: 4, GroupId: c.group, Members: []sarama.MemberIdentity{{MemberId: member, GroupInstanceId: &p.name}},
 	})
-	if err == nil && response.Err != sarama.ErrNoError {
-		err = response.Err
+	if err != nil {
+		return err
+	}
+	errs := []error{refusal(response.Err)}
+	for _, left := range response.Members {
+		errs = append(errs, refusal(left.Err))
+	}
+	return errors.Join(errs...)
+}
+
+// refusal returns the error of an answer; nil when it has none.
+func refusal(err sarama.KError) error {
+	if err == sarama.ErrNoError {
+		return nil
 	}
 	return err
 }

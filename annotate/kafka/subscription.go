@@ -49,7 +49,7 @@ type subscription struct {
 	paused  bool
 	current *generation // nil while there is none
 	queue   []*inbound
-	bytes   int    // of the payloads in queue
+	bytes   int    // of the messages in queue
 	unacked int    // handed out in the current generation and not acknowledged
 	trouble error  // why there is no generation
 	faults  faults // errors of partitions
@@ -163,8 +163,11 @@ func (s *subscription) run() {
 	}
 }
 
-// consume takes part in one generation.
+// consume takes part in one generation. To join takes the place of a static member.
 func (s *subscription) consume() error {
+	if err := s.permitted(); err != nil {
+		return err
+	}
 	if s.tx != nil {
 		if err := s.tx.settled(s.ctx); err != nil {
 			return err

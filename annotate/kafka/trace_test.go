@@ -69,3 +69,31 @@ func TestSubscription_Receive_dropsMalformedTraces(t *testing.T) {
 		require.Equal(t, c.want, d.Trace)
 	}
 }
+
+// A trace never makes a message fail that the cluster takes without.
+func TestPublisher_Publish_leavesOutTheTraceOfAMessageThatItMakesTooLarge(t *testing.T) {
+	cluster := kafkatest.Embedded(t)
+	cluster.Topic("in", 1, 0)
+	cluster.Topic("topic", 1, 10_000)
+	trace := annotate.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: strings.Repeat("x", 1000)}
+	plain, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	sub, exact, err := kafka.New(quick(nil)).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("topic", ""),
+		annotate.ConnectOptions{})
+	require.NoError(t, err)
+	for _, pub := range []annotate.Publisher{plain, exact} {
+		for _, size := range []int{8_000, 9_500} {
+			confirmed := make(chan error, 1)
+			m := annotate.Message{Payload: make([]byte, size), Trace: trace}
+			require.NoError(t, pub.Publish(t.Context(), m, func(err error) { confirmed <- err }))
+			require.NoError(t, <-confirmed)
+		}
+		require.NoError(t, pub.Close(t.Context()))
+	}
+	require.NoError(t, sub.Close(t.Context()))
+	records := cluster.Committed("topic", 1)
+	require.Len(t, records, 4)
+	for n, headers := range []int{2, 0, 2, 0} {
+		require.Len(t, records[n].Headers, headers)
+	}
+}

@@ -47,7 +47,7 @@ type transaction struct {
 
 func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
 	t := &transaction{
-		outbox:    newOutbox(e.topic, window),
+		outbox:    newOutbox(e.topic, window, f.maxBatch),
 		endpoint:  e,
 		condition: &condition{to: e},
 		facts:     f,
@@ -75,8 +75,11 @@ func (t *transaction) abandon() {
 	t.kill()
 }
 
-// renew makes a producer.
+// renew makes a producer, which ends the transactions of every other one with the id.
 func (t *transaction) renew(ctx context.Context) error {
+	if err := t.permitted(); err != nil {
+		return err
+	}
 	producer, err := t.newProducer(ctx, t.facts, func(c *sarama.Config) {
 		c.Producer.Transaction.ID = t.id
 		c.Producer.Transaction.Timeout = t.broker.opts.TransactionTimeout

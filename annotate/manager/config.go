@@ -15,7 +15,7 @@ import (
 // Config is what a [Manager] needs.
 type Config struct {
 	// Environment is what the channels share; its Drivers are required. With
-	// Shared its Instance is required too.
+	// Shared its Instance is required too, and its Permit is the Manager's.
 	annotate.Environment
 	// Documents keeps channels and annotations. Nil means standalone mode:
 	// nothing is kept, and there are no annotations.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
 )
 
 // shortLease is what the annotator's command has by default.
@@ -102,5 +104,49 @@ func TestManager_shared_keepsToTheLongerLeaseOfAnOlderInstance(t *testing.T) {
 		require.Equal(t, "[next]", s.runner("channel"))
 		require.NoError(t, next.Err())
 		s.neverTwice()
+	})
+}
+
+// The keeper of a channel may have ended with the lease, so nothing else stops the channel later.
+func TestManager_shared_stopsEveryChannelThatWasTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		all := three(t, s)
+		for n := range 50 {
+			key := fleet.InstancePrefix + all[n%3].name
+			own, err := s.documents.Get(t.Context(), key)
+			require.NoError(t, err)
+			require.NoError(t, s.documents.Delete(t.Context(), key, own.Revision))
+			pass(shortLease / 2)
+			require.LessOrEqual(t, s.total(), 9)
+			pass(5 * pollTime)
+			require.Equal(t, 9, s.total())
+		}
+	})
+}
+
+func TestManager_shared_channelsActAsOneMemberByTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		a, b := s.start("a", withShortLease), s.start("b", withShortLease)
+		create(t, a.Manager, config("plain"))
+		all := config("all")
+		all.Distributed = true
+		create(t, a.Manager, all)
+		pass(2 * pollTime)
+		plain := a.optionsOf("plain/in")
+		require.Equal(t, "plain", plain.Member)
+		require.NoError(t, plain.Permit())
+		distributed := a.optionsOf("all/in")
+		require.Empty(t, distributed.Member)
+		require.Nil(t, distributed.Permit)
+
+		a.reach.set(true, false)
+		pass(shortLease)
+		require.Error(t, plain.Permit())
+		pass(2 * pollTime)
+		require.Equal(t, "[b]", s.runner("plain"))
+		require.Equal(t, "plain", b.optionsOf("plain/in").Member)
+		require.NoError(t, b.optionsOf("plain/in").Permit())
+		s.twice = nil // the distributed channel is meant to run on both
 	})
 }

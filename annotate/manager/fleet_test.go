@@ -214,9 +214,10 @@ type instance struct {
 	reach *reach
 	end   func() error
 
-	mu   sync.Mutex
-	dead bool
-	subs map[*siteSubscription]struct{}
+	mu      sync.Mutex
+	dead    bool
+	subs    map[*siteSubscription]struct{}
+	options map[string]annotate.ConnectOptions // of the newest subscription, by input topic
 }
 
 func (s *site) start(name string, change ...func(*manager.Config)) *instance {
@@ -233,7 +234,8 @@ func (s *site) start(name string, change ...func(*manager.Config)) *instance {
 }
 
 func (s *site) prepare(name string, change ...func(*manager.Config)) *instance {
-	i := &instance{name: name, site: s, reach: &reach{Documents: s.documents}, subs: map[*siteSubscription]struct{}{}}
+	i := &instance{name: name, site: s, reach: &reach{Documents: s.documents},
+		subs: map[*siteSubscription]struct{}{}, options: map[string]annotate.ConnectOptions{}}
 	c := managerConfig(i, i.reach)
 	c.Shared, c.Instance, c.LeaseDuration, c.PollInterval = true, name, leaseTime, pollTime
 	c.RetryMin, c.RetryMax = time.Second, time.Minute
@@ -265,7 +267,7 @@ func (i *instance) Subscribe(
 	s := &siteSubscription{Subscription: sub, instance: i, topic: topic.Name}
 	i.site.count(topic.Name, i.name, 1)
 	i.mu.Lock()
-	i.subs[s] = struct{}{}
+	i.subs[s], i.options[topic.Name] = struct{}{}, opts
 	i.mu.Unlock()
 	return s, nil
 }
@@ -277,6 +279,13 @@ func (i *instance) Connect(
 		return nil, annotate.ErrBrokerUnavailable
 	}
 	return i.site.broker.Connect(ctx, topic, opts)
+}
+
+// optionsOf returns the options by which the instance subscribed to a topic.
+func (i *instance) optionsOf(topic string) annotate.ConnectOptions {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.options[topic]
 }
 
 func (i *instance) isDead() bool {

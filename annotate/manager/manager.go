@@ -90,20 +90,21 @@ func New(config Config) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Exclusive = config.Shared && config.Documents != nil
+	var members *fleet.Fleet
+	if config.Shared && config.Documents != nil {
+		members = fleet.New(fleet.Config{
+			Documents: config.Documents, Instance: config.Instance, Logger: config.Logger,
+			LeaseDuration: config.LeaseDuration, Poll: config.PollInterval, Restoring: config.RestoreStopped,
+		})
+		config.Permit = members.Permit
+	}
 	m := &Manager{
-		config: config, channels: newRegistry(),
+		config: config, channels: newRegistry(), fleet: members,
 		annotations: &Annotations{config.Documents},
 		history:     history.New(nil),
 		ready:       make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	if config.Shared && config.Documents != nil {
-		m.fleet = fleet.New(fleet.Config{
-			Documents: config.Documents, Instance: config.Instance, Logger: config.Logger,
-			LeaseDuration: config.LeaseDuration, Poll: config.PollInterval, Restoring: config.RestoreStopped,
-		})
-	}
 	m.records = &records{
 		documents: config.Documents, forms: newForms(config.Drivers), sealer: sealer,
 		env: config.Environment, log: config.Logger, fleet: m.fleet,

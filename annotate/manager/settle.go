@@ -17,6 +17,7 @@ type task struct {
 	edited   bool // its topics or settings are other than those of the channel
 	changed  bool // the stored state was not applied yet
 	kept     bool // a keeper keeps it running
+	running  bool
 	stored   record
 	revision storage.Revision
 }
@@ -25,6 +26,7 @@ type task struct {
 func (r *reconciler) task(e *entry) task {
 	own, fresh := e.fleet.Session(), e.fleet.Fresh()
 	restoring := e.fleet.IsRestoring()
+	running := e.channel != nil && !e.channel.Status().Stopped
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	distributed := e.config.Distributed
@@ -37,6 +39,7 @@ func (r *reconciler) task(e *entry) task {
 		edited:  e.config.Edits != e.edits,
 		changed: e.revision != e.settled,
 		kept:    e.keeper != nil,
+		running: running,
 		stored:  e.config, revision: e.revision,
 	}
 	p.release = owned && !distributed && !p.run && !p.finish
@@ -47,10 +50,11 @@ func (r *reconciler) task(e *entry) task {
 	return p
 }
 
-// unsettled reports whether the channel has a task.
+// unsettled reports whether the channel has a task. One that runs without a right to it is
+// stopped, whatever the cause.
 func (r *reconciler) unsettled(e *entry) bool {
 	p := r.task(e)
-	return p.gone || p.finish || p.release || p.run != p.kept || p.changed || p.restart && p.run
+	return p.gone || p.finish || p.release || p.run != p.kept || !p.run && p.running || p.changed || p.restart && p.run
 }
 
 // settleLater settles a channel, unless that is in progress.

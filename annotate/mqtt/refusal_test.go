@@ -146,3 +146,31 @@ func TestBroker_Connect_confirmsARefusedMessageWithTheReason(t *testing.T) {
 	require.NoError(t, got[4])
 	require.Nil(t, p.connect(1), "the connection was lost on the way")
 }
+
+// A trace never makes a message fail that the broker takes without.
+func TestBroker_Connect_leavesOutTheTraceOfAMessageThatItMakesTooLarge(t *testing.T) {
+	limit := uint32(200)
+	arrived := make(chan int, 2) // user properties of each message
+	p := &peer{
+		connack: func(*packets.Connect) *packets.Connack {
+			return &packets.Connack{Properties: &packets.Properties{MaximumPacketSize: &limit}}
+		},
+		answer: func(conn net.Conn, packet *packets.ControlPacket) {
+			m := packet.Content.(*packets.Publish)
+			arrived <- len(m.Properties.User)
+			_, _ = (&packets.Puback{PacketID: m.PacketID, Properties: &packets.Properties{}}).WriteTo(conn)
+		},
+	}
+	p.start(t)
+	pub, err := mqtt.New(nil).Connect(t.Context(), p.settings("out"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	trace := annotate.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+	for size, want := range map[int]int{100: 1, 150: 0} {
+		confirmed := make(chan error, 1)
+		m := annotate.Message{Topic: "out", Payload: make([]byte, size), Trace: trace}
+		require.NoError(t, pub.Publish(t.Context(), m, func(err error) { confirmed <- err }))
+		require.NoError(t, <-confirmed)
+		require.Equal(t, want, <-arrived)
+	}
+	require.NoError(t, pub.Close(t.Context()))
+}

@@ -71,7 +71,7 @@ func (s *Stores) waiting(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	case "/readyz":
 		text = "the store has not answered yet"
-		if err := s.servers.last.Load(); err != nil {
+		if err := s.servers.last.Load(); err != nil && *err != nil {
 			text = (*err).Error()
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

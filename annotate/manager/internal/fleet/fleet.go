@@ -55,7 +55,8 @@ type Fleet struct {
 type other struct {
 	instanceRecord
 	watch
-	moved bool // it was seen alive
+	moved  bool // it was seen alive
+	graced bool // it has got more time since it moved
 }
 
 // New returns a Fleet that has not joined the others.
@@ -103,14 +104,15 @@ func (f *Fleet) Watch(ctx context.Context) {
 		if !Sleep(ctx, pause*9/10+rand.N(pause/10+1)) {
 			return
 		}
-		limited, cancel := context.WithTimeout(ctx, f.duration)
-		_, fewer, err := f.Sessions(limited)
-		cancel()
-		if err == nil && fewer {
+		if _, fewer, err := f.Sessions(ctx); err == nil && fewer {
 			f.Look()
 		}
 	}
 }
+
+// readTimeout bounds a read of the leases, and is at most the time of one. An answer that does
+// not come, because the connection is dead, must not keep this instance from the next read.
+const readTimeout = 5 * time.Second
 
 // Sessions reads the leases and removes those that have run out. It returns the sessions that
 // live, and whether they are fewer.
@@ -121,6 +123,8 @@ func (f *Fleet) Sessions(ctx context.Context) (sessions map[string]bool, fewer b
 		return nil, false, ctx.Err()
 	}
 	defer func() { <-f.sight }()
+	ctx, cancel := context.WithTimeout(ctx, min(f.duration, readTimeout))
+	defer cancel()
 	var documents []storage.Document
 	for document, err := range storage.All(ctx, f.documents, InstancePrefix) {
 		if err != nil {
@@ -137,8 +141,8 @@ func (f *Fleet) Sessions(ctx context.Context) (sessions map[string]bool, fewer b
 }
 
 // see records the leases that there are. It returns the sessions that live, and whether one
-// is no longer among them. What this instance could not see for a while, because the storage did not answer, the others could
-// not write either: they get the time for a renewal.
+// is no longer among them. While this instance could not read, because the storage did not
+// answer, the others could not write either: they get the time for a renewal, once.
 func (f *Fleet) see(documents []storage.Document) (sessions map[string]bool, fewer bool) {
 	own := f.Session()
 	sessions = map[string]bool{}
@@ -162,11 +166,11 @@ func (f *Fleet) see(documents []storage.Document) (sessions map[string]bool, few
 			changed = true
 		}
 		if o.revision != document.Revision {
-			o.watch, o.moved = watch{document.Revision, now}, true
+			o.watch, o.moved, o.graced = watch{document.Revision, now}, true, false
 		}
 		o.instanceRecord = r
-		if latest := now.Add(f.duration/2 - o.patience(f.duration)); blind && o.since.Before(latest) {
-			o.since = latest
+		if latest := now.Add(f.duration/2 - o.patience(f.duration)); blind && !o.graced && o.since.Before(latest) {
+			o.since, o.graced = latest, true
 		}
 		found[name] = o
 	}
@@ -235,16 +239,19 @@ func (f *Fleet) removeExpired(ctx context.Context) ([]string, error) {
 	return dead, errors.Join(errs...)
 }
 
-// lonely is after how many leases an instance that has left, perhaps because
-// it could not reach the storage for a while, is no longer expected back.
-const lonely = 6
+// lonely and lonelyTime are after how many leases, and how long at least, an instance that has
+// left, perhaps because it could not reach the storage for a while, is no longer expected back.
+const (
+	lonely     = 6
+	lonelyTime = time.Minute
+)
 
 // alone reports whether no other instance was there at the last look, nor for
 // some time before.
 func (f *Fleet) alone() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.polls > 0 && len(f.others) == 0 && (f.left.IsZero() || time.Since(f.left) > lonely*f.duration)
+	return f.polls > 0 && len(f.others) == 0 && (f.left.IsZero() || time.Since(f.left) > max(lonely*f.duration, lonelyTime))
 }
 
 // Size returns the number of instances, and how long it has been that.

@@ -104,7 +104,14 @@ func (l *lease) Rights() (tenure, limit context.Context) {
 func (l *lease) Fresh() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.revision != 0 && l.tenure.Err() == nil && time.Since(l.began) < l.stopAfter()
+	return l.revision != 0 && l.tenure.Err() == nil && l.ageLocked() < l.stopAfter()
+}
+
+// ageLocked returns the time since the last renewal that succeeded began. The monotonic clock
+// stands still while the machine is suspended, so the clock of the day counts too.
+func (l *lease) ageLocked() time.Duration {
+	now := time.Now()
+	return max(now.Sub(l.began), now.Round(0).Sub(l.began.Round(0)))
 }
 
 // stopAfter and cutAfter are how long after the beginning of the last renewal

@@ -95,15 +95,15 @@ func (s *Membership) guard(ctx context.Context) {
 	for ctx.Err() == nil {
 		stop, cut := f.deadlines()
 		if !stop.IsZero() && !f.isAdrift() {
-			if f.awaitRenewal(ctx, time.Until(stop)) {
+			if f.renewedBy(ctx, stop) {
 				continue
 			}
 			if again, _ := f.deadlines(); ctx.Err() != nil || again != stop {
 				continue
 			}
-			s.lapse(ctx, cut)
+			s.lapse(cut)
 		}
-		if f.awaitRenewal(ctx, -1) {
+		if f.awaitRenewal(ctx) {
 			if f.setAdrift(false) {
 				f.log.Info("the storage is back", "instance", f.name)
 			}
@@ -116,7 +116,7 @@ func (s *Membership) guard(ctx context.Context) {
 // over, so the channels stop. Where there were no others the channels go on:
 // stopping them would only make the failure of the storage one of the channels
 // as well.
-func (s *Membership) lapse(ctx context.Context, cutAt time.Time) {
+func (s *Membership) lapse(cutAt time.Time) {
 	f := s.fleet
 	if f.alone() {
 		f.setAdrift(true)
@@ -124,26 +124,40 @@ func (s *Membership) lapse(ctx context.Context, cutAt time.Time) {
 		return
 	}
 	f.log.Error("the storage cannot be reached, channels stop because another instance takes them over", "instance", f.name)
-	cut := f.suspend()
+	time.AfterFunc(time.Until(cutAt), f.suspend()) // however long stopping takes
 	s.channels.StopLeased(cutAt)
-	Sleep(ctx, time.Until(cutAt))
-	cut()
 }
 
-// awaitRenewal waits until the lease is renewed; with a limit that is not
-// negative it reports false after that.
-func (l *lease) awaitRenewal(ctx context.Context, limit time.Duration) bool {
-	var over <-chan time.Time
-	if limit >= 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		over = timer.C
+// errNoPermit is the reason why channels of this instance must not act.
+var errNoPermit = errors.New("annotate: another instance may run the channel, because the lease of this one has run out")
+
+// Permit returns nil while the channels that run by the lease may act. It reads the clock, so
+// it is right at once in a process that stood still, where nothing has ended the contexts of
+// [Fleet.Rights] yet. After two thirds of a lease, when they stop, channels still finish what they
+// have. Where there are no other instances they go on.
+func (f *Fleet) Permit() error {
+	f.lease.mu.Lock()
+	over, age := f.limit.Err() != nil, f.ageLocked()
+	f.lease.mu.Unlock()
+	if !over && (age < f.cutAfter() || f.alone()) {
+		return nil
 	}
+	return errNoPermit
+}
+
+// awaitRenewal waits until the lease is renewed. It reports false when ctx ends before.
+func (l *lease) awaitRenewal(ctx context.Context) bool {
 	select {
 	case <-l.renewed:
 		return true
-	case <-over:
 	case <-ctx.Done():
+		return false
 	}
-	return false
+}
+
+// renewedBy is awaitRenewal until the deadline, which may have passed.
+func (l *lease) renewedBy(ctx context.Context, deadline time.Time) bool {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	return l.awaitRenewal(ctx)
 }

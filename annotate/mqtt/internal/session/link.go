@@ -26,6 +26,7 @@ type link struct {
 	durable  bool          // a session that outlives the connection
 	expiry   time.Duration // how long, of a durable session
 	window   uint16        // the Receive Maximum to announce
+	permit   func() error  // nil permits every connection
 
 	done    chan struct{}      // closed when the goroutine has ended
 	aborted context.Context    // ends when Close does not wait any longer
@@ -94,11 +95,18 @@ func (l *link) connect(ctx context.Context) (*Connection, error) {
 	return nil, fmt.Errorf("MQTT broker %s: %w: %w", l.address, annotate.ErrBrokerUnavailable, err)
 }
 
-// attempt dials and sends the CONNECT packet.
+// attempt dials and sends the CONNECT packet, which takes the session over.
 func (l *link) attempt(ctx context.Context) (*Connection, error) {
+	if err := l.permitted(); err != nil {
+		return nil, err
+	}
 	o := l.Config
 	conn, err := o.dial(ctx, l.address, l.secure)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.permitted(); err != nil { // dialing may have taken long
+		_ = conn.Close()
 		return nil, err
 	}
 	c := newConnection(newWire(conn, o.MaxPacketSize, o.KeepAlive*3/2), l.traffic, l.Version)
@@ -115,6 +123,14 @@ func (l *link) attempt(ctx context.Context) (*Connection, error) {
 		return nil, errors.New("the broker supports QoS 0 only, QoS 1 is needed")
 	}
 	return c, nil
+}
+
+// permitted returns why no connection may be made at this moment.
+func (l *link) permitted() error {
+	if l.permit == nil {
+		return nil
+	}
+	return l.permit()
 }
 
 // leave ends a connection with a DISCONNECT packet. A session with a generated client
@@ -161,7 +177,7 @@ func (l *link) run(c *Connection) {
 			pauses = 0
 		}
 		if end.takenOver {
-			pauses = math.MaxInt32
+			pauses = longest
 		}
 		if c = l.reconnect(pauses); c == nil {
 			return
@@ -214,12 +230,16 @@ func (l *link) reconnect(pauses int) *Connection {
 	}
 }
 
+// longest is a number of pauses after which the next one is as long as they get. Counting on from
+// it does not overflow 32 bits.
+const longest = 30
+
 // pause returns the time to wait before an attempt. It doubles each time, and half of it is
 // random.
 func (l *link) pause(n int) time.Duration {
 	o := l.Config
 	d := o.ReconnectMax
-	if n < 30 {
+	if n < longest {
 		d = min(o.ReconnectMin<<n, o.ReconnectMax)
 	}
 	if d < o.ReconnectMin { // the shift overflowed

@@ -192,7 +192,12 @@ func (p *Publisher) send(c *Connection) (more bool, err error) {
 		if m.answered {
 			continue // answered on an earlier connection
 		}
-		if size := packetSize(&m.Message, p.properties); size > c.terms.MaxPacketSize {
+		size := packetSize(&m.Message, p.properties)
+		if size > c.terms.MaxPacketSize && m.Trace.Parent != "" {
+			m.Trace = annotate.Trace{} // it never makes a message fail
+			size = packetSize(&m.Message, p.properties)
+		}
+		if size > c.terms.MaxPacketSize {
 			m.answered = true
 			m.err = fmt.Errorf("its packet has %d bytes, the broker takes at most %d", size, c.terms.MaxPacketSize)
 			continue

@@ -6,9 +6,9 @@ import (
 )
 
 // take decodes the most frequent packets in their usual form: a PUBLISH with QoS 1 and
-// without properties other than those of the user, and a PUBACK of success. This costs a small part of what the libraries
-// need. Of every other packet it consumes nothing and reports false, and the libraries
-// decode it.
+// without properties other than those of the user, and a PUBACK of success. This costs a
+// small part of what the libraries need. Of every other packet it consumes nothing and
+// reports false, and the libraries decode it.
 //
 // The packet has size bytes, of which the first header ones are in the buffer.
 func (c *Connection) take(first byte, header, size int) (bool, error) {
@@ -64,7 +64,7 @@ func (c *Connection) takePublish(header, size int) (bool, error) {
 	if c.properties && head[body-1] != 0 {
 		first, length := body, int(head[body-1])
 		if length >= 0x80 { // two digits to the base of 128; more would not fit into the buffer
-			if first++; first > size {
+			if first++; first > size || first > reader.Size() {
 				return false, nil
 			}
 			if head, err = reader.Peek(first); err != nil {

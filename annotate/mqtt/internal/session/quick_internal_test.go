@@ -133,6 +133,7 @@ func FuzzShortcut(f *testing.F) {
 			require.Equal(t, plain.messages[n].message.Topic, quick.messages[n].message.Topic)
 			require.True(t, bytes.Equal(plain.messages[n].message.Payload, quick.messages[n].message.Payload))
 			require.Equal(t, plain.messages[n].id, quick.messages[n].id)
+			require.Equal(t, plain.messages[n].message.Trace, quick.messages[n].message.Trace)
 		}
 		require.Equal(t, plain.answers, quick.answers[:len(plain.answers)])
 	})
@@ -159,4 +160,24 @@ func TestConnection_take_readsUserProperties(t *testing.T) {
 	_, err := c.Wire.Read(one)
 	require.ErrorIs(t, err, io.EOF, "every packet was read the quick way")
 	require.Equal(t, want, c.traffic.(*record).messages)
+}
+
+// The head of a packet may be larger than the buffer that it is looked at in.
+func TestConnection_take_leavesALongHeadToTheLibrary(t *testing.T) {
+	user := packets.Properties{User: []packets.User{{Key: "k", Value: strings.Repeat("v", 200)}}}
+	for length := 65_480; length <= 65_535; length++ {
+		var b bytes.Buffer
+		packet := packets.Publish{Topic: strings.Repeat("t", length), QoS: 1, PacketID: 7, Payload: []byte("x"), Properties: &user}
+		_, err := packet.WriteTo(&b)
+		require.NoError(t, err)
+		r := &record{}
+		c := newConnection(wireOver(b.Bytes(), 1<<20), r, dialect{properties: true})
+		c.Accept(Terms{})
+		for err = nil; err == nil; {
+			err = readNew(c)
+		}
+		require.ErrorIs(t, err, io.EOF)
+		require.Len(t, r.messages, 1, "with a topic of %d bytes", length)
+		require.Len(t, r.messages[0].message.Topic, length)
+	}
 }

@@ -97,6 +97,7 @@ type Client struct {
 // Subscribe makes a subscription for annotate.Broker.
 func (k Client) Subscribe(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Subscription, error) {
 	s := newSubscription(k, filter(topic), window(opts))
+	s.permit = opts.Permit
 	if opts.Instance != "" {
 		s.expiry = k.Config.MemberExpiry
 	}
@@ -109,6 +110,7 @@ func (k Client) Subscribe(ctx context.Context, topic Topic, opts annotate.Connec
 // Connect makes a publisher for annotate.Broker.
 func (k Client) Connect(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Publisher, error) {
 	p := newPublisher(k, topic.Name, window(opts))
+	p.permit = opts.Permit
 	if err := p.open(ctx, topic.Settings, opts.Instance); err != nil {
 		return nil, err
 	}

@@ -351,7 +351,7 @@ func (s *Subscription) Forget(ctx context.Context) error {
 func (s *Subscription) erase(ctx context.Context) error {
 	eraser := newLink(s.Client, forgotten{})
 	defer eraser.abort()
-	eraser.settings, eraser.address, eraser.secure = s.settings, s.address, s.secure
+	eraser.settings, eraser.address, eraser.secure, eraser.permit = s.settings, s.address, s.secure, s.permit
 	c, err := eraser.connect(ctx)
 	if err != nil {
 		return err
