@@ -330,42 +330,58 @@ func (g *together) elsewhere(ctx context.Context, id string) (fleet.Entry, bool,
 	return e, e.Session != g.Session(), nil
 }
 
-// repeated reports whether another server conducts the job with that
-// configuration. It returns once no other server has anything to do with a job that has
-// ended.
+// repeated reports whether another server conducts the job with that configuration.
 func (g *together) repeated(ctx context.Context, id string, config []byte) (bool, error) {
+	_, there, err := g.elsewhere(ctx, id)
+	if err != nil || !there {
+		return false, err
+	}
+	r, err := g.server.stored(ctx, id)
+	switch {
+	case errors.Is(err, storage.ErrNotFound): // it is being started, or its server has ended before
+		return false, nil
+	case err != nil:
+		return false, err
+	case r.State.Ended():
+		return false, nil
+	case r.Config.Same(config):
+		return true, nil
+	}
+	return false, ErrActive
+}
+
+// vacate has the server of a job that has ended leave to this one what is left to do. It
+// returns once no other server has anything to do with the job, or once the job is active
+// again.
+func (g *together) vacate(ctx context.Context, id string) error {
 	for {
 		e, there, err := g.elsewhere(ctx, id)
-		if err != nil || !there {
-			return false, err
+		if err != nil || !there || !e.Alive {
+			return err
 		}
 		r, err := g.server.stored(ctx, id)
 		switch {
-		case errors.Is(err, storage.ErrNotFound) && !e.Alive:
-			return false, nil // it was about to be started when its server ended
 		case errors.Is(err, storage.ErrNotFound): // it is being started
 		case err != nil:
-			return false, err
-		case r.State.Ended() && r.settled(), r.State.Ended() && !e.Alive:
-			if !e.Alive {
-				return false, nil
+			return err
+		case !r.State.Ended():
+			return nil
+		case r.settled(): // its server is about to drop the entry
+		default:
+			if err := (&record{}).succeed(r); err != nil {
+				return err
 			}
-		case r.State.Ended():
 			err := g.Change(ctx, id, func(e *fleet.Entry) bool {
 				asked := e.Yield == r.Token
 				e.Yield = r.Token
 				return !asked
 			})
 			if err != nil {
-				return false, err
+				return err
 			}
-		case r.Config.Same(config):
-			return true, nil
-		default:
-			return false, ErrActive
 		}
 		if err := g.glance(ctx); err != nil {
-			return false, err
+			return err
 		}
 	}
 }

@@ -52,8 +52,8 @@ type Entry struct {
 	Session string `json:"session"`
 	// Token is the run of the job.
 	Token string `json:"token"`
-	// Stop asks to interrupt the run, Yield to leave what an ended one has to do to its
-	// successor. Each is the token of the run that it means.
+	// Stop asks to interrupt the run, Yield asks the server of the session to leave what an
+	// ended run has to do to another server. Each is the token of the run that it means.
 	Stop  string `json:"stop,omitempty"`
 	Yield string `json:"yield,omitempty"`
 	// Live is the [Live] that the server shows.
@@ -246,8 +246,9 @@ func (f *Fleet) Get(ctx context.Context, id string) (Entry, error) {
 	return e, err
 }
 
-// Take makes this server that of a job, for a run. What it is asked to do stays with the
-// run. The error is [ErrHeld] while another server that lives has the job.
+// Take makes this server that of a job, for a run. A request to stop stays with the run, one
+// to yield was for the last server. The error is [ErrHeld] while another server that lives
+// has the job.
 func (f *Fleet) Take(ctx context.Context, id, token string) (Entry, error) {
 	for {
 		e, err := f.Get(ctx, id)
@@ -259,7 +260,7 @@ func (f *Fleet) Take(ctx context.Context, id, token string) (Entry, error) {
 		if !fresh && e.Alive && e.Session != mine {
 			return e, ErrHeld
 		}
-		e.ID, e.Session, e.Token = id, mine, token
+		e.ID, e.Session, e.Token, e.Yield = id, mine, token, ""
 		data, err := json.Marshal(e)
 		if err != nil {
 			return e, err

@@ -1,0 +1,102 @@
+package flcollect_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// undelivered returns a site whose first server has a job with a result that the repository
+// does not take until back is called, and another server of it.
+func undelivered(t *testing.T) (s *site, first, second *member, n *neighbours, back func()) {
+	t.Helper()
+	var down atomic.Bool
+	down.Store(true)
+	n = &neighbours{down: func(call string) error {
+		if call == "store" && down.Load() {
+			return errDown
+		}
+		return nil
+	}}
+	s = newSite(flcollect.Config{Repository: n})
+	first = s.add(t, "a")
+	require.NoError(t, first.Start(t.Context(), "job", config(1, 1)))
+	second = s.add(t, "b")
+	second.join(t, trainer{step: 1, examples: 1})
+	status := second.untilState(t, "job", flcollect.Finished)
+	require.False(t, status.Stored)
+	return s, first, second, n, func() { down.Store(false) }
+}
+
+func isStored(s flcollect.Status) bool { return s.Stored }
+
+func TestServer_Start_leavesTheDeliveryToItsServerWhenItFails(t *testing.T) {
+	_, first, second, n, back := undelivered(t)
+	unknown := config(1, 1)
+	unknown.Strategy = "nonsense"
+	require.ErrorIs(t, second.Start(t.Context(), "job", unknown), flcollect.ErrNoStrategy)
+	back()
+	status := first.until(t, "job", "delivered", isStored)
+	require.Equal(t, int64(1), status.Run)
+	_, ok := n.stored("job")
+	require.True(t, ok)
+}
+
+// A server that asks for a job, and is killed before it takes it, leaves its request.
+func TestServer_Run_deliversWhatAnotherHasAskedForAndNotTaken(t *testing.T) {
+	s, first, _, n, back := undelivered(t)
+	yield(t, s.documents, "job")
+	first.until(t, "job", "left by its server", func(flcollect.Status) bool { return !asked(t, s.documents, "job") })
+	back()
+	first.until(t, "job", "delivered", isStored)
+	_, ok := n.stored("job")
+	require.True(t, ok)
+}
+
+func TestServer_Start_beginsARunWhileAnotherServerDelivers(t *testing.T) {
+	_, _, second, n, back := undelivered(t)
+	require.NoError(t, second.Start(t.Context(), "job", config(2, 1)))
+	second.join(t, trainer{step: 1, examples: 1})
+	back()
+	status := second.until(t, "job", "delivered", isStored)
+	require.Equal(t, int64(2), status.Run)
+	require.Equal(t, []string{"store job", "store job"}, n.all())
+}
+
+// yield asks the server of a job that has ended to leave what is left to do.
+func yield(t *testing.T, documents storage.Documents, id string) {
+	t.Helper()
+	for {
+		doc, entry := entryOf(t, documents, id)
+		entry["yield"] = entry["token"]
+		data, err := json.Marshal(entry)
+		require.NoError(t, err)
+		if _, err = documents.Update(t.Context(), doc.Key, doc.Revision, data); !errors.Is(err, storage.ErrConflict) {
+			require.NoError(t, err)
+			return
+		}
+	}
+}
+
+func asked(t *testing.T, documents storage.Documents, id string) bool {
+	t.Helper()
+	_, entry := entryOf(t, documents, id)
+	return entry["yield"] != nil
+}
+
+func entryOf(t *testing.T, documents storage.Documents, id string) (storage.Document, map[string]any) {
+	t.Helper()
+	doc, err := documents.Get(context.WithoutCancel(t.Context()), fmt.Sprint("active/", id))
+	require.NoError(t, err)
+	var entry map[string]any
+	require.NoError(t, json.Unmarshal(doc.Data, &entry))
+	return doc, entry
+}
