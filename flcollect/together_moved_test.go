@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -69,6 +72,52 @@ func TestServer_Start_beginsARunWhileAnotherServerDelivers(t *testing.T) {
 	status := second.until(t, "job", "delivered", isStored)
 	require.Equal(t, int64(2), status.Run)
 	require.Equal(t, []string{"store job", "store job"}, n.all())
+}
+
+// A virtual machine that was suspended goes on with a round while the job is another's.
+func TestServer_Run_replacesNoRoundOfTheServerThatHasTheJobNow(t *testing.T) {
+	s := newSite(flcollect.Config{Lease: time.Hour}) // this one is not lost
+	first := s.add(t, "a")
+	require.NoError(t, first.Start(t.Context(), "job", config(5, 1)))
+	theirs := []byte(`{"number":2,"note":"of the next server"}`)
+	moved, once := make(chan string, 1), sync.Once{}
+	first.join(t, trainer{step: 1, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
+		if status, err := first.Status(ctx, "job"); err != nil || status.Round != 1 {
+			return err
+		}
+		var err error
+		once.Do(func() { err = takeJob(ctx, s.documents, theirs, moved) })
+		return err
+	}})
+	key := <-moved
+	first.until(t, "job", "lost", func(flcollect.Status) bool { return len(first.Clients("job")) == 0 })
+	doc, err := s.documents.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.JSONEq(t, string(theirs), string(doc.Data))
+}
+
+// takeJob writes what a server writes that takes the job, and then its round 2.
+func takeJob(ctx context.Context, documents storage.Documents, round []byte, moved chan<- string) error {
+	doc, err := documents.Get(ctx, "job/job")
+	if err != nil {
+		return err
+	}
+	var record map[string]any
+	if err := json.Unmarshal(doc.Data, &record); err != nil {
+		return err
+	}
+	record["holder"] = "next"
+	data, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	if _, err := documents.Update(ctx, doc.Key, doc.Revision, data); err != nil {
+		return err
+	}
+	key := fmt.Sprintf("round/%s/%07d", record["token"], 2)
+	_, err = documents.Create(ctx, key, round)
+	moved <- key
+	return err
 }
 
 // yield asks the server of a job that has ended to leave what is left to do.
