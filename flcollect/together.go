@@ -28,7 +28,7 @@ func newTogether(s *Server) *together {
 	c := s.config
 	return &together{server: s, Fleet: fleet.New(fleet.Config{
 		Documents: c.Documents, Name: c.Name, Address: c.Advertise, Lease: c.Lease,
-		Failed: func(err error) { s.log.Warn("the lease of this server cannot be renewed yet", "error", err) },
+		Failed: s.storage.Trouble, // until the next look
 	})}
 }
 
@@ -73,7 +73,6 @@ func (g *together) serve(ctx context.Context) {
 		if err != nil {
 			return // the context has ended
 		}
-		g.server.health.Set("", nil)
 		g.setTenure(tenure)
 		bound, cancel := g.under(ctx)
 		err = g.server.storage.Insist(bound, func() error {
@@ -90,6 +89,7 @@ func (g *together) serve(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		g.server.health.Set("", context.Cause(tenure)) // it is not ready until it has looked at the jobs again
 		g.server.log.Warn("this server has lost its lease, and joins the others again", "cause", context.Cause(tenure), "error", err)
 		g.abandonAll()
 	}
@@ -111,6 +111,7 @@ func (g *together) conduct(ctx context.Context) {
 	for {
 		err := g.server.storage.Insist(ctx, func() error { return g.look(ctx, unreadable) })
 		if err == nil {
+			g.server.health.Set("", nil)
 			g.server.open.Do(func() { close(g.server.ready) })
 		}
 		timer := time.NewTimer(g.Pause())

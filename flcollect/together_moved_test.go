@@ -96,6 +96,24 @@ func TestServer_Run_replacesNoRoundOfTheServerThatHasTheJobNow(t *testing.T) {
 	require.JSONEq(t, string(theirs), string(doc.Data))
 }
 
+func TestServer_Ready_failsWithoutALease(t *testing.T) {
+	s := newSite(flcollect.Config{})
+	m := s.add(t, "a")
+	require.NoError(t, m.Start(t.Context(), "job", config(2, 2)))
+	m.join(t, trainer{step: 1, examples: 1})
+	hasClients := func(n int) func(flcollect.Status) bool {
+		return func(flcollect.Status) bool { return len(m.Clients("job")) == n }
+	}
+	m.until(t, "job", "joined", hasClients(1))
+	require.NoError(t, m.Ready())
+	m.cut.Store(true)
+	require.Eventually(t, func() bool { return len(m.Clients("job")) == 0 }, patience, time.Millisecond, "the job is abandoned")
+	require.Error(t, m.Ready())
+	m.cut.Store(false)
+	require.Eventually(t, func() bool { return m.Ready() == nil }, patience, time.Millisecond)
+	m.until(t, "job", "joined", hasClients(1))
+}
+
 // takeJob writes what a server writes that takes the job, and then its round 2.
 func takeJob(ctx context.Context, documents storage.Documents, round []byte, moved chan<- string) error {
 	doc, err := documents.Get(ctx, "job/job")
