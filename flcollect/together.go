@@ -1,6 +1,7 @@
 package flcollect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (g *together) serve(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		g.server.health.Set("", context.Cause(tenure)) // it is not ready until it has looked at the jobs again
+		g.server.health.Set("", cmp.Or(err, context.Cause(tenure))) // it is not ready until it has looked at the jobs again
 		g.server.log.Warn("this server has lost its lease, and joins the others again", "cause", context.Cause(tenure), "error", err)
 		g.abandonAll()
 	}
