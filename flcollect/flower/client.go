@@ -215,11 +215,8 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%w without a reconnect instruction", ErrGone)
 		}
-		if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
-			err = fmt.Errorf("%w%s", ErrUnfit, reason)
-		}
 		if err != nil {
-			cancel(err)
+			cancel(orUnfit(err))
 			return
 		}
 		select {
@@ -229,6 +226,14 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 			return
 		}
 	}
+}
+
+// orUnfit returns the error of a stream, with ErrUnfit in it if that was sent.
+func orUnfit(err error) error {
+	if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
+		return fmt.Errorf("%w%s", ErrUnfit, reason)
+	}
+	return err
 }
 
 // serveInstruction waits for one instruction and answers it.
