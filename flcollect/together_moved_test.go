@@ -114,6 +114,33 @@ func TestServer_Ready_failsWithoutALease(t *testing.T) {
 	m.until(t, "job", "joined", hasClients(1))
 }
 
+func TestUpstream_endsBehindARelay(t *testing.T) {
+	krum := config(1, 1)
+	krum.Strategy = "Krum"
+	s := newSite(flcollect.Config{})
+	first, second := s.add(t, "a"), s.add(t, "b")
+	for _, c := range []struct {
+		id     string
+		config flcollect.JobConfig
+		reason string
+	}{
+		{"krum", krum, `job "krum" with the strategy "Krum" takes no collectors as clients: it needs the update of every client`},
+		{"stopped", config(1, 2), `job "stopped" was interrupted`},
+	} {
+		require.NoError(t, first.Start(t.Context(), c.id, c.config))
+		second.until(t, c.id, "shown", func(s flcollect.Status) bool { return s.Needed > 0 })
+		edge := newEdge(t, second.world, "edge")
+		require.NoError(t, edge.Start(t.Context(), c.id, config(1, 1)))
+		if c.id == "stopped" {
+			first.until(t, c.id, "joined by the edge", func(s flcollect.Status) bool { return s.Clients == 1 })
+			require.NoError(t, second.StopJob(t.Context(), c.id))
+		}
+		status := edge.untilState(t, c.id, flcollect.Interrupted)
+		require.Contains(t, status.Error, "flower: the client cannot take part: "+c.reason)
+		require.NotContains(t, status.Error, first.address)
+	}
+}
+
 // takeJob writes what a server writes that takes the job, and then its round 2.
 func takeJob(ctx context.Context, documents storage.Documents, round []byte, moved chan<- string) error {
 	doc, err := documents.Get(ctx, "job/job")
