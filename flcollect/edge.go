@@ -101,6 +101,9 @@ func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
 	if id == "" {
 		return nil
 	}
+	if l.noEdges {
+		return fmt.Errorf("%w: this server takes no collectors as clients", flower.ErrUnfit)
+	}
 	v.job = id
 	j := l.jobs.get(id)
 	if j == nil {

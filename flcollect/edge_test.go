@@ -333,6 +333,17 @@ func TestUpstream_endsWithAnUpperServerThatKnowsNoEdges(t *testing.T) {
 	require.Error(t, <-answers, "and no mean")
 }
 
+func TestConfig_NoEdges_refusesCollectors(t *testing.T) {
+	top := newNamed(t, flcollect.Config{Initial: zeros, NoEdges: true})
+	require.NoError(t, top.Start(t.Context(), "job", config(1, 1)))
+	edge := newEdge(t, top, "edge")
+	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
+	status := edge.untilState(t, "job", flcollect.Interrupted)
+	require.Contains(t, status.Error, "this server takes no collectors as clients")
+	top.join(t, trainer{step: 1, examples: 1})
+	top.untilState(t, "job", flcollect.Finished)
+}
+
 func TestUpstream_endsWhenTheUpperJobIsStopped(t *testing.T) {
 	top := newNamed(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, top.Start(t.Context(), "job", config(1, 2)))

@@ -22,6 +22,7 @@ type lobby struct {
 	jobs     *registry
 	route    func(session *flower.Session) string // nil takes the host that the client called
 	identify func(session *flower.Session) string // nil has no names
+	noEdges  bool
 	park     time.Duration
 	ending   context.Context // of the server
 
@@ -41,7 +42,7 @@ type lobby struct {
 
 func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
 	return &lobby{
-		jobs: jobs, route: config.Route, identify: config.Identify, park: config.Park, ending: ending,
+		jobs: jobs, route: config.Route, identify: config.Identify, noEdges: config.NoEdges, park: config.Park, ending: ending,
 		name: config.Name, relayTLS: config.RelayTLS, log: config.Logger,
 		left: make(chan struct{}, 1),
 	}

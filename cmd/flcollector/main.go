@@ -122,7 +122,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
-		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
+		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit, NoEdges: s.noEdges,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
 		Upstream: upper, Sharing: sharing, TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
