@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // together is what a server has to do with the others on its store.
@@ -91,7 +92,12 @@ func (g *together) serve(ctx context.Context) {
 			return
 		}
 		g.server.health.Set("", cmp.Or(err, context.Cause(tenure))) // it is not ready until it has looked at the jobs again
-		g.server.log.Warn("this server has lost its lease, and joins the others again", "cause", context.Cause(tenure), "error", err)
+		if errors.Is(context.Cause(tenure), lease.ErrTaken) {
+			g.server.log.Error("another process has the name of this server, which waits until that one has ended; "+
+				"do they have copies of one folder?", "name", g.server.config.Name)
+		} else {
+			g.server.log.Warn("this server has lost its lease, and joins the others again", "cause", context.Cause(tenure), "error", err)
+		}
 		g.abandonAll()
 	}
 }

@@ -16,6 +16,10 @@ import (
 // time, or was taken by another process.
 var ErrLost = errors.New("lease: lost")
 
+// ErrTaken is matched by the cause, beside [ErrLost], when another process has taken the key
+// and still has it.
+var ErrTaken = errors.New("lease: another process has the key")
+
 // ErrReleased is the cause of the end of [Lease.Context] after [Lease.Release].
 var ErrReleased = errors.New("lease: released")
 
@@ -43,6 +47,9 @@ type Config struct {
 	// a process that knows that the holder before it has ended, such as by a lock of the
 	// operating system.
 	Succeed bool
+	// Last is the session of a lease of this process that was lost: the key is taken at once
+	// where that is still its holder. Empty is none.
+	Last string
 	// Failed is called with the error of each try that failed and is repeated. Nil
 	// ignores them.
 	Failed func(err error)
@@ -173,7 +180,7 @@ func (l *Lease) take(ctx context.Context, seen *sighting) (time.Time, error) {
 		theirs := decode(stored.Data)
 		if theirs.Session == l.session { // written by an earlier try whose answer was lost
 			l.revision = prev
-		} else if !l.config.Succeed && seen.rests(prev) < theirs.patience(l.config.Duration) {
+		} else if !l.config.Succeed && theirs.Session != l.config.Last && seen.rests(prev) < theirs.patience(l.config.Duration) {
 			return time.Time{}, nil
 		}
 	}
@@ -277,15 +284,14 @@ func (l *Lease) renew() error {
 	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrConflict) {
 		return err
 	}
-	taken := fmt.Errorf("%w: %q was taken by another process", ErrLost, l.config.Key)
 	stored, got := l.config.Documents.Get(ctx, l.config.Key)
 	switch theirs := decode(stored.Data); {
 	case errors.Is(got, storage.ErrNotFound):
-		return taken
+		return fmt.Errorf("%w: %q had run out, and was deleted", ErrLost, l.config.Key)
 	case got != nil:
 		return got
 	case theirs.Session != next.Session:
-		return taken
+		return fmt.Errorf("%w: %q: %w", ErrLost, l.config.Key, ErrTaken)
 	case theirs.Beat == next.Beat:
 		// An earlier try succeeded and its answer was lost. It counts from the first one,
 		// because it is not known which it was.

@@ -105,17 +105,18 @@ func New(config Config) *Fleet {
 // Pause is how long a server waits between two looks at the others.
 func (f *Fleet) Pause() time.Duration { return f.config.Lease / 5 }
 
-// Join makes the server one of the fleet. It waits for the store, and for nothing else: the
-// name is that of this server alone. The context that it returns ends when the lease is
-// lost.
+// Join makes the server one of the fleet. The first time it takes the name from an earlier
+// process, which has ended. After the lease was lost it waits while another process has the
+// name. The context that it returns ends when the lease is lost.
 func (f *Fleet) Join(ctx context.Context) (context.Context, error) {
 	value, err := json.Marshal(f.config.Address)
 	if err != nil {
 		return nil, err
 	}
+	last := f.Session()
 	l, err := lease.Acquire(ctx, lease.Config{
 		Documents: f.config.Documents, Key: serverPrefix + f.config.Name, Duration: f.config.Lease, Value: value,
-		Succeed: true, Failed: f.config.Failed,
+		Succeed: last == "", Last: last, Failed: f.config.Failed,
 	})
 	if err != nil {
 		return nil, err
