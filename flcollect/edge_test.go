@@ -333,6 +333,24 @@ func TestUpstream_endsWithAnUpperServerThatKnowsNoEdges(t *testing.T) {
 	require.Error(t, <-answers, "and no mean")
 }
 
+func TestUpstream_endsWhenTheUpperServerIsAwayForTooLong(t *testing.T) {
+	dropped := func(ctx context.Context, _ string) (net.Conn, error) { // as packets are
+		timer := time.NewTimer(2500 * time.Millisecond)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		return nil, errors.New("no answer")
+	}
+	edge := newNamed(t, flcollect.Config{
+		ClientTimeout: time.Second, Upstream: &flcollect.Upstream{Target: "192.0.2.1:8088", Dial: dropped},
+	})
+	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
+	status := edge.untilState(t, "job", flcollect.Interrupted)
+	require.Contains(t, status.Error, "no connection for 1s")
+}
+
 func TestConfig_NoEdges_refusesCollectors(t *testing.T) {
 	top := newNamed(t, flcollect.Config{Initial: zeros, NoEdges: true})
 	require.NoError(t, top.Start(t.Context(), "job", config(1, 1)))

@@ -67,6 +67,9 @@ type ClientConfig struct {
 	// begins anew with every answer. Errors of the Trainer and refusals end the
 	// client all the same. Zero ends it at the first failure, as with Flower.
 	Patience time.Duration
+	// Joined is called by Run whenever the server has answered the connection and a session
+	// begins. Nil does nothing.
+	Joined func()
 	// Dial replaces the way to connect, for tests without a network.
 	Dial func(ctx context.Context, target string) (net.Conn, error)
 }
@@ -149,6 +152,9 @@ func (c *Client) session(ctx context.Context, r *retry) (int64, error) {
 	stream, err := connection.NewStream(ctx, &description, joinPath)
 	if err != nil {
 		return 0, err
+	}
+	if c.config.Joined != nil {
+		c.config.Joined()
 	}
 	arrivals := make(chan received)
 	var reader sync.WaitGroup

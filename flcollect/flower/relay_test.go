@@ -147,7 +147,7 @@ func TestSession_Relay_isRefusedWithoutTheToken(t *testing.T) {
 
 func TestSession_Relay_returnsThatTheClientIsUnfit(t *testing.T) {
 	inner := serve(t, flower.ServerConfig{Relay: onlySecret, Handle: func(context.Context, *flower.Session) error {
-		return fmt.Errorf("%w: it is 100 % too old", flower.ErrUnfit)
+		return fmt.Errorf("%w: it is 100 %% too old", flower.ErrUnfit)
 	}})
 	outer := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		_, err := s.Relay(ctx, relayTo(inner))
