@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,6 +113,36 @@ func TestServer_Ready_failsWithoutALease(t *testing.T) {
 	m.cut.Store(false)
 	require.Eventually(t, func() bool { return m.Ready() == nil }, patience, time.Millisecond)
 	m.until(t, "job", "joined", hasClients(1))
+}
+
+func TestServer_Handle_sendsAClientAwayThatCannotBeRelayed(t *testing.T) {
+	for name, advertised := range map[string]string{"its own address": "127.0.0.1:8088", "out of reach": "[::1]:1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(flcollect.Config{Advertise: advertised, Park: time.Second})
+			first := s.add(t, "a")
+			require.NoError(t, first.Start(t.Context(), "job", config(1, 1)))
+			if name == "out of reach" {
+				s.config.Advertise = "" // of the next server
+			}
+			second := s.add(t, "b")
+			second.until(t, "job", "shown", func(s flcollect.Status) bool { return s.Needed == 1 })
+			var calls atomic.Int32
+			client, err := flower.NewClient(flower.ClientConfig{
+				Target: "balancer:1", Trainer: trainer{step: 1, examples: 1},
+				Dial: func(ctx context.Context, _ string) (net.Conn, error) { // the second server is the first choice
+					to := first.address
+					if calls.Add(1) == 1 {
+						to = second.address
+					}
+					return new(net.Dialer).DialContext(ctx, "tcp", to)
+				},
+			})
+			require.NoError(t, err)
+			require.NoError(t, client.Run(t.Context()))
+			require.Equal(t, flcollect.Finished, first.untilState(t, "job", flcollect.Finished).State)
+		})
+	}
 }
 
 func TestUpstream_endsBehindARelay(t *testing.T) {
