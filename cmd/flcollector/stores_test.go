@@ -116,7 +116,7 @@ func TestRun_refusesTheFolderOfAnotherServer(t *testing.T) {
 }
 
 // A client of the second collector trains for a job of the first, which is stopped.
-func TestRun_goesOnWithAJobOfAnotherCollector(t *testing.T) {
+func TestRun_goesOnWithAJobOfAnotherCollectorOfItsDatabase(t *testing.T) {
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
 	args := append(inServers(t, mongotest.StartProcess(t)), "-lease", "2s")
