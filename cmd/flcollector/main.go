@@ -117,6 +117,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			return err
 		}
 	}
+	s.shared.warn(log, sharing)
 	c, err := collector.New(collector.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
 		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
