@@ -299,7 +299,8 @@ func (e *edge) store(ctx context.Context, rec *Round, refused []Quarantine, fres
 		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
 	}
 	return e.save(func(r *record) {
-		fresh = fresh && rec.Number > r.Round // an upper server that was restarted repeats a round
+		// An upper server that was restarted may repeat a round.
+		fresh = fresh && rec.Number > r.Round
 		r.Round, r.Audit, r.Reported = rec.Number, head, rec.Number // the upper server reports its rounds
 		if rec.Loss != nil {
 			r.Loss, r.Metrics = rec.Loss, rec.Metrics
