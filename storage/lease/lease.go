@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/storage"
@@ -92,12 +91,12 @@ func decode(data []byte) document {
 // Lease is the right to a key. It is safe for concurrent use. Get one from [Acquire], and
 // release it.
 type Lease struct {
-	config Config
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	quit   chan struct{} // closed to stop the renewals
-	once   sync.Once
-	ended  chan struct{} // closed when no renewal is under way any more
+	config   Config
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	renewing context.Context // ends to stop the renewals
+	quit     context.CancelFunc
+	ended    chan struct{} // closed when no renewal is under way any more
 
 	session string
 	expiry  *time.Timer
@@ -120,9 +119,10 @@ func Acquire(ctx context.Context, config Config) (*Lease, error) {
 		config.Failed = func(error) {}
 	}
 	l := &Lease{
-		config: config, quit: make(chan struct{}), ended: make(chan struct{}),
+		config: config, ended: make(chan struct{}),
 		session: rand.Text(),
 	}
+	l.renewing, l.quit = context.WithCancel(context.Background())
 	l.doc = document{Session: l.session, LeaseMillis: config.Duration.Milliseconds(), Value: config.Value}
 	var seen sighting
 	for {
@@ -236,6 +236,8 @@ func (l *Lease) hold() {
 		case errors.Is(err, ErrLost):
 			l.end(err)
 			return
+		case l.renewing.Err() != nil:
+			return
 		case errors.Is(err, storage.ErrConflict):
 			pause = 0
 		default:
@@ -248,7 +250,7 @@ func (l *Lease) hold() {
 // rest waits for a pause. It returns false once the lease has ended.
 func (l *Lease) rest(pause time.Duration) bool {
 	select {
-	case <-l.quit:
+	case <-l.renewing.Done():
 		return false
 	case <-l.ctx.Done():
 		return false
@@ -259,7 +261,7 @@ func (l *Lease) rest(pause time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-l.quit:
+	case <-l.renewing.Done():
 		return false
 	case <-l.ctx.Done():
 		return false
@@ -271,6 +273,7 @@ func (l *Lease) rest(pause time.Duration) bool {
 func (l *Lease) renew() error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.config.Duration/5)
 	defer cancel()
+	defer context.AfterFunc(l.renewing, cancel)()
 	next, began := l.doc, time.Now()
 	next.Beat++
 	if l.tried.IsZero() {
@@ -314,7 +317,7 @@ func (l *Lease) adopt(next document, revision storage.Revision, began time.Time)
 // The work that the lease allowed must have ended. Releasing a lease that was lost, or
 // twice, does nothing.
 func (l *Lease) Release(ctx context.Context) error {
-	l.once.Do(func() { close(l.quit) })
+	l.quit()
 	<-l.ended
 	l.end(ErrReleased)
 	return l.free(ctx)
