@@ -49,8 +49,9 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 		if errors.Is(err, flower.ErrUnfit) {
 			return true, err
 		}
-		if over, err := l.together.afterRelay(ctx, c, other); over || err != nil {
-			return over, err
+		stored := func() (record, error) { return l.together.server.stored(ctx, other.id) }
+		if other.interrupted(l.together.Pause(), stored) { // the session ends as at the server of the job
+			return true, interrupted(other.id, c)
 		}
 	default:
 		err = errNotThere
@@ -129,17 +130,4 @@ func (l *lobby) sendBack(ctx context.Context, c *round.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	return c.Session.Reconnect(ctx, 1)
-}
-
-// afterRelay returns how the session of a client goes on after the relay has failed. The
-// session of one whose job was stopped ends as at the server of the job.
-func (g *together) afterRelay(ctx context.Context, c *round.Client, other *remote) (over bool, err error) {
-	r, err := g.server.stored(ctx, other.id)
-	switch {
-	case err != nil: // the next try may tell
-		return false, nil
-	case r.Token == other.token && r.State == Interrupted:
-		return true, interrupted(other.id, c)
-	}
-	return false, nil
 }

@@ -77,7 +77,7 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 		if err := (&launch{s, id, stored, data, made}).start(ctx); !errors.Is(err, fleet.ErrHeld) {
 			return err
 		}
-		if err := s.together.glance(ctx); err != nil {
+		if err := s.together.awaitOthers(ctx); err != nil {
 			return err
 		}
 	}

@@ -211,7 +211,6 @@ func TestServer_Run_goesOnWithTheJobsOfADeadServer(t *testing.T) {
 			n := &neighbours{}
 			s := newSite(flcollect.Config{Repository: n, Orchestrator: n})
 			first := s.add(t, "a")
-			first.Ready() // it may not be ready yet: Start waits
 			require.NoError(t, first.Start(t.Context(), "job", adam(rounds)))
 			second, third := s.add(t, "b"), s.add(t, "c")
 			var fits atomic.Int32

@@ -55,7 +55,8 @@ func openLink(ctx context.Context, config RelayConfig, header string, limit int6
 		dial = func(ctx context.Context, _, target string) (net.Conn, error) { return config.Dial(ctx, target) }
 	}
 	body, out := io.Pipe()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, (&url.URL{Scheme: scheme, Host: config.Target, Path: joinPath}).String(), body)
+	address := url.URL{Scheme: scheme, Host: config.Target, Path: joinPath}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), body)
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,12 @@ func (e Entry) Shown() (l Live) {
 	return l
 }
 
+// Shows reports whether the entry shows that already.
+func (e Entry) Shows(live Live) bool {
+	text, err := json.Marshal(live)
+	return err == nil && string(text) == string(e.Live)
+}
+
 // Config configures a [Fleet].
 type Config struct {
 	// Documents is the store of all servers. Required.
