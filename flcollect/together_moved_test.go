@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -98,7 +100,8 @@ func TestServer_Run_replacesNoRoundOfTheServerThatHasTheJobNow(t *testing.T) {
 }
 
 func TestServer_Ready_failsWithoutALease(t *testing.T) {
-	s := newSite(flcollect.Config{})
+	lost := newLine("lost its lease")
+	s := newSite(flcollect.Config{Logger: slog.New(slog.NewTextHandler(lost, nil))})
 	m := s.add(t, "a")
 	require.NoError(t, m.Start(t.Context(), "job", config(2, 2)))
 	m.join(t, trainer{step: 1, examples: 1})
@@ -108,7 +111,7 @@ func TestServer_Ready_failsWithoutALease(t *testing.T) {
 	m.until(t, "job", "joined", hasClients(1))
 	require.NoError(t, m.Ready())
 	m.cut.Store(true)
-	require.Eventually(t, func() bool { return len(m.Clients("job")) == 0 }, patience, time.Millisecond, "the job is abandoned")
+	<-lost.written
 	require.Error(t, m.Ready())
 	m.cut.Store(false)
 	require.Eventually(t, func() bool { return m.Ready() == nil }, patience, time.Millisecond)
@@ -170,6 +173,22 @@ func TestUpstream_endsBehindARelay(t *testing.T) {
 		require.Contains(t, status.Error, "flower: the client cannot take part: "+c.reason)
 		require.NotContains(t, status.Error, first.address)
 	}
+}
+
+// line is a log in which a line is awaited.
+type line struct {
+	text    string
+	written chan struct{}
+	once    sync.Once
+}
+
+func newLine(text string) *line { return &line{text: text, written: make(chan struct{})} }
+
+func (l *line) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), l.text) {
+		l.once.Do(func() { close(l.written) })
+	}
+	return len(p), nil
 }
 
 // takeJob writes what a server writes that takes the job, and then its round 2.

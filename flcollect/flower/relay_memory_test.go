@@ -118,9 +118,9 @@ func TestSession_Relay_cutsAClientThatDoesNotReadItsInstruction(t *testing.T) {
 	used, _ := flower.RelayMemory(server)
 	require.Equal(t, int64(largeBytes), used)
 	client := start(t, flower.ClientConfig{Target: outer, Trainer: trainer{examples: 3}})
-	require.Error(t, <-relayed)
-	require.NoError(t, <-relayed)
 	require.NoError(t, <-client)
+	ends := []error{<-relayed, <-relayed}
+	require.True(t, (ends[0] == nil) != (ends[1] == nil), "%v", ends)
 	used, _ = flower.RelayMemory(server)
 	require.Zero(t, used)
 }
