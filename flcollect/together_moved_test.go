@@ -142,7 +142,9 @@ func TestServer_Handle_sendsAClientAwayThatCannotBeRelayed(t *testing.T) {
 				},
 			})
 			require.NoError(t, err)
-			require.NoError(t, client.Run(t.Context()))
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			require.NoError(t, client.Run(ctx))
 			require.Equal(t, flcollect.Finished, first.untilState(t, "job", flcollect.Finished).State)
 		})
 	}
