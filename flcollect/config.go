@@ -79,6 +79,9 @@ type Config struct {
 	// NoAudit keeps no audit log, and so digests no update. The rounds have reports
 	// all the same.
 	NoAudit bool
+	// NoEdges refuses clients that are collectors, as every client may say of itself: the sum
+	// of one has no update whose distance could be measured.
+	NoEdges bool
 	// Upstream makes the jobs follow another server, whose clients they are. Nil conducts
 	// their rounds here.
 	Upstream *Upstream

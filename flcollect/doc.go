@@ -58,6 +58,13 @@
 // what clients can decrypt. Loss and metrics are in clear. [Server.SetPublicContext]
 // stores the public context that clients load.
 //
+// # Several servers
+//
+// Servers with the same [Config].Documents and Blobs, and a Name of their own, are one
+// service: each job is conducted by one of them, whose lease is renewed in the store. When
+// it ends, another goes on with the job. Each server relays its Flower clients to the server
+// of their job.
+//
 // # Collectors of collectors
 //
 // A server with [Config].Upstream has jobs that are clients of those of another server. It

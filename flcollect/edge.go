@@ -42,10 +42,10 @@ type Upstream struct {
 }
 
 // client returns a client of the upper server for a job.
-func (u Upstream) client(job string, trainer flower.Trainer) (*flower.Client, error) {
+func (u Upstream) client(job string, e *edge) (*flower.Client, error) {
 	return flower.NewClient(flower.ClientConfig{
 		Target: u.Target, TLS: u.TLS, Token: u.Token, Name: u.Name, MaxMessage: u.MaxMessage, Dial: u.Dial,
-		Trainer: trainer, Header: upstream.Announce(job),
+		Trainer: e, Joined: e.join, Header: upstream.Announce(job),
 	})
 }
 
@@ -100,6 +100,9 @@ func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
 	id := upstream.JobOf(v.Session.Peer())
 	if id == "" {
 		return nil
+	}
+	if l.noEdges {
+		return fmt.Errorf("%w: this server takes no collectors as clients", flower.ErrUnfit)
 	}
 	v.job = id
 	j := l.jobs.get(id)

@@ -26,6 +26,10 @@ type edge struct {
 	*training
 	orders chan order
 	last   *Round // of the last fit
+
+	// What follows belongs to the goroutine of follow.
+	joined   time.Time // when the session began; zero if there was none
+	settling *time.Timer
 }
 
 // order is an instruction of the upper server.
@@ -38,6 +42,19 @@ type order struct {
 // settled is how long a session lasts before the connection counts as good.
 const settled = 2 * time.Second
 
+// join is called when a session has begun.
+func (e *edge) join() {
+	e.stopSettling()
+	e.joined = time.Now()
+	e.settling = time.AfterFunc(settled, func() { e.trouble(ofUpstream, nil) })
+}
+
+func (e *edge) stopSettling() {
+	if e.settling != nil {
+		e.settling.Stop()
+	}
+}
+
 // follow is a client of the upper server, also after the connection was lost. It returns
 // nil once the edge is sent away, and an error when no other try would help or none has
 // helped for the time that a job waits for clients.
@@ -46,16 +63,15 @@ func (e *edge) follow(ctx context.Context, link *flower.Client) error {
 	var pause persist.Backoff
 	lost := time.Now()
 	for {
-		began := time.Now()
-		good := time.AfterFunc(settled, func() { e.trouble(ofUpstream, nil) })
+		e.joined = time.Time{}
 		err := link.Run(ctx)
-		good.Stop()
+		e.stopSettling()
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err == nil, errors.Is(err, flower.ErrUnfit), errors.Is(err, errOlder):
 			return err
-		case time.Since(began) >= settled:
+		case !e.joined.IsZero() && time.Since(e.joined) >= settled:
 			pause.Reset()
 			lost = time.Now()
 		case time.Since(lost) > e.server.config.ClientTimeout:
@@ -283,6 +299,8 @@ func (e *edge) store(ctx context.Context, rec *Round, refused []Quarantine, fres
 		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
 	}
 	return e.save(func(r *record) {
+		// An upper server that was restarted may repeat a round.
+		fresh = fresh && rec.Number > r.Round
 		r.Round, r.Audit, r.Reported = rec.Number, head, rec.Number // the upper server reports its rounds
 		if rec.Loss != nil {
 			r.Loss, r.Metrics = rec.Loss, rec.Metrics

@@ -306,31 +306,87 @@ func TestUpstream_refusesStrategiesThatNeedEveryUpdate(t *testing.T) {
 	require.Contains(t, status.Error, `job "job" with the strategy "Krum" takes no collectors as clients: it needs the update of every client`)
 }
 
-func TestUpstream_endsWithAnUpperServerThatKnowsNoEdges(t *testing.T) {
-	answers := make(chan error, 1)
-	flowers, err := flower.NewServer(flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
-		res, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1}))})
-		if res != nil {
-			res.Release()
-		}
-		answers <- err
-		return errors.New("it failed")
-	}})
+// newUpper serves the one client of an upper server, and returns its address.
+func newUpper(t *testing.T, handle func(context.Context, *flower.Session) error) string {
+	t.Helper()
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: handle})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- flowers.Serve(ctx, listener) }()
-	defer func() {
+	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-served)
-	}()
-	edge := newNamed(t, flcollect.Config{Upstream: &flcollect.Upstream{Target: listener.Addr().String()}})
+	})
+	return listener.Addr().String()
+}
+
+func TestUpstream_countsARepeatedRoundOnce(t *testing.T) {
+	again := flower.Config{"enablers-edge": "enablers.sum/1", "enablers-round": int64(1)}
+	upper := newUpper(t, func(ctx context.Context, s *flower.Session) error {
+		for range 2 {
+			res, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1})), Config: again})
+			if err != nil {
+				return err
+			}
+			res.Release()
+		}
+		return s.Reconnect(ctx, 0)
+	})
+	edge := newNamed(t, flcollect.Config{Upstream: &flcollect.Upstream{Target: upper}})
+	edge.join(t, trainer{step: 1, examples: 1})
+	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
+	status := edge.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, 1, status.Round)
+	require.Equal(t, 1, status.Aggregated)
+}
+
+func TestUpstream_endsWithAnUpperServerThatKnowsNoEdges(t *testing.T) {
+	answers := make(chan error, 1)
+	upper := newUpper(t, func(ctx context.Context, s *flower.Session) error {
+		res, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1}))})
+		if res != nil {
+			res.Release()
+		}
+		answers <- err
+		return errors.New("it failed")
+	})
+	edge := newNamed(t, flcollect.Config{Upstream: &flcollect.Upstream{Target: upper}})
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
 	status := edge.untilState(t, "job", flcollect.Interrupted)
 	require.Contains(t, status.Error, "the upper collector does not take the sums of collectors")
 	require.Error(t, <-answers, "and no mean")
+}
+
+func TestUpstream_endsWhenTheUpperServerIsAwayForTooLong(t *testing.T) {
+	dropped := func(ctx context.Context, _ string) (net.Conn, error) { // as packets are
+		timer := time.NewTimer(2500 * time.Millisecond)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		return nil, errors.New("no answer")
+	}
+	edge := newNamed(t, flcollect.Config{
+		ClientTimeout: time.Second, Upstream: &flcollect.Upstream{Target: "192.0.2.1:8088", Dial: dropped},
+	})
+	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
+	status := edge.untilState(t, "job", flcollect.Interrupted)
+	require.Contains(t, status.Error, "no connection for 1s")
+}
+
+func TestConfig_NoEdges_refusesCollectors(t *testing.T) {
+	top := newNamed(t, flcollect.Config{Initial: zeros, NoEdges: true})
+	require.NoError(t, top.Start(t.Context(), "job", config(1, 1)))
+	edge := newEdge(t, top, "edge")
+	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
+	status := edge.untilState(t, "job", flcollect.Interrupted)
+	require.Contains(t, status.Error, "this server takes no collectors as clients")
+	top.join(t, trainer{step: 1, examples: 1})
+	top.untilState(t, "job", flcollect.Finished)
 }
 
 func TestUpstream_endsWhenTheUpperJobIsStopped(t *testing.T) {

@@ -82,6 +82,9 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 		open: !r.State.Ended() && !r.trained(), least: 1,
 		edges: newEdgeRule(), rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
 	}
+	if s.together != nil {
+		j.storage.Holds = j.holds
+	}
 	j.life, j.lose = s.jobLife()
 	j.work, j.quit = context.WithCancel(j.life)
 	j.training, j.stop = context.WithCancelCause(j.work)

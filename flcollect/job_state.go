@@ -1,6 +1,7 @@
 package flcollect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,6 +51,20 @@ func (j *job) save(change func(*record)) error {
 	j.mu.Unlock()
 	j.signal()
 	notify.Send(j.saved)
+	return nil
+}
+
+// holds returns nil while the stored job is that of this server, and otherwise ends what
+// this server does for it.
+func (j *job) holds(ctx context.Context) error {
+	stored, err := j.server.stored(ctx, j.id)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	if r := j.record(); err != nil || stored.Holder != r.Holder || stored.Token != r.Token {
+		j.lose(errMoved)
+		return errMoved
+	}
 	return nil
 }
 

@@ -22,27 +22,27 @@ type lobby struct {
 	jobs     *registry
 	route    func(session *flower.Session) string // nil takes the host that the client called
 	identify func(session *flower.Session) string // nil has no names
+	noEdges  bool
 	park     time.Duration
 	ending   context.Context // of the server
 
 	name     string
+	address  string // where other servers reach this one
 	relayTLS *tls.Config
 	log      *slog.Logger
 	together *together // nil if the server is alone on its store; set before use
-	// after returns how a client's session goes on after a relay of its job has failed: it
-	// is over, with an error or without, or not.
-	after func(ctx context.Context, c *round.Client, other *remote) (over bool, err error)
 
 	mu       sync.Mutex
 	sessions int
 	waiting  int
-	left     chan struct{} // has a token when a session has ended
+	warned   map[string]bool // sessions of servers that were logged as out of reach
+	left     chan struct{}   // has a token when a session has ended
 }
 
 func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
 	return &lobby{
-		jobs: jobs, route: config.Route, identify: config.Identify, park: config.Park, ending: ending,
-		name: config.Name, relayTLS: config.RelayTLS, log: config.Logger,
+		jobs: jobs, route: config.Route, identify: config.Identify, noEdges: config.NoEdges, park: config.Park, ending: ending,
+		name: config.Name, address: config.Advertise, warned: map[string]bool{}, relayTLS: config.RelayTLS, log: config.Logger,
 		left: make(chan struct{}, 1),
 	}
 }
@@ -52,6 +52,9 @@ type visitor struct {
 	*round.Client
 	job   string // the id of its job, if its property or Config.Route names it
 	asked bool   // for its properties
+
+	last    *remote   // that it was relayed to
+	failing time.Time // since when relays to it fail; zero if they do not
 }
 
 // propertiesTimeout bounds the request for the properties of a client.
@@ -73,7 +76,7 @@ func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
 		case j != nil:
 			over, err = l.keep(ctx, v.Client, j)
 		case other != nil:
-			over, err = l.relay(ctx, v.Client, other)
+			over, err = l.relay(ctx, v, other)
 		case session.Peer().Relay != nil:
 			err = l.sendBack(ctx, v.Client)
 		default:

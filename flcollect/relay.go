@@ -8,12 +8,16 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 )
 
 // relay has the server of a client's job instruct the client, until the job has ended, or
-// goes on at another server: then the client's session goes on here.
-func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over bool, err error) {
-	if other.address == "" {
+// goes on at another server: then the client's session goes on here. A client is sent away
+// to find another server if that one has no address, has that of this server, as two behind
+// local proxies may, or is out of reach although it lives.
+func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool, err error) {
+	c := v.Client
+	if other.address == "" || other.address == l.address {
 		return true, l.sendAway(ctx, c)
 	}
 	relaying, cancel := context.WithCancelCause(ctx)
@@ -27,6 +31,7 @@ func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over
 		case <-relaying.Done():
 		}
 	}()
+	began := time.Now()
 	seconds, err := c.Session.Relay(relaying, flower.RelayConfig{
 		Target: other.address, TLS: l.relayTLS, Client: l.introduce(c, other),
 	})
@@ -44,9 +49,16 @@ func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over
 		if errors.Is(err, flower.ErrUnfit) {
 			return true, err
 		}
-		if over, err := l.after(ctx, c, other); over || err != nil {
-			return over, err
+		stored := func() (record, error) { return l.together.server.stored(ctx, other.id) }
+		if other.interrupted(l.together.Pause(), stored) { // the session ends as at the server of the job
+			return true, interrupted(other.id, c)
 		}
+	default:
+		err = errNotThere
+	}
+	if v.gaveUp(other, began, l.together.Pause()) {
+		l.warnUnreachable(other, err)
+		return true, l.sendAway(ctx, c)
 	}
 	timer := time.NewTimer(l.together.Pause())
 	defer timer.Stop()
@@ -59,8 +71,38 @@ func (l *lobby) relay(ctx context.Context, c *round.Client, other *remote) (over
 	return false, nil
 }
 
-// edgeHeader is the metadata by which a client says that it is a collector.
-const edgeHeader = "collector-edge-job"
+// errNotThere is the error of a relay to a server that does not conduct the job.
+var errNotThere = errors.New("that server does not conduct the job")
+
+// settledRelay is how long a relay lasts that has worked: longer than one takes to fail.
+const settledRelay = 30 * time.Second
+
+// gaveUp reports whether relays of the client have failed for three leases. A server that has
+// died is known to be dead before that.
+func (v *visitor) gaveUp(other *remote, began time.Time, pause time.Duration) bool {
+	if v.last != other || time.Since(began) > settledRelay {
+		v.last, v.failing = other, time.Now()
+	}
+	return time.Since(v.failing) > 15*pause
+}
+
+// mostWarned bounds lobby.warned.
+const mostWarned = 1000
+
+// warnUnreachable logs once for each session of a server that clients are not relayed to it.
+func (l *lobby) warnUnreachable(other *remote, err error) {
+	l.mu.Lock()
+	known := l.warned[other.session]
+	if len(l.warned) >= mostWarned {
+		clear(l.warned)
+	}
+	l.warned[other.session] = true
+	l.mu.Unlock()
+	if !known {
+		l.log.Warn("clients cannot be relayed to another server, and are sent away to reconnect: is its address right, "+
+			"and does its certificate have that name?", "server", other.address, "job", other.id, "error", err)
+	}
+}
 
 // introduce describes a client to the server of its job.
 func (l *lobby) introduce(c *round.Client, other *remote) flower.Relayed {
@@ -72,8 +114,8 @@ func (l *lobby) introduce(c *round.Client, other *remote) flower.Relayed {
 		client.Client += "@" + l.name // a proxy may call both servers from one address
 	}
 	if peer.Header != nil {
-		if edge := peer.Header(edgeHeader); edge != "" {
-			client.Header = map[string]string{edgeHeader: edge}
+		if edge := peer.Header(upstream.JobHeader); edge != "" {
+			client.Header = map[string]string{upstream.JobHeader: edge}
 		}
 	}
 	if !strings.HasPrefix(c.Identity, "session:") {
@@ -88,17 +130,4 @@ func (l *lobby) sendBack(ctx context.Context, c *round.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	return c.Session.Reconnect(ctx, 1)
-}
-
-// afterRelay returns how the session of a client goes on after the relay has failed. The
-// session of one whose job was stopped ends as at the server of the job.
-func (g *together) afterRelay(ctx context.Context, c *round.Client, other *remote) (over bool, err error) {
-	r, err := g.server.stored(ctx, other.id)
-	switch {
-	case err != nil: // the next try may tell
-		return false, nil
-	case r.Token == other.token && r.State == Interrupted:
-		return true, interrupted(other.id, c)
-	}
-	return false, nil
 }

@@ -1,11 +1,14 @@
 package flcollect
 
 import (
+	"sync"
+	"time"
+
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
 )
 
-// remote is a job that another server conducts, as that server shows it. Its fields belong
-// to the lock of the registry, but for the constant ones.
+// remote is a job that another server conducts, as that server shows it. Live, its text
+// and sent belong to the lock of the registry.
 type remote struct {
 	id, session, token string
 	address            string        // of the server, empty if it has none
@@ -13,6 +16,25 @@ type remote struct {
 	live               fleet.Live
 	text               string // of live
 	sent               int    // clients that were relayed since live was shown
+
+	reading sync.Mutex
+	// What follows belongs to it.
+	read    time.Time // when the stored job was last read
+	stopped bool      // whether the run was interrupted then
+}
+
+// interrupted reports whether the run was interrupted. It asks for the stored job once in a
+// pause, for all clients.
+func (m *remote) interrupted(pause time.Duration, stored func() (record, error)) bool {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	if m.stopped || time.Since(m.read) < pause {
+		return m.stopped
+	}
+	r, err := stored() // the next try may tell
+	m.read = time.Now()
+	m.stopped = err == nil && r.Token == m.token && r.State == Interrupted
+	return m.stopped
 }
 
 // setRemote sets the jobs of other servers.

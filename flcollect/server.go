@@ -88,7 +88,7 @@ func NewServer(config Config) (*Server, error) {
 	if config.Name != "" {
 		s.together = newTogether(s)
 		s.jobs.sharing = true
-		s.lobby.together, s.lobby.after = s.together, s.together.afterRelay
+		s.lobby.together = s.together
 	}
 	return s, nil
 }

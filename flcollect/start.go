@@ -69,7 +69,15 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 		if repeated || err != nil {
 			return err
 		}
+		if s.together != nil {
+			if err := s.together.vacate(ctx, id); err != nil {
+				return err
+			}
+		}
 		if err := (&launch{s, id, stored, data, made}).start(ctx); !errors.Is(err, fleet.ErrHeld) {
+			return err
+		}
+		if err := s.together.awaitOthers(ctx); err != nil {
 			return err
 		}
 	}
@@ -183,6 +191,9 @@ func (s *launch) begin() error {
 	if !fresh {
 		if last, err = readRecord(id, doc.Data); err != nil {
 			return err
+		}
+		if s.together != nil && !last.State.Ended() {
+			return fleet.ErrHeld // another server has started it since
 		}
 		if err := r.succeed(last); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package flcollect_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -104,7 +105,7 @@ func (b cabledBlobs) Create(ctx context.Context, key string) (storage.BlobWriter
 type site struct {
 	documents storage.Documents
 	blobs     storage.Blobs
-	config    flcollect.Config
+	config    flcollect.Config // its Advertise, if it is not empty, is that of all
 }
 
 func newSite(config flcollect.Config) *site {
@@ -131,7 +132,7 @@ func (s *site) add(t *testing.T, name string) *member {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	options.Documents, options.Blobs = cabledDocuments{s.documents, c}, cabledBlobs{s.blobs, c}
-	options.Name, options.Advertise, options.Dir = name, listener.Addr().String(), t.TempDir()
+	options.Name, options.Advertise, options.Dir = name, cmp.Or(options.Advertise, listener.Addr().String()), t.TempDir()
 	server, err := flcollect.NewServer(options)
 	require.NoError(t, err)
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, Relay: server.TrustsRelay})
@@ -210,7 +211,6 @@ func TestServer_Run_goesOnWithTheJobsOfADeadServer(t *testing.T) {
 			n := &neighbours{}
 			s := newSite(flcollect.Config{Repository: n, Orchestrator: n})
 			first := s.add(t, "a")
-			first.Ready() // it may not be ready yet: Start waits
 			require.NoError(t, first.Start(t.Context(), "job", adam(rounds)))
 			second, third := s.add(t, "b"), s.add(t, "c")
 			var fits atomic.Int32

@@ -117,12 +117,13 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			return err
 		}
 	}
+	s.shared.warn(log, sharing)
 	c, err := collector.New(collector.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
 		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
-		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
+		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit, NoEdges: s.noEdges,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
 		Upstream: upper, Sharing: sharing, TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})

@@ -39,6 +39,7 @@ type settings struct {
 	clientTimeout, parkedFor time.Duration
 	clip, trustClients       bool
 	noAudit                  bool
+	noEdges                  bool
 	demo                     bool
 	demoPause                time.Duration
 	upstream                 upstreamSettings
@@ -111,6 +112,8 @@ func (s *settings) declare() *server.Flags {
 		"measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
 	f.BoolVar(&s.noAudit, "no-audit", false,
 		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
+	f.BoolVar(&s.noEdges, "no-edges", false,
+		"take no collectors as clients: any client may say that it is one, and what it sends is then not measured")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
 		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")

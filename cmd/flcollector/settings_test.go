@@ -21,7 +21,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
 		"client-timeout": period, "store-timeout": period, "lease": period,
 		"park": period, "demo-pause": period, "demo": choice, "log-to-file": choice, "clip": choice,
-		"trust-clients": choice, "no-audit": choice, "upstream-tls": choice,
+		"trust-clients": choice, "no-audit": choice, "no-edges": choice, "upstream-tls": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,6 +45,26 @@ func (s *sharedSettings) check(wrong func(name, format string, args ...any)) {
 	if s.lease < time.Second || s.lease > time.Hour {
 		wrong("lease", "expected 1s to 1h, got %v", s.lease)
 	}
+}
+
+// warn logs what the operator may not know: flags without an effect, and that what proves
+// collectors to each other crosses a network in the clear.
+func (s *sharedSettings) warn(log *slog.Logger, made *collector.Sharing) {
+	switch {
+	case made == nil && (s.advertise != "" || s.ca != ""):
+		log.Warn("-advertise and -advertise-ca have no effect: -store is no database, so this collector is alone")
+	case made != nil && made.TLS == nil && made.Advertise != "" && !isLoopback(made.Advertise):
+		log.Warn("clients that are relayed, and the secret by which collectors on one database trust each other, cross the "+
+			"network in the clear: set -grpc-cert or -tls-cert, unless the network is your own", "advertise", made.Advertise)
+	case made != nil && made.TLS == nil && s.ca != "":
+		log.Warn("-advertise-ca has no effect: there is no TLS for Flower clients")
+	}
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // config returns how the collector shares its database. Its name is in the folder dir, which

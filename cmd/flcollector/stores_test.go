@@ -3,15 +3,18 @@ package main
 import (
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
@@ -116,7 +119,7 @@ func TestRun_refusesTheFolderOfAnotherServer(t *testing.T) {
 }
 
 // A client of the second collector trains for a job of the first, which is stopped.
-func TestRun_goesOnWithAJobOfAnotherCollector(t *testing.T) {
+func TestRun_goesOnWithAJobOfAnotherCollectorOfItsDatabase(t *testing.T) {
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
 	args := append(inServers(t, mongotest.StartProcess(t)), "-lease", "2s")
@@ -133,6 +136,27 @@ func TestRun_goesOnWithAJobOfAnotherCollector(t *testing.T) {
 	require.Eventually(t, func() bool { return second.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
 	require.NoError(t, <-ended, "its stream was at the second all the time")
 	require.Contains(t, second.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)
+}
+
+func TestSharedSettings_warn_saysWhatCrossesTheNetwork(t *testing.T) {
+	for _, c := range []struct {
+		settings sharedSettings
+		made     *collector.Sharing
+		says     string
+	}{
+		{sharedSettings{}, nil, ""},
+		{sharedSettings{advertise: "192.0.2.1:8088"}, nil, "-store is no database"},
+		{sharedSettings{}, &collector.Sharing{Advertise: "127.0.0.1:8088"}, ""},
+		{sharedSettings{}, &collector.Sharing{}, ""},
+		{sharedSettings{}, &collector.Sharing{Advertise: "192.0.2.1:8088"}, "in the clear"},
+		{sharedSettings{ca: "a"}, &collector.Sharing{Advertise: "192.0.2.1:8088", TLS: &tls.Config{}}, ""},
+		{sharedSettings{ca: "a"}, &collector.Sharing{Advertise: "[::1]:8088"}, "no TLS for Flower clients"},
+	} {
+		var log strings.Builder
+		c.settings.warn(slog.New(slog.NewTextHandler(&log, nil)), c.made)
+		require.Equal(t, c.says == "", log.String() == "", log.String())
+		require.Contains(t, log.String(), c.says)
+	}
 }
 
 func TestSharedSettings_config_keepsTheNameInTheFolder(t *testing.T) {

@@ -57,7 +57,7 @@ func (u *upstreamSettings) check(wrong func(name, format string, args ...any)) {
 	if (u.cert == "") != (u.key == "") {
 		wrong("upstream-cert", "-upstream-cert and -upstream-key go together")
 	}
-	if ip := net.ParseIP(host); u.token != "" && !u.secure() && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if u.token != "" && !u.secure() && !isLoopback(u.target) {
 		wrong("upstream-token", "is not sent to %s in the clear: use -upstream-tls or -upstream-ca", host)
 	}
 	if u.name != "" {

@@ -67,6 +67,9 @@ type ClientConfig struct {
 	// begins anew with every answer. Errors of the Trainer and refusals end the
 	// client all the same. Zero ends it at the first failure, as with Flower.
 	Patience time.Duration
+	// Joined is called by Run whenever the server has answered the connection and a session
+	// begins. Nil does nothing.
+	Joined func()
 	// Dial replaces the way to connect, for tests without a network.
 	Dial func(ctx context.Context, target string) (net.Conn, error)
 }
@@ -150,6 +153,9 @@ func (c *Client) session(ctx context.Context, r *retry) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if c.config.Joined != nil {
+		c.config.Joined()
+	}
 	arrivals := make(chan received)
 	var reader sync.WaitGroup
 	reader.Go(func() { receive(ctx, stream, arrivals, cancel) })
@@ -215,11 +221,8 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%w without a reconnect instruction", ErrGone)
 		}
-		if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
-			err = fmt.Errorf("%w%s", ErrUnfit, reason)
-		}
 		if err != nil {
-			cancel(err)
+			cancel(orUnfit(err))
 			return
 		}
 		select {
@@ -229,6 +232,14 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 			return
 		}
 	}
+}
+
+// orUnfit returns the error of a stream, with ErrUnfit in it if that was sent.
+func orUnfit(err error) error {
+	if reason, ok := strings.CutPrefix(status.Convert(err).Message(), ErrUnfit.Error()); ok {
+		return fmt.Errorf("%w%s", ErrUnfit, reason)
+	}
+	return err
 }
 
 // serveInstruction waits for one instruction and answers it.

@@ -8,3 +8,11 @@ func (g *gate) awaits() bool {
 	defer g.mu.Unlock()
 	return g.due
 }
+
+// RelayMemory returns how many bytes the relays of a server hold, and how many messages wait
+// to be admitted.
+func RelayMemory(s *Server) (used int64, waiting int) {
+	s.relays.mu.Lock()
+	defer s.relays.mu.Unlock()
+	return s.relays.used, s.relays.waiting.Len()
+}

@@ -32,6 +32,7 @@ type gate struct {
 	mu      sync.Mutex
 	due     bool   // an answer is due
 	ended   bool   // the request is over
+	closing bool   // the end of the session is being written
 	release func() // returns the bytes that were admitted for the answer
 }
 
@@ -59,8 +60,23 @@ func (g *gate) takeRelease() func() {
 func (g *gate) limitWrites(within time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.closing = true
 	if !g.ended {
 		g.control.SetWriteDeadline(time.Now().Add(within))
+	}
+}
+
+// extendWrites moves the deadline of the next bytes to the client forward.
+func (g *gate) extendWrites() { g.writeUntil(time.Now().Add(g.stall)) }
+
+// freeWrites removes the deadline.
+func (g *gate) freeWrites() { g.writeUntil(time.Time{}) }
+
+func (g *gate) writeUntil(deadline time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.ended && !g.closing {
+		g.control.SetWriteDeadline(deadline)
 	}
 }
 

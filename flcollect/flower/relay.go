@@ -11,12 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -117,48 +113,39 @@ type RelayConfig struct {
 	Dial func(ctx context.Context, target string) (net.Conn, error)
 }
 
-// The keep-alive of the connection between two servers: it ends soon after the other
-// machine has.
-const (
-	relayPing    = 10 * time.Second
-	relayTimeout = 5 * time.Second
-)
-
 // Relay has another server instruct the client until that server ends its session, and
 // returns the seconds after which it wants the client to come back; 0 means never. The
 // client's session goes on. When the other server fails, or the context ends, Relay
 // returns an error at once: an answer that the client owes is dropped when it comes, and
-// the next instruction waits for that. Messages are passed on as they are.
+// the next instruction waits for that. An error of the other server that matches [ErrUnfit]
+// is returned as the client is to get it. Messages are passed on as they are. Those of all
+// relays of a server have as much memory again as ServerConfig.Uploads, and wait for it.
 func (s *Session) Relay(ctx context.Context, config RelayConfig) (seconds int64, err error) {
 	header, err := config.Client.header()
 	if err != nil {
 		return 0, err
 	}
-	connection, err := dialTransport(config.Target, config.TLS, config.Dial, s.gate.limit, grpc.WithKeepaliveParams(
-		keepalive.ClientParameters{Time: relayPing, Timeout: relayTimeout}))
-	if err != nil {
-		return 0, fmt.Errorf("relay to %s: %w", config.Target, err)
-	}
-	defer connection.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	leave := context.AfterFunc(s.ctx, func() { cancel(s.endError()) })
 	defer leave()
-	stream, err := connection.NewStream(
-		metadata.AppendToOutgoingContext(ctx, relayHeader, header),
-		&grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true}, joinPath)
+	other, err := openLink(ctx, config, header, s.gate.limit)
 	if err != nil {
 		return 0, fmt.Errorf("relay to %s: %w", config.Target, err)
 	}
-	arrivals := make(chan received)
+	defer other.wait()
+	s.relaying.Store(true)
+	defer s.relaying.Store(false)
+	instructions := make(chan relayed)
 	var reader sync.WaitGroup
-	reader.Go(func() {
-		receive(ctx, stream, arrivals, func(err error) { cancel(fmt.Errorf("%w: %w", ErrSetAside, err)) })
-	})
+	reader.Go(func() { s.receiveRelayed(ctx, other, instructions, cancel) })
 	defer reader.Wait()
 	defer cancel(nil)
 	for {
-		reconnect, err := s.relayOne(ctx, stream, arrivals)
+		reconnect, err := s.relayOne(ctx, other, instructions)
+		if cause := context.Cause(ctx); errors.Is(cause, ErrUnfit) {
+			return 0, cause
+		}
 		if err != nil {
 			return 0, fmt.Errorf("relay to %s: %w", config.Target, err)
 		}
@@ -168,54 +155,85 @@ func (s *Session) Relay(ctx context.Context, config RelayConfig) (seconds int64,
 	}
 }
 
+// relayed is an instruction of another server.
+type relayed struct {
+	in   *inbound
+	free func() // of the instruction, and of its memory
+}
+
+// receiveRelayed passes on instructions as they arrive. With the stream it ends the context.
+func (s *Session) receiveRelayed(ctx context.Context, other *link, instructions chan<- relayed, cancel context.CancelCauseFunc) {
+	for {
+		in, release, err := other.receive(func(size int64) (func(), error) { return s.relays.acquire(ctx, size) })
+		if err != nil {
+			if err = orUnfit(err); !errors.Is(err, ErrUnfit) {
+				err = fmt.Errorf("%w: %w", ErrSetAside, err)
+			}
+			cancel(err)
+			return
+		}
+		got := relayed{in, func() {
+			in.free()
+			release()
+		}}
+		select {
+		case instructions <- got:
+		case <-ctx.Done():
+			got.free()
+			return
+		}
+	}
+}
+
 // relayOne passes on an instruction and its answer.
-func (s *Session) relayOne(ctx context.Context, stream grpc.ClientStream, arrivals <-chan received) (*ReconnectIns, error) {
-	var in *inbound
+func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan relayed) (*ReconnectIns, error) {
+	var got relayed
 	select {
-	case got := <-arrivals:
-		in = got.in
+	case got = <-instructions:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	ins, err := decodeInstruction(in.blob())
+	ins, err := decodeInstruction(got.in.blob())
 	if err != nil {
-		in.free()
+		got.free()
 		return nil, err
 	}
 	if reconnect, ok := ins.(ReconnectIns); ok {
-		in.free()
+		got.free()
 		var w writer
 		if err := (&DisconnectRes{ReasonReconnect}).reply(&w); err != nil {
 			return nil, err
 		}
-		if stream.SendMsg(&w) == nil {
-			_ = stream.CloseSend() // there is nothing more to send
-			drain(ctx, arrivals)
+		answer, err := codec{}.Marshal(&w)
+		if err == nil && other.send(answer) == nil {
+			other.finish()
+			<-ctx.Done() // the other server ends the stream, having read the answer
 		}
 		return &reconnect, nil
 	}
-	out, free, err := s.forward(ctx, in)
+	out, free, err := s.forward(ctx, got)
 	if err != nil {
 		return nil, err
 	}
 	defer free()
-	if err := stream.SendMsg(out); err != nil {
-		drain(ctx, arrivals) // receive knows the cause
+	if err := other.send(out.buffers); err != nil {
+		<-ctx.Done() // receiveRelayed knows the cause
 		return nil, context.Cause(ctx)
 	}
 	return nil, nil
 }
 
 // forward sends an instruction as it was received, and returns the answer, which the
-// function frees. It frees the instruction.
-func (s *Session) forward(ctx context.Context, in *inbound) (*inbound, func(), error) {
+// function frees. The instruction is freed once the client has it.
+func (s *Session) forward(ctx context.Context, got relayed) (*inbound, func(), error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		in.free()
+		got.free()
 		return nil, nil, context.Cause(ctx)
 	}
-	out, err := s.exchange(ctx, in, in.free)
+	s.outlet.expect(messageHeader+int64(got.in.buffers.Len()), got.free)
+	out, err := s.exchange(ctx, got.in)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -145,6 +145,19 @@ func TestSession_Relay_isRefusedWithoutTheToken(t *testing.T) {
 	}
 }
 
+func TestSession_Relay_returnsThatTheClientIsUnfit(t *testing.T) {
+	inner := serve(t, flower.ServerConfig{Relay: onlySecret, Handle: func(context.Context, *flower.Session) error {
+		return fmt.Errorf("%w: it is 100 %% too old", flower.ErrUnfit)
+	}})
+	outer := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
+		_, err := s.Relay(ctx, relayTo(inner))
+		return err
+	}})
+	err := <-start(t, flower.ClientConfig{Target: outer, Trainer: trainer{}})
+	require.ErrorIs(t, err, flower.ErrUnfit)
+	require.EqualError(t, err, "flower client of "+outer+": flower: the client cannot take part: it is 100 % too old")
+}
+
 func TestSession_Fit_dropsAnAnswerThatWasSetAside(t *testing.T) {
 	training, goOn := make(chan struct{}, 2), make(chan struct{}, 2)
 	results := make(chan error, 2)

@@ -45,6 +45,7 @@ type Server struct {
 	config ServerConfig
 	grpc   *grpc.Server
 	admit  func(ctx context.Context, client string, size int64) (func(), error)
+	relays *budget // of what this server holds for clients that it relays
 
 	warnings hostWarnings
 
@@ -61,7 +62,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, admit: config.Admit, sessions: map[string]*Session{}}
+	s := &Server{config: config, admit: config.Admit, relays: &budget{size: config.Uploads}, sessions: map[string]*Session{}}
 	s.idle = sync.NewCond(&s.mu)
 	if s.admit == nil {
 		uploads := &budget{size: config.Uploads}
@@ -180,21 +181,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), turn: make(chan struct{}, 1)}
+	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), relays: s.relays, turn: make(chan struct{}, 1)}
 	if refused := s.introduce(session, r); refused != nil {
 		writeStatus(w, refused)
 		return
 	}
 	session.gate = &gate{
 		ctx: ctx, body: r.Body, control: http.NewResponseController(w), limit: s.config.MaxMessage, stall: s.config.Stall, fail: cancel,
-		admit: func(size int64) (func(), error) { return s.admit(ctx, session.id, size) },
+		admit: func(size int64) (func(), error) {
+			if session.relaying.Load() {
+				return s.relays.acquire(ctx, size)
+			}
+			return s.admit(ctx, session.id, size)
+		},
 	}
+	session.outlet = &outlet{ResponseWriter: w, gate: session.gate}
+	defer session.outlet.finish()
 	defer session.gate.finish()
 	// Not the session's context: grpc can send the end of the session to the
 	// client only while the context of the request lasts.
 	r = r.WithContext(context.WithValue(r.Context(), sessionKey{}, session))
 	r.Body = session.gate
-	s.grpc.ServeHTTP(w, r)
+	s.grpc.ServeHTTP(session.outlet, r)
 }
 
 // introduce names the client of a session, or returns the gRPC status that refuses it.

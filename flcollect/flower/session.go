@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -29,7 +30,11 @@ type Session struct {
 	refused error // from ServerConfig.Identify
 	stream  grpc.ServerStream
 	gate    *gate
+	outlet  *outlet
 	turn    chan struct{} // holds a token while an instruction is under way
+
+	relays   *budget // of the server
+	relaying atomic.Bool
 }
 
 // ID returns the client's name, as ServerConfig.Identify gave it.
@@ -165,7 +170,7 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		<-s.turn
 		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.size, limit))
 	}
-	in, err := s.exchange(ctx, &w, func() {})
+	in, err := s.exchange(ctx, &w)
 	if err != nil {
 		return none, nil, s.failed(verb, err)
 	}
@@ -192,14 +197,12 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 
 // exchange sends a message and waits for the next one. If it fails, the turn is not
 // released: the session has ended, or the answer is still awaited.
-// Sent is called once grpc has taken the message.
-func (s *Session) exchange(ctx context.Context, message any, sent func()) (*inbound, error) {
+func (s *Session) exchange(ctx context.Context, message any) (*inbound, error) {
 	s.gate.expectAnswer()
 	result := make(chan received, 1)
 	go func() { // ends with the stream at the latest
 		in := &inbound{}
 		err := s.stream.SendMsg(message)
-		sent()
 		if err == nil {
 			err = s.stream.RecvMsg(in)
 		}

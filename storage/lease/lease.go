@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/storage"
@@ -15,6 +14,10 @@ import (
 // ErrLost is the cause of the end of [Lease.Context] when the lease was not renewed in
 // time, or was taken by another process.
 var ErrLost = errors.New("lease: lost")
+
+// ErrTaken is matched by the cause, beside [ErrLost], when another process has taken the key
+// and still has it.
+var ErrTaken = errors.New("lease: another process has the key")
 
 // ErrReleased is the cause of the end of [Lease.Context] after [Lease.Release].
 var ErrReleased = errors.New("lease: released")
@@ -43,6 +46,9 @@ type Config struct {
 	// a process that knows that the holder before it has ended, such as by a lock of the
 	// operating system.
 	Succeed bool
+	// Last is the session of a lease of this process that was lost: the key is taken at once
+	// where that is still its holder. Empty is none.
+	Last string
 	// Failed is called with the error of each try that failed and is repeated. Nil
 	// ignores them.
 	Failed func(err error)
@@ -85,12 +91,12 @@ func decode(data []byte) document {
 // Lease is the right to a key. It is safe for concurrent use. Get one from [Acquire], and
 // release it.
 type Lease struct {
-	config Config
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	quit   chan struct{} // closed to stop the renewals
-	once   sync.Once
-	ended  chan struct{} // closed when no renewal is under way any more
+	config   Config
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	renewing context.Context // ends to stop the renewals
+	quit     context.CancelFunc
+	ended    chan struct{} // closed when no renewal is under way any more
 
 	session string
 	expiry  *time.Timer
@@ -113,9 +119,10 @@ func Acquire(ctx context.Context, config Config) (*Lease, error) {
 		config.Failed = func(error) {}
 	}
 	l := &Lease{
-		config: config, quit: make(chan struct{}), ended: make(chan struct{}),
+		config: config, ended: make(chan struct{}),
 		session: rand.Text(),
 	}
+	l.renewing, l.quit = context.WithCancel(context.Background())
 	l.doc = document{Session: l.session, LeaseMillis: config.Duration.Milliseconds(), Value: config.Value}
 	var seen sighting
 	for {
@@ -173,7 +180,7 @@ func (l *Lease) take(ctx context.Context, seen *sighting) (time.Time, error) {
 		theirs := decode(stored.Data)
 		if theirs.Session == l.session { // written by an earlier try whose answer was lost
 			l.revision = prev
-		} else if !l.config.Succeed && seen.rests(prev) < theirs.patience(l.config.Duration) {
+		} else if !l.config.Succeed && theirs.Session != l.config.Last && seen.rests(prev) < theirs.patience(l.config.Duration) {
 			return time.Time{}, nil
 		}
 	}
@@ -229,6 +236,8 @@ func (l *Lease) hold() {
 		case errors.Is(err, ErrLost):
 			l.end(err)
 			return
+		case l.renewing.Err() != nil:
+			return
 		case errors.Is(err, storage.ErrConflict):
 			pause = 0
 		default:
@@ -241,7 +250,7 @@ func (l *Lease) hold() {
 // rest waits for a pause. It returns false once the lease has ended.
 func (l *Lease) rest(pause time.Duration) bool {
 	select {
-	case <-l.quit:
+	case <-l.renewing.Done():
 		return false
 	case <-l.ctx.Done():
 		return false
@@ -252,7 +261,7 @@ func (l *Lease) rest(pause time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-l.quit:
+	case <-l.renewing.Done():
 		return false
 	case <-l.ctx.Done():
 		return false
@@ -264,6 +273,7 @@ func (l *Lease) rest(pause time.Duration) bool {
 func (l *Lease) renew() error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.config.Duration/5)
 	defer cancel()
+	defer context.AfterFunc(l.renewing, cancel)()
 	next, began := l.doc, time.Now()
 	next.Beat++
 	if l.tried.IsZero() {
@@ -277,15 +287,14 @@ func (l *Lease) renew() error {
 	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrConflict) {
 		return err
 	}
-	taken := fmt.Errorf("%w: %q was taken by another process", ErrLost, l.config.Key)
 	stored, got := l.config.Documents.Get(ctx, l.config.Key)
 	switch theirs := decode(stored.Data); {
 	case errors.Is(got, storage.ErrNotFound):
-		return taken
+		return fmt.Errorf("%w: %q had run out, and was deleted", ErrLost, l.config.Key)
 	case got != nil:
 		return got
 	case theirs.Session != next.Session:
-		return taken
+		return fmt.Errorf("%w: %q: %w", ErrLost, l.config.Key, ErrTaken)
 	case theirs.Beat == next.Beat:
 		// An earlier try succeeded and its answer was lost. It counts from the first one,
 		// because it is not known which it was.
@@ -308,7 +317,7 @@ func (l *Lease) adopt(next document, revision storage.Revision, began time.Time)
 // The work that the lease allowed must have ended. Releasing a lease that was lost, or
 // twice, does nothing.
 func (l *Lease) Release(ctx context.Context) error {
-	l.once.Do(func() { close(l.quit) })
+	l.quit()
 	<-l.ended
 	l.end(ErrReleased)
 	return l.free(ctx)

@@ -73,6 +73,29 @@ func TestAcquire_refusesAnInvalidConfiguration(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrInvalidKey)
 }
 
+// hanging are documents that do not answer updates.
+type hanging struct{ storage.Documents }
+
+func (hanging) Update(ctx context.Context, _ string, _ storage.Revision, _ []byte) (storage.Revision, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestLease_Release_doesNotWaitForARenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := lease.Acquire(t.Context(), lease.Config{
+			Documents: hanging{storage.NewMemoryDocuments()}, Key: "k", Duration: time.Hour,
+			Failed: func(err error) { t.Errorf("a failure of a release is none of the store: %v", err) },
+		})
+		require.NoError(t, err)
+		time.Sleep(21 * time.Minute) // a renewal hangs
+		began := time.Now()
+		require.NoError(t, l.Release(t.Context()))
+		require.Zero(t, time.Since(began))
+		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReleased)
+	})
+}
+
 func TestLease_isRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		documents := storage.NewMemoryDocuments()

@@ -48,8 +48,8 @@ type Config struct {
 	Models string
 	// ClientTimeout and Park are as in flcollect.Config.
 	ClientTimeout, Park time.Duration
-	// Clip, TrustClients and NoAudit are as in flcollect.Config.
-	Clip, TrustClients, NoAudit bool
+	// Clip, TrustClients, NoAudit and NoEdges are as in flcollect.Config.
+	Clip, TrustClients, NoAudit, NoEdges bool
 	// Upstream is as in flcollect.Config.
 	Upstream *flcollect.Upstream
 	// Sharing makes the collector one of several. Nil means that it is alone.
@@ -107,7 +107,7 @@ func New(config Config) (_ *Collector, err error) {
 	options := flcollect.Config{
 		Documents: storage.Prefixed(config.Documents, "collector/"),
 		Blobs:     storage.PrefixedBlobs(config.Blobs, "collector/"),
-		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
+		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit, NoEdges: config.NoEdges,
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext,
 		TracerProvider: config.TracerProvider,
 		Upstream:       config.Upstream, Logger: config.Logger,

@@ -52,8 +52,8 @@ type Entry struct {
 	Session string `json:"session"`
 	// Token is the run of the job.
 	Token string `json:"token"`
-	// Stop asks to interrupt the run, Yield to leave what an ended one has to do to its
-	// successor. Each is the token of the run that it means.
+	// Stop asks to interrupt the run, Yield asks the server of the session to leave what an
+	// ended run has to do to another server. Each is the token of the run that it means.
 	Stop  string `json:"stop,omitempty"`
 	Yield string `json:"yield,omitempty"`
 	// Live is the [Live] that the server shows.
@@ -70,6 +70,12 @@ type Entry struct {
 func (e Entry) Shown() (l Live) {
 	_ = json.Unmarshal(e.Live, &l)
 	return l
+}
+
+// Shows reports whether the entry shows that already.
+func (e Entry) Shows(live Live) bool {
+	text, err := json.Marshal(live)
+	return err == nil && string(text) == string(e.Live)
 }
 
 // Config configures a [Fleet].
@@ -105,17 +111,18 @@ func New(config Config) *Fleet {
 // Pause is how long a server waits between two looks at the others.
 func (f *Fleet) Pause() time.Duration { return f.config.Lease / 5 }
 
-// Join makes the server one of the fleet. It waits for the store, and for nothing else: the
-// name is that of this server alone. The context that it returns ends when the lease is
-// lost.
+// Join makes the server one of the fleet. The first time it takes the name from an earlier
+// process, which has ended. After the lease was lost it waits while another process has the
+// name. The context that it returns ends when the lease is lost.
 func (f *Fleet) Join(ctx context.Context) (context.Context, error) {
 	value, err := json.Marshal(f.config.Address)
 	if err != nil {
 		return nil, err
 	}
+	last := f.Session()
 	l, err := lease.Acquire(ctx, lease.Config{
 		Documents: f.config.Documents, Key: serverPrefix + f.config.Name, Duration: f.config.Lease, Value: value,
-		Succeed: true, Failed: f.config.Failed,
+		Succeed: last == "", Last: last, Failed: f.config.Failed,
 	})
 	if err != nil {
 		return nil, err
@@ -246,8 +253,9 @@ func (f *Fleet) Get(ctx context.Context, id string) (Entry, error) {
 	return e, err
 }
 
-// Take makes this server that of a job, for a run. What it is asked to do stays with the
-// run. The error is [ErrHeld] while another server that lives has the job.
+// Take makes this server that of a job, for a run. A request to stop stays with the run, one
+// to yield was for the last server. The error is [ErrHeld] while another server that lives
+// has the job.
 func (f *Fleet) Take(ctx context.Context, id, token string) (Entry, error) {
 	for {
 		e, err := f.Get(ctx, id)
@@ -259,7 +267,7 @@ func (f *Fleet) Take(ctx context.Context, id, token string) (Entry, error) {
 		if !fresh && e.Alive && e.Session != mine {
 			return e, ErrHeld
 		}
-		e.ID, e.Session, e.Token = id, mine, token
+		e.ID, e.Session, e.Token, e.Yield = id, mine, token, ""
 		data, err := json.Marshal(e)
 		if err != nil {
 			return e, err

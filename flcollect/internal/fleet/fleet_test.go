@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,53 @@ func TestFleet_Join_succeedsAnEarlierServerOfTheName(t *testing.T) {
 		require.NoError(t, a.Leave(t.Context()))
 		require.NoError(t, again.Leave(t.Context()))
 	})
+}
+
+func TestFleet_Join_waitsWhileAnotherProcessHasTheName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		documents := storage.NewMemoryDocuments()
+		a, first := join(t, documents, "a")
+		clone, tenure := join(t, documents, "a")
+		<-first.Done()
+		require.ErrorIs(t, context.Cause(first), lease.ErrTaken)
+		waiting, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := a.Join(waiting)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, tenure.Err())
+		require.NoError(t, clone.Leave(t.Context()))
+		_, err = a.Join(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, a.Leave(t.Context()))
+	})
+}
+
+func TestFleet_Join_takesItsOwnNameBackAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		documents := &offline{Documents: storage.NewMemoryDocuments()}
+		a, tenure := join(t, documents, "a")
+		documents.off.Store(true)
+		<-tenure.Done()
+		documents.off.Store(false)
+		began := time.Now()
+		_, err := a.Join(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, time.Since(began))
+		require.NoError(t, a.Leave(t.Context()))
+	})
+}
+
+// offline are documents that cannot be replaced for a while.
+type offline struct {
+	storage.Documents
+	off atomic.Bool
+}
+
+func (o *offline) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+	if o.off.Load() {
+		return 0, storage.ErrUnavailable
+	}
+	return o.Documents.Update(ctx, key, prev, data)
 }
 
 func TestFleet_Trusts_serversOfTheStore(t *testing.T) {

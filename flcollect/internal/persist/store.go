@@ -24,6 +24,9 @@ type Store struct {
 	// Trouble observes [Store.Insist]: it is called with the error of each try that
 	// fails and is repeated, and with nil once the operation has ended after that.
 	Trouble func(err error)
+	// Holds returns nil while the job is that of this server, and otherwise why not. Nil
+	// means that no other server has access to the storage.
+	Holds func(ctx context.Context) error
 }
 
 // Insist repeats an operation on the storage until it succeeds, the context ends, or
@@ -91,20 +94,29 @@ func (s Store) Recognise(ctx context.Context, key string, data []byte, refusal e
 	return doc.Revision, nil
 }
 
-// Put creates or replaces a document that only this process writes. Where several servers
-// share the storage, the context must end with the right to write it: the document is then
-// replaced only as it was while the right lasted.
+// Put creates or replaces a document of the job, which only its server writes. The document
+// is read before Holds is asked, and replaced only as it was read: a server that lost the job
+// in the meantime replaces nothing that the next one has written.
 func (s Store) Put(ctx context.Context, key string, data []byte) error {
-	_, err := s.Documents.Create(ctx, key, data)
-	if !errors.Is(err, storage.ErrExists) {
-		return err
+	for {
+		_, err := s.Documents.Create(ctx, key, data)
+		if !errors.Is(err, storage.ErrExists) {
+			return err
+		}
+		doc, err := s.Documents.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		if s.Holds != nil {
+			if err := s.Holds(ctx); err != nil {
+				return err
+			}
+		}
+		_, err = s.Documents.Update(ctx, key, doc.Revision, data)
+		if !errors.Is(err, storage.ErrConflict) || s.Holds == nil {
+			return err
+		}
 	}
-	doc, err := s.Documents.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	_, err = s.Documents.Update(ctx, key, doc.Revision, data)
-	return err
 }
 
 // DeleteBlob deletes a blob, which may be gone already.

@@ -56,6 +56,34 @@ func TestStore_Create_recognisesWhatALostAnswerHasWritten(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrConflict)
 }
 
+func TestStore_Put_replacesNothingOfTheNextServer(t *testing.T) {
+	documents := storage.NewMemoryDocuments()
+	moved := errors.New("another server has it")
+	first, err := documents.Create(t.Context(), "a", []byte(`1`))
+	require.NoError(t, err)
+	store := persist.Store{Documents: documents, Holds: func(context.Context) error { return nil }}
+	require.NoError(t, store.Put(t.Context(), "a", []byte(`2`)))
+	store.Holds = func(context.Context) error { return moved }
+	require.ErrorIs(t, store.Put(t.Context(), "a", []byte(`3`)), moved)
+	require.NoError(t, store.Put(t.Context(), "b", []byte(`3`)))
+
+	asked := 0
+	store.Holds = func(context.Context) error {
+		if asked++; asked > 1 {
+			return moved
+		}
+		doc, err := documents.Get(t.Context(), "a") // the next server takes the job, and writes
+		require.NoError(t, err)
+		require.NotEqual(t, first, doc.Revision)
+		_, err = documents.Update(t.Context(), "a", doc.Revision, []byte(`4`))
+		return err
+	}
+	require.ErrorIs(t, store.Put(t.Context(), "a", []byte(`5`)), moved)
+	doc, err := documents.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.JSONEq(t, `4`, string(doc.Data))
+}
+
 func TestHealth_Err_namesTheFirstJob(t *testing.T) {
 	h := persist.NewHealth()
 	require.NoError(t, h.Err())

@@ -26,7 +26,9 @@ type document struct {
 
 // Load replaces the reputations by the stored ones after the last round that counts.
 func (t *Table) Load(ctx context.Context, store persist.Store, token string, round int) error {
-	clients, slot, last, dirty := map[string]Reputation{}, 0, -1, false
+	// Where another server may have had the job, it may still write to the slot that is free
+	// now. What it writes is replaced with the next round.
+	clients, slot, last, dirty := map[string]Reputation{}, 0, -1, store.Holds != nil
 	var unknown keep.Members
 	for at := range 2 {
 		doc, err := store.Documents.Get(ctx, key(token, at))

@@ -12,8 +12,8 @@ import (
 // name of the metric that holds the Summary of an evaluation.
 const Type = "enablers.sum/1"
 
-// jobHeader is the metadata with the id of the job that an edge is for.
-const jobHeader = "collector-edge-job"
+// JobHeader is the metadata with the id of the job that an edge is for.
+const JobHeader = "collector-edge-job"
 
 // Keys in the configuration of instructions.
 const (
@@ -23,7 +23,7 @@ const (
 
 // Announce returns the metadata with which an edge joins for a job.
 func Announce(job string) map[string]string {
-	return map[string]string{jobHeader: base64.RawURLEncoding.EncodeToString([]byte(job))}
+	return map[string]string{JobHeader: base64.RawURLEncoding.EncodeToString([]byte(job))}
 }
 
 // JobOf returns the id of the job that a client is an edge for; empty if it is none.
@@ -31,7 +31,7 @@ func JobOf(peer flower.Peer) string {
 	if peer.Header == nil {
 		return ""
 	}
-	id, err := base64.RawURLEncoding.DecodeString(peer.Header(jobHeader))
+	id, err := base64.RawURLEncoding.DecodeString(peer.Header(JobHeader))
 	if err != nil {
 		return ""
 	}

@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +18,15 @@ const (
 	mostRefusals = 100
 	mostPath     = 1000 // bytes
 	mostBytes    = 64 << 20
+	mostMemory   = 128 << 20 // of what is decoded, in bytes
+)
+
+// What is decoded takes about so many bytes of memory, beside those of its text.
+const (
+	textCost   = 16
+	reportCost = 300 // also to find it twice
+	metricsFew = 8   // metrics that a map has room for at least
+	metricCost = 60
 )
 
 // ErrSummary matches the error of [Decode].
@@ -87,6 +98,7 @@ func (s Summary) Encode() []byte {
 	var texts []string
 	index := map[string]uint64{}
 	refer := func(text string) uint64 {
+		text = bound(text)
 		at, ok := index[text]
 		if !ok {
 			at = uint64(len(texts))
@@ -97,7 +109,7 @@ func (s Summary) Encode() []byte {
 	}
 	var reports []byte
 	for _, r := range s.Reports {
-		reports = appendText(reports, r.Client)
+		reports = appendText(reports, bound(r.Client))
 		reports = binary.AppendUvarint(reports, refer(r.Path))
 		reports = binary.AppendUvarint(reports, uint64(r.Examples))
 		reports = binary.AppendUvarint(reports, uint64(len(r.Metrics)))
@@ -124,6 +136,15 @@ func (s Summary) Encode() []byte {
 	return out
 }
 
+// bound returns a text that Decode takes: a longer one is cut, and ends with its digest.
+func bound(text string) string {
+	if len(text) <= mostPath {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return excerpt.Cut(text, mostPath-40) + hex.EncodeToString(sum[:16])
+}
+
 func appendText(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
@@ -147,9 +168,9 @@ func appendMetric(to []byte, v any) []byte {
 	return append(to, kindText)
 }
 
-// Decode reads what Encode has written, of at most 64 MiB. What it takes in memory is
-// bounded by a multiple of the bytes, whatever they say. It checks that every client is there once, the numbers
-// of examples, and that losses are finite.
+// Decode reads what Encode has written, of at most 64 MiB, which must take at most about
+// 128 MiB of memory: that is enough for 100,000 clients with ten metrics. It checks that
+// every client is there once, the numbers of examples, and that losses are finite.
 func Decode(data []byte) (Summary, error) {
 	if len(data) > mostBytes {
 		return Summary{}, fmt.Errorf("%w: it has %d bytes, at most %d", ErrSummary, len(data), mostBytes)
@@ -167,8 +188,17 @@ func Decode(data []byte) (Summary, error) {
 
 // decoder reads an encoding. After the first error everything that it returns is zero.
 type decoder struct {
-	rest []byte
-	err  error
+	rest   []byte
+	memory int // that is taken
+	err    error
+}
+
+// take counts memory. It returns false if that is too much.
+func (d *decoder) take(bytes int) bool {
+	if d.memory += bytes; d.memory > mostMemory {
+		d.fail("it takes more than %d bytes of memory", mostMemory)
+	}
+	return d.err == nil
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -208,7 +238,11 @@ func (d *decoder) count(most, least uint64) int {
 	return int(n)
 }
 
-func (d *decoder) text(most uint64) string { return string(d.bytes(d.number(most))) }
+func (d *decoder) text(most uint64) string {
+	text := d.bytes(d.number(most))
+	d.take(len(text))
+	return string(text)
+}
 
 func (d *decoder) float() float64 {
 	if b := d.bytes(8); b != nil {
@@ -224,7 +258,11 @@ func (d *decoder) summary() (s Summary) {
 	for _, n := range []*int64{&s.Counts.Clients, &s.Counts.Failures, &s.Counts.Far, &s.Counts.Refused} {
 		*n = int64(d.number(strategy.MaxPartialUpdates))
 	}
-	texts := make([]string, d.count(math.MaxInt32, 1))
+	count := d.count(math.MaxInt32, 1)
+	if !d.take(count * textCost) {
+		return Summary{}
+	}
+	texts := make([]string, count)
 	for i := range texts {
 		texts[i] = d.text(mostPath)
 	}
@@ -233,7 +271,7 @@ func (d *decoder) summary() (s Summary) {
 	n := d.count(strategy.MaxPartialUpdates, 4)
 	for range n {
 		r := d.report(texts)
-		if d.err != nil {
+		if !d.take(reportCost) {
 			return Summary{}
 		}
 		at := place{r.Client, r.Path}
@@ -276,11 +314,15 @@ func (d *decoder) report(texts []string) strategy.Report {
 		d.fail("num_examples of %q is 0", r.Client)
 	}
 	n := d.count(mostMetrics, 2)
-	if n > 0 {
+	if n > 0 && d.take(max(n, metricsFew)*metricCost) {
 		r.Metrics = make(map[string]any, n)
 	}
 	for range n {
-		r.Metrics[refer()] = d.metric()
+		name, v := refer(), d.metric()
+		if d.err != nil {
+			return strategy.Report{}
+		}
+		r.Metrics[name] = v
 	}
 	if d.err == nil && len(r.Metrics) != n {
 		d.fail("a metric of %q is there twice", r.Client)

@@ -1,8 +1,11 @@
 package upstream_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +60,50 @@ func TestDecode_refusesWhatCannotBe(t *testing.T) {
 		_, err := upstream.Decode(data)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestDecode_boundsTheMemory(t *testing.T) {
+	texts := append([]byte{1, 0, 0, 0, 0}, binary.AppendUvarint(nil, 20<<20)...)
+	texts = append(texts, make([]byte, 20<<20)...) // of no bytes
+	var metrics upstream.Summary
+	many, few := manyMetrics(100), manyMetrics(10)
+	for i := range 40_000 {
+		metrics.Reports = append(metrics.Reports, strategy.Report{Client: strconv.Itoa(i), Examples: 1, Metrics: many})
+	}
+	for _, data := range [][]byte{texts, metrics.Encode()} {
+		_, err := upstream.Decode(data)
+		require.ErrorIs(t, err, upstream.ErrSummary)
+		require.ErrorContains(t, err, strconv.Itoa(128<<20))
+	}
+	honest := upstream.Summary{Counts: upstream.Counts{Clients: 100_000}}
+	for i := range 100_000 {
+		honest.Reports = append(honest.Reports, strategy.Report{
+			Client: fmt.Sprint("ipv4:192.0.2.1:", i), Path: "edge", Examples: 1, Metrics: few,
+		})
+	}
+	got, err := upstream.Decode(honest.Encode())
+	require.NoError(t, err)
+	require.Len(t, got.Reports, 100_000)
+}
+
+func manyMetrics(n int) map[string]any {
+	made := map[string]any{}
+	for i := range n {
+		made[fmt.Sprint("metric ", i)] = true
+	}
+	return made
+}
+
+func TestSummary_Encode_cutsLongNames(t *testing.T) {
+	long := strings.Repeat("a", 2000)
+	var s upstream.Summary
+	for _, end := range []string{"b", "c"} {
+		s.Reports = append(s.Reports, strategy.Report{Client: long + end, Path: long + end, Examples: 1})
+	}
+	got, err := upstream.Decode(s.Encode())
+	require.NoError(t, err)
+	require.NotEqual(t, got.Reports[0].Client, got.Reports[1].Client)
+	require.NotEqual(t, got.Reports[0].Path, got.Reports[1].Path)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
+	"github.com/iotenablers/enablers/storage/s3"
 	"github.com/iotenablers/enablers/storage/s3/s3test"
 	"github.com/iotenablers/enablers/test/interop"
 )
@@ -36,16 +39,21 @@ const (
 	// seedVariable is the one with the number that chooses what is killed, and when: that of
 	// a run that failed, say. Without it every run is another.
 	seedVariable = "ENABLERS_KILL_SEED"
-	rounds       = 20
+	rounds       = 20 // as configuration says
 	patience     = 2 * time.Minute
 )
+
+// lease is that of the collectors: long enough for two cores that do much else.
+const lease = "3s"
 
 // house is two collectors on one store, and the one address of both.
 type house struct {
 	t         *testing.T
-	documents storage.Documents
+	program   string
+	arguments []string // of both
+	folders   [2]string
+	documents storage.Documents // of their jobs
 	blobs     storage.Blobs
-	env       []string
 
 	mu      sync.Mutex
 	members [2]*member
@@ -64,12 +72,20 @@ func newHouse(t *testing.T) *house {
 	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: database})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	objects, err := openBlobs(t.Context(), bucket.Address())
+	objects, err := s3.Open(t.Context(), s3.Config{
+		Endpoint: bucket.Address(), Bucket: "training", CreateBucket: true, Insecure: true,
+		AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey, SweepInterval: -1,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, objects.Close()) })
-	h := &house{t: t, documents: store.Documents(), blobs: objects.Blobs(), env: []string{
-		uriVariable + "=" + server.URI, databaseVariable + "=" + database, bucketVariable + "=" + bucket.Address(),
-	}}
+	h := &house{
+		t: t, program: interop.Build(t, "flcollector"), folders: [2]string{t.TempDir(), t.TempDir()},
+		documents: storage.Prefixed(store.Documents(), "collector/"), blobs: storage.PrefixedBlobs(objects.Blobs(), "collector/"),
+		arguments: []string{
+			"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-lease", lease,
+			"-store", server.URI + "/" + database, "-blobs", "s3://" + bucket.Address() + "/training?insecure=true",
+		},
+	}
 	h.start(0)
 	h.start(1)
 	return h
@@ -78,15 +94,49 @@ func newHouse(t *testing.T) *house {
 // start starts a collector, as a supervisor does after a kill.
 func (h *house) start(at int) {
 	h.t.Helper()
-	program, err := os.Executable()
-	require.NoError(h.t, err)
-	command := exec.Command(program)
-	command.Env = slices.Concat(os.Environ(), h.env, []string{fmt.Sprintf("%s=collector-%d", nameVariable, at)})
+	command := exec.Command(h.program, append(slices.Clone(h.arguments), "-data", h.folders[at])...)
+	command.Dir = h.folders[at]
+	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return strings.HasPrefix(name, "FLCOLLECTOR_") || slices.Contains([]string{
+			"HOST", "PORT", "FEDERATED_PORT", "REPOSITORY_ADDRESS", "ORCHESTRATOR_ADDRESS",
+		}, name)
+	})
+	command.Env = append(command.Env, "AWS_ACCESS_KEY_ID="+s3test.AccessKey, "AWS_SECRET_ACCESS_KEY="+s3test.SecretKey)
 	process := interop.StartProcess(h.t, command)
-	clients, web, _ := strings.Cut(process.AwaitLine("collector at "), " and ")
+	web, _, _ := strings.Cut(process.AwaitLine("listening on http://"), " ")
+	clients, _, _ := strings.Cut(process.AwaitLine("listening on grpc://"), " ")
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.members[at] = &member{process, clients, web}
+}
+
+// conductor returns which collector conducts a job, -1 where there is none at the moment.
+func (h *house) conductor(id string) int {
+	h.t.Helper()
+	var entry, holder struct {
+		Session string `json:"session"`
+	}
+	doc, err := h.documents.Get(h.t.Context(), "active/"+id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return -1
+	}
+	require.NoError(h.t, err)
+	require.NoError(h.t, json.Unmarshal(doc.Data, &entry))
+	for at, folder := range h.folders {
+		name, err := os.ReadFile(filepath.Join(folder, "instance"))
+		require.NoError(h.t, err)
+		doc, err := h.documents.Get(h.t.Context(), "server/"+strings.TrimSpace(string(name)))
+		if errors.Is(err, storage.ErrNotFound) {
+			continue
+		}
+		require.NoError(h.t, err)
+		require.NoError(h.t, json.Unmarshal(doc.Data, &holder))
+		if holder.Session == entry.Session {
+			return at
+		}
+	}
+	return -1
 }
 
 func (h *house) member(at int) *member {
@@ -132,6 +182,31 @@ func (h *house) join(r trainer) {
 	})
 }
 
+// configuration is that of every job.
+const configuration = `{"strategy": "avg", "model_name": "m", "model_version": "1", "configuration_id": 7,
+	"server_conf": {"num_rounds": 20}, "privacy-mechanisms": {}, "client_conf": [{"epochs": 1}],
+	"strategy_conf": {"min_fit_clients": 2, "min_evaluate_clients": 2, "min_available_clients": 2}}`
+
+// results returns how many results of each job are in the repository of the collectors.
+func (h *house) results() map[string]int {
+	h.t.Helper()
+	answer, err := http.Get("http://" + h.member(0).web + "/training-results/m/1")
+	require.NoError(h.t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	var records []struct {
+		Job string `json:"training_id"`
+	}
+	require.NoError(h.t, json.NewDecoder(answer.Body).Decode(&records))
+	found := map[string]int{}
+	for _, r := range records {
+		found[r.Job]++
+	}
+	return found
+}
+
 // stored is the part of a job's document that the test reads.
 type stored struct {
 	Run   int64           `json:"run"`
@@ -154,7 +229,7 @@ func (h *house) begin(id string) {
 	h.t.Helper()
 	h.await("the start of "+id, func() bool {
 		for at := range 2 {
-			answer, err := http.Post(fmt.Sprintf("http://%s/start/%s/%d", h.member(at).web, id, rounds), "", nil)
+			answer, err := http.Post("http://"+h.member(at).web+"/job/config/"+id, "application/json", strings.NewReader(configuration))
 			if err != nil {
 				continue
 			}
@@ -249,12 +324,14 @@ func TestServer_Run_losesNoJobWhenCollectorsAreKilled(t *testing.T) {
 		h.join(trainer{pause: 50 * time.Millisecond})
 	}
 
-	var gaps []time.Duration
-	jobs := 0
-	for ; len(gaps) < kills; jobs++ {
+	var conducting, others []time.Duration // until the next round, by what the victim did
+	killed := func() int { return len(conducting) + len(others) }
+	want := map[string]int{}
+	for jobs := 0; killed() < kills; jobs++ {
 		id := fmt.Sprint("job-", jobs)
+		want[id] = 1
 		h.begin(id)
-		for len(gaps) < kills {
+		for killed() < kills {
 			after := 1 + random.IntN(rounds/2)
 			before := read(t, h.documents, id)
 			h.await("a round of "+id, func() bool {
@@ -265,24 +342,38 @@ func TestServer_Run_losesNoJobWhenCollectorsAreKilled(t *testing.T) {
 				break
 			}
 			<-time.After(time.Duration(random.IntN(300)) * time.Millisecond) // the moment of a kill is any
-			victim := random.IntN(2)
+			victim, conductor := random.IntN(2), h.conductor(id)
 			h.member(victim).Kill()
 			began, last := time.Now(), read(t, h.documents, id)
 			h.await("the round after a kill in "+id, func() bool {
 				now := read(t, h.documents, id)
 				return now.State.Ended() || now.Round > last.Round
 			})
-			gaps = append(gaps, time.Since(began))
+			if victim == conductor {
+				conducting = append(conducting, time.Since(began))
+			} else {
+				others = append(others, time.Since(began))
+			}
 			h.start(victim)
 		}
 		h.await("the end of "+id, func() bool { return read(t, h.documents, id).State.Ended() })
 	}
+	h.await("the results", func() bool { return maps.Equal(h.results(), want) })
 	h.member(0).Kill()
 	h.member(1).Kill()
-	for number := range jobs {
-		h.check(fmt.Sprint("job-", number))
+	for id := range want {
+		h.check(id)
+	}
+	report(t, "of the collector that conducted the job", conducting)
+	report(t, "of the other one", others)
+}
+
+func report(t *testing.T, what string, gaps []time.Duration) {
+	t.Helper()
+	if len(gaps) == 0 {
+		return
 	}
 	slices.Sort(gaps)
-	t.Logf("%d kills: the next round was stored after %v in the middle, %v at p95, %v at most",
-		kills, gaps[len(gaps)/2], gaps[(len(gaps)*95-1)/100], gaps[len(gaps)-1])
+	t.Logf("%d kills %s: the next round was stored after %v in the middle, %v at p95, %v at most",
+		len(gaps), what, gaps[len(gaps)/2], gaps[(len(gaps)*95-1)/100], gaps[len(gaps)-1])
 }
