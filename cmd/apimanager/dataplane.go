@@ -19,7 +19,7 @@ import (
 func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.Writer, log *slog.Logger) (err error) {
 	config := management.DataPlaneConfig{
 		Dir: s.stores.Data(), Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
-		Portal: s.portalURL, PrivateUpstreams: s.private,
+		Portal: s.portalURL, PrivateUpstreams: s.private, Hosts: s.door.Hosts(),
 		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	}
 	if s.controlCA != "" {
@@ -42,7 +42,7 @@ func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.
 		return err
 	}
 	defer func() { err = errors.Join(err, config.Door.Close()) }()
-	d, err := management.OpenDataPlane(ctx, config)
+	d, err := management.OpenDataPlane(config)
 	if err != nil {
 		return fmt.Errorf("-control-plane: %w", err)
 	}

@@ -14,10 +14,11 @@ import (
 )
 
 // startDataPlane runs a gateway that follows a manager.
-func startDataPlane(t *testing.T, dir, manager string) *process {
+func startDataPlane(t *testing.T, dir, manager string, args ...string) *process {
 	t.Helper()
-	p := &process{Program: servertest.Start(t, run, "-gateway-only", "-control-plane", manager, "-data", dir,
-		"-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0")}
+	args = append([]string{"-gateway-only", "-control-plane", manager, "-data", dir,
+		"-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0"}, args...)
+	p := &process{Program: servertest.Start(t, run, args...)}
 	p.gateway, p.admin = p.Listening("gateway"), p.Listening("admin")
 	return p
 }
@@ -58,6 +59,38 @@ func TestRun_gatewayOnly_followsAManagerAndServesWithoutIt(t *testing.T) {
 		return status == http.StatusOK && strings.Contains(body, "the control plane does not answer")
 	}, 30*time.Second, 10*time.Millisecond)
 	require.NoError(t, again.Stop())
+}
+
+func TestRun_gatewayOnly_verifiesTheManagerByItsAuthority(t *testing.T) {
+	authority, other := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	of, own := authority.Issue("manager"), authority.Issue("gateway")
+	trusted := http.DefaultClient
+	t.Cleanup(func() { http.DefaultClient = trusted })
+	http.DefaultClient = authority.Client()
+	manager := start(t, "-data", t.TempDir(), "-tls-cert", of.Cert, "-tls-key", of.Key)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"its authority":                            {[]string{"-control-plane-ca", authority.File}, "gateway_control_plane_up 1"},
+		"its authority, and a certificate":         {[]string{"-control-plane-ca", authority.File, "-tls-cert", own.Cert, "-tls-key", own.Key}, "gateway_control_plane_up 1"},
+		"another authority":                        {[]string{"-control-plane-ca", other.File}, "gateway_control_plane_up 0"},
+		"another authority, its certificate":       {[]string{"-control-plane-ca", other.File, "-tls-cert", of.Cert, "-tls-key", of.Key}, "gateway_control_plane_up 0"},
+		"the authorities of the system by default": {nil, "gateway_control_plane_up 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plane := startDataPlane(t, t.TempDir(), manager.admin, c.args...)
+			if strings.HasSuffix(c.want, "0") {
+				plane.Log.Await(t, "failed to verify certificate")
+			}
+			require.Eventually(t, func() bool {
+				_, metrics := ask(t, http.MethodGet, plane.admin+"/metrics", "", "", nil)
+				return strings.Contains(metrics, c.want)
+			}, patience, 50*time.Millisecond)
+			require.NoError(t, plane.Stop())
+		})
+	}
+	require.NoError(t, manager.Stop())
 }
 
 func TestReadSettings_dataPlane(t *testing.T) {
