@@ -100,6 +100,9 @@ func TestReadSettings_dataPlane(t *testing.T) {
 		"it does not go with -gateway-only": {"-gateway-only", "-control-plane", "http://x:1", "-kong", "http://y:1",
 			"-gateway-url", "http://z"},
 		"-store (APIMANAGER_STORE)":           {"-gateway-only", "-control-plane", "http://x:1", "-store", "memory:"},
+		"-blobs (APIMANAGER_BLOBS)":           {"-gateway-only", "-control-plane", "http://x:1", "-blobs", "memory:"},
+		"-idp (APIMANAGER_IDP)":               {"-gateway-only", "-control-plane", "http://x:1", "-idp", "http://y:1/auth/"},
+		"-admin-token":                        {"-gateway-only", "-control-plane", "http://x:1", "-admin-token", "a token that is long"},
 		"expected a URL such as http://HOST:": {"-gateway-only", "-control-plane", "x:1"},
 	} {
 		_, _, err := readSettings(args)
