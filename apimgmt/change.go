@@ -128,7 +128,6 @@ func (c *changes) execute(ctx context.Context, op string, h head, prepared *chan
 		fault = c.applyToGateway(ctx, prepared.key, prepared.config)
 	}
 	if fault == nil {
-		fault = errRolledBack
 		done, next, err = c.commit(ctx, begun)
 	} else {
 		done, err = c.rollBack(ctx, begun)
@@ -136,6 +135,8 @@ func (c *changes) execute(ctx context.Context, op string, h head, prepared *chan
 	switch {
 	case err != nil || done == forgotten:
 		return head{}, unknown(op, prepared.key, errors.Join(fault, err))
+	case done == rolledBack && fault == nil:
+		return head{}, refused(op, prepared.key, errRolledBack)
 	case done == rolledBack:
 		return head{}, refused(op, prepared.key, fault)
 	}
@@ -190,9 +191,9 @@ func (c *changes) rollBack(ctx context.Context, h head) (outcome, error) {
 	return done, c.takeOut(ctx, h)
 }
 
-// takeOut takes a pending change out of the head that the gateway may serve and that is not
-// committed, or the other way round, and applies the committed state to the gateway. If that
-// fails, the enabler stays unconfirmed and Run repairs it later.
+// takeOut takes the pending change out of the head, and applies the committed state of its
+// enabler to the gateway, which may serve another one. If that fails, the enabler stays
+// unconfirmed and Run repairs it later.
 func (c *changes) takeOut(ctx context.Context, h head) error {
 	key := h.Pending.Key
 	h.Pending = nil
