@@ -86,7 +86,7 @@ func TestFollower_refusesARestrictionThatItDoesNotHave(t *testing.T) {
 	answer := func(tag, more string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("ETag", tag)
-			_, _ = io.WriteString(w, `{"secret":"the secret of cookies","config":{"routes":[{"id":"r","name":"r","paths":["/"]`+more+`}]}}`)
+			_, _ = io.WriteString(w, `{"secret":"the secret of cookies","config":{"routes":[{"name":"r","paths":["/"]`+more+`}]}}`)
 		})
 	}
 	var later atomic.Bool
