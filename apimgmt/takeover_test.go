@@ -107,7 +107,7 @@ func TestPublisher_Publish_hasOneOutcomeWhateverTwoProcessesMakeOfIt(t *testing.
 				if before != "" {
 					_, err := s.process(t, s.gateway, nil).Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/old"))})
 					require.NoError(t, err)
-					want, made = "a 1 published: /old ()\n", "a 2 published: /new ()\na 1 published: /old ()\n"
+					want, made = "a 1 published: /old ()\n", "a 1 published: /old ()\na 2 published: /new ()\n"
 				}
 				gateways := map[bool]*stoppedGateway{}
 				for live, takes := range map[bool]bool{true: c.live, false: c.resuming} {
