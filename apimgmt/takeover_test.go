@@ -85,8 +85,8 @@ func (g *stoppedGateway) Publish(ctx context.Context, owner string, config entit
 	return g.fault
 }
 
-// A change has two processes at work on it, and their gateways do not agree. Whoever is first to
-// write down what becomes of it decides.
+// A change has two processes at work on it, and their gateways do not agree. The first one
+// that writes down what becomes of it decides.
 func TestPublisher_Publish_hasOneOutcomeWhateverTwoProcessesMakeOfIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		live, resuming bool // whose gateway takes it

@@ -42,7 +42,7 @@ func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.
 		return err
 	}
 	defer func() { err = errors.Join(err, config.Door.Close()) }()
-	d, err := management.OpenDataPlane(config)
+	d, err := management.OpenDataPlane(ctx, config)
 	if err != nil {
 		return fmt.Errorf("-control-plane: %w", err)
 	}

@@ -68,19 +68,22 @@ func TestRun_gatewayOnly_verifiesTheManagerByItsAuthority(t *testing.T) {
 	t.Cleanup(func() { http.DefaultClient = trusted })
 	http.DefaultClient = authority.Client()
 	manager := start(t, "-data", t.TempDir(), "-tls-cert", of.Cert, "-tls-key", of.Key)
+	up, down := "gateway_control_plane_up 1", "gateway_control_plane_up 0"
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"its authority":                            {[]string{"-control-plane-ca", authority.File}, "gateway_control_plane_up 1"},
-		"its authority, and a certificate":         {[]string{"-control-plane-ca", authority.File, "-tls-cert", own.Cert, "-tls-key", own.Key}, "gateway_control_plane_up 1"},
-		"another authority":                        {[]string{"-control-plane-ca", other.File}, "gateway_control_plane_up 0"},
-		"another authority, its certificate":       {[]string{"-control-plane-ca", other.File, "-tls-cert", of.Cert, "-tls-key", of.Key}, "gateway_control_plane_up 0"},
-		"the authorities of the system by default": {nil, "gateway_control_plane_up 0"},
+		"its authority": {[]string{"-control-plane-ca", authority.File}, up},
+		"its authority, with a certificate": {
+			[]string{"-control-plane-ca", authority.File, "-tls-cert", own.Cert, "-tls-key", own.Key}, up},
+		"another authority": {[]string{"-control-plane-ca", other.File}, down},
+		"another authority, with the manager's certificate": {
+			[]string{"-control-plane-ca", other.File, "-tls-cert", of.Cert, "-tls-key", of.Key}, down},
+		"the authorities of the system": {nil, down},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plane := startDataPlane(t, t.TempDir(), manager.admin, c.args...)
-			if strings.HasSuffix(c.want, "0") {
+			if c.want == down {
 				plane.Log.Await(t, "failed to verify certificate")
 			}
 			require.Eventually(t, func() bool {

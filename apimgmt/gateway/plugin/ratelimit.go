@@ -53,7 +53,7 @@ type rateLimiting struct {
 	LimitBy           string `json:"limit_by" schema:"one_of=consumer|credential|ip|service|header|path" about:"Whose requests count"`
 	HeaderName        string `json:"header_name" about:"For header"`
 	Path              string `json:"path" about:"For path; begins with /"`
-	Policy            string `json:"policy" schema:"one_of=local|cluster" about:"Who counts: each gateway, or all that share a store (from a minute on)"`
+	Policy            string `json:"policy" schema:"one_of=local|cluster" about:"Who counts: each gateway, or all of a store"`
 	FaultTolerant     bool   `json:"fault_tolerant" about:"Accepted, as counting cannot fail"`
 	HideClientHeaders bool   `json:"hide_client_headers" about:"Answers do not say what is left"`
 	ErrorCode         int    `json:"error_code" schema:"between=400..599" about:"Status of refusals"`

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -63,7 +64,10 @@ const ConfigurationFile = "gateway-configuration"
 
 // OpenDataPlane makes a gateway that serves the configuration that was kept. It starts nothing.
 // The caller closes it.
-func OpenDataPlane(config DataPlaneConfig) (*DataPlane, error) {
+func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	d := &DataPlane{config: config}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if config.Roots != nil {
