@@ -91,21 +91,28 @@ func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*
 	return r, err
 }
 
-// reread reads what is stored.
+// reread reads what is stored. Where nothing has changed the times of the keys stay those
+// that this process has noted, which a clock that is set does not move.
 func (r *ring) reread(ctx context.Context) error {
 	document, err := r.docs.Get(ctx, signingKey)
 	if err != nil {
 		return err
 	}
-	read := r.now()
-	if read.revision != document.Revision { // to decode private keys takes a while
-		read = storedRing{revision: document.Revision}
-		if read.unknown, err = keep.Unmarshal(document.Data, &read.ringDocument); err != nil {
-			return fmt.Errorf("read %q: broken: %w", signingKey, err)
-		}
-		if len(read.Keys) == 0 || len(read.Secret) < 64 {
-			return fmt.Errorf("read %q: broken: it has no keys or no secret", signingKey)
-		}
+	r.mu.Lock()
+	known := document.Revision == r.stored.revision
+	if known {
+		r.read = time.Now()
+	}
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	read := storedRing{revision: document.Revision}
+	if read.unknown, err = keep.Unmarshal(document.Data, &read.ringDocument); err != nil {
+		return fmt.Errorf("read %q: broken: %w", signingKey, err)
+	}
+	if len(read.Keys) == 0 || len(read.Secret) < 64 {
+		return fmt.Errorf("read %q: broken: it has no keys or no secret", signingKey)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
