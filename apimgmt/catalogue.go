@@ -159,32 +159,42 @@ func decodeRecord(doc storage.Document) (record, error) {
 	return r, nil
 }
 
-// writeRecord writes a record, unless a later change has written it.
-func (c *catalogue) writeRecord(ctx context.Context, key string, desired record) error {
-	key = recordPrefix + key
-	data, err := desired.unknown.Marshal(desired)
-	if err != nil {
-		return err
-	}
+// settle writes what becomes of the record of a key by the change with a serial, unless a process
+// has committed the change or rolled it back already. It returns what has become of it.
+func (c *catalogue) settle(ctx context.Context, key string, serial uint64, next func(record) record) (outcome, error) {
 	for {
-		doc, err := c.docs.Get(ctx, key)
+		doc, err := c.docs.Get(ctx, recordPrefix+key)
+		var current record
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
-			_, err = c.docs.Create(ctx, key, data)
-		case err == nil:
-			var current record
-			if current, err = decodeRecord(doc); err != nil || current.Serial >= desired.Serial {
-				return err
+		case err != nil:
+			return open, fmt.Errorf("read record %q: %w", key, err)
+		default:
+			if current, err = decodeRecord(doc); err != nil {
+				return open, err
 			}
-			_, err = c.docs.Update(ctx, key, doc.Revision, data)
+		}
+		if done := current.outcome(serial); done != open {
+			return done, nil
+		}
+		desired := next(current)
+		desired.RolledBack = max(desired.RolledBack, current.RolledBack)
+		data, err := desired.unknown.Marshal(desired)
+		if err != nil {
+			return open, err
+		}
+		if doc.Revision == 0 {
+			_, err = c.docs.Create(ctx, recordPrefix+key, data)
+		} else {
+			_, err = c.docs.Update(ctx, recordPrefix+key, doc.Revision, data)
 		}
 		switch {
 		case err == nil:
-			return nil
+			return desired.outcome(serial), nil
 		case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
 			// Another process has written or deleted it since: once more.
 		default:
-			return fmt.Errorf("write record %q: %w", key, err)
+			return open, fmt.Errorf("write record %q: %w", key, err)
 		}
 	}
 }

@@ -122,20 +122,29 @@ func (c *changes) execute(ctx context.Context, op string, h head, prepared *chan
 	case err != nil:
 		return head{}, unknown(op, prepared.key, err) // it may have been written
 	}
+	done, next := open, head{}
+	var fault error // of the gateway
 	if prepared.routing {
-		if err := c.applyToGateway(ctx, prepared.key, prepared.config); err != nil {
-			if rollBackErr := c.rollBack(ctx, begun); rollBackErr != nil {
-				return head{}, unknown(op, prepared.key, errors.Join(err, rollBackErr))
-			}
-			return head{}, refused(op, prepared.key, err)
-		}
+		fault = c.applyToGateway(ctx, prepared.key, prepared.config)
 	}
-	next, err := c.commit(ctx, begun)
-	if err != nil {
-		return head{}, unknown(op, prepared.key, err)
+	if fault == nil {
+		done, next, err = c.commit(ctx, begun)
+	} else {
+		done, err = c.rollBack(ctx, begun)
+	}
+	switch {
+	case err != nil || done == forgotten:
+		return head{}, unknown(op, prepared.key, errors.Join(fault, err))
+	case done == rolledBack && fault == nil:
+		return head{}, refused(op, prepared.key, errRolledBack)
+	case done == rolledBack:
+		return head{}, refused(op, prepared.key, fault)
 	}
 	return next, nil
 }
+
+// errRolledBack is the reason why a change is refused that the gateway of this process has taken.
+var errRolledBack = errors.New("the gateway of another process that resumed the change has failed")
 
 // applyToGateway has the gateway serve the desired configuration of an enabler.
 func (c *changes) applyToGateway(ctx context.Context, key string, desired entity.Config) error {
@@ -146,11 +155,15 @@ func (c *changes) applyToGateway(ctx context.Context, key string, desired entity
 
 // commit writes the record of the pending change, takes the change out of the head and
 // returns the head. If another process has done that already, because it took too long
-// here, the head is empty.
-func (c *changes) commit(ctx context.Context, h head) (head, error) {
+// here, the head is empty. A change that another process has rolled back stays so.
+func (c *changes) commit(ctx context.Context, h head) (outcome, head, error) {
 	pending := h.Pending
-	if err := c.catalogue.writeRecord(ctx, pending.Key, pending.Desired); err != nil {
-		return head{}, err
+	done, err := c.catalogue.settle(ctx, pending.Key, pending.Desired.Serial, func(record) record { return pending.Desired })
+	if err != nil {
+		return open, head{}, err
+	}
+	if done != committed {
+		return done, head{}, c.takeOut(ctx, h)
 	}
 	h.Pending = nil
 	if pending.Routing {
@@ -159,15 +172,29 @@ func (c *changes) commit(ctx context.Context, h head) (head, error) {
 	next, err := c.catalogue.saveHead(ctx, h)
 	if errors.Is(err, storage.ErrConflict) {
 		// Other processes may since have applied something newer to the gateway.
-		return head{}, c.repair(ctx, pending.Key)
+		return done, head{}, c.repair(ctx, pending.Key)
 	}
-	return next, err
+	return done, next, err
 }
 
-// rollBack takes the pending change out of the head after the gateway has failed or
-// refused it, and applies the committed state to the gateway again. If that fails, the
-// enabler stays unconfirmed and Run repairs it later.
-func (c *changes) rollBack(ctx context.Context, h head) error {
+// rollBack writes down that the pending change is not to be committed, after the gateway has
+// failed or refused it, and takes it out of the head. If another process has committed it
+// already, it stays so.
+func (c *changes) rollBack(ctx context.Context, h head) (outcome, error) {
+	pending := h.Pending
+	done, err := c.catalogue.settle(ctx, pending.Key, pending.Desired.Serial, func(current record) record {
+		return current.without(pending.Desired.Serial, pending.Desired.Enabler)
+	})
+	if err != nil {
+		return open, err
+	}
+	return done, c.takeOut(ctx, h)
+}
+
+// takeOut takes the pending change out of the head, and applies the committed state of its
+// enabler to the gateway, which may serve another one. If that fails, the enabler stays
+// unconfirmed and Run repairs it later.
+func (c *changes) takeOut(ctx context.Context, h head) error {
 	key := h.Pending.Key
 	h.Pending = nil
 	_, err := c.catalogue.saveHead(ctx, h.unconfirmed(key, true))
@@ -175,9 +202,9 @@ func (c *changes) rollBack(ctx context.Context, h head) error {
 		return err
 	}
 	if err := c.repair(ctx, key); err != nil {
-		c.log.Warn("roll back the gateway", "enabler", key, "error", err)
+		c.log.Warn("apply the committed state to the gateway", "enabler", key, "error", err)
 	}
-	return err // a conflict: another process may have committed the change
+	return nil
 }
 
 // resolvePending waits for the pending change of another process, and resumes it after
@@ -215,23 +242,28 @@ func (c *changes) resume(ctx context.Context, h head) error {
 	if err != nil {
 		return err
 	}
-	if pending.Routing && current.Serial < pending.Desired.Serial {
+	var fault error // of the gateway
+	if pending.Routing && current.outcome(pending.Desired.Serial) == open {
 		desired, err := c.routing.desired(ctx, pending.Desired)
 		if err != nil {
 			return err
 		}
-		if err := c.applyToGateway(ctx, pending.Key, desired); err != nil {
-			if err := c.rollBack(ctx, h); err != nil && !errors.Is(err, storage.ErrConflict) {
-				return err
-			}
-			c.log.Warn("pending change rolled back", "op", pending.Op, "enabler", pending.Key, "error", err)
-			return nil
-		}
+		fault = c.applyToGateway(ctx, pending.Key, desired)
 	}
-	if _, err := c.commit(ctx, h); err != nil {
+	var done outcome
+	if fault == nil {
+		done, _, err = c.commit(ctx, h)
+	} else {
+		done, err = c.rollBack(ctx, h)
+	}
+	if err != nil {
 		return err
 	}
-	c.log.Info("pending change committed", "op", pending.Op, "enabler", pending.Key, "begun", pending.At)
+	if done == committed {
+		c.log.Info("pending change committed", "op", pending.Op, "enabler", pending.Key, "begun", pending.At)
+	} else {
+		c.log.Warn("pending change rolled back", "op", pending.Op, "enabler", pending.Key, "error", fault)
+	}
 	return nil
 }
 

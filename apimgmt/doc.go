@@ -39,12 +39,14 @@
 //  3. apply: the gateway serves the desired configuration as a whole, or refuses it
 //  4. commit: the record is written, and the pending change taken out of the head
 //
-// If the gateway refuses, the change is rolled back: it is taken out of the head, and the
-// gateway gets the committed state again. If the process ends between 2 and 4, the next
-// process resumes the change, at its start or when the change makes no progress: it
-// commits it, or rolls it back if the gateway refuses. [Publisher.Run] also reconciles: it
-// compares the gateway with the catalogue and repairs what differs, after a gateway has
-// lost its state and after another process has changed the catalogue.
+// If the gateway refuses, the change is rolled back: the record notes that it is not to be
+// committed any more, the change is taken out of the head, and the gateway gets the committed
+// state again. If the process ends between 2 and 4, the next process resumes the change, at
+// its start or when the change makes no progress: it commits it, or rolls it back if the
+// gateway refuses. The process that began it, if it is slow and not dead, then answers as the
+// other one has decided. [Publisher.Run] also reconciles: it compares the gateway with the
+// catalogue and repairs what differs, after a gateway has lost its state and after another
+// process has changed the catalogue.
 //
 // Several processes may share one storage; their changes come one after the
 // other. Each has a gateway of its own, or all have the same.

@@ -14,6 +14,9 @@ import (
 type record struct {
 	// Serial is that of the change that wrote it; see head.
 	Serial uint64 `json:"serial"`
+	// RolledBack is the serial of the last change that was rolled back, so that a slow process
+	// does not commit it afterwards.
+	RolledBack uint64 `json:"rolled_back,omitempty"`
 	// Removed is when the enabler was deleted. The record stays for the grace period, so
 	// that a slow process does not write an older state after it.
 	Removed     *time.Time `json:"removed,omitempty"`
@@ -54,6 +57,40 @@ type edition struct {
 	Deprecated *time.Time `json:"deprecated,omitempty"`
 	Sunset     *time.Time `json:"sunset,omitempty"`
 	Link       string     `json:"link,omitempty"`
+}
+
+// outcome is what has become of a change.
+type outcome int
+
+const (
+	open       outcome = iota // neither committed nor rolled back
+	committed                 // the record was written
+	rolledBack                // the record stays what it was
+	forgotten                 // one of both, and later changes of the enabler hide which
+)
+
+// outcome returns what has become of the change with a serial, by the record that is stored.
+func (r record) outcome(serial uint64) outcome {
+	switch {
+	case r.Serial < serial && r.RolledBack < serial:
+		return open
+	case r.RolledBack == serial, r.Serial < serial:
+		return rolledBack
+	case r.Serial == serial, r.RolledBack < serial:
+		return committed
+	}
+	return forgotten
+}
+
+// without returns the record after the change with a serial was rolled back. A record of an
+// enabler that there is not stays for the grace period.
+func (r record) without(serial uint64, enabler string) record {
+	r.RolledBack = serial
+	if len(r.Versions) == 0 {
+		now := time.Now().UTC()
+		r.Enabler, r.Removed = enabler, &now
+	}
+	return r
 }
 
 // clone returns a copy whose versions can be changed.

@@ -59,6 +59,102 @@ func TestPublisher_Recover_doesNotDisturbAChangeOfALiveProcess(t *testing.T) {
 	}
 }
 
+// stoppedGateway stops in its first call, before or after it has done what it was asked for, and
+// then fails or not.
+type stoppedGateway struct {
+	apimgmt.Gateway
+	acts             bool
+	fault            error
+	once             sync.Once
+	reached, release chan struct{}
+}
+
+func (g *stoppedGateway) Publish(ctx context.Context, owner string, config entity.Config) error {
+	first := false
+	g.once.Do(func() { first = true })
+	if !first {
+		return g.Gateway.Publish(ctx, owner, config)
+	}
+	if g.acts {
+		if err := g.Gateway.Publish(ctx, owner, config); err != nil {
+			return err
+		}
+	}
+	close(g.reached)
+	<-g.release
+	return g.fault
+}
+
+// A change has two processes at work on it, and their gateways do not agree. The first one
+// that writes down what becomes of it decides.
+func TestPublisher_Publish_hasOneOutcomeWhateverTwoProcessesMakeOfIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		live, resuming bool // whose gateway takes it
+		liveFirst      bool
+	}{
+		"the live one refuses before the other commits":  {resuming: true, liveFirst: true},
+		"the live one refuses after the other commits":   {resuming: true},
+		"the other refuses after the live one commits":   {live: true, liveFirst: true},
+		"the other refuses before the live one commits":  {live: true},
+		"both refuse, the live one first":                {liveFirst: true},
+		"both refuse, the live one last":                 {},
+		"both commit, the one that resumes is the first": {live: true, resuming: true},
+	} {
+		for kind, before := range map[string]string{"new": "", "that exists": "1"} {
+			t.Run(name+", of an enabler "+kind, func(t *testing.T) {
+				s := newStage()
+				want, made := "", "a 2 published: /new ()\n"
+				if before != "" {
+					_, err := s.process(t, s.gateway, nil).Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/old"))})
+					require.NoError(t, err)
+					want, made = "a 1 published: /old ()\n", "a 1 published: /old ()\na 2 published: /new ()\n"
+				}
+				gateways := map[bool]*stoppedGateway{}
+				for live, takes := range map[bool]bool{true: c.live, false: c.resuming} {
+					g := &stoppedGateway{Gateway: s.gateway, acts: takes, reached: make(chan struct{}), release: make(chan struct{})}
+					if !takes {
+						g.fault = errors.New("the gateway is broken")
+					}
+					gateways[live] = g
+				}
+				live, resuming := s.process(t, gateways[true], nil), s.process(t, gateways[false], nil)
+				result, recovered := make(chan error, 1), make(chan error, 1)
+				go func() {
+					_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("2", "/new"))})
+					result <- err
+				}()
+				<-gateways[true].reached
+				go func() { recovered <- resuming.Recover(t.Context()) }()
+				<-gateways[false].reached
+				var err error
+				if c.liveFirst {
+					close(gateways[true].release)
+					err = <-result
+					close(gateways[false].release)
+					require.NoError(t, <-recovered)
+				} else {
+					close(gateways[false].release)
+					require.NoError(t, <-recovered)
+					close(gateways[true].release)
+					err = <-result
+				}
+				if first := map[bool]bool{true: c.live, false: c.resuming}[c.liveFirst]; first {
+					require.NoError(t, err)
+					want = made
+				} else {
+					require.ErrorIs(t, err, apimgmt.ErrGateway)
+				}
+				next := s.process(t, s.gateway, nil)
+				require.NoError(t, next.Recover(t.Context()))
+				require.Equal(t, want, s.state(t, next), "with the blobs of what is there, and no others")
+				_, err = live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("3", "/third"))})
+				require.NoError(t, err)
+				require.Contains(t, s.state(t, next), "a 3 published: /third ()")
+			})
+		}
+	}
+}
+
 // deadGateway is the gateway of a process that dies in a call: what it was asked for is not
 // done, and the call does not return.
 type deadGateway struct {

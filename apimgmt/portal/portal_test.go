@@ -218,5 +218,5 @@ func TestPortal_api_sendsTheTokenByDefaultToOwnAPIsOnly(t *testing.T) {
 		require.Equal(t, c.sent, strings.Contains(box, " checked"), c.path)
 		require.Equal(t, !c.sent, strings.Contains(c.who.get(c.path).body, `id="send-token-hint"`), c.path)
 	}
-	require.Contains(t, caller.get("/apis/weather").body, "is of demodeveloper, and could use your token")
+	require.Contains(t, caller.get("/apis/weather").body, "belongs to demodeveloper, and could use your token")
 }

@@ -19,7 +19,7 @@ import (
 func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.Writer, log *slog.Logger) (err error) {
 	config := management.DataPlaneConfig{
 		Dir: s.stores.Data(), Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
-		Portal: s.portalURL, PrivateUpstreams: s.private,
+		Portal: s.portalURL, PrivateUpstreams: s.private, Hosts: s.door.Hosts(),
 		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	}
 	if s.controlCA != "" {

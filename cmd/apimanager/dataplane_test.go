@@ -14,10 +14,11 @@ import (
 )
 
 // startDataPlane runs a gateway that follows a manager.
-func startDataPlane(t *testing.T, dir, manager string) *process {
+func startDataPlane(t *testing.T, dir, manager string, args ...string) *process {
 	t.Helper()
-	p := &process{Program: servertest.Start(t, run, "-gateway-only", "-control-plane", manager, "-data", dir,
-		"-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0")}
+	args = append([]string{"-gateway-only", "-control-plane", manager, "-data", dir,
+		"-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0"}, args...)
+	p := &process{Program: servertest.Start(t, run, args...)}
 	p.gateway, p.admin = p.Listening("gateway"), p.Listening("admin")
 	return p
 }
@@ -60,6 +61,41 @@ func TestRun_gatewayOnly_followsAManagerAndServesWithoutIt(t *testing.T) {
 	require.NoError(t, again.Stop())
 }
 
+func TestRun_gatewayOnly_verifiesTheManagerByItsAuthority(t *testing.T) {
+	authority, other := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	of, own := authority.Issue("manager"), authority.Issue("gateway")
+	trusted := http.DefaultClient
+	t.Cleanup(func() { http.DefaultClient = trusted })
+	http.DefaultClient = authority.Client()
+	manager := start(t, "-data", t.TempDir(), "-tls-cert", of.Cert, "-tls-key", of.Key)
+	up, down := "gateway_control_plane_up 1", "gateway_control_plane_up 0"
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"its authority": {[]string{"-control-plane-ca", authority.File}, up},
+		"its authority, with a certificate": {
+			[]string{"-control-plane-ca", authority.File, "-tls-cert", own.Cert, "-tls-key", own.Key}, up},
+		"another authority": {[]string{"-control-plane-ca", other.File}, down},
+		"another authority, with the manager's certificate": {
+			[]string{"-control-plane-ca", other.File, "-tls-cert", of.Cert, "-tls-key", of.Key}, down},
+		"the authorities of the system": {nil, down},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plane := startDataPlane(t, t.TempDir(), manager.admin, c.args...)
+			if c.want == down {
+				plane.Log.Await(t, "failed to verify certificate")
+			}
+			require.Eventually(t, func() bool {
+				_, metrics := ask(t, http.MethodGet, plane.admin+"/metrics", "", "", nil)
+				return strings.Contains(metrics, c.want)
+			}, patience, 50*time.Millisecond)
+			require.NoError(t, plane.Stop())
+		})
+	}
+	require.NoError(t, manager.Stop())
+}
+
 func TestReadSettings_dataPlane(t *testing.T) {
 	for want, args := range map[string][]string{
 		"it goes with -control-plane": {"-gateway-only"},
@@ -67,6 +103,9 @@ func TestReadSettings_dataPlane(t *testing.T) {
 		"it does not go with -gateway-only": {"-gateway-only", "-control-plane", "http://x:1", "-kong", "http://y:1",
 			"-gateway-url", "http://z"},
 		"-store (APIMANAGER_STORE)":           {"-gateway-only", "-control-plane", "http://x:1", "-store", "memory:"},
+		"-blobs (APIMANAGER_BLOBS)":           {"-gateway-only", "-control-plane", "http://x:1", "-blobs", "memory:"},
+		"-idp (APIMANAGER_IDP)":               {"-gateway-only", "-control-plane", "http://x:1", "-idp", "http://y:1/auth/"},
+		"-admin-token":                        {"-gateway-only", "-control-plane", "http://x:1", "-admin-token", "a token that is long"},
 		"expected a URL such as http://HOST:": {"-gateway-only", "-control-plane", "x:1"},
 	} {
 		_, _, err := readSettings(args)

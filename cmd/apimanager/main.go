@@ -96,6 +96,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	m.Warn()
+	if kept.Shared && (s.portalURL == "" || s.gatewayURL == "") {
+		log.Warn("several servers on one store need the same -portal-url and -gateway-url: without them each has its own, " +
+			"and refuses the tokens of the others")
+	}
 	parts := m.Parts(func() {
 		addresses()
 		access.Announce(stdout, at.portal)

@@ -124,11 +124,13 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-gateway-only (%s): it goes with -control-plane, the manager to follow", f.Variable("gateway-only")))
 	case !s.gatewayOnly && s.controlPlane+s.controlToken+s.controlCA != "":
 		errs = append(errs, fmt.Errorf("-control-plane (%s): it goes with -gateway-only", f.Variable("control-plane")))
-	case s.gatewayOnly && s.stores.Store() != "":
-		errs = append(errs, fmt.Errorf("-store (%s): it does not go with -gateway-only, which keeps what it needs in the folder of -data",
-			f.Variable("store")))
-	case s.gatewayOnly && s.kong != "":
-		errs = append(errs, fmt.Errorf("-kong (%s): it does not go with -gateway-only", f.Variable("kong")))
+	case s.gatewayOnly:
+		for _, name := range []string{"store", "blobs", "kong", "kong-token", "gateway-url", "idp", "idp-discovery", "demo-password",
+			"client-secret", "admin-token", "upstream-hosts", "security-plugin"} {
+			if f.Lookup(name).Value.String() != "" {
+				errs = append(errs, fmt.Errorf("-%s (%s): it does not go with -gateway-only; it is the manager's", name, f.Variable(name)))
+			}
+		}
 	}
 	if p := s.securityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
 		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing, got %q",

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -24,8 +26,11 @@ type Snapshot struct {
 
 // DataPlanePath is where [API.Handler] answers gateways that follow with a [Snapshot] in JSON:
 // role "admin", since it has every secret. The answer has an ETag, and 304 says that it is
-// still the one that If-None-Match names.
+// still the one that If-None-Match names. 503 says that this process cannot serve what is stored.
 const DataPlanePath = "/data-plane"
+
+// NothingStored is the ETag while no configuration was ever stored.
+const NothingStored = `""`
 
 const secretKey = "secret" // a document beside the configuration
 
@@ -59,16 +64,17 @@ func Secret(ctx context.Context, docs storage.Documents) (string, error) {
 }
 
 // dataPlane answers a gateway that follows with what is stored, which is the same at all
-// instances, and with what is served while the store does not answer.
+// instances. What this process serves while it cannot read or serve that may be older than what
+// another instance has answered.
 func (a *API) dataPlane(w http.ResponseWriter, r *http.Request) error {
 	now, err := a.store.current(r.Context())
-	if err != nil {
-		now = a.store.state.Load()
+	if err != nil { // Run logs why
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "What is stored is not served here; the log says why"}
 	}
 	tag := `"` + now.head.Text + `"`
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "no-store")
-	if r.Header.Get("If-None-Match") == tag {
+	if strings.TrimPrefix(r.Header.Get("If-None-Match"), "W/") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

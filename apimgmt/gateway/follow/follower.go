@@ -15,6 +15,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
 )
 
 // Config configures a [Follower]. ControlPlane and File are required.
@@ -47,8 +48,9 @@ type Follower struct {
 	mu     sync.Mutex
 	secret string
 	state  State
-	tag    string // of what was fetched last, served or refused
-	data   []byte // of what is served
+	seen   string // tag of what was fetched last, served or refused
+	tag    string // of what is served
+	data   []byte // likewise
 	normal entity.Normal
 	saved  time.Time // what the file says of when the configuration was current
 }
@@ -143,6 +145,19 @@ func (f *Follower) Start(g *gateway.Gateway) {
 	}
 }
 
+// take serves what the control plane has sent, unless that is nothing where there was a
+// configuration: its store is then empty, and probably not the one it was.
+func (f *Follower) take(data []byte, tag string) error {
+	f.mu.Lock()
+	serves := f.tag
+	f.mu.Unlock()
+	if tag == admin.NothingStored && serves != "" && serves != tag {
+		return errors.New("the store of the control plane has no configuration: is its -store the right one? " +
+			"To serve nothing, stop this gateway and remove its file")
+	}
+	return f.serve(data, tag)
+}
+
 // serve serves a configuration in place of the one before.
 func (f *Follower) serve(data []byte, tag string) error {
 	read, err := decode(data)
@@ -164,6 +179,7 @@ func (f *Follower) serve(data []byte, tag string) error {
 		return err
 	}
 	f.normal, f.tag, f.data, f.state.Serving = next, tag, data, true
+	f.seen, f.saved = tag, time.Time{}
 	return nil
 }
 
@@ -186,7 +202,7 @@ func (f *Follower) Run(ctx context.Context) error {
 // ask asks the control plane once.
 func (f *Follower) ask(ctx context.Context) {
 	f.mu.Lock()
-	known, before := f.tag, f.state
+	known, before := f.seen, f.state
 	f.mu.Unlock()
 	bounded, cancel := context.WithTimeout(ctx, fetchTime)
 	data, tag, err := f.source.fetch(bounded, known)
@@ -214,10 +230,10 @@ func (f *Follower) ask(ctx context.Context) {
 		f.save(saveEvery)
 		return
 	}
-	if err := f.serve(data, tag); err != nil {
+	if err := f.take(data, tag); err != nil {
 		f.note(func(s *State) { s.Unreachable, s.Refused = nil, err })
 		f.mu.Lock()
-		f.tag = tag // it is not worth another try
+		f.seen = tag // it is not worth another try
 		f.mu.Unlock()
 		f.config.Logger.Error("the control plane's configuration cannot be served; the one before is served on", "error", err)
 		return

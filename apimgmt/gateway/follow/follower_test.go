@@ -38,11 +38,16 @@ type plane struct {
 
 func newPlane(t *testing.T, kinds ...gateway.Kind) *plane {
 	t.Helper()
+	return planeOver(t, storage.NewMemoryDocuments(), kinds...)
+}
+
+func planeOver(t *testing.T, docs storage.Documents, kinds ...gateway.Kind) *plane {
+	t.Helper()
 	g, err := gateway.New(&gateway.Options{Kinds: append(plugin.Kinds(), kinds...)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	p := &plane{}
-	p.store, err = admin.Open(t.Context(), admin.StoreConfig{Gateway: g, Documents: storage.NewMemoryDocuments()})
+	p.store, err = admin.Open(t.Context(), admin.StoreConfig{Gateway: g, Documents: docs})
 	require.NoError(t, err)
 	api, err := admin.New(admin.Config{Store: p.store, Token: token})
 	require.NoError(t, err)
@@ -92,9 +97,14 @@ type data struct {
 
 func follows(t *testing.T, p *plane, file string) *data {
 	t.Helper()
-	f, err := follow.New(follow.Config{ControlPlane: p.URL, Token: token, File: file, Interval: 2 * time.Millisecond})
+	return followsAt(t, p.URL, file)
+}
+
+func followsAt(t *testing.T, address, file string, kinds ...gateway.Kind) *data {
+	t.Helper()
+	f, err := follow.New(follow.Config{ControlPlane: address, Token: token, File: file, Interval: 2 * time.Millisecond})
 	require.NoError(t, err)
-	g, err := gateway.New(&gateway.Options{Kinds: plugin.SharedKinds(plugin.Options{Secret: f.Secret})})
+	g, err := gateway.New(&gateway.Options{Kinds: append(plugin.SharedKinds(plugin.Options{Secret: f.Secret}), kinds...)})
 	require.NoError(t, err)
 	f.Start(g)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -167,6 +177,30 @@ func TestFollower_servesOnAndRestartsWithoutTheControlPlane(t *testing.T) {
 	require.Eventually(t, func() bool { return second.answer() == "two" }, 30*time.Second, time.Millisecond)
 	second.waitFor(t, func(s follow.State) bool { return s.Unreachable == nil })
 	require.InDelta(t, 1, metricOf(t, second, "gateway_control_plane_up"), 0)
+}
+
+func TestFollower_writesTheFileAgainAfterAFailure(t *testing.T) {
+	p := newPlane(t)
+	p.serve(t, "one")
+	folder := filepath.Join(t.TempDir(), "folder")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	file := filepath.Join(folder, "kept")
+	has := func(text string) func() bool {
+		return func() bool {
+			kept, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(kept), `"`+text+`"`)
+		}
+	}
+	d := follows(t, p, file)
+	require.Eventually(t, has("one"), 30*time.Second, time.Millisecond)
+	d.waitFor(t, func(s follow.State) bool { return time.Since(s.Current) < time.Minute })
+	require.NoError(t, os.Rename(folder, folder+" away"))
+	p.serve(t, "two")
+	require.Eventually(t, func() bool { return d.answer() == "two" }, 30*time.Second, time.Millisecond)
+	asked := p.asked.Load()
+	require.Eventually(t, func() bool { return p.asked.Load() > asked+3 }, 30*time.Second, time.Millisecond)
+	require.NoError(t, os.Rename(folder+" away", folder))
+	require.Eventually(t, has("two"), 30*time.Second, time.Millisecond)
 }
 
 func metricOf(t *testing.T, d *data, name string) float64 {

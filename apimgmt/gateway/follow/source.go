@@ -1,12 +1,14 @@
 package follow
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
 	"github.com/iotenablers/enablers/internal/httpclient"
@@ -33,7 +35,8 @@ func newSource(c Config) (*source, error) {
 	return &source{address: base.JoinPath(admin.DataPlanePath).String(), token: c.Token, client: httpclient.New(c.HTTPClient)}, nil
 }
 
-// fetch returns the configuration and its tag; nil if it is the one that the tag names.
+// fetch returns the configuration and its tag; nil if it is the one that the tag names. A proxy
+// in between may make the tag a weak one, or leave out the condition.
 func (s *source) fetch(ctx context.Context, known string) (data []byte, tag string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address, nil)
 	if err != nil {
@@ -48,15 +51,20 @@ func (s *source) fetch(ctx context.Context, known string) (data []byte, tag stri
 		return nil, "", err
 	}
 	defer func() { _ = response.Body.Close() }()
+	tag = strings.TrimPrefix(response.Header.Get("ETag"), "W/")
 	switch {
 	case response.StatusCode == http.StatusNotModified && known != "":
 		return nil, known, nil
+	case response.StatusCode == http.StatusServiceUnavailable:
+		return nil, "", errors.New("it answers with status 503: it does not serve what is stored now")
 	case httpclient.Denied(response.StatusCode):
 		return nil, "", fmt.Errorf("it answers with status %d: the token is to have the role admin there", response.StatusCode)
 	case response.StatusCode != http.StatusOK:
 		return nil, "", fmt.Errorf("it answers with status %d; is that its admin API?", response.StatusCode)
-	case response.Header.Get("ETag") == "":
+	case tag == "":
 		return nil, "", errors.New("its answer has no ETag; is that its admin API?")
+	case tag == known:
+		return nil, known, nil
 	}
 	data, err = io.ReadAll(io.LimitReader(response.Body, maxSnapshot+1))
 	switch {
@@ -65,13 +73,16 @@ func (s *source) fetch(ctx context.Context, known string) (data []byte, tag stri
 	case len(data) > maxSnapshot:
 		return nil, "", fmt.Errorf("the configuration is longer than %d bytes", maxSnapshot)
 	}
-	return data, response.Header.Get("ETag"), nil
+	return data, tag, nil
 }
 
-// decode reads a configuration as the control plane sends it.
+// decode reads a configuration as the control plane sends it. A member that this version does
+// not have is an error: it may be a restriction.
 func decode(data []byte) (admin.Snapshot, error) {
 	var read admin.Snapshot
-	if err := json.Unmarshal(data, &read); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&read); err != nil {
 		return admin.Snapshot{}, fmt.Errorf("it is no configuration: %w", err)
 	}
 	if read.Secret == "" {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,10 +17,11 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// CountsConfig configures [Counts]. Documents are required.
+// CountsConfig configures [Counts].
 type CountsConfig struct {
 	// Documents keep the counts. They are those of all gateways that count together, and for
-	// counts alone; see storage.Prefixed.
+	// nothing else; see storage.Prefixed. Nil means that there are none: the gateway then counts
+	// for itself, also for plugins with the policy cluster.
 	Documents storage.Documents
 	// Interval is how often a gateway adds what it has counted to what is stored. Zero means
 	// one second.
@@ -31,35 +34,43 @@ type CountsConfig struct {
 }
 
 // Counts are the counts of rate-limiting that several gateways share: those of plugins with
-// the policy "cluster". They also outlast a restart.
+// the policy "cluster", in windows of a minute and longer. They also outlast a restart.
 //
-// A request is counted in memory and never waits for the documents. A gateway adds its counts
-// to what is stored, and learns what others have added, every [CountsConfig.Interval], and at
-// once when a caller has used a quarter of what was left in a window, when that gateway last
-// exchanged the caller's counts with the documents. So while the documents answer, a limit is
-// exceeded at most by a quarter for each gateway besides the first one, and by what comes
-// during an exchange. While they do not answer each gateway counts alone, from what it knows;
-// what it has counted is added afterwards, as far as the windows go on.
+// A request is counted in memory and never waits for the documents. A gateway exchanges the
+// counts of a caller with the documents every [CountsConfig.Interval]: it adds its own, and
+// learns those of other gateways. It does so at once when the caller has used a quarter of what
+// was left after the last exchange. So while the documents answer, a limit is exceeded at most
+// by a quarter for each gateway besides the first one, and by what comes before and during the
+// exchange that is due. While they do not answer, each gateway counts for itself, from what it
+// knows. It adds those counts afterwards, as far as the windows go on and the plugin was not
+// changed meanwhile.
 //
 // Make them with [NewCounts], and run them beside the gateway. They are safe for concurrent use.
 type Counts struct {
 	config CountsConfig
+	most   int64 // callers of a plugin that are stored
 	wake   chan struct{}
 
 	mu       sync.Mutex
 	counters map[*counter]bool // false for those that are closed, which are exchanged once more
+	stored   map[string]int64  // callers by plugin: of the last sweep, and made here since
 
-	documents atomic.Int64 // by the last sweep, and made here since
 	away      atomic.Bool
-	exchanges [2]atomic.Uint64 // that succeeded and that failed
-	desc      [2]*prometheus.Desc
+	whole     atomic.Int64     // when the counts of all callers were last exchanged, in nanoseconds since 1970
+	exchanges [3]atomic.Uint64 // by outcome
+	desc      [3]*prometheus.Desc
 }
+
+// outcomes of exchanges, as the metric has them.
+const (
+	exchanged = iota
+	exchangeFailed
+	exchangeRefused // too many callers of the plugin are stored
+)
 
 // NewCounts returns counts over documents. It starts nothing. Errors name the field.
 func NewCounts(config CountsConfig) (*Counts, error) {
 	switch {
-	case config.Documents == nil:
-		return nil, errors.New("plugin: CountsConfig.Documents: are required")
 	case config.Interval < 0:
 		return nil, fmt.Errorf("plugin: CountsConfig.Interval: %v is negative", config.Interval)
 	case config.Interval == 0:
@@ -68,12 +79,18 @@ func NewCounts(config CountsConfig) (*Counts, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Counts{config: config, wake: make(chan struct{}, 1), counters: map[*counter]bool{}, desc: [2]*prometheus.Desc{
-		prometheus.NewDesc("gateway_limits_shared",
-			"1 if counts of rate limits are shared with other gateways; 0 while the store is away.", nil, nil),
-		prometheus.NewDesc("gateway_limit_exchanges_total",
-			"Exchanges of a caller's counts with the store, by outcome.", []string{"outcome"}, nil),
-	}}, nil
+	c := &Counts{config: config, most: mostStored, wake: make(chan struct{}, 1),
+		counters: map[*counter]bool{}, stored: map[string]int64{}, desc: [3]*prometheus.Desc{
+			prometheus.NewDesc("gateway_limits_shared",
+				"1 if counts of rate limits are shared with other gateways; 0 while the store is away.", nil, nil),
+			prometheus.NewDesc("gateway_limit_exchanges_total",
+				"Exchanges of a caller's counts with the store, by outcome: ok, failed, or full if too many callers of a plugin are stored.",
+				[]string{"outcome"}, nil),
+			prometheus.NewDesc("gateway_limit_exchange_age_seconds",
+				"Seconds since the counts of all callers were last exchanged with the store.", nil, nil),
+		}}
+	c.whole.Store(time.Now().UnixNano())
+	return c, nil
 }
 
 // Describe implements prometheus.Collector.
@@ -90,7 +107,8 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 		shared = 0
 	}
 	out <- prometheus.MustNewConstMetric(c.desc[0], prometheus.GaugeValue, shared)
-	for i, outcome := range []string{"ok", "failed"} {
+	out <- prometheus.MustNewConstMetric(c.desc[2], prometheus.GaugeValue, time.Since(time.Unix(0, c.whole.Load())).Seconds())
+	for i, outcome := range []string{"ok", "failed", "full"} {
 		out <- prometheus.MustNewConstMetric(c.desc[1], prometheus.CounterValue, float64(c.exchanges[i].Load()), outcome)
 	}
 }
@@ -98,18 +116,25 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 // Bounds of the exchanges.
 const (
 	parallelExchanges = 8
+	exchangeBatch     = 64              // after which callers that are close to a limit come first
 	lastExchange      = 2 * time.Second // for what is left when Run ends
 	exchangeTime      = 5 * time.Second // for one
 	countsSweep       = time.Hour
-	mostCounted       = 1_000_000 // callers that are stored; those beyond are counted by each gateway alone
+	mostStored        = 200_000 // callers of a plugin; a gateway counts those beyond for itself
 )
 
 // Run exchanges counts with the documents until the context ends, and then what is left. It
 // returns nil. It also deletes the counts of windows that are over.
 func (c *Counts) Run(ctx context.Context) error {
+	if c.config.Documents == nil {
+		<-ctx.Done()
+		return nil
+	}
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { c.runSweeps(ctx) })
+	defer sweeping.Wait()
 	tick := time.NewTicker(c.config.Interval)
 	defer tick.Stop()
-	var swept time.Time
 	for {
 		all := false
 		select {
@@ -126,17 +151,12 @@ func (c *Counts) Run(ctx context.Context) error {
 			all = true
 		}
 		c.exchange(ctx, all)
-		if time.Since(swept) > countsSweep {
-			swept = time.Now()
-			if err := c.sweep(ctx, swept); err != nil && ctx.Err() == nil {
-				c.config.Logger.Warn("counts of rate limits that are over were not deleted", "error", err)
-			}
-		}
 	}
 }
 
-// add has a counter share its counts.
-func (c *Counts) add(of *counter) {
+// add has a counter share its counts, for a plugin.
+func (c *Counts) add(of *counter, plugin string) {
+	of.shared, of.plugin = c, plugin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counters[of] = true
@@ -150,21 +170,48 @@ func (c *Counts) remove(of *counter) {
 	notify.Send(c.wake)
 }
 
-// exchange adds what was counted to what is stored: of callers that are close to a limit, or of
-// all. It ends at the first outage.
-func (c *Counts) exchange(ctx context.Context, all bool) {
-	var due []job
+// due takes the exchanges that are due: of callers that are close to a limit, or of all.
+func (c *Counts) due(all bool) (due []job) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for of, open := range c.counters {
 		due = of.due(due, all || !open)
 		if !open {
 			delete(c.counters, of)
 		}
 	}
-	c.mu.Unlock()
-	if len(due) == 0 {
-		return
+	return due
+}
+
+// exchange makes the exchanges that are due, in batches. Callers that come close to a limit
+// meanwhile come before the next batch. It ends at the first outage.
+func (c *Counts) exchange(ctx context.Context, all bool) {
+	due := c.due(all)
+	some := len(due) > 0
+	var err error
+	for len(due) > 0 && err == nil {
+		n := min(len(due), exchangeBatch)
+		if err = c.makeExchanges(ctx, due[:n]); err == nil && n < len(due) {
+			err = c.makeExchanges(ctx, c.due(false))
+		}
+		due = due[n:]
 	}
+	for _, one := range due {
+		one.postpone()
+	}
+	switch {
+	case err != nil && ctx.Err() == nil && !c.away.Swap(true):
+		c.config.Logger.Warn("rate limits are not shared: the store does not take the counts, so each gateway counts for itself", "error", err)
+	case err == nil && some && c.away.Swap(false):
+		c.config.Logger.Info("rate limits are shared again")
+	}
+	if err == nil && all && !c.away.Load() {
+		c.whole.Store(time.Now().UnixNano())
+	}
+}
+
+// makeExchanges makes exchanges, some at a time, and postpones the rest after an outage.
+func (c *Counts) makeExchanges(ctx context.Context, due []job) error {
 	var running sync.WaitGroup
 	slots := make(chan struct{}, parallelExchanges)
 	var failed atomic.Pointer[error]
@@ -178,33 +225,72 @@ func (c *Counts) exchange(ctx context.Context, all bool) {
 			}
 			ctx, cancel := context.WithTimeout(ctx, exchangeTime)
 			defer cancel()
-			if err := one.run(ctx, c); err != nil {
+			outcome, err := one.run(ctx, c)
+			c.exchanges[outcome].Add(1)
+			if err != nil {
 				failed.Store(&err)
-				c.exchanges[1].Add(1)
-				return
 			}
-			c.exchanges[0].Add(1)
 		})
 	}
 	running.Wait()
-	switch err := failed.Load(); {
-	case err != nil && ctx.Err() == nil && !c.away.Swap(true):
-		c.config.Logger.Warn("rate limits are not shared: the store does not take the counts, so each gateway counts alone", "error", *err)
-	case err == nil && c.away.Swap(false):
-		c.config.Logger.Info("rate limits are shared again")
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// hasRoom reports whether one more caller of a plugin may be stored.
+func (c *Counts) hasRoom(plugin string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stored[plugin] < c.most
+}
+
+// created is for a caller of a plugin that is stored now.
+func (c *Counts) created(plugin string) {
+	c.mu.Lock()
+	c.stored[plugin]++
+	full := c.stored[plugin] == c.most
+	c.mu.Unlock()
+	if full {
+		c.warnFull(plugin)
 	}
 }
 
-// sweep deletes the documents whose windows are all over.
+func (c *Counts) warnFull(plugin string) {
+	c.config.Logger.Warn("a plugin rate-limiting has too many callers: each gateway counts further ones for itself",
+		"plugin", plugin, "stored", c.most)
+}
+
+// runSweeps sweeps now and then, until the context ends.
+func (c *Counts) runSweeps(ctx context.Context) {
+	tick := time.NewTicker(countsSweep)
+	defer tick.Stop()
+	for {
+		if err := c.sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			c.config.Logger.Warn("counts of rate limits that are over were not deleted", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// sweep deletes the documents whose windows are all over, and counts the others.
 func (c *Counts) sweep(ctx context.Context, now time.Time) error {
-	stay := int64(0)
-	defer func() { c.documents.Store(stay) }()
+	c.mu.Lock()
+	before := maps.Clone(c.stored)
+	c.mu.Unlock()
+	stay := map[string]int64{}
 	for doc, err := range storage.All(ctx, c.config.Documents, "") {
 		if err != nil {
 			return err
 		}
 		if !isOver(doc.Data, now) {
-			stay++
+			plugin, _, _ := strings.Cut(doc.Key, "/")
+			stay[plugin]++
 			continue
 		}
 		err := c.config.Documents.Delete(ctx, doc.Key, doc.Revision)
@@ -212,5 +298,18 @@ func (c *Counts) sweep(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	for plugin, n := range stay {
+		if n >= c.most {
+			c.warnFull(plugin)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for plugin, n := range c.stored {
+		if made := n - before[plugin]; made > 0 { // since the sweep began: it may have missed them
+			stay[plugin] += made
+		}
+	}
+	c.stored = stay
 	return nil
 }

@@ -60,12 +60,12 @@ type countedWindow struct {
 func isOver(data []byte, now time.Time) bool {
 	var d countsDocument
 	if json.Unmarshal(data, &d) != nil {
-		return false // of a later version
+		return true // the next exchange begins anew
 	}
 	for _, w := range d.Windows {
 		period := slices.IndexFunc(periods[:], func(p periodNames) bool { return p.name == w.Period })
 		if period < 0 {
-			return false // likewise
+			return false // of a later version
 		}
 		if _, end := (limit{period: period}).window(time.Unix(w.Begin, 0)); now.Before(time.Unix(end, 0).Add(24 * time.Hour)) {
 			return false
@@ -74,17 +74,24 @@ func isOver(data []byte, now time.Time) bool {
 	return true
 }
 
-// countsKey names the document of a caller of a plugin. It tells neither.
+// countsKey names the document of a caller of a plugin. It does not contain the caller.
 func countsKey(plugin, client string) string {
 	sum := sha256.Sum256([]byte(plugin + "\x00" + client))
-	return hex.EncodeToString(sum[:16])
+	return plugin + "/" + hex.EncodeToString(sum[:16])
 }
+
+// isShared reports whether the window is long enough to share its counts: an exchange takes
+// much of a second, and there would be one for nearly each request.
+func (l limit) isShared() bool { return l.period > 0 }
 
 // note has the counts of a tally exchanged: at once if a limit is close. The caller holds the
 // lock of the part.
 func (c *counter) note(p *counterPart, t *tally) {
 	s, state := t.share, queued
-	for i := range c.limits {
+	for i, l := range c.limits {
+		if !l.isShared() {
+			continue
+		}
 		if s.unsent[i]++; s.unsent[i]*4 >= s.left[i] {
 			state = queuedUrgent
 		}
@@ -144,23 +151,24 @@ func (j job) postpone() {
 
 // run adds what was counted to the document, and takes over what others have added. If it
 // fails, that is tried again with the next regular exchange.
-func (j job) run(ctx context.Context, counts *Counts) error {
+func (j job) run(ctx context.Context, counts *Counts) (outcome int, err error) {
 	for {
-		over, err := j.try(ctx, counts)
+		outcome, err := j.try(ctx, counts)
+		if errors.Is(err, errLost) {
+			continue
+		}
 		if err != nil {
 			j.postpone()
 		}
-		if over || err != nil {
-			return err
-		}
+		return outcome, err
 	}
 }
 
-// try is run, and returns false if it has to be tried again at once.
-func (j job) try(ctx context.Context, counts *Counts) (over bool, err error) {
+// try is run, and returns errLost if it has to be tried again at once.
+func (j job) try(ctx context.Context, counts *Counts) (outcome int, err error) {
 	s := j.tally.share
-	if err := s.read(ctx, counts.config.Documents); err != nil {
-		return false, err
+	if err := s.read(ctx, counts); err != nil {
+		return exchangeFailed, err
 	}
 	if s.pending.mark != "" && s.pending.mark == s.stored.Mark {
 		was := s.pending
@@ -170,9 +178,12 @@ func (j job) try(ctx context.Context, counts *Counts) (over bool, err error) {
 	j.part.mu.Lock()
 	begins, sent := j.tally.begins, s.unsent
 	j.part.mu.Unlock()
-	if s.revision == 0 && counts.documents.Load() >= mostCounted {
-		j.learn(countsDocument{}, begins, [len(periods)]int64{}) // counted here alone
-		return true, nil
+	switch {
+	case s.pending.mark == "" && sent == [len(periods)]int64{}:
+		return exchanged, nil // it became urgent after it was due, and is exchanged already
+	case s.revision == 0 && !counts.hasRoom(j.counter.plugin):
+		j.learn(countsDocument{}, begins, [len(periods)]int64{}) // so that it is not urgent at once
+		return exchangeRefused, nil
 	}
 	// What may have been stored, before another gateway has written, is added as well: a limit
 	// is then reached too early, and never late.
@@ -181,28 +192,26 @@ func (j job) try(ctx context.Context, counts *Counts) (over bool, err error) {
 	s.pending = pendingWrite{next.Mark, begins, sent}
 	created := s.revision == 0
 	if err := s.write(ctx, counts.config.Documents, next); err != nil {
-		if errors.Is(err, errLost) {
-			err = nil
-		}
-		return false, err
+		return exchangeFailed, err
 	}
 	if created {
-		counts.documents.Add(1)
+		counts.created(j.counter.plugin)
 	}
 	s.pending = pendingWrite{}
 	j.learn(next, begins, sent)
-	return true, nil
+	return exchanged, nil
 }
 
 // errLost means that another gateway has written meanwhile.
 var errLost = errors.New("plugin: counts were changed meanwhile")
 
-// read reads the document, unless what was read or written last may still be there.
-func (s *share) read(ctx context.Context, docs storage.Documents) error {
+// read reads the document, unless what was read or written last may still be there. A document
+// that is damaged counts as none.
+func (s *share) read(ctx context.Context, counts *Counts) error {
 	if s.revision != 0 && s.pending.mark == "" {
 		return nil
 	}
-	doc, err := docs.Get(ctx, s.key)
+	doc, err := counts.config.Documents.Get(ctx, s.key)
 	if errors.Is(err, storage.ErrNotFound) {
 		s.revision, s.stored = 0, countsDocument{}
 		return nil
@@ -212,7 +221,8 @@ func (s *share) read(ctx context.Context, docs storage.Documents) error {
 	}
 	s.revision, s.stored = doc.Revision, countsDocument{}
 	if err := json.Unmarshal(doc.Data, &s.stored); err != nil {
-		return fmt.Errorf("read counts %q: %w", s.key, err)
+		s.stored = countsDocument{}
+		counts.config.Logger.Warn("counts of a rate limit cannot be read, and begin anew", "key", s.key, "error", err)
 	}
 	return nil
 }
@@ -245,6 +255,9 @@ func (s *share) write(ctx context.Context, docs storage.Documents, next countsDo
 func (c *counter) merge(stored countsDocument, begins, sent [len(periods)]int64) countsDocument {
 	next := countsDocument{Windows: slices.Clone(stored.Windows)}
 	for i, l := range c.limits {
+		if !l.isShared() {
+			continue
+		}
 		at := slices.IndexFunc(next.Windows, func(w countedWindow) bool { return w.Period == l.name() })
 		if at < 0 {
 			next.Windows = append(next.Windows, countedWindow{Period: l.name()})

@@ -29,7 +29,8 @@ import "github.com/iotenablers/enablers/apimgmt/gateway"
 // Options are what the plugins of one gateway have in common with those of others that serve
 // the same configuration. The zero value shares nothing.
 type Options struct {
-	// Counts are the counts of rate-limiting. Nil means that each gateway counts alone.
+	// Counts are the counts of rate-limiting. Nil means that each gateway counts for itself, and
+	// that there is no policy cluster.
 	Counts *Counts
 	// Secret seals the session cookies of oidc plugins whose configuration has no secret that
 	// is long enough: with the same one, 32 bytes at random, a person who has signed in at one

@@ -18,7 +18,8 @@ import (
 // sent too many. Windows are those of the calendar, in UTC, as with Kong; requests
 // that are refused do not count. Counts are kept in memory for the 100,000 clients of a plugin
 // that have called last. With the policy local they are exact for this gateway; with cluster
-// they are shared with other gateways, see [Counts] for what that bounds.
+// they are shared with other gateways, see [Counts] for what that bounds. Each gateway counts
+// windows of a second for itself.
 //
 //	second, minute, hour, day, month, year  how many requests; at least one is required
 //	limit_by             consumer (the default), credential, ip, service, header or path; what has no
@@ -52,7 +53,7 @@ type rateLimiting struct {
 	LimitBy           string `json:"limit_by" schema:"one_of=consumer|credential|ip|service|header|path" about:"Whose requests count"`
 	HeaderName        string `json:"header_name" about:"For header"`
 	Path              string `json:"path" about:"For path; begins with /"`
-	Policy            string `json:"policy" schema:"one_of=local|cluster" about:"Who counts: each gateway, or all that share a store"`
+	Policy            string `json:"policy" schema:"one_of=local|cluster" about:"Who counts: each gateway, or all of a store"`
 	FaultTolerant     bool   `json:"fault_tolerant" about:"Accepted, as counting cannot fail"`
 	HideClientHeaders bool   `json:"hide_client_headers" about:"Answers do not say what is left"`
 	ErrorCode         int    `json:"error_code" schema:"between=400..599" about:"Status of refusals"`
@@ -106,11 +107,13 @@ func compileRateLimiting(setup gateway.Setup, shared *Counts) (gateway.Plugin, e
 			return gateway.Plugin{}, errors.New(
 				"config.policy: cluster is for gateways that share counts, and this one does not; local counts at each gateway")
 		}
-		c.counter.shared, c.counter.plugin = shared, setup.ID
-		shared.add(c.counter)
-		made.Close = func() error {
-			shared.remove(c.counter)
-			return nil
+		longest := c.limits[len(c.limits)-1]
+		if shared.config.Documents != nil && longest.isShared() {
+			shared.add(c.counter, setup.ID)
+			made.Close = func() error {
+				shared.remove(c.counter)
+				return nil
+			}
 		}
 	}
 	if !c.HideClientHeaders {

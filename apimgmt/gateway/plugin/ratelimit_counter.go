@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// mostClients is how many clients one plugin keeps count of, about 20 MB of them.
+// mostClients is how many clients one plugin keeps count of.
 const mostClients = 100_000
 
 // counter counts requests of clients in windows. Clients are known by two hashes
@@ -18,7 +18,7 @@ type counter struct {
 	parts  [32]counterPart
 	most   int // clients of one part
 
-	shared *Counts // nil if this gateway counts alone
+	shared *Counts // nil if this gateway counts for itself
 	plugin string  // its id, for shared counts
 }
 

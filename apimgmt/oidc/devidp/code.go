@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	codeTTL    = time.Minute
-	maxCodes   = 10_000 // of one instance
-	codePrefix = "code/"
+	codeTTL  = time.Minute
+	maxCodes = 10_000 // of one instance
+	// removedCodes is how many old ones a login deletes: more than it makes.
+	removedCodes = 4
+	codePrefix   = "code/"
 	// codeSweep is how often an instance looks for codes that another one has left.
 	codeSweep = 10 * time.Minute
 )
@@ -54,9 +56,7 @@ func codeKey(text string) string {
 // add stores a new code, and returns its text.
 func (c *codes) add(ctx context.Context, of code) (string, error) {
 	now := time.Now()
-	if err := c.makeRoom(ctx, now); err != nil {
-		return "", err
-	}
+	c.makeRoom(ctx, now)
 	of.Ends = now.Add(codeTTL)
 	data, err := json.Marshal(of)
 	if err != nil {
@@ -72,12 +72,12 @@ func (c *codes) add(ctx context.Context, of code) (string, error) {
 	return text, nil
 }
 
-// makeRoom deletes the codes of this instance whose time is over, or that are too many, and
-// now and then what other instances have left.
-func (c *codes) makeRoom(ctx context.Context, now time.Time) error {
+// makeRoom deletes some codes of this instance whose time is over, or that are too many, and
+// now and then what other instances have left. What cannot be deleted is swept later.
+func (c *codes) makeRoom(ctx context.Context, now time.Time) {
 	c.mu.Lock()
 	n := 0
-	for n < len(c.made) && (len(c.made)-n >= maxCodes || !now.Before(c.made[n].ends)) {
+	for n < min(len(c.made), removedCodes) && (len(c.made)-n >= maxCodes || !now.Before(c.made[n].ends)) {
 		n++
 	}
 	old := c.made[:n:n]
@@ -93,13 +93,12 @@ func (c *codes) makeRoom(ctx context.Context, now time.Time) error {
 			err = c.remove(ctx, doc)
 		}
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			return err
+			return
 		}
 	}
 	if sweep {
-		return c.sweep(ctx, now)
+		_ = c.sweep(ctx, now) // the next one tries again
 	}
-	return nil
 }
 
 // sweep deletes all codes whose time is over.

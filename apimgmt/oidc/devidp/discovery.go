@@ -1,6 +1,7 @@
 package devidp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -36,11 +37,17 @@ func (h *handler) discovery(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// certsWait is how long the answer of certs waits for the store.
+const certsWait = time.Second
+
 // certs answers GET …/certs with the keys (RFC 7517 section 5).
 // What another instance has made is among them: a verifier that comes has seen a key
-// that it does not know. While the store is away they are those that were last read.
+// that it does not know. While the store is away they are those that were last read, and
+// come before the verifier gives up.
 func (h *handler) certs(w http.ResponseWriter, r *http.Request) error {
-	_ = h.ring.reread(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), certsWait)
+	_ = h.ring.refresh(ctx)
+	cancel()
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	writeJSON(w, http.StatusOK, h.ring.public(time.Now()))
 	return nil

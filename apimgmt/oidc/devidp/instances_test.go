@@ -129,7 +129,7 @@ func TestProvider_token_takesACodeAtOneInstanceOnly(t *testing.T) {
 	overStores(t, func(t *testing.T, connect func() storage.Documents) {
 		all := openAll(t, 3, connect, known)
 		browser := &surf{all[0], map[string]string{}}
-		for range 5 {
+		for round := range 5 {
 			code := browser.code(t, "public-frontend", "demouser")
 			status := make([]int, len(all))
 			var asking sync.WaitGroup
@@ -144,6 +144,9 @@ func TestProvider_token_takesACodeAtOneInstanceOnly(t *testing.T) {
 				}
 			}
 			require.LessOrEqual(t, good, 1, "%v", status)
+			code = browser.code(t, "public-frontend", "demouser")
+			require.Equal(t, http.StatusOK, exchange(all[round%3], "public-frontend", code, verifier, portal+"/cb").Code,
+				"alone it is taken at any instance")
 		}
 	})
 }
@@ -178,8 +181,10 @@ func TestProvider_countsWrongPasswordsAtAllInstances(t *testing.T) {
 		for n := range 10 {
 			require.Equal(t, http.StatusBadRequest, login(all[n%2], "demouser", "wrong", fmt.Sprint("10.0.0.", n)).Code)
 		}
-		for _, p := range all {
+		for _, p := range all { // neither computes a hash, so the wait is not over before
 			require.Equal(t, http.StatusBadRequest, login(p, "demouser", password, "10.0.1.1").Code, "the user has to wait")
+		}
+		for _, p := range all {
 			require.Equal(t, http.StatusOK, login(p, "demodeveloper", password, "10.0.1.1").Code)
 		}
 	})

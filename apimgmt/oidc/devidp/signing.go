@@ -36,9 +36,18 @@ type ring struct {
 	docs storage.Documents
 	age  time.Duration
 
+	asking chan struct{} // is full while refresh reads
+
 	mu     sync.Mutex
 	stored storedRing
 	read   time.Time // when it was last read
+	asked  refreshed // what refresh did last
+}
+
+// refreshed is what a read for requests came to.
+type refreshed struct {
+	begun time.Time
+	err   error
 }
 
 // storedRing is what was read. It is never changed.
@@ -64,7 +73,7 @@ type ringDocument struct {
 // openRing reads the keys, or makes the first. Of several instances that open it at once, one
 // makes them.
 func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*ring, error) {
-	r := &ring{docs: docs, age: age}
+	r := &ring{docs: docs, age: age, asking: make(chan struct{}, 1)}
 	err := r.reread(ctx)
 	if !errors.Is(err, storage.ErrNotFound) {
 		return r, err
@@ -99,14 +108,42 @@ func (r *ring) reread(ctx context.Context) error {
 		return nil
 	}
 	read := storedRing{revision: document.Revision}
-	read.unknown, err = keep.Unmarshal(document.Data, &read.ringDocument)
-	if err != nil || len(read.Keys) == 0 || len(read.Secret) < 64 {
+	if read.unknown, err = keep.Unmarshal(document.Data, &read.ringDocument); err != nil {
 		return fmt.Errorf("read %q: broken: %w", signingKey, err)
+	}
+	if len(read.Keys) == 0 || len(read.Secret) < 64 {
+		return fmt.Errorf("read %q: broken: it has no keys or no secret", signingKey)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stored, r.read = read, time.Now()
 	return nil
+}
+
+// refresh is reread for requests of anyone: one reads at a time, for all that wait meanwhile.
+func (r *ring) refresh(ctx context.Context) error {
+	came := time.Now()
+	select {
+	case r.asking <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-r.asking }()
+	r.mu.Lock()
+	last := r.asked
+	r.mu.Unlock()
+	if last.begun.After(came) {
+		return last.err
+	}
+	made := refreshed{begun: time.Now()}
+	made.err = r.reread(ctx)
+	if ctx.Err() != nil {
+		return made.err // of this request alone
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = made
+	return made.err
 }
 
 // now returns the keys as they were last read.
@@ -188,7 +225,7 @@ func (r *ring) current(ctx context.Context, now time.Time) jose.JSONWebKey {
 	read := r.read
 	r.mu.Unlock()
 	if now.Sub(read) >= rereadAfter {
-		_ = r.reread(ctx) // the old one is as good; the next token tries again
+		_ = r.refresh(ctx) // the old one is as good; the next token tries again
 	}
 	stored := r.now()
 	if last := stored.last(); now.Sub(last.Created) < r.age || r.rotate(ctx, r.age) != nil {
@@ -249,7 +286,7 @@ func (r *ring) open(ctx context.Context, token string, claims any) error {
 	id := object.Signatures[0].Protected.KeyID
 	set := r.public(time.Now())
 	if len(set.Key(id)) == 0 {
-		if err := r.reread(ctx); err != nil {
+		if err := r.refresh(ctx); err != nil {
 			return err
 		}
 		set = r.public(time.Now())

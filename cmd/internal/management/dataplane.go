@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -21,11 +22,10 @@ import (
 	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/storage"
 )
 
-// DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token and Roots are
-// required.
+// DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token, Roots, Hosts
+// and TracerProvider are required.
 type DataPlaneConfig struct {
 	// Dir is the folder where the last configuration is kept.
 	Dir string
@@ -43,6 +43,8 @@ type DataPlaneConfig struct {
 	// PrivateUpstreams says whether services may be on this machine and in private networks.
 	// Nil means that they may while the gateway listens on loopback alone.
 	PrivateUpstreams *bool
+	// Hosts are further names of Admin, as in httpapi.Options.
+	Hosts []string
 	// TracerProvider is the gateway's. Nil makes no spans.
 	TracerProvider trace.TracerProvider
 	// Logger logs what happens.
@@ -63,14 +65,13 @@ const ConfigurationFile = "gateway-configuration"
 // OpenDataPlane makes a gateway that serves the configuration that was kept. It starts nothing.
 // The caller closes it.
 func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	d := &DataPlane{config: config}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if config.Roots != nil {
-		transport.TLSClientConfig = config.Door.ClientTLS().Clone()
-		transport.TLSClientConfig.RootCAs = config.Roots
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: config.Roots}
 	}
 	var err error
 	d.follower, err = follow.New(follow.Config{
@@ -80,13 +81,13 @@ func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, err
 	if err != nil {
 		return nil, err
 	}
-	// There is no store, so plugins with the policy cluster count here alone.
-	alone, err := plugin.NewCounts(plugin.CountsConfig{Documents: storage.NewMemoryDocuments(), Logger: config.Logger})
+	// There is no store, so plugins with the policy cluster count as with local.
+	counts, err := plugin.NewCounts(plugin.CountsConfig{Logger: config.Logger})
 	if err != nil {
 		return nil, err
 	}
 	options := gateway.Options{
-		Kinds: plugin.SharedKinds(plugin.Options{Counts: alone, Secret: d.follower.Secret}), Logger: config.Logger,
+		Kinds: plugin.SharedKinds(plugin.Options{Counts: counts, Secret: d.follower.Secret}), Logger: config.Logger,
 		AllowUpstreams: Config{Portal: config.Gateway, Gateway: config.Gateway, PrivateUpstreams: config.PrivateUpstreams}.private(),
 	}
 	options.TracerProvider = config.TracerProvider
@@ -124,19 +125,21 @@ func (d *DataPlane) Parts(announce func()) []server.Part {
 
 // health returns the handler of health and metrics.
 func (d *DataPlane) health() http.Handler {
-	ready := func(w http.ResponseWriter, _ *http.Request) error {
-		state, status := d.follower.State(), http.StatusOK
-		if !state.Serving {
-			status = http.StatusServiceUnavailable
-		}
-		httpapi.WriteText(w, status, state.String())
-		return nil
-	}
 	return httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
-		{Pattern: "GET /readyz", Func: ready, Role: httpapi.Public},
+		{Pattern: "GET /readyz", Func: d.ready, Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: exposition.Handler(d.gateway.Metrics(), d.follower), Role: httpapi.Reader},
-	}, &httpapi.Options{Authorize: d.config.Door.Authorizer(), Logger: d.config.Logger})
+	}, &httpapi.Options{Authorize: d.config.Door.Authorizer(), Hosts: d.config.Hosts, Logger: d.config.Logger})
+}
+
+// ready is [httpapi.Ready] with the state of the follower in its text.
+func (d *DataPlane) ready(w http.ResponseWriter, r *http.Request) error {
+	state := d.follower.State()
+	if !state.Serving || httpapi.InstrumentsOf(r.Context()).IsDraining() {
+		return httpapi.Ready(func() error { return errors.New(state.String()) })(w, r)
+	}
+	httpapi.WriteText(w, http.StatusOK, state.String())
+	return nil
 }
 
 // RootsOf returns the certificates of a text in PEM.

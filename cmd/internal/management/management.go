@@ -195,7 +195,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				realm.Clients[i].Redirects = []string{c.home()}
 			}
 		}
-		m.provider, err = c.openProvider(ctx, devidp.Config{BaseURL: base, Realm: realm,
+		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
 			Documents: storage.Prefixed(c.Documents, "idp/"), Hosts: c.Hosts, Logger: c.Logger})
 		if err != nil {
 			return err
@@ -225,18 +225,6 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		return err
 	}
 	return m.signOn()
-}
-
-// openProvider opens the provider inside. Several instances that start for the first time
-// write its keys and users at one time: who comes second reads them.
-func (c Config) openProvider(ctx context.Context, config devidp.Config) (provider *devidp.Provider, err error) {
-	for range 10 {
-		provider, err = devidp.Open(ctx, config)
-		if !c.Shared || !errors.Is(err, storage.ErrExists) && !errors.Is(err, storage.ErrConflict) {
-			break
-		}
-	}
-	return provider, err
 }
 
 // frontend is the client at which people sign in.
