@@ -39,7 +39,7 @@ func (s *Stores) Wait(ctx context.Context, w Waiting) error {
 	}
 	var parts []server.Part
 	for _, listener := range w.Listeners {
-		kept := keepOpen(*listener)
+		kept := keepOpen(*listener, s.log)
 		*listener = kept
 		lent := kept.lend()
 		if security != nil {
