@@ -146,12 +146,6 @@ func (s *Settings) waysAt(listeners []net.Listener, tokens []*access.TokenFile) 
 	return []string{wayNone}, false
 }
 
-// Generates reports whether [Settings.Open] with these listeners reads or generates a token.
-func (s *Settings) Generates(listeners ...net.Listener) bool {
-	ways, _ := s.waysAt(listeners, nil)
-	return s.tokens == "" && slices.Contains(ways, wayToken)
-}
-
 // openTokens opens the tokens of the file, or the generated one. The hint says where they are
 // to be found.
 func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *access.TokenFile, hint string, err error) {
