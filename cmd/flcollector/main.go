@@ -144,7 +144,9 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
-	parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
+	if clientTLS != nil {
+		parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
+	}
 	access.BackUp(kept.Source().Handler())
 	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -168,14 +169,23 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 	if err != nil {
 		return nil, "", err
 	}
-	if len(text) < access.ShortestToken {
-		return nil, "", fmt.Errorf("load token from %q: it has %d characters, and can be guessed: use %d or more, "+
-			"or remove the file, and a new token is generated", d.File, len(text), access.ShortestToken)
+	if err := d.checkGenerated(text); err != nil {
+		return nil, "", err
 	}
 	if fresh {
 		d.Fresh = text
 	}
-	return access.NewToken(generated, text), "the one in the file " + TokenFile + " of the data folder", nil
+	token := access.NewToken(generated, text)
+	if !config.Shared { // else the file is a copy
+		token = access.NewTokenFrom(generated, text, func() (string, error) {
+			text, err := secretfile.ReadToken(d.File)
+			if err == nil {
+				err = d.checkGenerated(text)
+			}
+			return text, err
+		})
+	}
+	return token, "the one in the file " + TokenFile + " of the data folder", nil
 }
 
 // Listener returns the listener with TLS on top if there is a certificate.
@@ -295,8 +305,21 @@ func (d *Door) Announce(stdout io.Writer, at net.Listener) {
 		where, d.Fresh, server.Reachable(d.URL(at)), access.Prefix)
 }
 
-// Part returns the part that reads the certificate and the file of tokens again at a SIGHUP.
-func (d *Door) Part() server.Part { return server.Reloading("certificate and tokens", d.reload) }
+// Part returns the part that reads the certificate and the tokens again at a SIGHUP, those that
+// are in files. A generated token that is in a store is not one of them.
+func (d *Door) Part() server.Part {
+	var files []string
+	if d.files != nil {
+		files = append(files, "certificate")
+	}
+	if slices.ContainsFunc(d.tokens, (*access.TokenFile).Reloads) {
+		files = append(files, "tokens")
+	}
+	if files == nil {
+		return server.Reloading("access", nil)
+	}
+	return server.Reloading(strings.Join(files, " and "), d.reload)
+}
 
 func (d *Door) reload(ctx context.Context) error {
 	errs := []error{d.files.Reload(ctx)}
