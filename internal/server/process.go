@@ -85,7 +85,7 @@ func (p *process) serve(ctx context.Context, parts []*runningPart, ended <-chan 
 	for {
 		select {
 		case <-ctx.Done():
-			p.drain(context.WithoutCancel(ctx), parts, ended, beats)
+			p.drain(ctx, parts, ended, beats)
 			return
 		case <-ended:
 			return
@@ -147,7 +147,7 @@ func (p *process) reload(ctx context.Context, parts []*runningPart) {
 
 // beat says to the service manager that the process works, if its parts do.
 func (p *process) beat(ctx context.Context, parts []*runningPart) {
-	ctx, cancel := context.WithTimeout(ctx, p.manager.interval/2)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.manager.interval/2) // the stop is no fault
 	defer cancel()
 	for _, r := range parts {
 		if r.Healthy == nil {
