@@ -35,10 +35,11 @@ func (s *Stores) Wait(ctx context.Context, w Waiting) error {
 		return err
 	}
 	s.logFailure(err)
-	security, err := w.TLS.Config(s.log)
+	files, err := w.TLS.Open(s.log)
 	if err != nil {
 		return err
 	}
+	security := files.Config()
 	var parts []server.Part
 	for _, listener := range w.Listeners {
 		kept := keepOpen(*listener, s.log)
