@@ -53,24 +53,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // start runs the parts of the program until ctx ends or one of them fails.
 func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	if s.demo {
-		return s.demonstrate(ctx, stdout)
-	}
 	listener, err := s.connections.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already by the part that serves it
-	return s.serve(ctx, listener, stdout, log)
-}
-
-// demonstrate cuts a link between two instances again and again, until ctx ends.
-func (s *settings) demonstrate(ctx context.Context, stdout io.Writer) error {
-	listener, err := s.connections.Listen("listen", s.listen)
-	if err != nil {
-		return err
+	if s.demo {
+		return server.Run(ctx, server.Part{Name: "demo", Run: func(ctx context.Context) error {
+			return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
+		}})
 	}
-	return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
+	return s.serve(ctx, listener, stdout, log)
 }
 
 // serve opens the folder, the door and the machine, and runs the instance until ctx ends.
