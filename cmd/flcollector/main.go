@@ -84,7 +84,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	upper, err := s.upstream.config(s.maxMessage)
+	upper, err := s.upstream.config(s.maxMessage, log)
 	if err != nil {
 		return err
 	}

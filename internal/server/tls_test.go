@@ -193,3 +193,28 @@ func TestCertificates_Reload_readsTheFilesNow(t *testing.T) {
 	require.Nil(t, none.Config())
 	require.NoError(t, none.Reload(t.Context()))
 }
+
+func TestCertificates_Client_isThatOfTheFilesNow(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	own := authority.Issue("edge")
+	files, err := server.TLS{Certificate: own.Cert, Key: own.Key}.Open(slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	site, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	seen := make(chan *big.Int, 1)
+	part := server.HTTP(tls.NewListener(site, authority.ServerTLS(tls.RequireAndVerifyClientCert)),
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.TLS.PeerCertificates[0].SerialNumber }),
+		slog.New(slog.DiscardHandler))
+	go func() { _ = part.Run(t.Context()) }()
+	for range 2 {
+		config := authority.ClientTLS()
+		config.GetClientCertificate = files.Client
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+		answer, err := client.Get("https://" + site.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, own.Serial, <-seen)
+		authority.Renew(own, "edge")
+		require.NoError(t, files.Reload(t.Context()))
+	}
+}
