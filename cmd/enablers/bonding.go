@@ -16,6 +16,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/status"
@@ -100,7 +101,7 @@ func (b *bonding) pages(hosts []string) http.Handler {
 	}}
 	mux := http.NewServeMux()
 	mux.Handle("/", b.pair.Server.Node.Page(opts))
-	mux.Handle("/client/", http.StripPrefix("/client", b.pair.Client.Node.Page(opts)))
+	mux.Handle("/client/", httpapi.StripPrefix("/client", b.pair.Client.Node.Page(opts)))
 	return mux
 }
 
