@@ -17,7 +17,7 @@
 //
 // Where other machines reach the interface, callers have to prove who they are: unless
 // -access and its like say how, the first start generates a token into the file
-// access-token of the data folder and prints it. -access none opens the interface.
+// access-token of the data folder and prints its name. -access none opens the interface.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log

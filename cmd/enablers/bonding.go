@@ -26,11 +26,9 @@ import (
 // rights over the machine. It stores only the token.
 type bonding struct {
 	// token opens the pages of both while the door is open by default, for callers of this
-	// machine. It is stored in tokenFile; fresh is set if this start has generated it. It
-	// is empty if the door decides.
+	// machine. It is stored in tokenFile, and empty if the door decides.
 	token     string
 	tokenFile string
-	fresh     bool
 
 	pair   *pair.Pair
 	memory *pair.Memory
@@ -58,7 +56,7 @@ func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d
 	}
 	config := pair.Config{Probe: probing, Hosts: s.door.Hosts(), HTTPClient: d.Client(), Logger: log}
 	if d.IsOpen() && !s.door.IsOpen() {
-		if b.token, b.fresh, err = node.LoadToken(b.tokenFile); err != nil {
+		if b.token, _, err = node.LoadToken(b.tokenFile); err != nil {
 			return nil, err
 		}
 		config.Token = b.token

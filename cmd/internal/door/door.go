@@ -292,17 +292,18 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 	return d.Door.Handler(next, options)
 }
 
-// Announce prints a token that was generated now, and where to sign in with it.
+// Announce prints where a token is that was generated now, and where to sign in with it. The
+// token itself is printed if it is in no file, since stdout may be a log.
 func (d *Door) Announce(stdout io.Writer, at net.Listener) {
 	if d.Fresh == "" {
 		return
 	}
-	where := "stored in " + d.File
+	where := "is in " + d.File
 	if d.File == "" {
-		where = "valid until the server ends"
+		where = "is valid until the server ends: " + d.Fresh
 	}
-	fmt.Fprintf(stdout, "new access token, %s: %s\nsign in at %s%ssign-in, or send it as Authorization: Bearer TOKEN\n",
-		where, d.Fresh, server.Reachable(d.URL(at)), access.Prefix)
+	fmt.Fprintf(stdout, "a new access token %s\nsign in at %s%ssign-in, or send it as Authorization: Bearer TOKEN\n",
+		where, server.Reachable(d.URL(at)), access.Prefix)
 }
 
 // Part returns the part that reads the certificate and the tokens again at a SIGHUP, those that

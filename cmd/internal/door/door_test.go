@@ -58,7 +58,7 @@ func TestSettings_Open_opensOnLoopbackAlone(t *testing.T) {
 	require.NoError(t, asked(d, d.Fresh, "admin"))
 	var out bytes.Buffer
 	d.Announce(&out, at)
-	require.Contains(t, out.String(), "new access token, valid until the server ends: "+d.Fresh)
+	require.Contains(t, out.String(), "a new access token is valid until the server ends: "+d.Fresh)
 }
 
 func TestDoor_Part_readsWhatIsInFilesAndNamesNothingElse(t *testing.T) {
