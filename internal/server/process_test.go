@@ -181,7 +181,7 @@ func TestRun_drainsBeforeItStops(t *testing.T) {
 	require.Equal(t, 200, status)
 	require.False(t, closes)
 	p.Interrupt()
-	require.Equal(t, "STOPPING=1\nSTATUS=draining", m.next())
+	require.Equal(t, "STOPPING=1\nEXTEND_TIMEOUT_USEC=3660000000\nSTATUS=draining", m.next())
 	status, closes = ask("/readyz")
 	require.Equal(t, 503, status)
 	require.True(t, closes)
