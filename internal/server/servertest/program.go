@@ -149,7 +149,7 @@ func (l *Log) next() (text string, changed <-chan struct{}) {
 }
 
 // patience ends a test that hangs. It says nothing about how long things take.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Await waits until the text has been written.
 func (l *Log) Await(t testing.TB, text string) {

@@ -133,7 +133,7 @@ func (r *Receiver) Headers() []http.Header {
 }
 
 // patience ends a test that hangs. It says nothing about how long things take.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Await waits until a span of the name has been received.
 func (r *Receiver) Await(t *testing.T, name string) Span {
