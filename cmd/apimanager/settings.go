@@ -60,7 +60,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`names` of the clients whose tokens the publisher takes, with commas between")
 	f.StringVar(&s.demoPassword, "demo-password", "",
 		"`password` of the three users of the demonstration; better given by the environment, since others can see flags")
-	f.StringVar(&s.demoAdminPassword, "demo-admin-password", "", "`password` of demoadmin, who may do everything; better given by the environment")
+	f.StringVar(&s.demoAdminPassword, "demo-admin-password", "",
+		"`password` of demoadmin, who may do everything; better given by the environment")
 	f.StringVar(&s.clientSecret, "client-secret", "",
 		"`secret` of the clients private-backend and kong of the identity provider inside; better given by the environment")
 	f.StringVar(&s.adminToken, "admin-token", "",
