@@ -39,7 +39,7 @@ type ClientEndpoint struct {
 // pages' scripts use, is below api/. opts may be nil.
 func (s *Server) Page(opts *HandlerOptions) http.Handler {
 	r := newREST(s, opts)
-	interior, pages := http.StripPrefix("/api", r.api()), r.pages("api/")
+	interior, pages := httpapi.StripPrefix("/api", r.api()), r.pages("api/")
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasPrefix(req.URL.Path, "/api/") {
 			interior.ServeHTTP(w, req)

@@ -39,7 +39,7 @@ func (m *Manager) Page(opts *HandlerOptions) http.Handler {
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger}
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", NewHandler(m, opts)))
+	mux.Handle("/api/", httpapi.StripPrefix("/api", NewHandler(m, opts)))
 	mux.Handle("/", httpapi.NewHandler(p.routes(), options))
 	return mux
 }

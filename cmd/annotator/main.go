@@ -5,7 +5,7 @@
 //
 // Channels and annotations are stored in the folder of -data, or where -store says, or in
 // MongoDB if any of the DB_ variables or -db flags is given. While the database does not
-// answer at the start, the program logs it, tries again, and is not ready. When the database fails
+// answer at the start, the program logs it, tries again, and answers 503. When the database fails
 // later, channels keep running and the program refuses changes. Several annotators, each
 // with its own -instance, share the channels of one database: each channel runs on one of
 // them, and on another when that one fails. An annotator that loses the database stops
@@ -17,7 +17,7 @@
 //
 // Where other machines reach the interface, callers have to prove who they are: unless
 // -access and its like say how, the first start generates a token into the file
-// access-token of the data folder and prints it. -access none opens the interface.
+// access-token of the data folder and prints its name. -access none opens the interface.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -97,11 +97,9 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	announce := sync.OnceFunc(func() { fmt.Fprintf(stdout, "listening on %s\n", s.door.URL(listener)) })
-	if stored.isShared() && s.door.Generates(listener) { // the token is in the store
-		err = stored.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
-		if err != nil || ctx.Err() != nil {
-			return err
-		}
+	err = stored.wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
+	if err != nil || ctx.Err() != nil {
+		return err
 	}
 	guard := door.Config{Name: "annotator", Listeners: []net.Listener{listener}, Logger: log}
 	access, err := s.door.Open(ctx, stored.guard(guard))
@@ -123,5 +121,5 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		announce()
 		access.Announce(stdout, listener)
 	}
-	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), stored.part(m), rest)...)
+	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), server.Part{Name: "annotate", Run: m.Run, Ready: m.Err}, rest)...)
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
@@ -96,14 +95,12 @@ func (p *persistence) backUp(access *door.Door, log *slog.Logger) []server.Part 
 	return p.Backups()
 }
 
-// part returns the manager as a part of the process. It runs as soon as the database
-// answers. The REST interface begins when the manager is ready or the database did not
-// answer, so that /healthz and /readyz answer in any case.
-func (p *persistence) part(m *manager.Manager) server.Part {
+// wait returns when the database answers, as [stores.Stores.Wait] does.
+func (p *persistence) wait(ctx context.Context, w stores.Waiting) error {
 	if p.Stores == nil {
-		return server.Part{Name: "annotate", Run: m.Run, Ready: m.Err}
+		return nil
 	}
-	return p.Part("annotate", m.Run, m.Err)
+	return p.Wait(ctx, w)
 }
 
 // address returns the host and port of the database, for the REST interface.

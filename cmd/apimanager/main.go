@@ -8,9 +8,9 @@
 // Everything is stored in the folder of -data, or in the store of -store and -blobs, which several
 // servers with the same -portal-url and -gateway-url may share. The first start generates the password
 // of the demonstration's users, the secret of the confidential clients and the token
-// of the admin API into its file credentials.json, and prints them once;
-// APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
-// other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
+// of the admin API into its file credentials.json, and prints its name;
+// APIMANAGER_DEMO_PASSWORD, APIMANAGER_DEMO_ADMIN_PASSWORD, APIMANAGER_CLIENT_SECRET and
+// APIMANAGER_ADMIN_TOKEN give other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
 // definitions, and the program has no listeners for gateway and admin.
 //
 // With -gateway-only it is a gateway alone, one of many, which follows the manager whose admin
@@ -171,7 +171,8 @@ func (s *settings) management() management.Config {
 		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients),
 		PrivateUpstreams: s.private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
 		Hosts: s.door.Hosts(),
-		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
+		Given: management.Credentials{DemoPassword: s.demoPassword, DemoAdminPassword: s.demoAdminPassword,
+			ClientSecret: s.clientSecret, AdminToken: s.adminToken},
 	}
 }
 

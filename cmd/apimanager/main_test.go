@@ -153,7 +153,7 @@ func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
+func TestRun_generatesSecretsAndPrintsNoneOfThem(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
 	text, _ := p.Until("Sign in at http://")
@@ -168,7 +168,8 @@ func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	require.Len(t, kept, 4)
 	for key, secret := range kept {
 		require.GreaterOrEqual(t, len(secret), 26, key)
-		require.Contains(t, text, secret, key)
+		require.Contains(t, text, ": "+key+" in "+name)
+		require.NotContains(t, p.Out.String(), secret, "standard output may be a log")
 		require.NotContains(t, p.Log.String(), secret, key)
 	}
 	p.token(t, "demouser", kept["demo_password"])
@@ -185,6 +186,20 @@ func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	for key, secret := range kept {
 		require.NotContains(t, again, secret, key)
 	}
+	require.NotContains(t, again, "new ", "what is new is named once")
+}
+
+func TestRun_takesThePasswordOfTheAdministrator(t *testing.T) {
+	t.Setenv("APIMANAGER_DEMO_ADMIN_PASSWORD", "password of the chart")
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "")
+	dir := t.TempDir()
+	p := start(t, "-data", dir)
+	require.Contains(t, p.Await("Or as demoadmin"), "given by -demo-admin-password or APIMANAGER_DEMO_ADMIN_PASSWORD")
+	p.token(t, "demoadmin", "password of the chart")
+	require.NotContains(t, text(t, filepath.Join(dir, "credentials.json")), "demo_admin_password")
+	require.NoError(t, p.Stop())
+	_, _, err := readSettings([]string{"-demo-admin-password", "short"})
+	require.ErrorContains(t, err, "-demo-admin-password (APIMANAGER_DEMO_ADMIN_PASSWORD): expected 8 characters or more")
 }
 
 func TestRun_keepsAConfiguredSecret(t *testing.T) {

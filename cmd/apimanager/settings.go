@@ -26,6 +26,7 @@ type settings struct {
 	provider, discovery      string
 	realm, clients           string
 	demoPassword             string
+	demoAdminPassword        string
 	clientSecret, adminToken string
 	private                  *bool // nil if it is not set
 	hosts, securityPlugin    string
@@ -59,6 +60,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`names` of the clients whose tokens the publisher takes, with commas between")
 	f.StringVar(&s.demoPassword, "demo-password", "",
 		"`password` of the three users of the demonstration; better given by the environment, since others can see flags")
+	f.StringVar(&s.demoAdminPassword, "demo-admin-password", "",
+		"`password` of demoadmin, who may do everything; better given by the environment")
 	f.StringVar(&s.clientSecret, "client-secret", "",
 		"`secret` of the clients private-backend and kong of the identity provider inside; better given by the environment")
 	f.StringVar(&s.adminToken, "admin-token", "",
@@ -136,7 +139,8 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing, got %q",
 			f.Variable("security-plugin"), definition.OIDCPlugin, definition.OpenIDConnectPlugin, p))
 	}
-	for name, value := range map[string]string{"demo-password": s.demoPassword, "client-secret": s.clientSecret, "admin-token": s.adminToken} {
+	for name, value := range map[string]string{"demo-password": s.demoPassword, "demo-admin-password": s.demoAdminPassword,
+		"client-secret": s.clientSecret, "admin-token": s.adminToken} {
 		if value != "" && len(value) < 8 {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected 8 characters or more", name, f.Variable(name)))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/status"
@@ -25,11 +26,9 @@ import (
 // rights over the machine. It stores only the token.
 type bonding struct {
 	// token opens the pages of both while the door is open by default, for callers of this
-	// machine. It is stored in tokenFile; fresh is set if this start has generated it. It
-	// is empty if the door decides.
+	// machine. It is stored in tokenFile, and empty if the door decides.
 	token     string
 	tokenFile string
-	fresh     bool
 
 	pair   *pair.Pair
 	memory *pair.Memory
@@ -57,7 +56,7 @@ func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d
 	}
 	config := pair.Config{Probe: probing, Hosts: s.door.Hosts(), HTTPClient: d.Client(), Logger: log}
 	if d.IsOpen() && !s.door.IsOpen() {
-		if b.token, b.fresh, err = node.LoadToken(b.tokenFile); err != nil {
+		if b.token, _, err = node.LoadToken(b.tokenFile); err != nil {
 			return nil, err
 		}
 		config.Token = b.token
@@ -100,7 +99,7 @@ func (b *bonding) pages(hosts []string) http.Handler {
 	}}
 	mux := http.NewServeMux()
 	mux.Handle("/", b.pair.Server.Node.Page(opts))
-	mux.Handle("/client/", http.StripPrefix("/client", b.pair.Client.Node.Page(opts)))
+	mux.Handle("/client/", httpapi.StripPrefix("/client", b.pair.Client.Node.Page(opts)))
 	return mux
 }
 

@@ -28,9 +28,6 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 	} else {
 		fmt.Fprintf(stdout, "\nLinks: %s/ and %s/.\n", bondingServer, bondingClient)
 	}
-	if l.fresh {
-		fmt.Fprintf(stdout, "  It is new: %s\n", l.token)
-	}
 	if demo {
 		return
 	}

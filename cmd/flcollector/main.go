@@ -84,7 +84,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err != nil {
 		return err
 	}
-	upper, err := s.upstream.config(s.maxMessage)
+	upper, err := s.upstream.config(s.maxMessage, log)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,9 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 			})
 		}})
 	}
-	parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
+	if clientTLS != nil {
+		parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
+	}
 	access.BackUp(kept.Source().Handler())
 	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
 }

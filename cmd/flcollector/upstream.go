@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 
@@ -74,8 +75,9 @@ type unasked struct{ flower.Trainer }
 func (u *upstreamSettings) secure() bool { return u.tls || u.ca != "" || u.cert != "" }
 
 // config returns the configuration of the upper collector, nil if there is none. Messages
-// have the limit of those of clients.
-func (u *upstreamSettings) config(maxMessage int64) (*flcollect.Upstream, error) {
+// have the limit of those of clients. The files of the certificate are read again when they
+// have changed.
+func (u *upstreamSettings) config(maxMessage int64, log *slog.Logger) (*flcollect.Upstream, error) {
 	if u.target == "" {
 		return nil, nil
 	}
@@ -95,11 +97,11 @@ func (u *upstreamSettings) config(maxMessage int64) (*flcollect.Upstream, error)
 		}
 	}
 	if u.cert != "" {
-		own, err := tls.LoadX509KeyPair(u.cert, u.key)
+		own, err := server.TLS{Prefix: "upstream", Certificate: u.cert, Key: u.key}.Open(log)
 		if err != nil {
-			return nil, fmt.Errorf("-upstream-cert: %w", err)
+			return nil, err
 		}
-		made.TLS.Certificates = []tls.Certificate{own}
+		made.TLS.GetClientCertificate = own.Client
 	}
 	return made, nil
 }

@@ -6,7 +6,7 @@
 // Everything is stored in the folder of -data, or in the store of -store: another folder,
 // memory, or MongoDB. With -blobs content is stored in a second place, for instance a
 // bucket of S3. While one of the servers does not answer at the start, the program logs
-// it, tries again, and is not ready. When one fails later, requests that need it are
+// it, tries again, and answers 503. When one fails later, requests that need it are
 // answered with 503. Give a URL with credentials in the environment, since other users
 // can see flags.
 //
@@ -66,11 +66,9 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	announce := sync.OnceFunc(func() { fmt.Fprintf(stdout, "listening on %s\n", s.door.URL(listener)) })
-	if kept.Shared && s.door.Generates(listener) { // the token is in the store
-		err = kept.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
-		if err != nil || ctx.Err() != nil {
-			return err
-		}
+	err = kept.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
+	if err != nil || ctx.Err() != nil {
+		return err
 	}
 	access, err := s.door.Open(ctx, door.Config{Name: "modelrepo", Dir: kept.Dir, Listeners: []net.Listener{listener},
 		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
@@ -89,5 +87,5 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		access.Announce(stdout, listener)
 	}
 	access.BackUp(kept.Source().Handler())
-	return server.Run(ctx, append(kept.Backups(), access.Part(), kept.Part("modelrepo", repository.Run, nil), web)...)
+	return server.Run(ctx, append(kept.Backups(), access.Part(), server.Part{Name: "modelrepo", Run: repository.Run}, web)...)
 }

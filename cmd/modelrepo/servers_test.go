@@ -94,6 +94,8 @@ func TestRun_waitsForADatabaseAndReportsItsLoss(t *testing.T) {
 	status, body = get(t, url+"/")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
+	status, body = get(t, url+"/docs/")
+	require.Equal(t, http.StatusServiceUnavailable, status, "no request reaches the repository before its database is known: %s", body)
 
 	server.Restart()
 	becomes(t, url, http.StatusOK)

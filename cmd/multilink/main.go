@@ -35,6 +35,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
@@ -52,24 +53,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // start runs the parts of the program until ctx ends or one of them fails.
 func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	if s.demo {
-		return s.demonstrate(ctx, stdout)
-	}
 	listener, err := s.connections.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already by the part that serves it
-	return s.serve(ctx, listener, stdout, log)
-}
-
-// demonstrate cuts a link between two instances again and again, until ctx ends.
-func (s *settings) demonstrate(ctx context.Context, stdout io.Writer) error {
-	listener, err := s.connections.Listen("listen", s.listen)
-	if err != nil {
-		return err
+	if s.demo {
+		return server.Run(ctx, server.Part{Name: "demo", Run: func(ctx context.Context) error {
+			return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
+		}})
 	}
-	return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
+	return s.serve(ctx, listener, stdout, log)
 }
 
 // serve opens the folder, the door and the machine, and runs the instance until ctx ends.
@@ -126,7 +120,8 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 // in other ways. Where says, for the sign-in page, where the token is to be found. Fresh is
 // the name of a file that is new.
 func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, where, fresh string, err error) {
-	token, setting, where := s.token, "-token (MULTILINK_TOKEN)", "the one of MULTILINK_TOKEN or -token"
+	identity := access.Identity{Name: "token", Role: httpapi.Admin}
+	token, where := s.token, "the one of MULTILINK_TOKEN or -token"
 	if token == "" {
 		name := s.tokenFile
 		switch {
@@ -137,18 +132,27 @@ func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, where, 
 		default:
 			return nil, "", "", nil
 		}
-		var isNew bool
-		if token, isNew, err = node.LoadToken(name); err != nil {
+		_, isNew, err := node.LoadToken(name)
+		if err != nil {
 			return nil, "", "", err
 		}
 		if isNew {
 			fresh = name
 		}
-		setting = fmt.Sprintf("token file %q", name)
+		read := func() (string, error) {
+			token, err := secretfile.ReadToken(name)
+			if err == nil {
+				err = access.CheckToken(fmt.Sprintf("token file %q", name), token, log)
+			}
+			return token, err
+		}
+		if token, err = read(); err != nil {
+			return nil, "", "", err
+		}
+		return []*access.TokenFile{access.NewTokenFrom(identity, token, read)}, where, fresh, nil
 	}
-	if err := access.CheckToken(setting, token, log); err != nil {
+	if err := access.CheckToken("-token (MULTILINK_TOKEN)", token, log); err != nil {
 		return nil, "", "", err
 	}
-	one := access.NewToken(access.Identity{Name: "token", Role: httpapi.Admin}, token)
-	return []*access.TokenFile{one}, where, fresh, nil
+	return []*access.TokenFile{access.NewToken(identity, token)}, where, "", nil
 }

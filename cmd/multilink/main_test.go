@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/rand"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
@@ -103,6 +106,30 @@ func TestRun_createsATokenAndDoesNotPrintIt(t *testing.T) {
 	_, page := ask(t, http.DefaultClient, "GET", p.address+"/.enablers/sign-in", "", "")
 	require.Contains(t, page, "The one in the file token of the data folder.")
 	require.NoError(t, p.Stop())
+}
+
+func TestSettings_tokens_readsTheFileAgain(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "")
+	name := filepath.Join(t.TempDir(), "token")
+	s, _, err := readSettings([]string{"-role", "server", "-token-file", name})
+	require.NoError(t, err)
+	tokens, _, fresh, err := s.tokens(slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.Equal(t, name, fresh)
+	door, err := access.New(access.Config{Name: "multilink", Tokens: tokens})
+	require.NoError(t, err)
+	const next = "another token of 16 characters"
+	admits := func() bool {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+next)
+		return door.Authorize(r, "admin") == nil
+	}
+	require.NoError(t, os.WriteFile(name, []byte(next+"\n"), 0o600))
+	require.False(t, admits())
+	require.NoError(t, tokens[0].Reload(t.Context()))
+	require.True(t, admits())
+	require.NoError(t, os.WriteFile(name, []byte("hush\n"), 0o600))
+	require.ErrorContains(t, tokens[0].Reload(t.Context()), "can be guessed")
 }
 
 func TestRun_namesAMissingRight(t *testing.T) {

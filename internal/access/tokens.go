@@ -38,13 +38,16 @@ type digest [sha256.Size]byte
 
 func digestOf(credential string) digest { return sha256.Sum256([]byte(credential)) }
 
-// TokenFile has the tokens of a file. It is made with [OpenTokens] or [NewToken], and is
-// safe for concurrent use. The file is read again when it has changed. A file without
+// TokenFile has the tokens of a file. It is made with [OpenTokens], [NewToken] or [NewTokenFrom],
+// and is safe for concurrent use. The file of OpenTokens is read again when it has changed. A file without
 // tokens, and one that has been missing for a minute, has none. While a new content is not valid,
 // the last valid one holds, and the log says so every minute.
 type TokenFile struct {
-	name string // empty for tokens that are in no file
+	name string                 // empty for tokens that are not of OpenTokens
+	read func() (string, error) // of NewTokenFrom
 	log  *slog.Logger
+
+	identity Identity // of what read returns
 
 	mu      sync.Mutex
 	known   map[digest]Identity
@@ -90,6 +93,13 @@ func OpenTokens(ctx context.Context, name string, log *slog.Logger) (*TokenFile,
 // NewToken returns one token that is in no file.
 func NewToken(identity Identity, token string) *TokenFile {
 	return &TokenFile{known: map[digest]Identity{digestOf(token): identity}}
+}
+
+// NewTokenFrom returns one token, which [TokenFile.Reload] replaces by what read returns then.
+func NewTokenFrom(identity Identity, token string, read func() (string, error)) *TokenFile {
+	f := NewToken(identity, token)
+	f.read, f.identity = read, identity
+	return f
 }
 
 // CheckToken returns an error for a token that an operator has set and that can be guessed: one
@@ -154,14 +164,25 @@ func (f *TokenFile) refreshLocked() {
 	}
 }
 
-// Reload reads the file again. While it cannot be read, or has no token, the tokens from
-// before hold. Tokens that are in no file remain.
+// Reloads reports whether Reload reads anything.
+func (f *TokenFile) Reloads() bool { return f.name != "" || f.read != nil }
+
+// Reload reads the file again. While it cannot be read, the tokens from before hold. Tokens that
+// are in no file remain.
 func (f *TokenFile) Reload(ctx context.Context) error {
-	if err := ctx.Err(); err != nil || f.name == "" {
+	if err := ctx.Err(); err != nil || !f.Reloads() {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.read != nil {
+		token, err := f.read()
+		if err != nil {
+			return fmt.Errorf("reload token: %w", err)
+		}
+		f.known = map[digest]Identity{digestOf(token): f.identity}
+		return nil
+	}
 	version, err := f.stat()
 	if err != nil {
 		return fmt.Errorf("reload tokens: %w", err)

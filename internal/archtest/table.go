@@ -259,7 +259,7 @@ func importTable() []room {
 			modules: []string{otel, otelproto, protobuf}},
 		{dir: "cmd/internal/telemetry/telemetrytest", modules: []string{otelproto, protobuf, testify}},
 		{dir: "cmd/internal/overview", imports: []string{"internal/httpapi", "internal/shell"}},
-		{dir: "cmd/internal/console", imports: []string{"internal/shell"}},
+		{dir: "cmd/internal/console", imports: []string{"internal/httpapi", "internal/shell"}},
 		{dir: "cmd/internal/demo", imports: []string{
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
 		}, modules: []string{uuid}},

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -38,3 +39,21 @@ func InstrumentsOf(ctx context.Context) *Instruments {
 
 // IsDraining reports whether the process is about to stop.
 func (i *Instruments) IsDraining() bool { return i != nil && i.Draining != nil && i.Draining() }
+
+// prefixKey is the key of what [StripPrefix] has stripped in a context.
+type prefixKey struct{}
+
+// StripPrefix is [http.StripPrefix] for handlers of this package: in their metrics, spans and logs
+// paths and routes have the prefix. It can be nested.
+func StripPrefix(prefix string, handler http.Handler) http.Handler {
+	return http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), prefixKey{}, strippedOf(r.Context())+prefix)
+		handler.ServeHTTP(w, r.WithContext(ctx))
+	}))
+}
+
+// strippedOf returns what StripPrefix has stripped, with that of the outermost first.
+func strippedOf(ctx context.Context) string {
+	prefix, _ := ctx.Value(prefixKey{}).(string)
+	return prefix
+}

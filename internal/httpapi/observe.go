@@ -35,7 +35,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 			if cause := recover(); cause != nil {
 				s.recovered(recorder, r, id, cause)
 			}
-			s.Logger.DebugContext(r.Context(), "request", "id", id, "method", r.Method, "path", r.URL.Path,
+			s.Logger.DebugContext(r.Context(), "request", "id", id, "method", r.Method, "path", recorder.prefix+r.URL.Path,
 				"status", recorder.status, "bytes", recorder.bytes, "duration", time.Since(begin))
 		}()
 		next.ServeHTTP(recorder, r)
@@ -51,19 +51,19 @@ func (s *server) instrument(w *recorder, r *http.Request) *http.Request {
 		common = &s.own
 		ctx = WithInstruments(ctx, common)
 	}
-	w.traffic = common.Traffic
+	w.traffic, w.prefix = common.Traffic, strippedOf(ctx)
 	if common.Tracer.On() && !isProbe(r.URL.Path) {
 		remote := tracing.Context{
 			Parent: r.Header.Get(tracing.ParentField), State: strings.Join(r.Header.Values(tracing.StateField), ","),
 		}
 		ctx, w.span = common.Tracer.Continue(ctx, remote, w.method, tracing.Server)
-		w.span.Text("url.path", r.URL.Path)
+		w.span.Text("url.path", w.prefix+r.URL.Path)
 		w.span.Text("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/"))
 	}
+	w.copied = w.prefix != "" || ctx != r.Context() // StripPrefix has copied it
 	if ctx == r.Context() {
 		return r
 	}
-	w.copied = true
 	return r.WithContext(ctx)
 }
 
@@ -75,7 +75,7 @@ func (s *server) recovered(w *recorder, r *http.Request, id string, cause any) {
 		w.broken = true
 		panic(cause) // net/http's own way of breaking off
 	}
-	s.Logger.ErrorContext(r.Context(), "handler panicked", "id", id, "method", r.Method, "path", r.URL.Path,
+	s.Logger.ErrorContext(r.Context(), "handler panicked", "id", id, "method", r.Method, "path", w.prefix+r.URL.Path,
 		"cause", cause, "stack", string(debug.Stack()))
 	if w.status != 0 {
 		w.broken = true
@@ -103,6 +103,7 @@ type recorder struct {
 	copied bool // the request is not the server's own
 
 	method  string
+	prefix  string // of all routes, from StripPrefix
 	route   string // empty until a route takes the request
 	traffic *Traffic
 	open    *atomic.Int64 // of the route; nil without one
@@ -115,6 +116,7 @@ func (r *recorder) take(pattern string) {
 	if !found {
 		path = pattern
 	}
+	path = r.prefix + path
 	r.route = path
 	r.open = r.traffic.begin(r.method, path)
 	if r.span.On() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -72,6 +73,25 @@ func TestNewHandler_makesASpanOfEachRequest(t *testing.T) {
 	require.Equal(t, codes.Error, ended[1].Status().Code)
 	require.Equal(t, "GET", ended[2].Name(), "no route is for it")
 	require.Equal(t, codes.Unset, ended[2].Status().Code, "a mistake of the client is none of the server")
+}
+
+func TestStripPrefix_staysInSpansAndCounts(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	traffic := &httpapi.Traffic{}
+	ctx := httpapi.WithInstruments(t.Context(), &httpapi.Instruments{
+		Traffic: traffic, Tracer: tracing.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)), "http"),
+	})
+	page := httpapi.NewHandler([]httpapi.Route{{Pattern: "GET /{name}", Func: httpapi.Live}}, nil)
+	h := httpapi.StripPrefix("/ui/models", httpapi.StripPrefix("/api", page))
+	for _, path := range []string{"/ui/models/api/sosa", "/ui/models/sosa"} { // the second one is not for it
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", path, nil))
+	}
+	require.Len(t, spans.Ended(), 1)
+	require.Equal(t, "GET /ui/models/api/{name}", spans.Ended()[0].Name())
+	require.Contains(t, spans.Ended()[0].Attributes(), attribute.String("url.path", "/ui/models/api/sosa"))
+	require.Contains(t, spans.Ended()[0].Attributes(), attribute.String("http.route", "/ui/models/api/{name}"))
+	require.Len(t, traffic.Requests(), 1)
+	require.Equal(t, "/ui/models/api/{name}", traffic.Requests()[0].Route)
 }
 
 func TestNewHandler_logsWithTheContextOfTheRequest(t *testing.T) {

@@ -14,23 +14,28 @@ import (
 // file is complete or does not exist. A file that has the beginning of a generated token is
 // refused, since it was truncated. Any other text is a token that an operator has chosen.
 func Token(name string) (token string, fresh bool, err error) {
-	data, err := os.ReadFile(name)
-	if err == nil {
-		token, err = decodeToken(string(data))
-		if err != nil {
-			return "", false, fmt.Errorf("load token from %q: %w: restore the file from a backup, "+
-				"or remove it to have a new token generated", name, err)
-		}
-		return token, false, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", false, fmt.Errorf("load token: %w", err)
+	if token, err = ReadToken(name); !errors.Is(err, fs.ErrNotExist) {
+		return token, false, err
 	}
 	token = rand.Text()
 	if err := Write(name, []byte(token+"\n")); err != nil {
 		return "", false, fmt.Errorf("store a new token in %q: %w", name, err)
 	}
 	return token, true, nil
+}
+
+// ReadToken is Token for a file that has to exist.
+func ReadToken(name string) (string, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("load token: %w", err)
+	}
+	token, err := decodeToken(string(data))
+	if err != nil {
+		return "", fmt.Errorf("load token from %q: %w: restore the file from a backup, "+
+			"or remove it to have a new token generated", name, err)
+	}
+	return token, nil
 }
 
 const (

@@ -99,28 +99,25 @@ func (f *Flags) Serve(ctx context.Context, parsed error, stdout, stderr io.Write
 	if f.connections != nil {
 		f.connections.log = log
 	}
-	provider, flush, err := f.openTraces(ctx, log)
-	if err != nil {
-		return errors.Join(err, file.Close())
+	var provider trace.TracerProvider
+	flush := func() {}
+	if f.traces != nil {
+		provider, flush = f.traces(ctx, f.Name(), log)
 	}
 	ctx, process := newProcess(ctx, f, log, provider)
 	defer process.close()
-	return errors.Join(serve(ctx, log), flush(), file.Close())
+	err = serve(ctx, log)
+	flush()
+	return errors.Join(err, file.Close())
 }
 
 // TraceOpener opens the export of the traces of a command. The provider is nil if nothing is
-// exported. Flush exports what is left, within a time of its own.
-type TraceOpener func(ctx context.Context, command string, log *slog.Logger) (_ trace.TracerProvider, flush func() error, _ error)
+// exported; what prevents that is logged, since no server has to stop for want of traces. Flush
+// exports what is left, within a time of its own.
+type TraceOpener func(ctx context.Context, command string, log *slog.Logger) (_ trace.TracerProvider, flush func())
 
 // Traces sets what opens the export of traces.
 func (f *Flags) Traces(open TraceOpener) { f.traces = open }
-
-func (f *Flags) openTraces(ctx context.Context, log *slog.Logger) (trace.TracerProvider, func() error, error) {
-	if f.traces == nil {
-		return nil, func() error { return nil }, nil
-	}
-	return f.traces(ctx, f.Name(), log)
-}
 
 // Names reads a list of names with commas between, as flags have them. Spaces around a
 // name have no meaning, and neither have empty names.

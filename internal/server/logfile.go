@@ -15,9 +15,10 @@ type logFile struct {
 	name  string
 	limit int64
 
-	mu   sync.Mutex
-	file *os.File // nil after Close
-	size int64
+	mu     sync.Mutex
+	file   *os.File // nil after Close, and while it cannot be opened
+	size   int64
+	closed bool
 }
 
 func openLogFile(name string, limit int64) (*logFile, error) {
@@ -42,8 +43,13 @@ func (l *logFile) open() error {
 func (l *logFile) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
+	if l.closed {
 		return 0, os.ErrClosed
+	}
+	if l.file == nil {
+		if err := l.open(); err != nil {
+			return 0, err
+		}
 	}
 	if l.size > 0 && l.size+int64(len(line)) > l.limit {
 		if err := l.putAside(); err != nil {
@@ -68,11 +74,11 @@ func (l *logFile) putAside() error {
 func (l *logFile) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
+	if l.closed {
 		return os.ErrClosed
 	}
 	before := l.file
-	if err := l.open(); err != nil {
+	if err := l.open(); err != nil || before == nil {
 		return err // the file before is written on
 	}
 	return before.Close()
@@ -82,6 +88,7 @@ func (l *logFile) reopen() error {
 func (l *logFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	if l.file == nil {
 		return nil
 	}

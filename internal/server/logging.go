@@ -49,7 +49,7 @@ func (l *logging) open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
 			return nil, nil, fmt.Errorf("open log file (-log-file): %w", err)
 		}
 		l.opened = opened
-		to, file = io.MultiWriter(stderr, opened), opened
+		to, file = writers{stderr, opened}, opened
 	}
 	l.current.Set(slog.Level(l.level))
 	options := &slog.HandlerOptions{Level: &l.current}
@@ -57,6 +57,20 @@ func (l *logging) open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
 		return slog.New(tracing.LogHandler(slog.NewJSONHandler(to, options))), file, nil
 	}
 	return slog.New(tracing.LogHandler(slog.NewTextHandler(to, options))), file, nil
+}
+
+// writers each get all lines, also after another one has failed, as standard error does when its
+// terminal is closed.
+type writers []io.Writer
+
+// Write implements io.Writer.
+func (w writers) Write(line []byte) (int, error) {
+	var errs []error
+	for _, one := range w {
+		_, err := one.Write(line)
+		errs = append(errs, err)
+	}
+	return len(line), errors.Join(errs...)
 }
 
 type noFile struct{}

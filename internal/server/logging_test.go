@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,25 @@ func TestFlags_Logging_continuesAFileAndCreatesItsFolder(t *testing.T) {
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(string(text), "msg=here"))
+}
+
+// broken is standard error of a terminal that was closed.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, syscall.EIO }
+
+func TestFlags_Logging_writesTheFileWithoutATerminal(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "thing.log")
+	f := server.NewFlags("thing", "THING", "")
+	f.Logging(name)
+	parsed := f.Parse([]string{"-log-to-file"})
+	require.NoError(t, f.Serve(t.Context(), parsed, io.Discard, broken{}, func(_ context.Context, log *slog.Logger) error {
+		log.Info("here")
+		return nil
+	}))
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "msg=here")
 }
 
 func TestFlags_Logging_writesObjectsOnRequest(t *testing.T) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,11 @@ func (m *manager) say(lines ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		m.warn.Do(func() { m.log.Warn("the service manager cannot be notified (NOTIFY_SOCKET)", "error", err) })
 	}
+}
+
+// extension asks for at least so much time from now on.
+func extension(atLeast time.Duration) string {
+	return "EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(atLeast.Microseconds(), 10)
 }
 
 // reloading says that files are read again.

@@ -29,7 +29,7 @@ type Part struct {
 	Healthy func(context.Context) error
 }
 
-// Reloading returns the part that only reads files again, at a SIGHUP.
+// Reloading returns the part that only reads files again, at a SIGHUP. It is named after them.
 func Reloading(name string, reload func(context.Context) error) Part {
 	return Part{Name: name, Reload: reload, Run: func(ctx context.Context) error {
 		<-ctx.Done()

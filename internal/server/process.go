@@ -19,8 +19,13 @@ import (
 	"github.com/iotenablers/enablers/internal/version"
 )
 
-// reloadPatience is how long the parts may take for reading their files again.
-const reloadPatience = 10 * time.Second
+const (
+	// reloadPatience is how long the parts may take for reading their files again.
+	reloadPatience = 10 * time.Second
+	// stopPatience is what a service manager grants the parts for stopping, besides the delay
+	// of draining.
+	stopPatience = time.Minute
+)
 
 // process is what [Flags.Serve] gives to the parts of a command, in the context: what is
 // measured of all of them, and what the service manager and signals want of them. The nil
@@ -85,7 +90,7 @@ func (p *process) serve(ctx context.Context, parts []*runningPart, ended <-chan 
 	for {
 		select {
 		case <-ctx.Done():
-			p.drain(context.WithoutCancel(ctx), parts, ended, beats)
+			p.drain(ctx, parts, ended, beats)
 			return
 		case <-ended:
 			return
@@ -103,7 +108,7 @@ func (p *process) drain(ctx context.Context, parts []*runningPart, ended <-chan 
 	if p.delay == 0 {
 		return
 	}
-	p.manager.say(stateStopping, "STATUS=draining")
+	p.manager.say(stateStopping, extension(p.delay+stopPatience), "STATUS=draining")
 	p.log.Info("not ready any more; requests are answered until the delay is over", "delay", p.delay)
 	over := time.NewTimer(p.delay)
 	defer over.Stop()
@@ -147,7 +152,7 @@ func (p *process) reload(ctx context.Context, parts []*runningPart) {
 
 // beat says to the service manager that the process works, if its parts do.
 func (p *process) beat(ctx context.Context, parts []*runningPart) {
-	ctx, cancel := context.WithTimeout(ctx, p.manager.interval/2)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.manager.interval/2) // the stop is no fault
 	defer cancel()
 	for _, r := range parts {
 		if r.Healthy == nil {

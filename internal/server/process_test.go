@@ -42,6 +42,7 @@ func manage(t *testing.T, address string) *serviceManager {
 // next returns the next state.
 func (m *serviceManager) next() string {
 	buffer := make([]byte, 4096)
+	require.NoError(m.t, m.conn.SetReadDeadline(time.Now().Add(2*time.Minute))) // ends a test that hangs
 	n, err := m.conn.Read(buffer)
 	require.NoError(m.t, err)
 	return string(buffer[:n])
@@ -128,6 +129,29 @@ func TestRun_givesSignsOfLifeWhileThePartsWork(t *testing.T) {
 	}
 }
 
+func TestRun_stopsWhileAPartIsAskedWhetherItWorks(t *testing.T) {
+	m := manage(t, filepath.Join(t.TempDir(), "notify"))
+	t.Setenv("WATCHDOG_USEC", "20000")
+	interrupt := make(chan func(), 1)
+	p := servertest.Start(t, command(nil, func(context.Context, *slog.Logger) []server.Part {
+		return []server.Part{{Name: "engine", Run: idle, Healthy: func(ctx context.Context) error {
+			select {
+			case stop := <-interrupt:
+				stop()
+				if errors.Is(ctx.Err(), context.Canceled) {
+					return ctx.Err()
+				}
+			default:
+			}
+			return nil
+		}}}
+	}))
+	require.Equal(t, "READY=1\nSTATUS=serving", m.next())
+	interrupt <- p.Interrupt
+	require.NoError(t, p.Wait())
+	require.NotContains(t, p.Log.String(), "level=ERROR", "a stop is no fault of the part")
+}
+
 func TestRun_drainsBeforeItStops(t *testing.T) {
 	m := manage(t, filepath.Join(t.TempDir(), "notify"))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -157,7 +181,7 @@ func TestRun_drainsBeforeItStops(t *testing.T) {
 	require.Equal(t, 200, status)
 	require.False(t, closes)
 	p.Interrupt()
-	require.Equal(t, "STOPPING=1\nSTATUS=draining", m.next())
+	require.Equal(t, "STOPPING=1\nEXTEND_TIMEOUT_USEC=3660000000\nSTATUS=draining", m.next())
 	status, closes = ask("/readyz")
 	require.Equal(t, 503, status)
 	require.True(t, closes)

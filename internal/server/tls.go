@@ -54,21 +54,13 @@ func (t TLS) Check() error {
 	return nil
 }
 
-// Config returns the configuration for a listener, nil without a certificate. The files
-// are read now, and again when they have changed; while the new ones cannot be used, the
-// ones before hold and the logger receives the reason.
-func (t TLS) Config(log *slog.Logger) (*tls.Config, error) {
-	files, err := t.Open(log)
-	return files.Config(), err
-}
-
-// Open is Config for a program that also reads the files again at a signal. The certificates
-// are nil without one.
+// Open reads the files, nil without a certificate. They are read again when they have changed;
+// while the new ones cannot be used, the ones before hold and the logger receives the reason.
 func (t TLS) Open(log *slog.Logger) (*Certificates, error) {
 	if err := t.Check(); err != nil || t.Certificate == "" {
 		return nil, err
 	}
-	files := &Certificates{TLS: t, log: log}
+	files := &Certificates{of: t, log: log}
 	files.version, files.checked = files.stat(), time.Now()
 	first, err := files.load()
 	if err != nil {
@@ -76,6 +68,19 @@ func (t TLS) Open(log *slog.Logger) (*Certificates, error) {
 	}
 	files.loaded = first
 	return files, nil
+}
+
+// Certificates are the files of a [TLS], as they were read last. They can be used
+// concurrently.
+type Certificates struct {
+	of  TLS
+	log *slog.Logger
+
+	mu      sync.Mutex
+	loaded  *tls.Config
+	version [3]time.Time // of loaded, or older
+	checked time.Time
+	warned  time.Time // that files cannot be used; zero if they can
 }
 
 // Config returns the configuration for a listener, nil without certificates.
@@ -107,17 +112,9 @@ func (c *Certificates) Reload(ctx context.Context) error {
 	return nil
 }
 
-// Certificates are the files of a [TLS], as they were read last. They can be used
-// concurrently.
-type Certificates struct {
-	TLS
-	log *slog.Logger
-
-	mu      sync.Mutex
-	loaded  *tls.Config
-	version [3]time.Time // of loaded, or older
-	checked time.Time
-	warned  time.Time // that files cannot be used; zero if they can
+// Client returns the certificate to show to a server, for GetClientCertificate of a [tls.Config].
+func (c *Certificates) Client(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return &c.current().Certificates[0], nil
 }
 
 // current returns the configuration of the files as they are now.
@@ -141,13 +138,13 @@ func (c *Certificates) current() *tls.Config {
 		return c.loaded
 	}
 	c.loaded, c.version, c.warned = fresh, version, time.Time{}
-	c.log.Info("certificate read again", "file", c.Certificate)
+	c.log.Info("certificate read again", "file", c.of.Certificate)
 	return fresh
 }
 
 // stat returns when each file was changed last, the zero time where there is none.
 func (c *Certificates) stat() (version [3]time.Time) {
-	for i, name := range []string{c.Certificate, c.Key, c.ClientCA} {
+	for i, name := range []string{c.of.Certificate, c.of.Key, c.of.ClientCA} {
 		if info, err := os.Stat(name); name != "" && err == nil {
 			version[i] = info.ModTime()
 		}
@@ -156,25 +153,25 @@ func (c *Certificates) stat() (version [3]time.Time) {
 }
 
 func (c *Certificates) load() (*tls.Config, error) {
-	certificate, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
+	certificate, err := tls.LoadX509KeyPair(c.of.Certificate, c.of.Key)
 	if err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", c.flag("cert"), c.flag("key"), err)
+		return nil, fmt.Errorf("%s, %s: %w", c.of.flag("cert"), c.of.flag("key"), err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"}}
-	if c.ClientCA == "" {
+	if c.of.ClientCA == "" {
 		return config, nil
 	}
-	text, err := os.ReadFile(c.ClientCA)
+	text, err := os.ReadFile(c.of.ClientCA)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.flag("client-ca"), err)
+		return nil, fmt.Errorf("%s: %w", c.of.flag("client-ca"), err)
 	}
 	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
-	if c.ClientRequired {
+	if c.of.ClientRequired {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s: %q holds no certificate in PEM", c.flag("client-ca"), c.ClientCA)
+		return nil, fmt.Errorf("%s: %q holds no certificate in PEM", c.of.flag("client-ca"), c.of.ClientCA)
 	}
 	return config, nil
 }

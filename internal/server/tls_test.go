@@ -25,10 +25,11 @@ func filesOf(a *servertest.Authority, c *servertest.Certificate) server.TLS {
 	return server.TLS{Certificate: c.Cert, Key: c.Key, ClientCA: a.File}
 }
 
-func TestTLS_Config_servesAndIdentifiesClients(t *testing.T) {
+func TestTLS_Open_servesAndIdentifiesClients(t *testing.T) {
 	own, other := servertest.NewAuthority(t), servertest.NewAuthority(t)
-	config, err := filesOf(own, own.Issue("server")).Config(slog.New(slog.DiscardHandler))
+	opened, err := filesOf(own, own.Issue("server")).Open(slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
+	config := opened.Config()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	part := server.HTTP(tls.NewListener(listener, config), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,13 +85,14 @@ func presented(t *testing.T, config *tls.Config) string {
 	return certificate.Subject.CommonName
 }
 
-func TestTLS_Config_readsFilesAgainThatCouldNotBeRead(t *testing.T) {
+func TestTLS_Open_readsFilesAgainThatCouldNotBeRead(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	certificate, renewed := own.Issue("old"), own.Issue("new")
 	synctest.Test(t, func(t *testing.T) {
 		var log servertest.Log
-		config, err := filesOf(own, certificate).Config(slog.New(slog.NewTextHandler(&log, nil)))
+		opened, err := filesOf(own, certificate).Open(slog.New(slog.NewTextHandler(&log, nil)))
 		require.NoError(t, err)
+		config := opened.Config()
 		copyFile(t, certificate.Key, renewed.Key)
 		changed := time.Now()
 		require.NoError(t, os.WriteFile(certificate.Cert, []byte("unreadable for now"), 0o600))
@@ -107,13 +109,14 @@ func TestTLS_Config_readsFilesAgainThatCouldNotBeRead(t *testing.T) {
 	})
 }
 
-func TestTLS_Config_readsRenewedFiles(t *testing.T) {
+func TestTLS_Open_readsRenewedFiles(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	certificate, renewed := own.Issue("old"), own.Issue("new")
 	files := filesOf(own, certificate)
 	var log servertest.Log
-	config, err := files.Config(slog.New(slog.NewTextHandler(&log, nil)))
+	opened, err := files.Open(slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
+	config := opened.Config()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
@@ -143,13 +146,14 @@ func TestTLS_Config_readsRenewedFiles(t *testing.T) {
 	require.Eventually(t, func() bool { return shown() == "new" }, 10*time.Second, 50*time.Millisecond)
 }
 
-func TestTLS_Config_namesTheFlagOfAFault(t *testing.T) {
+func TestTLS_Open_namesTheFlagOfAFault(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	files := filesOf(own, own.Issue("server"))
 	require.NoError(t, os.WriteFile(files.ClientCA, []byte("nothing"), 0o600))
 	log := slog.New(slog.DiscardHandler)
-	config, err := server.TLS{}.Config(log)
+	opened, err := server.TLS{}.Open(log)
 	require.NoError(t, err)
+	config := opened.Config()
 	require.Nil(t, config)
 	for want, wrong := range map[string]server.TLS{
 		"-tls-cert, -tls-key: one needs the other": {Certificate: files.Certificate},
@@ -158,7 +162,7 @@ func TestTLS_Config_namesTheFlagOfAFault(t *testing.T) {
 		"-tls-cert, -tls-key: ":                    {Certificate: files.Certificate, Key: files.Certificate},
 		"no such file":                             {Certificate: files.Certificate, Key: files.Key + "-absent"},
 	} {
-		_, err := wrong.Config(log)
+		_, err := wrong.Open(log)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -188,4 +192,29 @@ func TestCertificates_Reload_readsTheFilesNow(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, none.Config())
 	require.NoError(t, none.Reload(t.Context()))
+}
+
+func TestCertificates_Client_isThatOfTheFilesNow(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	own := authority.Issue("edge")
+	files, err := server.TLS{Certificate: own.Cert, Key: own.Key}.Open(slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	site, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	seen := make(chan *big.Int, 1)
+	part := server.HTTP(tls.NewListener(site, authority.ServerTLS(tls.RequireAndVerifyClientCert)),
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.TLS.PeerCertificates[0].SerialNumber }),
+		slog.New(slog.DiscardHandler))
+	go func() { _ = part.Run(t.Context()) }()
+	for range 2 {
+		config := authority.ClientTLS()
+		config.GetClientCertificate = files.Client
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+		answer, err := client.Get("https://" + site.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, own.Serial, <-seen)
+		authority.Renew(own, "edge")
+		require.NoError(t, files.Reload(t.Context()))
+	}
 }

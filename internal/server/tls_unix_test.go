@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
-func TestTLS_Config_readsFilesAgainThatChangeDuringTheStart(t *testing.T) {
+func TestTLS_Open_readsFilesAgainThatChangeDuringTheStart(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	certificate, renewed := own.Issue("old"), own.Issue("new")
 	files := filesOf(own, certificate)
@@ -41,8 +41,9 @@ func TestTLS_Config_readsFilesAgainThatChangeDuringTheStart(t *testing.T) {
 		_ = pipe.Close()
 		meanwhile <- err
 	}()
-	config, err := files.Config(slog.New(slog.DiscardHandler))
+	opened, err := files.Open(slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
+	config := opened.Config()
 	require.NoError(t, <-meanwhile)
 	require.Eventually(t, func() bool { return presented(t, config) == "new" }, 10*time.Second, 50*time.Millisecond)
 }

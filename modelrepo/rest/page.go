@@ -37,7 +37,7 @@ func NewPage(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	options := &httpapi.Options{Classify: classify, WriteError: p.writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger}
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", NewHandler(store, opts)))
+	mux.Handle("/api/", httpapi.StripPrefix("/api", NewHandler(store, opts)))
 	mux.Handle("/", httpapi.NewHandler(p.routes(), options))
 	return mux
 }

@@ -68,7 +68,7 @@ func (n *Node) Handler() http.Handler {
 	r := n.rest
 	pages := newPages(r, nil)
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", r.serve(r.table(), writeError)))
+	mux.Handle("/api/", httpapi.StripPrefix("/api", r.serve(r.table(), writeError)))
 	mux.Handle("/", r.serve(r.routes, pages.writeError))
 	if r.door == nil {
 		return mux

@@ -60,7 +60,7 @@ func (n *Node) Page(opts *HandlerOptions) http.Handler {
 	pages := newPages(&r, opts.Instances)
 	pages.url = opts.URL
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", r.serve(r.table(), writeError)))
+	mux.Handle("/api/", httpapi.StripPrefix("/api", r.serve(r.table(), writeError)))
 	mux.Handle("/", r.serve(pages.routes(), pages.writeError))
 	return mux
 }

@@ -10,7 +10,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Stage, desktop, overflows, phone, picture } from "./stage.js";
@@ -35,7 +35,8 @@ before(async () => {
   await stage.start("enablers", listeners.flatMap((name) => [`-${name}`, "127.0.0.1:0"]), (line) => {
     portal ??= /^listening on (\S+) \(API portal\)/.exec(line)?.[1];
     gateway ??= /^listening on (\S+) \(API gateway\)/.exec(line)?.[1];
-    password ??= /^new password of demouser.*: (\S+)$/.exec(line)?.[1];
+    const file = /^new password of demouser.*: demo_password in (.+)$/.exec(line)?.[1];
+    if (file) password = JSON.parse(readFileSync(file, "utf8")).demo_password;
     return line.startsWith("Or start with -demo");
   });
 });

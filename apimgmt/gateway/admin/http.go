@@ -107,7 +107,7 @@ func (a *API) Handler() http.Handler {
 	api := httpapi.NewHandler(a.routes, &httpapi.Options{
 		Classify: classify, WriteError: writeError, Hosts: a.hosts, Authorize: a.guard.authorize, Logger: a.logger,
 	})
-	page := http.StripPrefix("/admin", a.page)
+	page := httpapi.StripPrefix("/admin", a.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/admin/") {
 			page.ServeHTTP(w, r)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
@@ -54,7 +55,7 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 	mux.Handle("/", next)
 	if config.Overview != nil {
 		sections = append(sections, shell.Section{Name: "Overview", Href: Root})
-		mux.Handle(Root, http.StripPrefix(strings.TrimSuffix(Root, "/"), config.Overview))
+		mux.Handle(Root, httpapi.StripPrefix(strings.TrimSuffix(Root, "/"), config.Overview))
 	} else if len(config.Parts) > 0 {
 		mux.Handle(Root+"{$}", http.RedirectHandler(Root+config.Parts[0].Path+"/", http.StatusSeeOther))
 	}
@@ -72,7 +73,7 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 		if handler == nil {
 			handler = leadTo(part.Elsewhere)
 		}
-		mux.Handle(folder+"/", http.StripPrefix(folder, handler))
+		mux.Handle(folder+"/", httpapi.StripPrefix(folder, handler))
 	}
 	s.Sections = func(*http.Request) []shell.Section { return sections }
 	framed := s.With(mux)

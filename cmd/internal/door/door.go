@@ -18,6 +18,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -146,12 +147,6 @@ func (s *Settings) waysAt(listeners []net.Listener, tokens []*access.TokenFile) 
 	return []string{wayNone}, false
 }
 
-// Generates reports whether [Settings.Open] with these listeners reads or generates a token.
-func (s *Settings) Generates(listeners ...net.Listener) bool {
-	ways, _ := s.waysAt(listeners, nil)
-	return s.tokens == "" && slices.Contains(ways, wayToken)
-}
-
 // openTokens opens the tokens of the file, or the generated one. The hint says where they are
 // to be found.
 func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *access.TokenFile, hint string, err error) {
@@ -174,14 +169,23 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 	if err != nil {
 		return nil, "", err
 	}
-	if len(text) < access.ShortestToken {
-		return nil, "", fmt.Errorf("load token from %q: it has %d characters, and can be guessed: use %d or more, "+
-			"or remove the file, and a new token is generated", d.File, len(text), access.ShortestToken)
+	if err := d.checkGenerated(text); err != nil {
+		return nil, "", err
 	}
 	if fresh {
 		d.Fresh = text
 	}
-	return access.NewToken(generated, text), "the one in the file " + TokenFile + " of the data folder", nil
+	token := access.NewToken(generated, text)
+	if !config.Shared { // else the file is a copy
+		token = access.NewTokenFrom(generated, text, func() (string, error) {
+			text, err := secretfile.ReadToken(d.File)
+			if err == nil {
+				err = d.checkGenerated(text)
+			}
+			return text, err
+		})
+	}
+	return token, "the one in the file " + TokenFile + " of the data folder", nil
 }
 
 // Listener returns the listener with TLS on top if there is a certificate.
@@ -288,21 +292,35 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 	return d.Door.Handler(next, options)
 }
 
-// Announce prints a token that was generated now, and where to sign in with it.
+// Announce prints where a token is that was generated now, and where to sign in with it. The
+// token itself is printed if it is in no file, since stdout may be a log.
 func (d *Door) Announce(stdout io.Writer, at net.Listener) {
 	if d.Fresh == "" {
 		return
 	}
-	where := "stored in " + d.File
+	where := "is in " + d.File
 	if d.File == "" {
-		where = "valid until the server ends"
+		where = "is valid until the server ends: " + d.Fresh
 	}
-	fmt.Fprintf(stdout, "new access token, %s: %s\nsign in at %s%ssign-in, or send it as Authorization: Bearer TOKEN\n",
-		where, d.Fresh, server.Reachable(d.URL(at)), access.Prefix)
+	fmt.Fprintf(stdout, "a new access token %s\nsign in at %s%ssign-in, or send it as Authorization: Bearer TOKEN\n",
+		where, server.Reachable(d.URL(at)), access.Prefix)
 }
 
-// Part returns the part that reads the certificate and the file of tokens again at a SIGHUP.
-func (d *Door) Part() server.Part { return server.Reloading("certificate and tokens", d.reload) }
+// Part returns the part that reads the certificate and the tokens again at a SIGHUP, those that
+// are in files. A generated token that is in a store is not one of them.
+func (d *Door) Part() server.Part {
+	var files []string
+	if d.files != nil {
+		files = append(files, "certificate")
+	}
+	if slices.ContainsFunc(d.tokens, (*access.TokenFile).Reloads) {
+		files = append(files, "tokens")
+	}
+	if files == nil {
+		return server.Reloading("access", nil)
+	}
+	return server.Reloading(strings.Join(files, " and "), d.reload)
+}
 
 func (d *Door) reload(ctx context.Context) error {
 	errs := []error{d.files.Reload(ctx)}

@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server/servertest"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // open opens a door for a listener on the address.
@@ -57,7 +58,45 @@ func TestSettings_Open_opensOnLoopbackAlone(t *testing.T) {
 	require.NoError(t, asked(d, d.Fresh, "admin"))
 	var out bytes.Buffer
 	d.Announce(&out, at)
-	require.Contains(t, out.String(), "new access token, valid until the server ends: "+d.Fresh)
+	require.Contains(t, out.String(), "a new access token is valid until the server ends: "+d.Fresh)
+}
+
+func TestDoor_Part_readsWhatIsInFilesAndNamesNothingElse(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	own := authority.Issue("own")
+	secure := []string{"-tls-cert", own.Cert, "-tls-key", own.Key}
+	for want, c := range map[string]struct {
+		config door.Config
+		args   []string
+	}{
+		"certificate":            {door.Config{}, secure},
+		"tokens":                 {door.Config{Dir: t.TempDir()}, []string{"-access", "token"}},
+		"certificate and tokens": {door.Config{Dir: t.TempDir()}, append(secure, "-access", "token")},
+	} {
+		d, _ := open(t, "127.0.0.1:0", c.config, c.args...)
+		require.Equal(t, want, d.Part().Name)
+		require.NoError(t, d.Part().Reload(t.Context()))
+	}
+	inStore := door.Config{Dir: t.TempDir(), Sessions: storage.NewMemoryDocuments(), Shared: true}
+	for _, config := range []door.Config{inStore, {}} {
+		d, _ := open(t, "127.0.0.1:0", config, "-access", "token")
+		require.Nil(t, d.Part().Reload)
+	}
+}
+
+func TestDoor_Part_replacesTheGeneratedToken(t *testing.T) {
+	d, _ := open(t, "127.0.0.1:0", door.Config{Dir: t.TempDir()}, "-access", "token")
+	require.NoError(t, asked(d, d.Fresh, "admin"))
+	require.NoError(t, os.WriteFile(d.File, []byte("another token of 16 characters\n"), 0o600))
+	require.NoError(t, d.Part().Reload(t.Context()))
+	require.Error(t, asked(d, d.Fresh, "reader"), "who has the old one is not let in")
+	require.NoError(t, asked(d, "another token of 16 characters", "admin"))
+	require.NoError(t, os.WriteFile(d.File, []byte("hush\n"), 0o600))
+	require.ErrorContains(t, d.Part().Reload(t.Context()), "can be guessed")
+	require.NoError(t, os.Remove(d.File))
+	require.ErrorIs(t, d.Part().Reload(t.Context()), os.ErrNotExist)
+	require.NoFileExists(t, d.File, "only a start generates one")
+	require.NoError(t, asked(d, "another token of 16 characters", "admin"), "that from before holds")
 }
 
 func TestSettings_Open_refusesAStoredTokenThatCanBeGuessed(t *testing.T) {

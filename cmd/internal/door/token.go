@@ -10,11 +10,21 @@ import (
 	"os"
 
 	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
 // tokenKey is the key of the generated token among the documents of sessions.
 const tokenKey = "token"
+
+// checkGenerated returns an error for the text of the generated token's file that can be guessed.
+func (d *Door) checkGenerated(text string) error {
+	if len(text) >= access.ShortestToken {
+		return nil
+	}
+	return fmt.Errorf("load token from %q: it has %d characters, and can be guessed: use %d or more, "+
+		"or remove the file, and a new token is generated", d.File, len(text), access.ShortestToken)
+}
 
 // generatedToken returns the generated token: that in the file, or in the store if instances
 // share that. fresh says that this call has generated it.

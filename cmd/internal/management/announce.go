@@ -6,22 +6,26 @@ import (
 	"path/filepath"
 )
 
-// Announce says where people sign in, as whom, and which file has what was generated. What
-// this start has generated is printed to stdout, and never logged. at is the address of the
-// page where they sign in.
+// Announce says where people sign in, as whom, and where the secrets are that this start has
+// generated. It prints none of them, since stdout may be a log, unless they are in memory alone.
+// at is the address of the page where they sign in.
 func (m *Management) Announce(stdout io.Writer, at string) {
-	file, stored := filepath.Join(m.config.Dir, CredentialsFile), "stored in "
+	file := filepath.Join(m.config.Dir, CredentialsFile)
 	if m.config.Dir == "" {
-		file, stored = "memory", "valid until the server ends, in "
+		file = "memory"
 	}
-	for _, secret := range []struct{ text, what string }{
-		{m.Fresh.DemoPassword, "password of demouser, demodeveloper and demoopencaller"},
-		{m.Fresh.DemoAdminPassword, "password of demoadmin"},
-		{m.Fresh.ClientSecret, "secret of the clients private-backend and kong"},
-		{m.Fresh.AdminToken, "token of the admin API, which it demands beyond loopback"},
+	for _, secret := range []struct{ text, member, what string }{
+		{m.Fresh.DemoPassword, "demo_password", "password of demouser, demodeveloper and demoopencaller"},
+		{m.Fresh.DemoAdminPassword, "demo_admin_password", "password of demoadmin"},
+		{m.Fresh.ClientSecret, "client_secret", "secret of the clients private-backend and kong"},
+		{m.Fresh.AdminToken, "admin_token", "token of the admin API, which it demands beyond loopback"},
 	} {
-		if secret.text != "" {
-			fmt.Fprintf(stdout, "new %s, %s%s: %s\n", secret.what, stored, file, secret.text)
+		switch {
+		case secret.text == "":
+		case m.config.Dir == "":
+			fmt.Fprintf(stdout, "new %s, valid until the server ends: %s\n", secret.what, secret.text)
+		default:
+			fmt.Fprintf(stdout, "new %s: %s in %s\n", secret.what, secret.member, file)
 		}
 	}
 	if m.provider == nil {
@@ -29,11 +33,15 @@ func (m *Management) Announce(stdout io.Writer, at string) {
 		m.config.Logger.Info("people sign in", "at", at, "issuer", m.Issuer)
 		return
 	}
-	where := "is demo_password in " + file
-	if m.config.Given.DemoPassword != "" {
-		where = "is the one given by -demo-password or APIMANAGER_DEMO_PASSWORD"
+	where := func(given, member, flag string) string {
+		if given != "" {
+			return "is the one given by " + flag
+		}
+		return "is " + member + " in " + file
 	}
-	fmt.Fprintf(stdout, "\nSign in at %s as demodeveloper or demoopencaller. The password %s.\n", at, where)
-	fmt.Fprintf(stdout, "Or as demoadmin, who may do everything. The password is demo_admin_password in %s.\n", file)
+	fmt.Fprintf(stdout, "\nSign in at %s as demodeveloper or demoopencaller. The password %s.\n", at,
+		where(m.config.Given.DemoPassword, "demo_password", "-demo-password or APIMANAGER_DEMO_PASSWORD"))
+	fmt.Fprintf(stdout, "Or as demoadmin, who may do everything. The password %s.\n",
+		where(m.config.Given.DemoAdminPassword, "demo_admin_password", "-demo-admin-password or APIMANAGER_DEMO_ADMIN_PASSWORD"))
 	m.config.Logger.Info("people sign in", "at", at, "users", "demodeveloper, demoopencaller, demoadmin", "passwords", file)
 }

@@ -4,10 +4,9 @@
 //
 // # Servers
 //
-// [Settings.Open] contacts no server. [Stores.Part] runs a block once all of its servers have
-// answered, while its interface answers already. [Stores.Wait] is for a command that has to
-// read the store before it can serve: until the servers answer, it answers 503 on the
-// listeners of the command.
+// [Settings.Open] contacts no server. A command calls [Stores.Wait] before it uses the stores:
+// until all of its servers have answered and the databases are known to be those of the block, it
+// answers 503 on the listeners of the command.
 //
 // # Owners
 //

@@ -1,8 +1,11 @@
 package stores
 
 import (
+	"log/slog"
 	"net"
 	"sync"
+
+	"github.com/iotenablers/enablers/internal/server"
 )
 
 // openListener is a listener that outlives a server: it can be lent to one, whose Close
@@ -17,9 +20,11 @@ type openListener struct {
 	closed chan struct{}
 }
 
-// keepOpen returns an openListener, which takes over the listener. It accepts until it is closed.
-func keepOpen(listener net.Listener) *openListener {
-	l := &openListener{Listener: listener, conns: make(chan net.Conn), ended: make(chan struct{}), closed: make(chan struct{})}
+// keepOpen returns an openListener, which takes over the listener. It accepts until it is
+// closed, as [server.KeepAccepting] does.
+func keepOpen(listener net.Listener, log *slog.Logger) *openListener {
+	l := &openListener{Listener: server.KeepAccepting(listener, log), conns: make(chan net.Conn),
+		ended: make(chan struct{}), closed: make(chan struct{})}
 	go l.accept()
 	return l
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
-	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/s3"
@@ -84,8 +83,6 @@ func createBucket(ctx context.Context, config s3.Config) error {
 type servers struct {
 	databases []*mongo.Store // that of documents first
 	pings     []func(context.Context) error
-	away      atomic.Bool           // whether one did not answer at the start
-	there     atomic.Bool           // whether all have answered
 	last      atomic.Pointer[error] // of the last attempt
 }
 
@@ -104,35 +101,35 @@ func (s *Stores) try(ctx context.Context) (err error) {
 			return fmt.Errorf("open the database at %s: %w", database.Hosts(), err)
 		}
 	}
-	s.servers.there.Store(true)
 	return nil
 }
 
-// await waits until every server has answered. It logs each attempt that fails. A database
-// that belongs to another block is an error at once.
+// await waits until every server has answered, after an attempt that has failed. It logs each
+// further one that fails. A database that belongs to another block is an error at once.
 func (s *Stores) await(ctx context.Context) error {
 	const pause = time.Second // after the time that an attempt takes
 	for {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		err := s.try(ctx)
 		switch {
 		case err == nil:
-			if s.servers.away.Load() {
-				s.log.Info("the " + s.noun() + " answers")
-			}
+			s.log.Info("the " + s.noun() + " answers")
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, datafolder.ErrMarked):
 			return err
 		}
-		s.log.Error("the "+s.noun()+" cannot be used; trying again, not ready until then", "error", err)
-		s.servers.away.Store(true)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		s.logFailure(err)
 	}
+}
+
+func (s *Stores) logFailure(err error) {
+	s.log.Error("the "+s.noun()+" cannot be used; trying again, not ready until then", "error", err)
 }
 
 // noun is what the log calls the servers.
@@ -141,34 +138,4 @@ func (s *Stores) noun() string {
 		return "database"
 	}
 	return "store"
-}
-
-// Part returns a part that runs a block as soon as the servers answer. It counts as ready then
-// and when check returns nil, or when one of the servers did not answer, so that the interface
-// begins and /healthz and /readyz answer in any case. A nil check is none.
-func (s *Stores) Part(name string, run func(context.Context) error, check func() error) server.Part {
-	return server.Part{
-		Name: name,
-		Run: func(ctx context.Context) error {
-			err := s.await(ctx)
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			return run(ctx)
-		},
-		Ready: func() error {
-			switch {
-			case s.servers.away.Load():
-				return nil
-			case !s.servers.there.Load():
-				return fmt.Errorf("the store has not answered yet: %w", storage.ErrUnavailable)
-			case check != nil:
-				return check()
-			}
-			return nil
-		},
-	}
 }

@@ -24,7 +24,8 @@ type Waiting struct {
 }
 
 // Wait returns when every server has answered, and when the context ends. Until then it
-// answers on the listeners: 200 to /healthz, and 503 to /readyz and to everything else.
+// answers on the listeners: 200 to /healthz, and 503 to /readyz and to everything else. It
+// returns at once if there are no servers.
 func (s *Stores) Wait(ctx context.Context, w Waiting) error {
 	err := s.try(ctx)
 	switch {
@@ -33,13 +34,15 @@ func (s *Stores) Wait(ctx context.Context, w Waiting) error {
 	case err == nil || errors.Is(err, datafolder.ErrMarked):
 		return err
 	}
-	security, err := w.TLS.Config(s.log)
+	s.logFailure(err)
+	files, err := w.TLS.Open(s.log)
 	if err != nil {
 		return err
 	}
+	security := files.Config()
 	var parts []server.Part
 	for _, listener := range w.Listeners {
-		kept := keepOpen(*listener)
+		kept := keepOpen(*listener, s.log)
 		*listener = kept
 		lent := kept.lend()
 		if security != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path"
@@ -22,21 +23,27 @@ const (
 	forAll    = "OTEL_EXPORTER_OTLP_"
 )
 
-// wanted reports whether the environment asks for the export of traces.
-func wanted() (bool, error) {
+// wanted reports whether the environment asks for the export of traces. It logs the exporters
+// that there are not.
+func wanted(log *slog.Logger) bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
-		return false, nil
+		return false
 	}
-	switch exporter := os.Getenv("OTEL_TRACES_EXPORTER"); exporter {
-	case "":
-		return os.Getenv(forTraces+"ENDPOINT") != "" || os.Getenv(forAll+"ENDPOINT") != "", nil
-	case "otlp":
-		return true, nil
-	case "none":
-		return false, nil
-	default:
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not known; expected otlp or none", exporter)
+	exporters := os.Getenv("OTEL_TRACES_EXPORTER")
+	if exporters == "" {
+		return os.Getenv(forTraces+"ENDPOINT") != "" || os.Getenv(forAll+"ENDPOINT") != ""
 	}
+	otlp := false
+	for one := range strings.SplitSeq(exporters, ",") {
+		switch one = strings.TrimSpace(one); one {
+		case "otlp":
+			otlp = true
+		case "none":
+		default:
+			log.Error("OTEL_TRACES_EXPORTER names an exporter that this server does not have; expected otlp or none", "exporter", one)
+		}
+	}
+	return otlp
 }
 
 // settings are those of the export.

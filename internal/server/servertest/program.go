@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +54,7 @@ func Start(t testing.TB, run Run, args ...string) *Program {
 // Next returns the next line of standard output. The test fails if there is none.
 func (p *Program) Next() string {
 	p.t.Helper()
+	over := time.After(patience)
 	for ended := false; ; {
 		text, changed := p.Out.next()
 		line, _, whole := strings.Cut(text[p.read:], "\n")
@@ -68,6 +70,8 @@ func (p *Program) Next() string {
 		case <-changed:
 		case <-p.ended:
 			ended = true
+		case <-over:
+			p.t.Fatalf("there is no further line; log:\n%s", p.Log)
 		}
 	}
 }
@@ -144,9 +148,13 @@ func (l *Log) next() (text string, changed <-chan struct{}) {
 	return l.text.String(), l.changed
 }
 
-// Await waits until the text has been written, for as long as the test may last.
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 5 * time.Minute
+
+// Await waits until the text has been written.
 func (l *Log) Await(t testing.TB, text string) {
 	t.Helper()
+	over := time.After(patience)
 	for {
 		now, changed := l.next()
 		if strings.Contains(now, text) {
@@ -154,7 +162,7 @@ func (l *Log) Await(t testing.TB, text string) {
 		}
 		select {
 		case <-changed:
-		case <-t.Context().Done():
+		case <-over:
 			t.Fatalf("%q is not in the log:\n%s", text, now)
 		}
 	}

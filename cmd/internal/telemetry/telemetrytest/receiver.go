@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -131,9 +132,13 @@ func (r *Receiver) Headers() []http.Header {
 	return append([]http.Header(nil), r.headers...)
 }
 
-// Await waits, for as long as the test may last, until a span of the name has been received.
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 5 * time.Minute
+
+// Await waits until a span of the name has been received.
 func (r *Receiver) Await(t *testing.T, name string) Span {
 	t.Helper()
+	over := time.After(patience)
 	for {
 		r.mu.Lock()
 		changed := r.changed
@@ -146,8 +151,8 @@ func (r *Receiver) Await(t *testing.T, name string) Span {
 		r.mu.Unlock()
 		select {
 		case <-changed:
-		case <-t.Context().Done():
-			require.Failf(t, "a span is missing", "%q", name)
+		case <-over:
+			require.Failf(t, "a span is missing", "%q; received: %v", name, r.Spans())
 		}
 	}
 }
