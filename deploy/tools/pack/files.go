@@ -65,8 +65,9 @@ func (r *run) service(command catalog.Command, info *nfpm.Info) error {
 	if err != nil {
 		return err
 	}
-	environment, err := r.keep(command.Name+".environment", fmt.Sprintf("# Settings of %[1]s.service, one NAME=value a line; %[1]s -h lists the names.\n"+
-		"# After a change: systemctl restart %[1]s\n", command.Name))
+	environment, err := r.keep(command.Name+".environment", fmt.Sprintf(
+		"# Settings of %[1]s.service, one NAME=value a line; %[1]s -h lists the names.\n"+
+			"# After a change: systemctl restart %[1]s\n", command.Name))
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,8 @@ func (r *run) keep(name, text string) (string, error) {
 
 // changes is a changelog in Debian's form, which names the project's.
 func (r *run) changes(command catalog.Command) (string, error) {
-	text := fmt.Sprintf("%s (%s) unstable; urgency=medium\n\n  * Built from version %s of the project: see\n    %s/blob/main/CHANGELOG.md\n\n -- %s  %s\n",
+	text := fmt.Sprintf("%s (%s) unstable; urgency=medium\n\n  * Built from version %s of the project: see\n"+
+		"    %s/blob/main/CHANGELOG.md\n\n -- %s  %s\n",
 		command.Name, r.packageVersion(), r.version, catalog.Source, catalog.Maintainer, r.created.Format(time.RFC1123Z))
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
