@@ -45,7 +45,7 @@ multilink:
   outside: {multilink: http}
 {{- end }}
 
-{{/* The names of objects get up to 18 characters behind this one, and that of a StatefulSet has 52
+{{/* The names of objects get up to 17 characters behind this one, and that of a StatefulSet has 52
      at most: its pods have it as a label, with a hash. */}}
 {{- define "enablers.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
