@@ -237,6 +237,7 @@ scheme: {{ include "enablers.scheme" $manager }}
 {{- else if eq .name "apimanager" -}}
   {{- $_ := set $env "APIMANAGER_CLIENT_SECRET" (dict "key" "client-secret" "optional" false) -}}
   {{- $_ := set $env "APIMANAGER_DEMO_PASSWORD" (dict "key" "demo-password" "optional" $mine) -}}
+  {{- $_ := set $env "APIMANAGER_DEMO_ADMIN_PASSWORD" (dict "key" "demo-admin-password" "optional" $mine) -}}
   {{- $_ := set $env "APIMANAGER_ADMIN_TOKEN" (dict "key" "admin-api-token" "optional" $mine) -}}
 {{- else if eq .name "gateway" -}}
   {{- $from := dict "key" "admin-api-token" "name" (include "enablers.manager" . | fromYaml).secret "optional" false -}}
@@ -263,7 +264,7 @@ scheme: {{ include "enablers.scheme" $manager }}
     {{- $lengths = merge $lengths (dict "encryption-secret" 32) -}}
     {{- $given = merge $given (dict "encryption-secret" $v.encryptionSecret "db-password" $v.db.password) -}}
   {{- else if eq .name "apimanager" -}}
-    {{- $lengths = merge $lengths (dict "client-secret" 40 "demo-password" 24 "admin-api-token" 40) -}}
+    {{- $lengths = merge $lengths (dict "client-secret" 40 "demo-password" 24 "demo-admin-password" 24 "admin-api-token" 40) -}}
     {{- $given = merge $given (dict "client-secret" $v.idp.clientSecret) -}}
   {{- else if eq .name "gateway" -}}
     {{- $given = merge $given (dict "control-plane-token" $v.controlPlaneToken) -}}
