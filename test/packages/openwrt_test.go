@@ -119,8 +119,8 @@ func TestOpenWrt_everyOptionIsAFlag(t *testing.T) {
 	require.Greater(t, names, 20)
 }
 
-// The page's commands, with stand-ins for opkg, for UCI, which keeps the configuration beside the
-// package, and for the script that starts services.
+// The page's commands, with stand-ins for opkg, which installs below a folder, for UCI, and for the
+// script that starts services.
 func TestOpenWrt_theServiceIsSetUpAsTyped(t *testing.T) {
 	commands := interop.Block(t, page, "opkg install")
 	folder, programs := t.TempDir(), t.TempDir()
@@ -130,9 +130,9 @@ func TestOpenWrt_theServiceIsSetUpAsTyped(t *testing.T) {
 	uci, err := filepath.Abs("testdata/uci")
 	require.NoError(t, err)
 	for name, script := range map[string]string{
-		"opkg": `tar xzf "$2" && tar xzf data.tar.gz`,
+		"opkg": `tar xzf "$2" && tar xzf data.tar.gz && sed -i "s|/etc/multilink|$PWD/etc/multilink|" etc/config/multilink`,
 		"uci":  `. "` + uci + `"`,
-		"init": `sh "` + stub + `" "$SERVICE" "$CONFIG"`,
+		"init": `busybox sh "` + stub + `" "$SERVICE" "$CONFIG"`,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\nset -e\n"+script+"\n"), 0o700))
 	}
