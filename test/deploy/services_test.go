@@ -3,7 +3,9 @@
 package deploy_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -32,7 +34,6 @@ func runService(t *testing.T, scratch, name string, service types.ServiceConfig)
 	t.Helper()
 	load(t, scratch, name)
 	c := startContainer(t, scratch, service.Image, service.Command, append(serviceOptions(t, service), "--name", name)...)
-	t.Cleanup(func() { output(t, podman(scratch, "volume", "rm", "-f", service.Volumes[0].Source)) })
 	address := fmt.Sprintf("http://127.0.0.1:%d", blocks()[name]["http"])
 	c.awaitOK(t, address+"/healthz")
 	c.awaitOK(t, address+"/readyz")
@@ -77,9 +78,13 @@ func serviceOptions(t *testing.T, service types.ServiceConfig) []string {
 	for variable, value := range service.Environment {
 		options = append(options, "--env", variable+"="+*value)
 	}
+	// As Docker makes a volume: it belongs to whom the folder of the image belongs. podman would give it
+	// to the user of the container.
 	for _, volume := range service.Volumes {
 		require.Equal(t, "volume", volume.Type)
-		options = append(options, "--volume", volume.Source+":"+volume.Target)
+		folder := t.TempDir()
+		require.NoError(t, errors.Join(os.Chown(folder, 65532, 65532), os.Chmod(folder, 0o770)))
+		options = append(options, "--volume", folder+":"+volume.Target)
 	}
 	return options
 }
