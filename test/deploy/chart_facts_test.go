@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func TestChart_secretsAreInSecretsOnly(t *testing.T) {
 		r := mustRender(t, file)
 		inSecrets := ""
 		for _, object := range r.objects {
-			text, err := runtime.Encode(scheme.Codecs.LegacyCodec(appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion), object)
+			text, err := json.Marshal(object)
 			if secret, is := object.(*corev1.Secret); is {
 				for _, value := range secret.Data {
 					inSecrets += string(value)
