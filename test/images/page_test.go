@@ -24,7 +24,11 @@ const page = "../../docs/deploy.md"
 const podmanOnThisMachine = `#!/bin/sh
 if [ "$1" = run ]; then
 	shift
-	set -- run --rm --pidfile "$PIDFILE" --network host --cgroups=disabled --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 "$@"
+	case " $* " in
+	*" --network host "*) ;;
+	*) set -- --network host "$@" ;;
+	esac
+	set -- run --rm --pidfile "$PIDFILE" --cgroups=disabled --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 "$@"
 fi
 exec "$PODMAN" --root "$SCRATCH/root" --runroot "$SCRATCH/run" --storage-driver vfs --cgroup-manager cgroupfs \
 	--events-backend none "$@"
@@ -89,7 +93,7 @@ func TestPage_skopeoCopiesTheImagesAsTyped(t *testing.T) {
 	require.NotEqual(t, commands, typed)
 	output(t, ty.command(typed))
 	require.Contains(t, output(t, exec.Command("tar", "xOf", filepath.Join(ty.folder, "docker.tar"), "manifest.json")),
-		`"iotenablers/modelrepo:devel"`, "a form that every Docker loads")
+		`iotenablers/modelrepo:devel"`, "a form that every Docker loads")
 
 	commands = interop.Block(t, page, "docker://registry.example.org/edge")
 	typed = strings.Replace(commands, "docker://registry.example.org/edge/", "dir:to/", 1)
