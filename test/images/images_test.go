@@ -244,7 +244,8 @@ func TestBuild_givesTheSameBytesTwice(t *testing.T) {
 		build := exec.Command(filepath.Join(clone, "deploy/images/build.sh"), out, "linux/amd64")
 		build.Env = append(os.Environ(), "COMMANDS=multilink")
 		if i == 1 {
-			build.Env = append(build.Env, "TZ=Asia/Tokyo", "GOAMD64=v3", "GOFLAGS=-gcflags=all=-N", "LC_ALL=C", "GOCACHE="+filepath.Join(scratch, "cache"))
+			build.Env = append(build.Env, "TZ=Asia/Tokyo", "GOAMD64=v3", "GOFLAGS=-gcflags=all=-N",
+				"LC_ALL=C", "GOCACHE="+filepath.Join(scratch, "cache"))
 		}
 		output(t, build)
 		sums[i] = output(t, exec.Command("sh", "-c", "cd \"$1\" && sha256sum *", "sh", out))

@@ -20,7 +20,7 @@ const (
 	scratchVariable = "IMAGES_SCRATCH"
 	// builtVariable names a folder of images that are built already.
 	builtVariable = "ENABLERS_IMAGES"
-	// version is that of the images, whoever builds them.
+	// version is that of the images.
 	version = "devel"
 )
 
