@@ -19,6 +19,7 @@ func metrics(totals func() Totals) httpapi.HandlerFunc {
 type totalsCollector struct {
 	totals  func() Totals
 	jobs    *prometheus.Desc
+	ended   *prometheus.Desc
 	seconds *prometheus.Desc
 	epsilon *prometheus.Desc
 	numbers []number
@@ -44,6 +45,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 	return &totalsCollector{
 		totals:  totals,
 		jobs:    desc("jobs", "Jobs that there are.", "state"),
+		ended:   desc("jobs_ended_total", "Runs of jobs that ended at this server.", "state"),
 		seconds: desc("round_duration_seconds", "How long the rounds took that were finished."),
 		epsilon: desc("job_epsilon", fmt.Sprintf("Epsilon of jobs with differential privacy: the active ones and the last %d that have ended.",
 			MaxEpsilons), "job_id"),
@@ -70,6 +72,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 // Describe implements prometheus.Collector.
 func (c *totalsCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.jobs
+	descs <- c.ended
 	descs <- c.seconds
 	descs <- c.epsilon
 	for _, n := range c.numbers {
@@ -82,6 +85,9 @@ func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
 	totals := c.totals()
 	for _, state := range []State{Waiting, Training, Interrupted, Finished} {
 		metrics <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(totals.Jobs[state]), string(state))
+	}
+	for _, state := range []State{Interrupted, Finished} {
+		metrics <- prometheus.MustNewConstMetric(c.ended, prometheus.CounterValue, float64(totals.Ended[state]), string(state))
 	}
 	metrics <- c.durations(totals)
 	for id, epsilon := range totals.Epsilons {

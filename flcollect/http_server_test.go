@@ -67,6 +67,8 @@ func TestNewHandler_trainsAndFollowsAJob(t *testing.T) {
 	require.Contains(t, metrics, "flcollector_rounds_total 3\n")
 	require.Contains(t, metrics, `flcollector_round_duration_seconds_bucket{le="1000"} 3`+"\n")
 	require.Contains(t, metrics, `flcollector_jobs{state="FINISHED"} 1`+"\n")
+	require.Contains(t, metrics, `flcollector_jobs_ended_total{state="FINISHED"} 1`+"\n")
+	require.Contains(t, metrics, `flcollector_jobs_ended_total{state="INTERRUPTED"} 0`+"\n")
 }
 
 func TestNewHandler_interruptsStoppedJobs(t *testing.T) {

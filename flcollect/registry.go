@@ -15,8 +15,9 @@ type registry struct {
 	mu      sync.Mutex
 	active  map[string]*job
 	states  map[State]int
-	changed chan struct{} // closed when a job is started
-	ended   spentLedger   // of jobs that have nothing to do
+	endings map[State]int64 // of runs of jobs, at this server
+	changed chan struct{}   // closed when a job is started
+	ended   spentLedger     // of jobs that have nothing to do
 
 	sharing bool               // with other servers; set before use
 	remote  map[string]*remote // jobs of other servers
@@ -24,7 +25,8 @@ type registry struct {
 
 func newRegistry() *registry {
 	return &registry{
-		active: map[string]*job{}, states: map[State]int{}, changed: make(chan struct{}), remote: map[string]*remote{},
+		active: map[string]*job{}, states: map[State]int{}, endings: map[State]int64{},
+		changed: make(chan struct{}), remote: map[string]*remote{},
 	}
 }
 
@@ -105,6 +107,9 @@ func (r *registry) finish(j *job) {
 func (r *registry) move(from, to State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if to.Ended() {
+		r.endings[to]++
+	}
 	if r.sharing {
 		return
 	}

@@ -285,6 +285,9 @@ func TestServer_Stop_stopsTheJobsOfAllServers(t *testing.T) {
 			require.Equal(t, flcollect.Interrupted, status.State)
 		}
 	}
+	require.Eventually(t, func() bool {
+		return first.Totals().Ended[flcollect.Interrupted]+second.Totals().Ended[flcollect.Interrupted] == 2
+	}, patience, time.Millisecond, "each ending is counted at one of them")
 }
 
 func TestServer_Start_startsOneRunAtSeveralServers(t *testing.T) {

@@ -17,6 +17,9 @@ type Totals struct {
 	// Jobs counts the jobs by their states. Of several servers on one store each counts
 	// those that it has something to do for.
 	Jobs map[State]int
+	// Ended counts the runs of jobs that ended at this server, by the states in which
+	// they ended.
+	Ended map[State]int64
 	// Undelivered is how many jobs have reports or results that the orchestrator or
 	// the repository has not taken yet.
 	Undelivered int
@@ -152,7 +155,7 @@ func (l *spentLedger) remove(job string) {
 func (r *registry) total(t *Totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Jobs = maps.Clone(r.states)
+	t.Jobs, t.Ended = maps.Clone(r.states), maps.Clone(r.endings)
 	if r.sharing {
 		t.Jobs = map[State]int{}
 		for _, j := range r.active {

@@ -33,7 +33,7 @@ cd "$root"
 for platform; do
 	IFS=/ read -r os architecture variant <<<"$platform"
 	echo "building ${#commands[@]} commands, $VERSION, for $platform" >&2
-	CGO_ENABLED=0 GOOS=$os GOARCH=$architecture GOARM=${variant#v} GOAMD64=v1 GOWORK=off \
+	GOOS=$os GOARCH=$architecture GOARM=${variant#v} \
 		go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X $stamped=$VERSION" \
 		-o "$out/${platform//\//_}/" "${commands[@]}"
 done

@@ -5,16 +5,17 @@
 #
 # VERSION is as v1.2.3 or v1.2.3-rc.1, and has a section in CHANGELOG.md. DIR has to be missing or
 # empty. It gets enablers_VERSION_PLATFORM.tar.gz with the commands, packages of Debian and
-# OpenWrt, images with their bills of materials and provenance, NOTES.md, SHA256SUMS of all
-# that, and its signature, SHA256SUMS.sig. Platforms are linux/amd64, linux/arm64, linux/arm/v7 and
-# linux/riscv64 by default. The same commit and Go give the same files, but for the signature.
+# OpenWrt, images with their bills of materials and provenance, the Helm chart as
+# enablers-VERSION.tgz, compose.yaml and example.env, NOTES.md, SHA256SUMS of all that, and its
+# signature, SHA256SUMS.sig. Chart and compose name the images of this version. Platforms are
+# linux/amd64, linux/arm64, linux/arm/v7 and linux/riscv64 by default. The same commit and Go give
+# the same files, but for the signature.
 #
-#	SIGNING_KEY   file of a private SSH key, or text of one; without it the release fails
+#	SIGNING_KEY   file of a private SSH key, or text of one; without it the release fails.
+#	              allowed_signers beside this script has to have its public half
 #	ALLOW_UNSIGNED=1  make a release without a signature, and say so in SHA256SUMS.unsigned
 #
-# The signature is checked with:
-#
-#	ssh-keygen -Y verify -f allowed_signers -I release@iotenablers -n file -s SHA256SUMS.sig <SHA256SUMS
+# stamp.sh names further settings, such as IMAGE_REPOSITORY.
 
 set -euo pipefail
 
@@ -27,6 +28,8 @@ if [[ $# -lt 2 || $1 == -* ]]; then
 	sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
 	exit 2
 fi
+key=${SIGNING_KEY:-}
+unset SIGNING_KEY REVISION # the builds need no key, and the commit is that of the checkout
 VERSION=$1
 target=$2
 shift 2
@@ -45,17 +48,35 @@ if tagged=$(git -C "$root" rev-parse -q --verify "refs/tags/$VERSION^{commit}");
 	[[ $tagged == "$REVISION" ]] || fail "tag $VERSION is on commit $tagged, and this is $REVISION: check the tag out"
 fi
 notes=$(bash "$root/deploy/release/notes.sh" "$VERSION")
-if [[ -z ${SIGNING_KEY:-} && ${ALLOW_UNSIGNED:-} != 1 ]]; then
+if [[ -z $key && ${ALLOW_UNSIGNED:-} != 1 ]]; then
 	fail "no SIGNING_KEY: give a file with a private SSH key, or ALLOW_UNSIGNED=1"
 fi
 if [[ -d $target && -n $(ls -A "$target") ]]; then
 	fail "folder \"$target\" is not empty: files of another release would be signed with this one's"
 fi
-out=$(absolute "$target")
 
 umask 022
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+
+# sign FILE writes FILE.sig, which whoever has allowed_signers can check.
+sign() {
+	ssh-keygen -q -Y sign -f "$key" -n file "$1" &&
+		ssh-keygen -q -Y verify -f "$root/deploy/release/allowed_signers" -I release@iotenablers -n file -s "$1.sig" <"$1"
+}
+if [[ $key == -----BEGIN* ]]; then
+	(umask 077 && printf '%s\n' "$key" >"$scratch/key")
+	key=$scratch/key
+fi
+if [[ -n $key ]]; then
+	# Before all is built.
+	[[ -f $key ]] || fail "SIGNING_KEY: no file \"$key\""
+	key=$(realpath "$key")
+	echo try >"$scratch/try"
+	sign "$scratch/try" || fail "SIGNING_KEY: what it signs does not pass deploy/release/allowed_signers: add its public half there"
+fi
+
+out=$(absolute "$target")
 export BINARIES=$scratch/binaries
 bash "$root/deploy/release/binaries.sh" "$BINARIES" "$@"
 
@@ -63,24 +84,42 @@ for platform; do
 	name=enablers_${VERSION#v}_${platform//\//_}
 	mkdir "$scratch/$name"
 	cp "$BINARIES/${platform//\//_}"/* "$root/LICENSE" "$root/README.md" "$root/CHANGELOG.md" "$scratch/$name/"
-	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u+w,go-w,a+rX --format=posix \
-		--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime -C "$scratch" -c "$name" | gzip -n -9 >"$out/$name.tar.gz"
+	tool archive -out "$out/$name.tar.gz" -epoch "$SOURCE_DATE_EPOCH" "$scratch/$name"
 	rm -r "${scratch:?}/$name"
 done
 bash "$root/deploy/packages/build.sh" "$out" "$@"
 bash "$root/deploy/images/build.sh" "$out" "$@"
+
+# stamp FILE TEXT WITH [TEXT WITH]… copies standard input to a file, with texts replaced. Each has
+# to be there.
+stamp() {
+	local file=$1 text
+	text=$(cat)
+	shift
+	while [[ $# -gt 0 ]]; do
+		[[ $text == *"$1"* ]] || fail "$file: no \"$1\" to stamp"
+		text=${text//"$1"/"$2"}
+		shift 2
+	done
+	printf '%s\n' "$text" >"$file"
+}
+number=${VERSION#v}
+cp -R "$root/deploy/helm/enablers" "$scratch/enablers"
+stamp "$scratch/enablers/Chart.yaml" 'version: 0.0.0-devel' "version: $number" 'appVersion: devel' "appVersion: \"$number\"" \
+	<"$root/deploy/helm/enablers/Chart.yaml"
+stamp "$scratch/enablers/values.yaml" '  repository: iotenablers' "  repository: $IMAGE_REPOSITORY" \
+	<"$root/deploy/helm/enablers/values.yaml"
+tool archive -out "$out/enablers-$number.tgz" -epoch "$SOURCE_DATE_EPOCH" "$scratch/enablers"
+stamp "$out/compose.yaml" ENABLERS_VERSION:-devel "ENABLERS_VERSION:-$number" \
+	ENABLERS_REPOSITORY:-iotenablers "ENABLERS_REPOSITORY:-$IMAGE_REPOSITORY" <"$root/deploy/compose/compose.yaml"
+cp "$root/deploy/compose/example.env" "$out/"
 printf '%s\n' "$notes" >"$out/NOTES.md"
 
 cd "$out"
 LC_ALL=C sha256sum -- * >"$scratch/SHA256SUMS"
 mv "$scratch/SHA256SUMS" .
-if [[ -n ${SIGNING_KEY:-} ]]; then
-	key=$SIGNING_KEY
-	if [[ ! -f $key ]]; then
-		key=$scratch/key
-		(umask 077 && printf '%s\n' "$SIGNING_KEY" >"$key")
-	fi
-	ssh-keygen -q -Y sign -f "$key" -n file SHA256SUMS
+if [[ -n $key ]]; then
+	sign SHA256SUMS
 else
 	echo "The release $VERSION of commit $REVISION is not signed." | tee SHA256SUMS.unsigned >&2
 fi

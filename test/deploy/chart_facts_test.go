@@ -2,6 +2,8 @@ package deploy_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,7 +40,7 @@ func nodePortsOf(s *corev1.Service) map[string]int32 {
 func TestChart_defaultsAreThoseOfTheSpecification(t *testing.T) {
 	t.Parallel()
 	r := mustRender(t, "defaults")
-	require.Len(t, r.workloads(), 4, "multi-link is off")
+	require.Len(t, r.workloads(), 4, "multi-link and gateways are off")
 	service := named[*corev1.Service](t, r, "edge-enablers-flcollector")
 	require.Equal(t, corev1.ServiceTypeNodePort, service.Spec.Type)
 	require.Equal(t, map[string]int32{"http": 30800, "grpc": 30808}, nodePortsOf(service))
@@ -48,7 +50,7 @@ func TestChart_defaultsAreThoseOfTheSpecification(t *testing.T) {
 	for block, w := range r.workloads() {
 		require.Equal(t, "StatefulSet", w.kind, block)
 		require.Len(t, w.claims, 1, block)
-		require.Equal(t, "iotenablers/"+block+":0.1.0", w.pod.Spec.Containers[0].Image)
+		require.Equal(t, "iotenablers/"+block+":"+version, w.pod.Spec.Containers[0].Image)
 	}
 	require.Empty(t, of[*networkingv1.NetworkPolicy](r))
 	require.Empty(t, of[*policyv1.PodDisruptionBudget](r))
@@ -105,11 +107,12 @@ func TestChart_secretsAreInSecretsOnly(t *testing.T) {
 		"annotator-on-mongodb-three-replicas": {"a-password"},
 		"modelrepo-on-mongodb-and-s3":         {"a-password", "a-secret"},
 		"apimanager-with-keycloak":            {"secret-of-private-backend"},
+		"gateways-of-a-manager-elsewhere":     {"token-of-an-administrator"},
 	} {
 		r := mustRender(t, file)
 		inSecrets := ""
 		for _, object := range r.objects {
-			text, err := runtime.Encode(scheme.Codecs.LegacyCodec(appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion), object)
+			text, err := json.Marshal(object)
 			if secret, is := object.(*corev1.Secret); is {
 				for _, value := range secret.Data {
 					inSecrets += string(value)
@@ -281,6 +284,100 @@ func TestChart_networkPolicy_letsInWhatIsServed(t *testing.T) {
 	require.Len(t, policy.Ingress[0].From, 2)
 	require.Contains(t, policy.PolicyTypes, networkingv1.PolicyTypeEgress)
 	require.Len(t, policy.Egress, 3)
+}
+
+func TestChart_networkPolicy_opensNoMoreThanAnIngressNeeds(t *testing.T) {
+	t.Parallel()
+	r := mustRender(t, "an-ingress-opens-its-ports-alone")
+	open := map[string][]string{}
+	for _, policy := range of[*networkingv1.NetworkPolicy](r) {
+		for _, rule := range policy.Spec.Ingress {
+			for _, port := range rule.Ports {
+				if len(rule.From) == 0 {
+					open[policy.Labels["app.kubernetes.io/component"]] = append(open[policy.Labels["app.kubernetes.io/component"]], port.Port.String())
+				}
+			}
+		}
+	}
+	require.Equal(t, map[string][]string{
+		"annotator": {"http"}, "modelrepo": {"http"}, "flcollector": {"http"}, "apimanager": {"gateway", "http"},
+	}, open, "Flower clients do not come through an ingress")
+}
+
+func TestChart_gateway_followsTheManager(t *testing.T) {
+	t.Parallel()
+	r := mustRender(t, "gateways-that-follow-the-manager")
+	w := r.workloads()["gateway"]
+	require.Equal(t, "Deployment", w.kind)
+	require.Equal(t, int32(3), *w.replicas)
+	require.Equal(t, "iotenablers/apimanager:"+version, w.pod.Spec.Containers[0].Image)
+	env, elsewhere := r.environment(t, w)
+	require.Empty(t, elsewhere)
+	manager, _ := r.environment(t, r.workloads()["apimanager"])
+	require.Equal(t, "http://edge-enablers-apimanager-admin.plant.svc:8101", env["APIMANAGER_CONTROL_PLANE"])
+	require.Equal(t, manager["APIMANAGER_ADMIN_TOKEN"], env["APIMANAGER_CONTROL_PLANE_TOKEN"])
+	require.Equal(t, manager["APIMANAGER_PORTAL_URL"], env["APIMANAGER_PORTAL_URL"], "whose pages may call it")
+	require.Equal(t, "http://edge-enablers-gateway.plant.svc:8100", manager["APIMANAGER_GATEWAY_URL"])
+	require.Equal(t, []string{"true", "true"}, []string{env["APIMANAGER_PRIVATE_UPSTREAMS"], manager["APIMANAGER_PRIVATE_UPSTREAMS"]})
+	require.Equal(t, map[string]int32{"gateway": 30810}, nodePortsOf(named[*corev1.Service](t, r, "edge-enablers-gateway")))
+	require.NotContains(t, r.notes, "privateUpstreams")
+	require.Contains(t, mustRender(t, "defaults").notes, "Set\napimanager.privateUpstreams")
+
+	r = mustRender(t, "gateways-of-a-manager-elsewhere")
+	require.Len(t, r.workloads(), 1)
+	env, _ = r.environment(t, r.workloads()["gateway"])
+	require.Equal(t, "https://manager.example.org:8101", env["APIMANAGER_CONTROL_PLANE"])
+	require.Equal(t, "token-of-an-administrator", env["APIMANAGER_CONTROL_PLANE_TOKEN"])
+	require.Len(t, of[*autoscalingv2.HorizontalPodAutoscaler](r), 1)
+	routes := of[*gatewayv1.HTTPRoute](r)
+	require.Len(t, routes, 1)
+	require.Equal(t, gatewayv1.Hostname("gateway.edge.example.org"), routes[0].Spec.Hostnames[0])
+}
+
+func TestChart_tls_isSpokenByServersAndProbes(t *testing.T) {
+	t.Parallel()
+	r := mustRender(t, "certificates-and-further-secrets")
+	for block, w := range r.workloads() {
+		container := w.pod.Spec.Containers[0]
+		env, elsewhere := r.environment(t, w)
+		secure := block != "modelrepo" && block != "gateway"
+		scheme := map[bool]corev1.URIScheme{true: corev1.URISchemeHTTPS, false: corev1.URISchemeHTTP}[secure]
+		for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
+			require.Equal(t, scheme, probe.HTTPGet.Scheme, block)
+		}
+		at := map[string]string{} // where Secrets are mounted
+		for _, volume := range w.pod.Spec.Volumes {
+			for _, mount := range container.VolumeMounts {
+				if mount.Name == volume.Name && volume.Secret != nil {
+					at[mount.MountPath] = volume.Secret.SecretName
+				}
+			}
+		}
+		if secure {
+			require.Equal(t, block+"-tls", at["/etc/enablers-tls"])
+			require.Equal(t, "/etc/enablers-tls/tls.crt", env[strings.ToUpper(block)+"_TLS_CERT"])
+			require.Equal(t, "/etc/enablers-tls/tls.key", env[strings.ToUpper(block)+"_TLS_KEY"])
+		}
+		switch block {
+		case "annotator":
+			require.Equal(t, "brokers", at["/etc/enablers-files"])
+			require.Equal(t, "traces", elsewhere["OTEL_EXPORTER_OTLP_HEADERS"].Name)
+			require.Equal(t, "headers", elsewhere["OTEL_EXPORTER_OTLP_HEADERS"].Key)
+		case "flcollector":
+			require.Equal(t, "repository", elsewhere["FLCOLLECTOR_REPOSITORY_TOKEN"].Name)
+			require.NotContains(t, env, "FLCOLLECTOR_ADVERTISE", "no certificate has the addresses of pods")
+		case "gateway":
+			require.Equal(t, "https://edge-enablers-apimanager-admin.plant.svc:8101", env["APIMANAGER_CONTROL_PLANE"])
+			require.Equal(t, "authorities", at["/etc/enablers-files"])
+		}
+	}
+	tests := map[string]string{}
+	for _, pod := range of[*corev1.Pod](r) {
+		command := pod.Spec.Containers[0].Command
+		tests[pod.Name] = command[len(command)-1]
+	}
+	require.Equal(t, "https://edge-enablers-annotator:8080/readyz", tests["edge-enablers-annotator-test"])
+	require.Equal(t, "http://edge-enablers-gateway-admin:8101/readyz", tests["edge-enablers-gateway-test"])
 }
 
 func TestChart_disruptionBudget_letsANodeBeDrained(t *testing.T) {

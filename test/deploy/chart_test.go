@@ -36,6 +36,25 @@ const (
 	podIP       = "192.0.2.1"
 )
 
+// version is that of the chart, of compose and of the images of a checkout.
+const version = "devel"
+
+// commandOf is the command of a block, and the name of its image.
+func commandOf(block string) string {
+	if block == "gateway" {
+		return "apimanager"
+	}
+	return block
+}
+
+// healthOf is the port where a block answers probes.
+func healthOf(block string) string {
+	if block == "gateway" {
+		return "admin"
+	}
+	return "http"
+}
+
 // blocks are the blocks of the chart with their ports.
 func blocks() map[string]map[string]int32 {
 	return map[string]map[string]int32{
@@ -43,6 +62,7 @@ func blocks() map[string]map[string]int32 {
 		"modelrepo":   {"http": 8081},
 		"flcollector": {"http": 8000, "grpc": 8088},
 		"apimanager":  {"http": 8999, "gateway": 8100, "admin": 8101},
+		"gateway":     {"gateway": 8100, "admin": 8101},
 		"multilink":   {"http": 3333},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -55,6 +56,9 @@ func checkNames(t *testing.T, r release) {
 		require.Equal(t, namespace, m.GetNamespace(), id)
 		// The strictest of all kinds, which Services have.
 		require.Empty(t, utilvalidation.IsDNS1035Label(m.GetName()), id)
+		if _, is := object.(*appsv1.StatefulSet); is {
+			require.LessOrEqual(t, len(m.GetName()), 52, "%s: its pods have a label of the name and a hash", id)
+		}
 		require.Empty(t, metavalidation.ValidateLabels(m.GetLabels(), field.NewPath("labels")), id)
 		require.Empty(t, validation.ValidateAnnotations(m.GetAnnotations(), field.NewPath("annotations")), id)
 		require.Equal(t, releaseName, m.GetLabels()["app.kubernetes.io/instance"], id)
@@ -99,7 +103,7 @@ func checkWorkloads(t *testing.T, r release) {
 			"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe,
 		} {
 			require.Equal(t, path, probe.HTTPGet.Path, block)
-			require.Equal(t, "http", probe.HTTPGet.Port.StrVal, block)
+			require.Equal(t, healthOf(block), probe.HTTPGet.Port.StrVal, block)
 		}
 		require.Equal(t, "/healthz", container.StartupProbe.HTTPGet.Path, block)
 		checkVolumes(t, w)
@@ -234,7 +238,9 @@ func checkReferences(t *testing.T, r release) {
 			for _, secret := range of[*corev1.Secret](r) {
 				if secret.Name == volume.Secret.SecretName {
 					require.Contains(t, secret.Data, volume.Secret.Items[0].Key)
-					require.Empty(t, elsewhere)
+					for _, from := range elsewhere {
+						require.NotEqual(t, secret.Name, from.Name)
+					}
 				}
 			}
 		}
@@ -271,6 +277,10 @@ func TestChart_refusesWrongValues(t *testing.T) {
 		"a-store-that-is-a-folder":     "/modelrepo/store",
 		"replicas-that-share-no-store": "modelrepo.store",
 		"text-for-a-switch":            "/networkPolicy/enabled",
+		"an-annotator-with-two-stores": "annotator.db.host",
+		"gateways-without-a-manager":   "gateway.controlPlane",
+		"less-time-than-a-pod-needs":   "terminationGracePeriodSeconds is 60: a pod needs 115",
+		"a-variable-without-its-key":   "/modelrepo/secretEnv",
 	}
 	require.Len(t, files, len(want))
 	for _, file := range files {

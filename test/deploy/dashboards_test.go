@@ -36,7 +36,7 @@ func loadDashboards(t *testing.T) map[string]dashboard.Dashboard {
 // queriesOf returns the queries of a dashboard, with a value for each of Grafana's variables.
 func queriesOf(t *testing.T, d dashboard.Dashboard) []string {
 	t.Helper()
-	replace := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*")
+	replace := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$instance", ".*")
 	var queries []string
 	for _, panel := range d.Panels {
 		require.NotNil(t, panel.Panel, "rows are not used")

@@ -103,12 +103,17 @@ func (p *process) read(stdout io.Reader) {
 	p.ended <- p.command.Wait()
 }
 
-// addresses returns what the process listens on so far, by scheme.
-func (p *process) addresses() map[string][]string {
+// output returns the lines of standard output so far.
+func (p *process) output() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return slices.Clone(p.lines)
+}
+
+// addresses returns what the process listens on so far, by scheme.
+func (p *process) addresses() map[string][]string {
 	found := map[string][]string{}
-	for _, line := range p.lines {
+	for _, line := range p.output() {
 		if match := regexp.MustCompile(`^listening on ([a-z]+)://([^ /]+)( .*)?$`).FindStringSubmatch(line); match != nil {
 			found[match[1]] = append(found[match[1]], match[2])
 		}
@@ -204,12 +209,76 @@ func onThisMachine(t *testing.T, r release, w workload, folder string) map[strin
 	return env
 }
 
+// awaitAddress waits until the process listens, and returns the URL of one of its listeners, by the
+// order in which it names them.
+func (p *process) awaitAddress(t *testing.T, at int) string {
+	t.Helper()
+	var found []string
+	p.await(t, func() error {
+		if found = p.addresses()["http"]; len(found) <= at {
+			return errors.New("it does not listen")
+		}
+		return nil
+	})
+	return "http://" + found[at]
+}
+
+func (p *process) awaitProbes(t *testing.T, base string, probes ...*corev1.Probe) {
+	t.Helper()
+	for _, probe := range probes {
+		p.await(t, func() error {
+			_, err := get(t.Context(), base+probe.HTTPGet.Path, "")
+			return err
+		})
+	}
+}
+
+// runGateways runs an API manager and gateways with the environment of their pods: the gateways
+// follow it with the token of its Secret, and are ready without it.
+func runGateways(t *testing.T, folder string) {
+	t.Helper()
+	command := filepath.Join(folder, "apimanager")
+	r := mustRender(t, "gateways-that-follow-the-manager")
+	pods := r.workloads()
+	manager := start(t, command, nil, onThisMachine(t, r, pods["apimanager"], t.TempDir()))
+	manager.awaitAddress(t, 2)
+	admin := ""
+	for _, line := range manager.output() {
+		if address, is := strings.CutSuffix(line, " (admin)"); is {
+			admin = strings.TrimPrefix(address, "listening on ")
+		}
+	}
+	require.NotEmpty(t, admin)
+	var gateways []*process
+	for range 2 {
+		env := onThisMachine(t, r, pods["gateway"], t.TempDir())
+		require.Equal(t, "http://"+named[*corev1.Service](t, r, "edge-enablers-apimanager-admin").Name+"."+namespace+".svc:8101",
+			env["APIMANAGER_CONTROL_PLANE"])
+		env["APIMANAGER_CONTROL_PLANE"] = admin
+		p := start(t, command, nil, env)
+		base := p.awaitAddress(t, 1)
+		container := pods["gateway"].pod.Spec.Containers[0]
+		p.awaitProbes(t, base, container.StartupProbe, container.LivenessProbe, container.ReadinessProbe)
+		text, err := get(t.Context(), base+"/metrics", string(named[*corev1.Secret](t, r, "edge-enablers-gateway").Data["reader-token"]))
+		require.NoError(t, err)
+		require.Contains(t, text, "gateway_control_plane_up 1")
+		gateways = append(gateways, p)
+	}
+	manager.stop(t)
+	for _, p := range gateways {
+		_, err := get(t.Context(), p.awaitAddress(t, 1)+"/readyz", "")
+		require.NoError(t, err, "it serves on")
+		p.stop(t)
+	}
+}
+
 // The servers are built once for all tests that run them.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	folder := buildCommands(t, "annotator", "modelrepo", "flcollector", "apimanager", "multilink", "enablers")
 	t.Run("variables of the chart", func(t *testing.T) { t.Parallel(); checkVariables(t, folder) })
 	t.Run("pods", func(t *testing.T) { t.Parallel(); runPods(t, folder) })
+	t.Run("gateways", func(t *testing.T) { t.Parallel(); runGateways(t, folder) })
 	t.Run("compose", func(t *testing.T) { t.Parallel(); runServices(t, folder) })
 	t.Run("metrics", func(t *testing.T) { t.Parallel(); checkMetrics(t, folder) })
 }
@@ -220,7 +289,7 @@ func checkVariables(t *testing.T, folder string) {
 	t.Helper()
 	known := map[string][]string{}
 	for block := range blocks() {
-		known[block] = variablesOf(t, filepath.Join(folder, block))
+		known[block] = variablesOf(t, filepath.Join(folder, commandOf(block)))
 	}
 	files, err := filepath.Glob("testdata/values/*.yaml")
 	require.NoError(t, err)
@@ -265,29 +334,14 @@ func runPod(t *testing.T, r release, w workload, command string) {
 		env["MULTILINK_ALLOW"], probes = allowsNoDevice, probes[:2]
 	}
 	p := start(t, command, container.Args, env)
-	var base string
-	p.await(t, func() error {
-		found := p.addresses()["http"]
-		if len(found) == 0 {
-			return errors.New("it does not listen")
-		}
-		base = "http://" + found[0]
-		return nil
-	})
-	for _, probe := range probes {
-		p.await(t, func() error {
-			_, err := get(t.Context(), base+probe.HTTPGet.Path, "")
-			return err
-		})
-	}
+	base := p.awaitAddress(t, 0)
+	p.awaitProbes(t, base, probes...)
 	_, err := get(t.Context(), base+"/metrics", "")
 	require.ErrorContains(t, err, "401")
 	text, err := get(t.Context(), base+"/metrics", string(named[*corev1.Secret](t, r, w.object.GetName()).Data["reader-token"]))
 	require.NoError(t, err)
 	require.Contains(t, text, "process_start_time_seconds")
-	p.mu.Lock()
-	lines := strings.Join(p.lines, "\n")
-	p.mu.Unlock()
+	lines := strings.Join(p.output(), "\n")
 	for key, value := range named[*corev1.Secret](t, r, w.object.GetName()).Data {
 		require.NotContainsf(t, lines, string(value), "%s in the output", key)
 	}

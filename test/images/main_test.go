@@ -20,6 +20,8 @@ const (
 	scratchVariable = "IMAGES_SCRATCH"
 	// builtVariable names a folder of images that are built already.
 	builtVariable = "ENABLERS_IMAGES"
+	// version is that of the images.
+	version = "devel"
 )
 
 func TestMain(m *testing.M) {
@@ -74,6 +76,7 @@ func provide(folder string) error {
 		return os.Symlink(built, folder)
 	}
 	build := exec.Command("../../deploy/images/build.sh", folder, "linux/"+runtime.GOARCH)
+	build.Env = append(os.Environ(), "VERSION="+version)
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("%s: %w", build, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,6 +46,7 @@ func TestDebian_installUpgradeRemovePurge(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
 			file := bring(t, pkg(t, s.name+"_*.deb"))
+			newer := upgraded(t, file)
 			at := func(name string) string { return machine() + name }
 			wanted := at("/etc/systemd/system/multi-user.target.wants/" + s.name + ".service")
 			data := at("/var/lib/private/" + s.name + "/store.db")
@@ -66,11 +68,16 @@ func TestDebian_installUpgradeRemovePurge(t *testing.T) {
 			if !s.starts {
 				inside(t, "systemctl", "enable", s.name+".service") // as an administrator does
 			}
-			inside(t, "dpkg", "-i", file)
+			inside(t, "dpkg", "-i", newer)
+			require.Equal(t, "9.9.9", inside(t, "dpkg-query", "-W", "-f", "${Version}", s.name))
 			require.FileExists(t, wanted, "an upgrade keeps what was enabled")
+			text, err := os.ReadFile(settings)
+			require.NoError(t, err)
+			require.Equal(t, "MINE=1\n", string(text), "an upgrade keeps settings")
+			require.FileExists(t, data, "an upgrade keeps data")
 			inside(t, "dpkg", "-r", s.name)
 			require.NoFileExists(t, at("/usr/bin/"+s.name))
-			text, err := os.ReadFile(settings)
+			text, err = os.ReadFile(settings)
 			require.NoError(t, err)
 			require.Equal(t, "MINE=1\n", string(text), "a removal keeps settings")
 			require.FileExists(t, data, "a removal keeps data")
@@ -82,6 +89,26 @@ func TestDebian_installUpgradeRemovePurge(t *testing.T) {
 			require.ErrorIs(t, err, os.ErrNotExist)
 		})
 	}
+}
+
+// upgraded returns a package of a later version.
+func upgraded(t *testing.T, file string) string {
+	t.Helper()
+	inside(t, "sh", "-ec", `
+		rm -rf /tmp/later && dpkg-deb -R "$1" /tmp/later
+		sed -i 's/^Version: .*/Version: 9.9.9/' /tmp/later/DEBIAN/control
+		dpkg-deb -b /tmp/later /tmp/later.deb`, "sh", file)
+	return "/tmp/later.deb"
+}
+
+// The page's command, with Debian's apt.
+func TestDebian_aptInstallsAsTyped(t *testing.T) {
+	command := interop.Block(t, page, "apt install")
+	typed := strings.Replace(command, "_amd64.deb", "_"+runtime.GOARCH+".deb", 1)
+	bring(t, pkg(t, "modelrepo_*.deb"))
+	inside(t, "sh", "-ec", "cd /tmp && "+typed)
+	require.Contains(t, inside(t, "modelrepo", "-version"), version)
+	inside(t, "dpkg", "-P", "modelrepo")
 }
 
 // checkUnit has systemd read the installed unit: what it does not know, it warns of.

@@ -21,8 +21,11 @@ import (
 // scratchVariable names the folder with the packages, inside the namespaces.
 const scratchVariable = "PACKAGES_SCRATCH"
 
-// version is stamped into what the tests build.
-const version = "v7.8.9"
+const (
+	page = "../../docs/deploy.md"
+	// version is stamped into what the tests build. It is that of the page.
+	version = "v1.2.3"
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -53,7 +56,7 @@ func runInside() (status int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	build := exec.Command("../../deploy/packages/build.sh", filepath.Join(scratch, "packages"), "linux/amd64")
+	build := exec.Command("../../deploy/packages/build.sh", filepath.Join(scratch, "packages"), "linux/"+runtime.GOARCH)
 	build.Env = append(os.Environ(), "VERSION="+version)
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
 	if err := build.Run(); err != nil {

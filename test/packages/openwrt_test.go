@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -15,12 +16,18 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
+// ipk is the file of the package for a router with this machine's processor.
+func ipk() string {
+	architecture := map[string]string{"amd64": "x86_64", "arm64": "aarch64_generic", "riscv64": "riscv64_riscv64"}[runtime.GOARCH]
+	return "multilink_1.2.3_" + architecture + ".ipk"
+}
+
 // unpack unpacks the package of OpenWrt as opkg does, and returns the folder.
 func unpack(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	output(t, "sh", "-c", `cd "$2" && tar xzf "$1" && mkdir data control && tar xzf data.tar.gz -C data && tar xzf control.tar.gz -C control`,
-		"sh", pkg(t, "multilink_*_x86_64.ipk"), folder)
+		"sh", pkg(t, ipk()), folder)
 	return folder
 }
 
@@ -43,7 +50,7 @@ func TestOpenWrt_aNewInstallationStartsNothing(t *testing.T) {
 
 	control, err := os.ReadFile(filepath.Join(folder, "control/control"))
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^Version: 7\.8\.9$`, string(control))
+	require.Regexp(t, `(?m)^Version: 1\.2\.3$`, string(control))
 	require.Regexp(t, `(?m)^Depends: kmod-tun, ca-bundle$`, string(control))
 	conffiles, err := os.ReadFile(filepath.Join(folder, "control/conffiles"))
 	require.NoError(t, err)
@@ -110,4 +117,36 @@ func TestOpenWrt_everyOptionIsAFlag(t *testing.T) {
 		}
 	}
 	require.Greater(t, names, 20)
+}
+
+// The page's commands, with stand-ins for opkg, which installs below a folder, for UCI, and for the
+// script that starts services.
+func TestOpenWrt_theServiceIsSetUpAsTyped(t *testing.T) {
+	commands := interop.Block(t, page, "opkg install")
+	folder, programs := t.TempDir(), t.TempDir()
+	output(t, "cp", pkg(t, ipk()), folder)
+	stub, err := filepath.Abs("testdata/rc.common")
+	require.NoError(t, err)
+	uci, err := filepath.Abs("testdata/uci")
+	require.NoError(t, err)
+	for name, script := range map[string]string{
+		"opkg": `tar xzf "$2" && tar xzf data.tar.gz && sed -i "s|/etc/multilink|$PWD/etc/multilink|" etc/config/multilink`,
+		"uci":  `. "` + uci + `"`,
+		"init": `busybox sh "` + stub + `" "$SERVICE" "$CONFIG"`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\nset -e\n"+script+"\n"), 0o700))
+	}
+	typed := strings.NewReplacer(
+		"multilink_1.2.3_aarch64_cortex-a53.ipk", ipk(), "/etc/init.d/multilink reload", "init",
+	).Replace(commands)
+	command := exec.Command("sh", "-ec", typed)
+	command.Dir = folder
+	command.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"),
+		"CONFIG="+filepath.Join(folder, "etc/config/multilink"), "SERVICE="+filepath.Join(folder, "etc/init.d/multilink"))
+	text, err := command.CombinedOutput()
+	require.NoError(t, err, string(text))
+	asked := strings.Split(string(text), "\n")
+	for _, line := range []string{"instance main", "command /usr/bin/multilink", "command -role=client", "command -interfaces=wlan*"} {
+		require.Contains(t, asked, line)
+	}
 }

@@ -1,7 +1,7 @@
 // Command image packs binaries of the project into OCI archives, and writes the software bill
 // of materials and the provenance of each beside it.
 //
-//	image -binaries DIR -out DIR -version V [-revision COMMIT] -epoch SECONDS [-commands NAMES] PLATFORM...
+//	image -binaries DIR -out DIR -version V [-revision COMMIT] [-repository R] -epoch SECONDS [-commands NAMES] PLATFORM...
 //
 // DIR/linux_amd64/annotator is a binary. Of each command it writes NAME.tar, NAME.cdx.json and
 // NAME.provenance.json. The same arguments, binaries and Go toolchain give the same bytes.
@@ -23,6 +23,7 @@ import (
 type build struct {
 	binaries, out     string
 	version, revision string
+	repository        string
 	builder           string
 	created           time.Time
 	platforms         []catalog.Platform
@@ -42,6 +43,7 @@ func run(args []string) error {
 	flags.StringVar(&b.out, "out", "", "`folder` for the archives; it has to exist")
 	flags.StringVar(&b.version, "version", "", "`version` of the binaries")
 	flags.StringVar(&b.revision, "revision", "", "`commit` that they were built from, if it is known")
+	flags.StringVar(&b.repository, "repository", "iotenablers", "what stands before /NAME:VERSION in the `name` of an image")
 	flags.StringVar(&b.builder, "builder", catalog.Source+"/blob/main/deploy/images/build.sh", "`URI` of what runs the build")
 	epoch := flags.Int64("epoch", 0, "`seconds` since 1970 of everything in the images")
 	commands := flags.String("commands", "", "`names` of commands with commas between; empty means all")
@@ -75,7 +77,7 @@ func (b *build) write(command catalog.Command) error {
 		return err
 	}
 	archive := filepath.Join(b.out, command.Name+".tar")
-	if err := writeArchive(archive, index, "iotenablers/"+command.Name+":"+tag(b.version), b.created); err != nil {
+	if err := writeArchive(archive, index, b.repository+"/"+command.Name+":"+tag(b.version), b.created); err != nil {
 		return err
 	}
 	modules, err := b.modules(command)

@@ -110,7 +110,8 @@ func (r *run) write(format string, info *nfpm.Info) error {
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
 		return err
 	}
-	name := packager.ConventionalFileName(info)
+	// Places that store the files of a release take no tilde in a name. The version inside keeps it.
+	name := strings.ReplaceAll(packager.ConventionalFileName(info), "~", ".")
 	out, err := os.CreateTemp(r.out, ".package-")
 	if err != nil {
 		return err
