@@ -128,8 +128,8 @@ func (s *settings) check(f *server.Flags) error {
 	case !s.gatewayOnly && s.controlPlane+s.controlToken+s.controlCA != "":
 		errs = append(errs, fmt.Errorf("-control-plane (%s): it goes with -gateway-only", f.Variable("control-plane")))
 	case s.gatewayOnly:
-		for _, name := range []string{"store", "blobs", "kong", "kong-token", "gateway-url", "idp", "idp-discovery", "demo-password",
-			"client-secret", "admin-token", "upstream-hosts", "security-plugin"} {
+		for _, name := range []string{"store", "blobs", "kong", "kong-token", "gateway-url", "idp", "idp-discovery",
+			"demo-password", "demo-admin-password", "client-secret", "admin-token", "upstream-hosts", "security-plugin"} {
 			if f.Lookup(name).Value.String() != "" {
 				errs = append(errs, fmt.Errorf("-%s (%s): it does not go with -gateway-only; it is the manager's", name, f.Variable(name)))
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/strategy"
@@ -17,6 +18,7 @@ const (
 	mostMetrics  = 1000 // of a client
 	mostRefusals = 100
 	mostPath     = 1000 // bytes
+	mostReason   = 503  // excerpt.MaxReason with an ellipsis
 	mostBytes    = 64 << 20
 	mostMemory   = 128 << 20 // of what is decoded, in bytes
 )
@@ -131,10 +133,13 @@ func (s Summary) Encode() []byte {
 	refusals := s.Refusals[:min(len(s.Refusals), mostRefusals)]
 	out = binary.AppendUvarint(out, uint64(len(refusals)))
 	for _, r := range refusals {
-		out = appendText(appendText(out, excerpt.Cut(r.Client, mostPath)), excerpt.Cut(r.Reason, excerpt.MaxReason))
+		out = appendText(appendText(out, shown(r.Client, mostPath)), shown(r.Reason, mostReason))
 	}
 	return out
 }
+
+// shown returns a text for people that Decode takes.
+func shown(text string, most int) string { return excerpt.Cut(text, most-len("…")) }
 
 // bound returns a text that Decode takes: a longer one is cut, and ends with its digest.
 func bound(text string) string {
@@ -244,6 +249,9 @@ func (d *decoder) text(most uint64) string {
 	return string(text)
 }
 
+// clean replaces what is not UTF-8, and makes no text longer.
+func clean(text string) string { return strings.ToValidUTF8(text, "?") }
+
 func (d *decoder) float() float64 {
 	if b := d.bytes(8); b != nil {
 		return math.Float64frombits(binary.LittleEndian.Uint64(b))
@@ -295,7 +303,7 @@ func (d *decoder) summary() (s Summary) {
 		}
 	}
 	for range d.count(mostRefusals, 2) {
-		s.Refusals = append(s.Refusals, Refusal{d.text(mostPath), d.text(excerpt.MaxReason)})
+		s.Refusals = append(s.Refusals, Refusal{clean(d.text(mostPath)), clean(d.text(mostReason))})
 	}
 	return s
 }

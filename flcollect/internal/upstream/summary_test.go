@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -104,6 +105,24 @@ func TestSummary_Encode_cutsLongNames(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, got.Reports[0].Client, got.Reports[1].Client)
 	require.NotEqual(t, got.Reports[0].Path, got.Reports[1].Path)
+}
+
+func TestSummary_Encode_keepsRefusalsReadable(t *testing.T) {
+	long := strings.Repeat("ä", 1000)
+	refused := []upstream.Refusal{{Client: long, Reason: long}, {Client: "c", Reason: "it is \x85"}}
+	s, err := upstream.Decode(upstream.Summary{Refusals: refused}.Encode())
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(s.Refusals[0].Reason, "ää") && strings.HasSuffix(s.Refusals[0].Reason, "ä…"), s.Refusals[0].Reason)
+	require.Equal(t, "it is \uFFFD", s.Refusals[1].Reason)
+
+	sent := upstream.Summary{Refusals: []upstream.Refusal{{Client: "c", Reason: "it is NaN"}}}.Encode()
+	sent[bytes.Index(sent, []byte("NaN"))] = 0x85
+	s, err = upstream.Decode(sent)
+	require.NoError(t, err)
+	require.Equal(t, "it is ?aN", s.Refusals[0].Reason)
+	again, err := upstream.Decode(s.Encode())
+	require.NoError(t, err)
+	require.Equal(t, s, again)
 }
 
 func FuzzDecode(f *testing.F) {
