@@ -19,21 +19,8 @@ set -euo pipefail
 # shellcheck source=deploy/release/stamp.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../release/stamp.sh"
 
-if [[ $# -lt 1 || $1 == -* ]]; then
-	sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
-	exit 2
-fi
-out=$(absolute "$1")
-shift
-if [[ $# -eq 0 ]]; then
-	set -- linux/amd64 linux/arm64 linux/arm/v7 linux/riscv64
-fi
-binaries=${BINARIES:-}
-if [[ -z $binaries ]]; then
-	binaries=$(mktemp -d)
-	trap 'rm -rf "$binaries"' EXIT
-	bash "$root/deploy/release/binaries.sh" "$binaries" "$@"
-fi
+arguments "$@"
+built
 tool image -binaries "$binaries" -out "$out" -version "$VERSION" -revision "$REVISION" \
 	-repository "$IMAGE_REPOSITORY" -epoch "$SOURCE_DATE_EPOCH" \
-	-commands "${COMMANDS:-}" ${BUILDER:+-builder "$BUILDER"} "$@"
+	-commands "${COMMANDS:-}" ${BUILDER:+-builder "$BUILDER"} "${platforms[@]}"

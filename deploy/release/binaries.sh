@@ -11,15 +11,7 @@ set -euo pipefail
 # shellcheck source=deploy/release/stamp.sh
 source "$(dirname "${BASH_SOURCE[0]}")/stamp.sh"
 
-if [[ $# -lt 1 || $1 == -* ]]; then
-	sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
-	exit 2
-fi
-out=$(absolute "$1")
-shift
-if [[ $# -eq 0 ]]; then
-	set -- linux/amd64 linux/arm64 linux/arm/v7 linux/riscv64
-fi
+arguments "$@"
 commands=()
 for folder in "$root"/cmd/*/; do
 	name=$(basename "$folder")
@@ -30,7 +22,7 @@ done
 stamped=github.com/iotenablers/enablers/internal/version.stamped
 
 cd "$root"
-for platform; do
+for platform in "${platforms[@]}"; do
 	IFS=/ read -r os architecture variant <<<"$platform"
 	echo "building ${#commands[@]} commands, $VERSION, for $platform" >&2
 	GOOS=$os GOARCH=$architecture GOARM=${variant#v} \

@@ -33,9 +33,6 @@ unset SIGNING_KEY REVISION # the builds need no key, and the commit is that of t
 VERSION=$1
 target=$2
 shift 2
-if [[ $# -eq 0 ]]; then
-	set -- linux/amd64 linux/arm64 linux/arm/v7 linux/riscv64
-fi
 [[ $VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] ||
 	fail "version \"$VERSION\": expected one such as v1.2.3 or v1.2.3-rc.1"
 # shellcheck source=deploy/release/stamp.sh
@@ -76,7 +73,8 @@ if [[ -n $key ]]; then
 	sign "$scratch/try" || fail "SIGNING_KEY: what it signs does not pass deploy/release/allowed_signers: add its public half there"
 fi
 
-out=$(absolute "$target")
+arguments "$target" "$@"
+set -- "${platforms[@]}"
 export BINARIES=$scratch/binaries
 bash "$root/deploy/release/binaries.sh" "$BINARIES" "$@"
 

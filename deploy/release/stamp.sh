@@ -45,5 +45,26 @@ tool() {
 	rm -f "$program"
 }
 
-# absolute DIR makes a folder and prints its path.
-absolute() { mkdir -p "$1" && (cd "$1" && pwd); }
+# arguments DIR [PLATFORM…] makes the folder, and sets out to its path, and platforms. Without a
+# folder it shows the head of the script.
+arguments() {
+	if [[ $# -lt 1 || $1 == -* ]]; then
+		sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2
+		exit 2
+	fi
+	out=$(mkdir -p "$1" && cd "$1" && pwd)
+	platforms=("${@:2}")
+	if [[ ${#platforms[@]} -eq 0 ]]; then
+		platforms=(linux/amd64 linux/arm64 linux/arm/v7 linux/riscv64)
+	fi
+}
+
+# built sets binaries to the folder BINARIES, or to one with new binaries that goes in the end.
+built() {
+	binaries=${BINARIES:-}
+	if [[ -z $binaries ]]; then
+		binaries=$(mktemp -d)
+		trap 'rm -rf "$binaries"' EXIT
+		bash "$root/deploy/release/binaries.sh" "$binaries" "${platforms[@]}"
+	fi
+}
