@@ -107,7 +107,7 @@ func TestCompile_refusesWhatNoTestRuns(t *testing.T) {
 
 func TestCompile_takesTheTextAfterCommandsAsTheirOutput(t *testing.T) {
 	s, err := compile("```text\na picture\n```\n\n```sh\necho one\n```\n\n```text\n  " +
-		"one\n```\n\nThen:\n\n```text\nnot compared\n```\n")
+		"one\n```\n\n```text\nnot right after\n```\n\nThen:\n\n```text\nnot compared\n```\n")
 	require.NoError(t, err)
 	require.Equal(t, []step{{line: 5, output: "output-5.log", expected: []string{"one"}}}, s.steps)
 }

@@ -58,6 +58,7 @@ type step struct {
 func compile(markdown string) (*script, error) {
 	s := &script{}
 	s.text.WriteString("set -euo pipefail\nip link set lo up\ncurl() { command curl --fail-with-body -sS \"$@\"; }\n")
+	var previous block
 	for b := range blocks(markdown) {
 		switch {
 		case b.info == "sh":
@@ -80,7 +81,7 @@ until grep -qE '^listening on|mosquitto version .* running' server-%[1]d.log; do
 	sleep 0.1
 done
 `, b.line, command)
-		case b.info == "text" && b.adjacent && len(s.steps) > 0:
+		case b.info == "text" && b.adjacent && previous.info == "sh":
 			last := &s.steps[len(s.steps)-1]
 			for line := range strings.Lines(b.text) {
 				last.expected = append(last.expected, strings.TrimSpace(line))
@@ -90,6 +91,7 @@ done
 		default:
 			return nil, fmt.Errorf("line %d: a block of %q is not run by any test", b.line, b.info)
 		}
+		previous = b
 	}
 	return s, nil
 }
