@@ -32,6 +32,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("collectors", flag.ContinueOnError)
 	parameters := flags.Int("parameters", 50_000, "float32 `numbers` of the model")
 	rounds := flags.Int("rounds", 3, "rounds of a trial")
+	million := flags.Bool("million", false, "only 100,000, 300,000 and 1,000,000 clients behind 100 edges")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -49,7 +50,11 @@ func run(ctx context.Context, args []string) error {
 		rig.Command("bench/collectors"))
 	fmt.Println("| clients | streams at the top | peak memory of the top | its processor time a round | a round | bytes received a round |")
 	fmt.Println("|---|---|---|---|---|---|")
-	for i, t := range []trial{{20, 5000}, {100, 1000}, {1000, 0}, {2500, 0}, {5000, 0}} {
+	trials := []trial{{20, 5000}, {100, 1000}, {1000, 0}, {2500, 0}, {5000, 0}}
+	if *million {
+		trials = []trial{{100, 1000}, {100, 3000}, {100, 10_000}}
+	}
+	for i, t := range trials {
 		if err := t.measure(ctx, filepath.Join(folder, fmt.Sprint(i)), program, *parameters, *rounds); err != nil {
 			return fmt.Errorf("%d streams: %w", t.streams, err)
 		}

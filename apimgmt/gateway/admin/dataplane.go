@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -8,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -82,6 +85,43 @@ func (a *API) dataPlane(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, Snapshot{Config: now.config, Secret: secret})
+	snapshot := Snapshot{Config: now.config, Secret: secret}
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		writeJSON(w, http.StatusOK, snapshot)
+		return nil
+	}
+	text, err := a.snapshots.of(now, snapshot)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(text) // a gateway that went away is no error of ours
 	return nil
+}
+
+// snapshots keeps the newest snapshot as it is sent: after a change all gateways ask for it
+// within seconds.
+type snapshots struct {
+	mu   sync.Mutex
+	made *state
+	text []byte // of made, compressed
+}
+
+func (s *snapshots) of(now *state, snapshot Snapshot) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == now {
+		return s.text, nil
+	}
+	var text bytes.Buffer
+	packed := gzip.NewWriter(&text)
+	err := json.NewEncoder(packed).Encode(snapshot)
+	if err := errors.Join(err, packed.Close()); err != nil {
+		return nil, fmt.Errorf("write the configuration for gateways: %w", err)
+	}
+	s.made, s.text = now, text.Bytes()
+	return s.text, nil
 }

@@ -67,6 +67,8 @@ type API struct {
 	logger *slog.Logger
 	routes []httpapi.Route
 	page   http.Handler
+
+	snapshots snapshots
 }
 
 // New returns the API of a store.

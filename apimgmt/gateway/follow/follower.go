@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -26,7 +27,8 @@ type Config struct {
 	Token string
 	// File keeps the last configuration, with its secrets. Its folder exists.
 	File string
-	// Interval is how often the control plane is asked. Zero means 2 seconds.
+	// Interval is how often the control plane is asked, in the mean: pauses differ by up to a
+	// tenth. Zero means 2 seconds.
 	Interval time.Duration
 	// HTTPClient makes the requests. Nil means one of its own.
 	HTTPClient *http.Client
@@ -186,15 +188,16 @@ func (f *Follower) serve(data []byte, tag string) error {
 // Run follows the control plane until the context ends; it returns nil then. [Follower.Start]
 // was called before.
 func (f *Follower) Run(ctx context.Context) error {
-	tick := time.NewTicker(f.config.Interval)
-	defer tick.Stop()
 	for {
 		f.ask(ctx)
+		// A part of it is random, so that gateways that were started together do not ask together.
+		pause := time.NewTimer(f.config.Interval*9/10 + rand.N(f.config.Interval/5+1))
 		select {
 		case <-ctx.Done():
+			pause.Stop()
 			f.save(0)
 			return nil
-		case <-tick.C:
+		case <-pause.C:
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package follow_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -150,6 +152,40 @@ func TestFollower_servesWhatTheControlPlaneHas(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	}
 	require.NotEmpty(t, d.follower.Secret())
+}
+
+func TestFollower_isSentCompressedConfigurations(t *testing.T) {
+	p := newPlane(t)
+	ask := func(encoding string) (header http.Header, body []byte) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+admin.DataPlanePath, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("Accept-Encoding", encoding)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, response.Body.Close()) }()
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		body, err = io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.Header, body
+	}
+	for _, text := range []string{strings.Repeat("one", 1000), strings.Repeat("two", 1000)} {
+		p.serve(t, text)
+		plain, whole := ask("identity")
+		require.Empty(t, plain.Get("Content-Encoding"))
+		require.Contains(t, string(whole), text)
+		for range 2 {
+			header, packed := ask("gzip")
+			require.Equal(t, "gzip", header.Get("Content-Encoding"))
+			require.Equal(t, plain.Get("ETag"), header.Get("ETag"))
+			require.Less(t, len(packed), len(whole)/2)
+			read, err := gzip.NewReader(bytes.NewReader(packed))
+			require.NoError(t, err)
+			unpacked, err := io.ReadAll(read)
+			require.NoError(t, err)
+			require.JSONEq(t, string(whole), string(unpacked))
+		}
+	}
 }
 
 func TestFollower_servesOnAndRestartsWithoutTheControlPlane(t *testing.T) {

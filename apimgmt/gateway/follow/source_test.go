@@ -113,6 +113,7 @@ func TestFollower_servesTheSameOnceWhateverAProxyMakesOfTheTag(t *testing.T) {
 			recorded := httptest.NewRecorder()
 			p.Config.Handler.ServeHTTP(recorded, r)
 			w.Header().Set("ETag", "W/"+recorded.Header().Get("ETag"))
+			w.Header().Set("Content-Encoding", recorded.Header().Get("Content-Encoding"))
 			_, _ = w.Write(recorded.Body.Bytes())
 		})
 	})

@@ -27,6 +27,9 @@ type share struct {
 	revision storage.Revision // 0 if nothing was read yet
 	stored   countsDocument
 	pending  pendingWrite
+	// contended is whether another gateway counts the caller as well: what was written last is
+	// then most probably replaced, and reading first saves a write that is refused.
+	contended bool
 }
 
 // pendingWrite is a write whose outcome is not known. Its mark is empty if there is none.
@@ -208,7 +211,7 @@ var errLost = errors.New("plugin: counts were changed meanwhile")
 // read reads the document, unless what was read or written last may still be there. A document
 // that is damaged counts as none.
 func (s *share) read(ctx context.Context, counts *Counts) error {
-	if s.revision != 0 && s.pending.mark == "" {
+	if s.revision != 0 && s.pending.mark == "" && !s.contended {
 		return nil
 	}
 	doc, err := counts.config.Documents.Get(ctx, s.key)
@@ -218,6 +221,9 @@ func (s *share) read(ctx context.Context, counts *Counts) error {
 	}
 	if err != nil {
 		return err
+	}
+	if doc.Revision == s.revision {
+		s.contended = false
 	}
 	s.revision, s.stored = doc.Revision, countsDocument{}
 	if err := json.Unmarshal(doc.Data, &s.stored); err != nil {
@@ -244,7 +250,7 @@ func (s *share) write(ctx context.Context, docs storage.Documents, next countsDo
 		s.revision, s.stored = revision, next
 		return nil
 	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-		s.revision, s.pending = 0, pendingWrite{} // nothing was written
+		s.revision, s.pending, s.contended = 0, pendingWrite{}, true // nothing was written
 		return errLost
 	}
 	return err

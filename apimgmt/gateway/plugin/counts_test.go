@@ -300,3 +300,34 @@ func ExampleNewCounts() {
 	fmt.Println(err)
 	// Output: plugin: CountsConfig.Interval: -1s is negative
 }
+
+// refusing counts the updates that another gateway's write was before.
+type refusing struct {
+	storage.Documents
+	updates, refused atomic.Int32
+}
+
+func (r *refusing) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+	revision, err := r.Documents.Update(ctx, key, prev, data)
+	r.updates.Add(1)
+	if errors.Is(err, storage.ErrConflict) {
+		r.refused.Add(1)
+	}
+	return revision, err
+}
+
+func TestCounts_readFirstWhereAnotherGatewayCountsTheCaller(t *testing.T) {
+	docs := &refusing{Documents: storage.NewMemoryDocuments()}
+	a, b := newNode(t, docs, limit{period: 4, most: 1000}), newNode(t, docs, limit{period: 4, most: 1000})
+	for range 20 {
+		for _, n := range []*node{a, b} {
+			n.take(t, "a", at)
+			n.counts.exchange(t.Context(), true)
+		}
+	}
+	require.LessOrEqual(t, docs.refused.Load(), int32(2), "once for each gateway, until it knows")
+	third := newNode(t, docs, limit{period: 4, most: 1000})
+	third.take(t, "a", at)
+	third.counts.exchange(t.Context(), true)
+	require.EqualValues(t, 1000-42, third.counter.take("a", at).left[0], "all requests are counted")
+}
