@@ -42,7 +42,7 @@ func TestFleet_Permit_endsByTheClock(t *testing.T) {
 		require.NoError(t, f.Permit())
 		time.Sleep(f.cutAfter() - 1)
 		require.NoError(t, f.Permit(), "what is under way is finished")
-		time.Sleep(1) // no guard has ended the contexts
+		time.Sleep(time.Nanosecond) // no guard has ended the contexts
 		require.Error(t, f.Permit())
 		f.renewedAfter(0)
 		require.NoError(t, f.Permit())
@@ -62,7 +62,7 @@ func TestFleet_Permit_goesOnWhereNoOtherInstanceIs(t *testing.T) {
 		require.Error(t, f.Permit())
 		time.Sleep(lonelyTime)
 		require.Error(t, f.Permit(), "the other one may be back")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		require.NoError(t, f.Permit())
 	})
 }
