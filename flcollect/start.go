@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
@@ -92,7 +93,8 @@ type launch struct {
 	made   strategy.Strategy
 }
 
-// start starts the job. The error matches [fleet.ErrHeld] if another server was first.
+// start starts the job. The error matches [fleet.ErrHeld] if another server was first, or the
+// lease of this one was lost meanwhile.
 func (s *launch) start(ctx context.Context) error {
 	select {
 	case s.starting <- struct{}{}:
@@ -165,10 +167,15 @@ func (s *Server) retire(ctx context.Context, id string) error {
 
 // begin stores a new run of a job, and launches it. The context of the caller does not
 // interrupt that, or there would be a stored job that is not being trained.
-func (s *launch) begin() error {
+func (s *launch) begin() (err error) {
 	id, config, made := s.id, s.config, s.made
 	life, lose := s.jobLife()
 	defer lose(nil)
+	defer func() {
+		if cause := context.Cause(life); err != nil && errors.Is(cause, flower.ErrSetAside) {
+			err = fmt.Errorf("%w, or this one by its next lease: %w", fleet.ErrHeld, cause) // the lease was lost meanwhile
+		}
+	}()
 	ctx, cancel := context.WithTimeout(life, beginTimeout)
 	defer cancel()
 	r := record{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -309,6 +310,40 @@ func TestServer_Start_startsOneRunAtSeveralServers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, int64(1), status.Run)
 	}
+}
+
+// stalling does not answer the first creation of a job until the caller gives up.
+type stalling struct {
+	storage.Documents
+	stalled atomic.Bool
+	began   chan struct{}
+	over    func()
+}
+
+func (d *stalling) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
+	if strings.HasPrefix(key, "job/") && !d.stalled.Swap(true) {
+		close(d.began)
+		<-ctx.Done()
+		d.over()
+		return 0, ctx.Err()
+	}
+	return d.Documents.Create(ctx, key, data)
+}
+
+func TestServer_Start_startsTheJobAlthoughTheLeaseIsLostMeanwhile(t *testing.T) {
+	s := newSite(flcollect.Config{})
+	slow := &stalling{Documents: s.documents, began: make(chan struct{})}
+	s.documents = slow
+	m := s.add(t, "a")
+	slow.over = func() { m.cut.Store(false) }
+	started := make(chan error, 1)
+	go func() { started <- m.Start(t.Context(), "job", config(10, 1)) }()
+	<-slow.began
+	m.cut.Store(true) // the lease cannot be renewed
+	require.NoError(t, <-started)
+	status, err := m.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), status.Run)
 }
 
 func TestServer_Run_abandonsAJobWhenTheLeaseIsLost(t *testing.T) {

@@ -1,8 +1,11 @@
 package manager_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // shortLease is what the annotator's command has by default.
@@ -58,6 +62,34 @@ func TestManager_shared_keepsChannelsWhileTheStorageIsSlow(t *testing.T) {
 		}
 		require.Equal(t, before, s.starts())
 		s.neverTwice()
+	})
+}
+
+// hesitant does not answer the first write of a lease.
+type hesitant struct {
+	storage.Documents
+	asked atomic.Bool
+}
+
+func (h *hesitant) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
+	if strings.HasPrefix(key, "instances/") && !h.asked.Swap(true) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return h.Documents.Create(ctx, key, data)
+}
+
+func TestManager_Run_startsAlthoughTheStorageIsSlowToTakeTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		slow := &hesitant{}
+		i := s.start("a", withShortLease, func(c *manager.Config) {
+			slow.Documents = c.Documents
+			c.Documents = slow
+		})
+		create(t, i.Manager, config("channel"))
+		pass(2 * pollTime)
+		require.True(t, slow.asked.Load())
+		require.Equal(t, "[a]", s.runner("channel"))
 	})
 }
 

@@ -297,6 +297,9 @@ func importTable() []room {
 		{dir: "test/multilink/vm/...", imports: []string{
 			"internal/peertest", "multilink/...", "storage", "test/multilink/vm/...",
 		}, modules: []string{"golang.org/x/sys"}},
+		{dir: "test/interop/load", imports: []string{
+			"annotate", "flcollect", "flcollect/...", "storage", "storage/mongo", "storage/s3", "storage/s3/s3test",
+		}, modules: []string{testify}},
 		{dir: "test/upgrade", imports: []string{"storage", "storage/disk"}, modules: []string{testify}},
 		{dir: "test/...", imports: []string{"..."}},
 	}

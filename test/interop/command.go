@@ -53,7 +53,8 @@ func StartServer(t testing.TB, program string, arguments ...string) *Server {
 	command := exec.Command(program, arguments...)
 	command.Dir = t.TempDir()
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return slices.ContainsFunc([]string{"ANNOTATOR_", "APIMANAGER_", "DB_", "MODELREPO_"},
+		return slices.ContainsFunc([]string{"ANNOTATOR_", "APIMANAGER_", "DB_", "MODELREPO_", "FLCOLLECTOR_", "HOST=", "PORT=",
+			"FEDERATED_PORT=", "REPOSITORY_ADDRESS=", "ORCHESTRATOR_ADDRESS="},
 			func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 	})
 	s := &Server{Process: StartProcess(t, command)}

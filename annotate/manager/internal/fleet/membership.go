@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/storage"
 )
 
 // Channels are the channels that run by the lease.
@@ -28,11 +30,16 @@ type Membership struct {
 const resignTimeout = 5 * time.Second
 
 // Enter joins the others, unless there is a lease of this name that has to be
-// watched first.
+// watched first, or the storage does not answer in time: [Membership.Hold] tries again.
 func (f *Fleet) Enter(ctx context.Context, channels Channels) (*Membership, error) {
 	s := &Membership{fleet: f, channels: channels}
 	var err error
 	s.joined, err = f.join(ctx, &s.watch)
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, storage.ErrUnavailable)
+	if late && ctx.Err() == nil {
+		f.log.Warn("instance cannot join the others yet", "instance", f.name, "error", err)
+		err = nil
+	}
 	return s, err
 }
 
