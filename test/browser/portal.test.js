@@ -181,7 +181,7 @@ test("an open caller reads and tries, and cannot publish", async (t) => {
   await page.getByRole("link", { name: "tides" }).click();
   await page.locator(".opblock").first().waitFor();
   assert.equal(await page.locator("#send-token").isChecked(), false, "the service is of another person");
-  assert.match(await page.locator("#send-token-hint").textContent(), /of demouser/);
+  assert.match(await page.locator("#send-token-hint").textContent(), /belongs to demouser/);
   seen = [];
   assert.equal(await page.getByRole("heading", { name: "Manage version" }).count(), 0);
   assert.equal(await tryIt(page, "/tides/forecast/{city}"), "200");
