@@ -62,7 +62,7 @@ value:
 	switch c := data[i]; c {
 	case '"':
 		i++
-		start := i
+		start, own := i, flags
 		i = plain(data, i)
 		if i >= len(data) || data[i] != '"' {
 			end, escaped, bad := scanString(data, i)
@@ -70,13 +70,13 @@ value:
 				return tape, bad
 			}
 			if escaped {
-				flags |= escapedText
+				own |= escapedText
 				d.escaped = append(d.escaped, decoded{node: input.Node(len(tape))})
 			}
 			i = end
 		}
 		tape = tape[:len(tape)+1]
-		tape[len(tape)-1].set(uint32(start), uint32(i), keyStart, keyEnd, uint32(len(tape)), input.String, flags)
+		tape[len(tape)-1].set(uint32(start), uint32(i), keyStart, keyEnd, uint32(len(tape)), input.String, own)
 		i++
 		goto after
 

@@ -1,6 +1,9 @@
 package xsd
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // AppendDouble appends the canonical form of an xsd:double (XML Schema 1.1 Part
 // 2, section 3.3.5): one digit, a point, at least one more, E, exponent. A
@@ -9,6 +12,9 @@ func AppendDouble(dst, number []byte) []byte {
 	f, err := strconv.ParseFloat(string(number), 64)
 	if err != nil && f == 0 {
 		return append(dst, number...)
+	}
+	if math.IsNaN(f) { // databases have it
+		return append(dst, "NaN"...)
 	}
 	var scratch [32]byte
 	s := strconv.AppendFloat(scratch[:0], f, 'E', -1, 64)
