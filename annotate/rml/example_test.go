@@ -87,3 +87,12 @@ func ExampleLocalFiles() {
 	fmt.Println(err)
 	// Output: open stream "in": there is no input for it
 }
+
+func ExampleParseDialect() {
+	dialect, err := rml.ParseDialect("carml")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(dialect == rml.DialectCARML)
+	// Output: true
+}

@@ -10,6 +10,9 @@ import (
 
 // Options tunes [Compile].
 type Options struct {
+	// Dialect is the reading of mappings and messages: that of the specifications, the
+	// zero value, or that of CARML.
+	Dialect Dialect
 	// Format is the syntax of the output. The zero value is N-Triples.
 	Format rdf.Format
 	// Base is put before the relative IRIs that term maps make; a triples map

@@ -52,7 +52,7 @@ func rules() []rule {
 		{
 			name:   "net-http",
 			reason: "HTTP is one way in; the engine behind it works without it",
-			remedy: "move the handler or client into a package that httpHomes in internal/archtest/table.go lists",
+			remedy: "move the handler or client into a package that httpHomes in internal/archtest/exceptions.go lists",
 			check:  checkHTTP,
 		},
 		{
@@ -157,13 +157,13 @@ func rules() []rule {
 		{
 			name:   "folder-size",
 			reason: "a folder of more than 35 files mostly has a second noun in it",
-			remedy: "find the package that asks to exist, or give the reason in largeFolders of internal/archtest/table.go",
+			remedy: "find the package that asks to exist, or give the reason in largeFolders of internal/archtest/exceptions.go",
 			check:  checkFolders,
 		},
 		{
 			name:   "type-size",
 			reason: "a type of more than 35 methods mostly has a second noun in it",
-			remedy: "find the type that asks to exist, or give the reason in largeTypes of internal/archtest/table.go",
+			remedy: "find the type that asks to exist, or give the reason in largeTypes of internal/archtest/exceptions.go",
 			check:  checkTypes,
 		},
 		{
