@@ -2,6 +2,7 @@ package csvdoc
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -28,6 +29,28 @@ type Irregular struct {
 
 // Irregular returns the counts for the last Load or LoadRows.
 func (d *Document) Irregular() Irregular { return d.irregular }
+
+// Explain describes what the lenient mode does that a reader of the mapping does not see, a
+// sentence each. In the strict mode there is nothing.
+func (c *Compiler) Explain() []string {
+	d := c.dialect
+	if !d.Lenient {
+		return nil
+	}
+	lines := make([]string, 0, 4)
+	if d.Delimiter == 0 {
+		lines = append(lines, fmt.Sprintf("the delimiter, one of %q, is detected in the header and the rows after it", Candidates))
+	} else {
+		lines = append(lines, fmt.Sprintf("the delimiter is %q", d.Delimiter))
+	}
+	lines = append(lines,
+		"names of columns are compared without regard to case; of two columns with one name the last is read",
+		"cells beyond the header are not read, cells that a row lacks have no value; such rows are counted")
+	if d.Comment != 0 {
+		lines = append(lines, fmt.Sprintf("lines that begin with %q are comments, and counted", d.Comment))
+	}
+	return lines
+}
 
 // scanner finds the cells of a text in the lenient mode.
 type scanner struct {
