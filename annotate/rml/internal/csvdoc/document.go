@@ -167,7 +167,7 @@ func (d *Document) Place(n input.Node) string {
 // find resolves a name under the present header.
 func (d *Document) find(name string) int32 {
 	if d.compiler.dialect.Lenient {
-		return d.findLenient(name)
+		return findLenient(d.names, name)
 	}
 	var at int32 = absent
 	for _, row := range d.names {

@@ -185,12 +185,12 @@ func (s *scanner) skipLines(data []byte, i int) (row, comments int) {
 // detect returns the delimiter of a text: among the candidates in its first row the one
 // that divides the most of the rows in the sample into as many cells. It reports whether
 // the first row has only one of them, so that other rows make no difference.
-func (d *Document) detect(data []byte) (delimiter byte, certain bool) {
-	dialect := &d.compiler.dialect
+func (c *Compiler) detect(data []byte) (delimiter byte, certain bool) {
+	dialect := &c.dialect
 	if dialect.Delimiter != 0 {
 		return dialect.Delimiter, true
 	}
-	sample := data[:min(len(data), d.compiler.sample)]
+	sample := data[:min(len(data), c.sample)]
 	delimiter, certain = Candidates[0], true
 	most, widest := 0, 1
 	for _, candidate := range []byte(Candidates) {
@@ -247,7 +247,7 @@ func (d *Document) Split(data []byte, first bool) int {
 		if bytes.HasPrefix(data, []byte(byteOrderMark)) {
 			i = len(byteOrderMark)
 		}
-		delimiter, _ := d.detect(data[i:])
+		delimiter, _ := d.compiler.detect(data[i:])
 		detected := newScanner(&d.compiler.dialect, delimiter)
 		s = &detected
 	}
@@ -274,7 +274,7 @@ func (d *Document) lenientDelimiter(from int, known bool) {
 	if known && d.certain {
 		return
 	}
-	delimiter, certain := d.detect(d.data[from:])
+	delimiter, certain := d.compiler.detect(d.data[from:])
 	d.certain = certain
 	if delimiter != d.scan.delimiter {
 		d.scan = newScanner(&d.compiler.dialect, delimiter)
@@ -370,10 +370,10 @@ func (d *Document) lenientText(c extent) cell {
 
 // findLenient resolves a name without regard to case and to the spaces around it. Of
 // columns with one name it is the last, and a name in the same case goes before others.
-func (d *Document) findLenient(name string) int32 {
+func findLenient(names [][]string, name string) int32 {
 	name = strings.TrimSpace(name)
 	var exact, folded int32 = absent, absent
-	for _, row := range d.names {
+	for _, row := range names {
 		for i, n := range row {
 			switch n = strings.TrimSpace(n); {
 			case n == name:
