@@ -64,10 +64,6 @@ var carmlWaiting = map[string]string{
 	"tmpl-nfkc":        "terms as CARML makes them",
 	"tmpl-nullarr":     "terms as CARML makes them",
 	"top-dotbr":        "Jayway's JSONPath",
-	"xml-noiter":       "XPath and XML as CARML reads them",
-	"xml-ws":           "XPath and XML as CARML reads them",
-	"xp-if":            "XPath and XML as CARML reads them",
-	"xp-wildns":        "XPath and XML as CARML reads them",
 }
 
 // TestPlan_dialectCARML_agreesWithCARML maps the message of each case in the dialect carml, as a

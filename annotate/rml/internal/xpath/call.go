@@ -232,7 +232,7 @@ func (f *function) arity() string {
 	return number(f.required) + " to " + number(len(f.params))
 }
 
-// constructor makes a cast of a call such as xs:integer(…).
+// constructor turns a call such as xs:integer(…) into a cast.
 func (p *parser) constructor(local string, start int, args []expr) expr {
 	t := &sequenceType{}
 	switch {

@@ -298,7 +298,7 @@ func (r *restriction) apply(v item) (item, *Error) {
 }
 
 // derived are the types that are casts with a check.
-var derived = []restriction{
+var derived = []*restriction{
 	{name: "long", base: integer, least: math.MinInt64, most: math.MaxInt64},
 	{name: "int", base: integer, least: math.MinInt32, most: math.MaxInt32},
 	{name: "short", base: integer, least: math.MinInt16, most: math.MaxInt16},

@@ -183,9 +183,9 @@ func writeComponent(b *strings.Builder, v item, component byte, presentation str
 	case 'h':
 		n = (t.Hour()+11)%12 + 1
 	case 'P':
-		name := "am"
+		name := "a.m."
 		if t.Hour() >= 12 {
-			name = "pm"
+			name = "p.m."
 		}
 		if presentation == "" {
 			presentation = "n"

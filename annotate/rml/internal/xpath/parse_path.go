@@ -324,7 +324,7 @@ func (t *sequenceType) named(local string) bool {
 	}
 	for i := range derived {
 		if derived[i].name == local {
-			t.typ, t.restrict = derived[i].base, &derived[i]
+			t.typ, t.restrict = derived[i].base, derived[i]
 			return true
 		}
 	}

@@ -196,7 +196,7 @@ func (t *translator) escape() {
 		return
 	}
 	if c := t.src[t.pos]; c >= '0' && c <= '9' {
-		t.fail("FORX0002", "back-references such as \\1 are not supported, for they do not match in linear time")
+		t.fail("unsupported", "back-references such as \\1 are not supported, for they do not match in linear time")
 		return
 	}
 	if inside := map[byte]string{'S': ` \t\n\r`, 'w': `\p{P}\p{Z}\p{C}`, 'I': initialChars, 'C': nameChars}[t.src[t.pos]]; inside != "" {
