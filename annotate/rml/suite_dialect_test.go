@@ -21,7 +21,12 @@ import (
 const carmlCases = 102
 
 // carmlBetter are the cases in which the dialect carml intends another answer than CARML gave.
-var carmlBetter = map[string]betterAnswer{}
+var carmlBetter = map[string]betterAnswer{
+	"xml-noiter": {
+		"without an iterator the whole document is the record, and CARML fails with a NullPointerException",
+		`<http://e.org/1> <http://example.org/p0> "a" .`,
+	},
+}
 
 // betterAnswer is what the engine gives in the place of CARML's answer.
 type betterAnswer struct {
@@ -31,6 +36,7 @@ type betterAnswer struct {
 
 // carmlWaiting are the cases that do not agree yet, with what each waits for.
 var carmlWaiting = map[string]string{
+	"xml-ws":           "percent-encoding in lower case; then it is a better answer, because CARML writes %a for a line feed and fails",
 	"csv-badquote":     "CSV as CARML reads it",
 	"csv-case":         "CSV as CARML reads it",
 	"csv-comment":      "CSV as CARML reads it",
