@@ -11,7 +11,8 @@ import (
 // Options tunes [Compile].
 type Options struct {
 	// Dialect is the reading of mappings and messages: that of the specifications, the
-	// zero value, or that of CARML.
+	// zero value, or that of CARML. An [Evaluator] keeps its own expressions in both; only
+	// the terms are then those of the dialect.
 	Dialect Dialect
 	// Format is the syntax of the output. The zero value is N-Triples.
 	Format rdf.Format

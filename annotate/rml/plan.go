@@ -187,6 +187,9 @@ func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompil
 	if s.predicates, err = g.compileAll(pom.predicates); err != nil {
 		return s, err
 	}
+	for _, predicate := range s.predicates {
+		predicate.first = c.opts.Dialect == DialectCARML
+	}
 	if s.graphs, err = g.compileAll(pom.graphs); err != nil {
 		return s, err
 	}
@@ -243,7 +246,7 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 		c.plan.sources = append(c.plan.sources, in)
 	}
 	c.inputs[key] = in
-	plan, spread := c.plan.inputs[in], source.spreads()
+	plan, spread := c.plan.inputs[in], c.spreads(source)
 	for i, path := range plan.iterators {
 		if path.String() == source.iterator && plan.spread[i] == spread {
 			return in, i, nil
@@ -262,7 +265,10 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 // names one place of the document: "$" or "$.list". Each value that "$.list[*]"
 // selects is a record, even if it is an array. In RML-Core an array is one
 // record.
-func (s logicalSource) spreads() bool {
+func (c *compiler) spreads(s logicalSource) bool {
+	if _, chosen := c.opts.Evaluators[JSONPath]; c.opts.Dialect == DialectCARML && !chosen {
+		return false // the documents of the dialect do it
+	}
 	if s.vocab != document.Legacy || s.view != nil || s.Formulation != JSONPath {
 		return false
 	}
@@ -316,7 +322,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		}
 		in.compiler = xmldoc.New(namespaces, limits)
 	default:
-		in.compiler = jsondoc.New(limits)
+		if in.compiler = jsondoc.New(limits); c.opts.Dialect == DialectCARML {
+			in.compiler = jsondoc.NewJayway(limits)
+		}
 		lower := strings.ToLower(source.Name)
 		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
 	}

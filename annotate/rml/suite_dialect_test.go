@@ -21,7 +21,18 @@ import (
 const carmlCases = 102
 
 // carmlBetter are the cases in which the dialect carml intends another answer than CARML gave.
-var carmlBetter = map[string]betterAnswer{}
+var carmlBetter = map[string]betterAnswer{
+	"jit-empty":   {"an iterator that is left out selects the whole document, which has no v", ""},
+	"jit-star":    {"CARML fails on the null among the records; no record has an id", ""},
+	"jp-deep":     {"CARML fails on the objects without c", `<http://e.org/7> <http://example.org/p0> "x" .`},
+	"jp-filternp": {"a filter without parentheses has one meaning, that of RFC 9535", `<http://e.org/7> <http://example.org/p0> "two" .`},
+	"sub-bnsub":   {"a blank node without an expression is new for each record", `[] <http://example.org/p0> "true" .`},
+	"tmpl-astral": {"CARML loses the character", `<http://e.org/1> <http://example.org/p0> <http://e.org/😀> .`},
+	"tmpl-nullarr": {
+		"CARML fails on the null among the values",
+		`<http://e.org/1> <http://example.org/p0> <http://e.org/1>, <http://e.org/2> .`,
+	},
+}
 
 // betterAnswer is what the engine gives in the place of CARML's answer.
 type betterAnswer struct {
@@ -41,29 +52,6 @@ var carmlWaiting = map[string]string{
 	"csv-short":        "CSV as CARML reads it",
 	"csv-spacehead":    "CSV as CARML reads it",
 	"csv-spaces":       "CSV as CARML reads it",
-	"doc-nan":          "a permissive JSON reader",
-	"doc-num":          "a permissive JSON reader",
-	"doc-single":       "a permissive JSON reader",
-	"doc-trail":        "a permissive JSON reader",
-	"dt-bool1":         "terms as CARML makes them",
-	"dt-intp":          "terms as CARML makes them",
-	"jit-empty":        "Jayway's JSONPath",
-	"jit-star":         "Jayway's JSONPath",
-	"jp-bare":          "Jayway's JSONPath",
-	"jp-deep":          "Jayway's JSONPath",
-	"jp-dotbracket":    "Jayway's JSONPath",
-	"jp-filterin":      "Jayway's JSONPath",
-	"jp-filternp":      "Jayway's JSONPath",
-	"jp-nested":        "Jayway's JSONPath",
-	"jp-self":          "Jayway's JSONPath",
-	"jp-spaced":        "Jayway's JSONPath",
-	"jp-unionnames":    "Jayway's JSONPath",
-	"pmtemplate":       "terms as CARML makes them",
-	"sub-bnsub":        "terms as CARML makes them",
-	"tmpl-astral":      "terms as CARML makes them",
-	"tmpl-nfkc":        "terms as CARML makes them",
-	"tmpl-nullarr":     "terms as CARML makes them",
-	"top-dotbr":        "Jayway's JSONPath",
 	"xml-noiter":       "XPath and XML as CARML reads them",
 	"xml-ws":           "XPath and XML as CARML reads them",
 	"xp-if":            "XPath and XML as CARML reads them",

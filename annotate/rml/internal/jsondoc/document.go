@@ -15,6 +15,7 @@ import (
 type Document struct {
 	owner              *Compiler
 	maxDepth, maxNodes int
+	jayway             bool
 
 	data    []byte
 	tape    []node
@@ -57,6 +58,9 @@ func (d *Document) Load(data []byte) error {
 	}
 	tape, bad := d.scan(data)
 	d.tape = tape
+	if bad != nil && d.jayway {
+		bad = d.permit(data, bad)
+	}
 	if bad != nil {
 		return d.refuse(bad)
 	}
@@ -117,7 +121,18 @@ func (d *Document) RecordsIn(dst []input.Node, from input.Node, iterator input.P
 	if !ok {
 		return dst, fmt.Errorf("evaluate %q: %w", iterator, errForeignPath)
 	}
-	return d.Select(dst, from, p)
+	if !p.jayway {
+		return d.Select(dst, from, p)
+	}
+	records, err := d.Select(dst, from, p)
+	if len(records) != len(dst)+1 || !p.definite {
+		return records, err
+	}
+	items, isArray, err := d.Items(records[:len(dst)], records[len(dst)])
+	if !isArray {
+		return records, err
+	}
+	return items, err
 }
 
 // Values appends the values that the reference selects from the record, in
@@ -131,7 +146,7 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 		return dst, missing(p, record)
 	}
 	d.use(p)
-	if p.query.singular {
+	if p.query.singular && !p.jayway {
 		var n input.Node
 		if steps := p.query.steps; len(steps) == 1 && steps[0].kind == selectName {
 			n = d.member(record, &steps[0])
@@ -142,6 +157,9 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 			dst = d.appendValue(dst, n)
 		}
 		return dst, nil
+	}
+	if p.jayway {
+		return d.jaywayValues(dst, record, p)
 	}
 	base := len(d.list)
 	err := d.run(p, record)
@@ -168,7 +186,7 @@ func (d *Document) Single(record input.Node, reference input.Path) (input.Value,
 		return input.Value{}, false
 	}
 	t := &d.tape[n]
-	if t.kind >= input.Null || t.flags&escapedText != 0 {
+	if t.kind >= input.Null || t.flags&escapedText != 0 || p.jayway && t.kind != input.String && !d.plainNumber(t) {
 		return input.Value{}, false
 	}
 	return input.Value{Text: d.data[t.start:t.end:t.end], Kind: t.kind, Node: n}, true
