@@ -214,7 +214,9 @@ func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
 		carml: c.opts.Dialect == DialectCARML,
 		strict: c.opts.Strict ||
-			tm.vocab == document.Modern, checked: tm.vocab == document.Modern && c.opts.Dialect == DialectRML, expand: tm.vocab == document.Legacy || c.opts.Dialect == DialectCARML,
+			tm.vocab == document.Modern,
+		checked: tm.vocab == document.Modern && c.opts.Dialect == DialectRML,
+		expand:  tm.vocab == document.Legacy || c.opts.Dialect == DialectCARML,
 	}
 	var err error
 	switch tm.kind {

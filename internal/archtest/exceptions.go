@@ -68,6 +68,8 @@ func largeTypes() map[string]string {
 		"annotate/rml.loader": "a recursive-descent reader: a method for each kind of node of a mapping document",
 		"annotate/rml/internal/jsondoc.Document": "a JSON document and the evaluation of JSONPath on it: a method for " +
 			"each kind of selector, operator and function",
+		"annotate/rml/internal/jsondoc.parser": "a recursive-descent parser of two grammars, RFC 9535 and Jayway: a method " +
+			"for each production",
 		"annotate/rml/internal/xmldoc.Document": "an XML document and its reader: a method for each production of the grammar",
 		"apimgmt/gateway.Exchange":              "accessors for plugins, one line each",
 		"modelrepo.Store":                       "one method an operation of the repository, short over tree, contents and webhooks",

@@ -43,7 +43,7 @@ func importTable() []room {
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/document", imports: []string{"annotate/rdf"}},
-		{dir: "annotate/rml/internal/escape", imports: []string{"annotate/rdf"}},
+		{dir: "annotate/rml/internal/escape", imports: []string{"annotate/rdf"}, modules: []string{text}},
 		{dir: "annotate/rml/internal/function", imports: []string{
 			"annotate/rdf", "annotate/rml/internal/xsd",
 		}, modules: []string{text}},

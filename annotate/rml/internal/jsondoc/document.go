@@ -17,17 +17,18 @@ type Document struct {
 	maxDepth, maxNodes int
 	jayway             bool
 
-	data    []byte
-	tape    []node
-	escaped []decoded
-	scratch []byte
-	list    []input.Node // node lists under evaluation, used as a stack
-	steps   int          // remaining steps of an evaluation
-	dynamic pattern      // the last regular expression taken from the text
-	shapes  shapes
-	slots   int     // slots that the path under evaluation may use
-	window  int     // the bytes of a part at first
-	stream  *stream // nil for a text that is loaded as a whole
+	data     []byte
+	tape     []node
+	escaped  []decoded
+	scratch  []byte
+	composed []byte       // values of Jayway that do not stand in the text
+	list     []input.Node // node lists under evaluation, used as a stack
+	steps    int          // remaining steps of an evaluation
+	dynamic  pattern      // the last regular expression taken from the text
+	shapes   shapes
+	slots    int     // slots that the path under evaluation may use
+	window   int     // the bytes of a part at first
+	stream   *stream // nil for a text that is loaded as a whole
 
 	idleTape, idleScratch, idleList idle
 	listPeak                        int
@@ -77,6 +78,9 @@ func (d *Document) Bound(bytes int) {
 // reset drops the loaded text and frees buffers that are too large.
 func (d *Document) reset() {
 	d.shapes.renew()
+	if d.composed = d.composed[:0]; cap(d.composed) > keptBytes {
+		d.composed = nil
+	}
 	if d.idleTape.release(cap(d.tape), len(d.tape), keptNodes) {
 		d.tape, d.escaped = nil, nil
 	}

@@ -51,14 +51,14 @@ func (d *Document) javaValue(dst []input.Value, n input.Node) []input.Value {
 	case t.kind < input.Null && (t.kind == input.String || d.plainNumber(t)):
 		return d.appendValue(dst, n)
 	}
-	start := len(d.scratch)
-	d.scratch = d.appendJava(d.scratch, n)
-	d.spend(len(d.scratch) - start)
+	start := len(d.composed)
+	d.composed = d.appendJava(d.composed, n)
+	d.spend(len(d.composed) - start)
 	kind := t.kind
 	if kind > input.Null {
 		kind = input.String
 	}
-	return append(dst, input.Value{Text: d.scratch[start:len(d.scratch):len(d.scratch)], Kind: kind, Node: n})
+	return append(dst, input.Value{Text: d.composed[start:len(d.composed):len(d.composed)], Kind: kind, Node: n})
 }
 
 // made appends a value that stands nowhere in the text.
@@ -72,10 +72,10 @@ func (d *Document) tailValues(dst []input.Value, t *tail, root, n input.Node) []
 		if d.tape[n].kind != input.Object {
 			return dst
 		}
-		start := len(d.scratch)
-		d.scratch = d.appendMerged(d.scratch, t.names, n)
-		d.spend(len(d.scratch) - start)
-		return d.made(dst, n, input.String, d.scratch[start:len(d.scratch):len(d.scratch)])
+		start := len(d.composed)
+		d.composed = d.appendMerged(d.composed, t.names, n)
+		d.spend(len(d.composed) - start)
+		return d.made(dst, n, input.String, d.composed[start:len(d.composed):len(d.composed)])
 	}
 	v := d.tailValue(t, root, n)
 	switch v.kind {
@@ -276,7 +276,7 @@ func (d *Document) jaywayTest(l *logical, root, current input.Node) bool {
 	case sizeIs, emptyIs:
 		return d.sizeTest(l.comparison, left, right)
 	}
-	return d.setTest(l.comparison, d.listOf(left), d.listOf(right))
+	return d.isList(left) && d.isList(right) && d.setTest(l.comparison, d.listOf(left), d.listOf(right))
 }
 
 // sizeTest compares the length of a string or a container.
@@ -329,6 +329,10 @@ func (d *Document) contains(list []value, v value) bool {
 		}
 	}
 	return false
+}
+
+func (d *Document) isList(v value) bool {
+	return v.kind == listValue || v.kind == nodeValue && d.tape[v.node].kind == input.Array
 }
 
 // listOf returns the elements of a list or of an array of the document.
