@@ -324,7 +324,11 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		for i, ns := range source.details.namespaces {
 			namespaces[i] = xmldoc.Namespace{Prefix: ns.prefix, IRI: ns.iri}
 		}
-		in.compiler = xmldoc.New(namespaces, limits)
+		xml := xmldoc.New(namespaces, limits)
+		if c.opts.Dialect == DialectCARML {
+			xml.ReadAsCARML()
+		}
+		in.compiler = xml
 	default:
 		if in.compiler = jsondoc.New(limits); c.opts.Dialect == DialectCARML {
 			in.compiler = jsondoc.NewJayway(limits)
