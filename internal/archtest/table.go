@@ -50,6 +50,14 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."},
 			modules: []string{xpath}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
+		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},
+		{dir: "annotate/rml/relational", imports: []string{"annotate/rml", "annotate/rml/internal/xsd"}},
+		{dir: "annotate/rml/relational/sqlite", imports: []string{"annotate/rml/relational"}, modules: []string{sqlite}},
+		{dir: "annotate/rml/relational/postgres", imports: []string{"annotate/rml/relational"}, modules: []string{pgx}},
+		{dir: "annotate/rml/relational/mysql", imports: []string{"annotate/rml/relational"}, modules: []string{mysql}},
+		{dir: "annotate/rml/relational/relationaltest", imports: []string{
+			"annotate/rdf", "annotate/rdf/rdftest", "annotate/rml", "annotate/rml/relational", "internal/conformance",
+		}, modules: []string{testify}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{
 			"annotate", "annotate/members", "annotate/mqtt/internal/...",
@@ -340,6 +348,9 @@ const (
 	testify    = "github.com/stretchr/testify"
 	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
+	mysql      = "github.com/go-sql-driver/mysql"
+	pgx        = "github.com/jackc/pgx/v5"
+	sqlite     = "modernc.org/sqlite"
 	netlink    = "github.com/vishvananda/netlink"
 	netns      = "github.com/vishvananda/netns"
 	wazero     = "github.com/tetratelabs/wazero"
@@ -377,7 +388,7 @@ type separation struct {
 // separations says what must not be linked. The bans are prefixes of import
 // paths; "." stands for any package outside the standard library.
 func separations() []separation {
-	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, minio, rdf2go, testify, "os/signal"}
+	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, minio, rdf2go, testify, "os/signal", "database/sql", pgx, mysql, sqlite}
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},
