@@ -49,11 +49,7 @@ func (e *explanation) input(i int, in *inputPlan) {
 	case in.source.Kind == 0:
 		e.line(0, "input %d: %s inside a field of a view", i, in.source.Formulation)
 	default:
-		how := "read whole"
-		if in.lines {
-			how = "read line by line"
-		}
-		e.line(0, "input %d: %s, %s, %s", i, in.source, in.source.Formulation, how)
+		e.line(0, "input %d: %s, %s, %s", i, in.source, in.source.Formulation, in.manner())
 	}
 }
 

@@ -36,7 +36,8 @@ type Plan struct {
 // triples maps that read it.
 type inputPlan struct {
 	source    Source
-	lines     bool // one JSON document a line
+	lines     bool   // one JSON document a line
+	whole     string // why a batch must read it whole, "" if it is streamed
 	compiler  input.Compiler
 	iterators []input.Path
 	spread    []bool     // by iterator: whether an array that it selects is taken for its elements
@@ -107,6 +108,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.plan.prefixes = c.prefixes()
 	c.plan.doubtful = c.plan.repeats()
 	c.plan.flatten()
+	c.plan.decideStreams()
 	return c.plan, nil
 }
 

@@ -1,0 +1,193 @@
+package rml_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rdf/rdftest"
+	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/conformance"
+)
+
+// carmlCases is how many cases the suite of CARML 0.3.2 has.
+const carmlCases = 102
+
+// carmlBetter are the cases in which the dialect carml intends another answer than CARML gave.
+var carmlBetter = map[string]betterAnswer{}
+
+// betterAnswer is what the engine gives in the place of CARML's answer.
+type betterAnswer struct {
+	reason string
+	want   string // statements in Turtle, or an error that contains the text behind "error: "
+}
+
+// carmlWaiting are the cases that do not agree yet, with what each waits for.
+var carmlWaiting = map[string]string{
+	"csv-badquote":     "CSV as CARML reads it",
+	"csv-case":         "CSV as CARML reads it",
+	"csv-comment":      "CSV as CARML reads it",
+	"csv-dupcol":       "CSV as CARML reads it",
+	"csv-iterator":     "CSV as CARML reads it",
+	"csv-long":         "CSV as CARML reads it",
+	"csv-semi-decimal": "CSV as CARML reads it",
+	"csv-short":        "CSV as CARML reads it",
+	"csv-spacehead":    "CSV as CARML reads it",
+	"csv-spaces":       "CSV as CARML reads it",
+	"doc-nan":          "a permissive JSON reader",
+	"doc-num":          "a permissive JSON reader",
+	"doc-single":       "a permissive JSON reader",
+	"doc-trail":        "a permissive JSON reader",
+	"dt-bool1":         "terms as CARML makes them",
+	"dt-intp":          "terms as CARML makes them",
+	"jit-empty":        "Jayway's JSONPath",
+	"jit-star":         "Jayway's JSONPath",
+	"jp-bare":          "Jayway's JSONPath",
+	"jp-deep":          "Jayway's JSONPath",
+	"jp-dotbracket":    "Jayway's JSONPath",
+	"jp-filterin":      "Jayway's JSONPath",
+	"jp-filternp":      "Jayway's JSONPath",
+	"jp-nested":        "Jayway's JSONPath",
+	"jp-self":          "Jayway's JSONPath",
+	"jp-spaced":        "Jayway's JSONPath",
+	"jp-unionnames":    "Jayway's JSONPath",
+	"pmtemplate":       "terms as CARML makes them",
+	"sub-bnsub":        "terms as CARML makes them",
+	"tmpl-astral":      "terms as CARML makes them",
+	"tmpl-nfkc":        "terms as CARML makes them",
+	"tmpl-nullarr":     "terms as CARML makes them",
+	"top-dotbr":        "Jayway's JSONPath",
+	"xml-noiter":       "XPath and XML as CARML reads them",
+	"xml-ws":           "XPath and XML as CARML reads them",
+	"xp-if":            "XPath and XML as CARML reads them",
+	"xp-wildns":        "XPath and XML as CARML reads them",
+}
+
+// TestPlan_dialectCARML_agreesWithCARML maps the message of each case in the dialect carml, as a
+// channel does. A case that is listed although it agrees is a failure.
+func TestPlan_dialectCARML_agreesWithCARML(t *testing.T) {
+	dir := conformance.Dir(t, "carml-0.3.2")
+	files, err := filepath.Glob(filepath.Join(dir, "*.in"))
+	require.NoError(t, err)
+	require.Len(t, files, carmlCases)
+	var names []string
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".in")
+		names = append(names, name)
+		t.Run(name, func(t *testing.T) {
+			c := readDialectCase(t, filepath.Join(dir, name))
+			quads, err := c.run()
+			differs := c.differs(t, quads, err)
+			better, isBetter := carmlBetter[name]
+			waits, isWaiting := carmlWaiting[name]
+			switch {
+			case isBetter:
+				require.Error(t, differs, "the case agrees with CARML: it must leave the list of better answers")
+				better.check(t, quads, err)
+			case isWaiting:
+				require.Error(t, differs, "the case agrees with CARML and must leave the list of those that wait for %s", waits)
+			default:
+				require.NoError(t, differs)
+			}
+		})
+	}
+	for name := range carmlBetter {
+		require.Contains(t, names, name)
+	}
+	for name := range carmlWaiting {
+		require.Contains(t, names, name)
+	}
+}
+
+// dialectCase is a mapping, a message, and what CARML made of them.
+type dialectCase struct {
+	mapping, message []byte
+	graph            []byte // nil when CARML failed
+}
+
+func readDialectCase(t *testing.T, base string) dialectCase {
+	t.Helper()
+	read := func(ending string) []byte {
+		data, err := os.ReadFile(base + ending)
+		require.NoError(t, err)
+		return data
+	}
+	c := dialectCase{mapping: read(".ttl"), message: read(".in")}
+	if _, err := os.Stat(base + ".error"); err != nil {
+		c.graph = read(".out.ttl")
+	}
+	return c
+}
+
+func (c dialectCase) run() ([]rdf.Quad, error) {
+	loaded, err := rml.Load(c.mapping, nil)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := rml.Compile(loaded, &rml.Options{Strict: true, Dialect: rml.DialectCARML})
+	if err != nil {
+		return nil, err
+	}
+	return plan.NewMapper().Quads(c.message)
+}
+
+// differs returns how an outcome differs from CARML's. Graph names do not count: the suite has
+// the results in Turtle.
+func (c dialectCase) differs(t *testing.T, quads []rdf.Quad, err error) error {
+	switch {
+	case c.graph == nil && err == nil:
+		return fmt.Errorf("CARML fails, the engine gives\n%s", writeQuads(quads))
+	case c.graph == nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	return diffGraph(t, quads, c.graph)
+}
+
+func (b betterAnswer) check(t *testing.T, quads []rdf.Quad, err error) {
+	t.Helper()
+	if text, isError := strings.CutPrefix(b.want, "error: "); isError {
+		require.ErrorContains(t, err, text, b.reason)
+		return
+	}
+	require.NoError(t, err, b.reason)
+	require.NoError(t, diffGraph(t, quads, []byte(b.want)), b.reason)
+}
+
+func diffGraph(t *testing.T, quads []rdf.Quad, turtle []byte) error {
+	t.Helper()
+	reader, err := rdf.NewReader(bytes.NewReader(turtle), rdf.Turtle, nil)
+	require.NoError(t, err)
+	var want []rdf.Quad
+	for q, err := range reader.All() {
+		require.NoError(t, err)
+		want = append(want, q)
+	}
+	quads = slices.Clone(quads)
+	for i := range quads {
+		quads[i].Graph = rdf.Term{}
+	}
+	if !rdftest.Isomorphic(quads, want) {
+		return fmt.Errorf("other statements:\n%s", rdftest.Diff(quads, want))
+	}
+	return nil
+}
+
+func writeQuads(quads []rdf.Quad) string {
+	var text []byte
+	for _, q := range quads {
+		for _, term := range []rdf.Term{q.Subject, q.Predicate, q.Object} {
+			text = append(rdf.AppendTerm(text, term), ' ')
+		}
+		text = append(text, ".\n"...)
+	}
+	return string(text)
+}
