@@ -1,7 +1,7 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
 // mapping, and checks and explains mappings.
 //
-//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
+//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict] [-database URL]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version

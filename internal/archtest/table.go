@@ -388,7 +388,8 @@ type separation struct {
 // separations says what must not be linked. The bans are prefixes of import
 // paths; "." stands for any package outside the standard library.
 func separations() []separation {
-	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, minio, rdf2go, testify, "os/signal", "database/sql", pgx, mysql, sqlite}
+	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, minio, rdf2go, testify, "os/signal"}
+	drivers = append(drivers, pgx, mysql, sqlite)
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},

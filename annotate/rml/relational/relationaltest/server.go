@@ -35,7 +35,9 @@ func StartPostgres(tb testing.TB, driver relational.Driver) string {
 	data := filepath.Join(folder, "data")
 	run(tb, folder, initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
 	start(tb, folder, syscall.SIGINT, server, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off")
-	address := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: url.Values{"host": {folder}}.Encode()}
+	address := url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: url.Values{"host": {folder}}.Encode(),
+	}
 	wait(tb, driver, address.String())
 	return address.String()
 }
@@ -50,7 +52,9 @@ func StartMariaDB(tb testing.TB, driver relational.Driver) string {
 	run(tb, folder, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db")
 	start(tb, folder, syscall.SIGTERM, server, "--no-defaults", "--datadir="+data, "--socket="+socket, "--skip-networking",
 		"--pid-file="+filepath.Join(folder, "pid"), "--innodb-flush-log-at-trx-commit=0")
-	address := url.URL{Scheme: "mysql", User: url.User("root"), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {socket}}.Encode()}
+	address := url.URL{
+		Scheme: "mysql", User: url.User("root"), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {socket}}.Encode(),
+	}
 	wait(tb, driver, address.String())
 	return address.String()
 }

@@ -8,18 +8,19 @@ import (
 	"syscall"
 )
 
-// nobody is the user that servers run as where the tests run as root, which they refuse.
-const nobody = 65534
+// unprivilegedID is the user and group of servers where the tests run as root.
+// Servers of databases refuse root.
+const unprivilegedID = 65534
 
 func own(folder string) error {
 	if os.Getuid() != 0 {
 		return nil
 	}
-	return os.Chown(folder, nobody, nobody)
+	return os.Chown(folder, unprivilegedID, unprivilegedID)
 }
 
 func unprivileged(c *exec.Cmd) {
 	if os.Getuid() == 0 {
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivilegedID, Gid: unprivilegedID}}
 	}
 }

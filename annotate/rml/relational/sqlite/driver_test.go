@@ -98,7 +98,8 @@ func TestDriver_writesNaturalForms(t *testing.T) {
 
 func TestDriver_readsPieceByPiece(t *testing.T) {
 	const rows = 5000
-	plan := compile(t, `ex:M rr:logicalTable [ rr:tableName "n" ] ; rr:subjectMap [ rr:template "http://example.com/{i}" ; rr:class ex:C ] .`)
+	plan := compile(t, `ex:M rr:logicalTable [ rr:tableName "n" ] ;
+		rr:subjectMap [ rr:template "http://example.com/{i}" ; rr:class ex:C ] .`)
 	url := database(t, fmt.Sprintf(`CREATE TABLE n (i INTEGER);
 		WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i < %d) INSERT INTO n SELECT i FROM c;`, rows))
 	got, err := lines(t, t.Context(), plan, url)
@@ -111,7 +112,8 @@ func TestDriver_readsPieceByPiece(t *testing.T) {
 }
 
 func TestDriver_onlyReads(t *testing.T) {
-	plan := compile(t, `ex:M rr:logicalTable [ rr:sqlQuery "DELETE FROM n RETURNING i" ] ; rr:subjectMap [ rr:template "http://example.com/{i}" ;
+	plan := compile(t, `ex:M rr:logicalTable [ rr:sqlQuery "DELETE FROM n RETURNING i" ] ;
+		rr:subjectMap [ rr:template "http://example.com/{i}" ;
 		rr:class ex:C ] .`)
 	url := database(t, `CREATE TABLE n (i INTEGER); INSERT INTO n VALUES (1);`)
 	_, err := lines(t, t.Context(), plan, url)
