@@ -326,7 +326,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		in.table = &tablePlan{columns: rowdoc.New()}
 		in.compiler = in.table.columns
 	case CSV:
-		in.compiler = csvdoc.New(source.details.dialect.csv(), limits)
+		format := source.details.dialect.csv()
+		format.Lenient = c.opts.Dialect == DialectCARML
+		in.compiler = csvdoc.New(format, limits)
 	case XPath:
 		namespaces := make([]xmldoc.Namespace, len(source.details.namespaces))
 		for i, ns := range source.details.namespaces {

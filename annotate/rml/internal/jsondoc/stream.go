@@ -340,8 +340,9 @@ func (d *Document) repeated() error {
 		for ; c < input.Node(d.tape[at].next); c = input.Node(d.tape[c].next) {
 			t := &d.tape[c]
 			if i := slices.Index(l.names, string(d.key(t))); i >= 0 && l.seen[i] {
-				return d.refuse(&fault{int(t.keyStart) - 1, fmt.Sprintf(
-					"the member name %q stands in this object again, after its records were mapped; the last member of a name counts, so a large object must not repeat it", l.names[i])})
+				reason := "the member name %q stands in this object again, after its records were mapped; " +
+					"the last member of a name counts, so a large object must not repeat it"
+				return d.refuse(&fault{int(t.keyStart) - 1, fmt.Sprintf(reason, l.names[i])})
 			}
 		}
 	}
