@@ -12,12 +12,12 @@ import (
 	"github.com/iotenablers/enablers/internal/cli"
 )
 
-const mapUsage = "rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict] " +
+const mapUsage = "rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict] " +
 	"[-database URL]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
-	file, base, format, stream, database string
+	file, dir, base, format, stream, database string
 
 	strict bool
 }
@@ -26,6 +26,7 @@ type mapSettings struct {
 func (s *mapSettings) declare() *flag.FlagSet {
 	f := flag.NewFlagSet("rml map", flag.ContinueOnError)
 	f.StringVar(&s.file, "mapping", "", "the mapping, a Turtle `file`; required")
+	f.StringVar(&s.dir, "dir", "", "the `folder` that the mapping's sources are relative to (default the folder of the mapping)")
 	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
 	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -18,7 +19,7 @@ func (s *mapSettings) run(ctx context.Context, mapper *rml.Mapper, out io.Writer
 	databases := relational.New([]relational.Driver{sqlite.Driver(), postgres.Driver(), mysql.Driver()},
 		&relational.Options{URL: s.database})
 	defer func() { err = errors.Join(err, databases.Close()) }()
-	files := rml.LocalFiles(filepath.Dir(s.file), stdin)
+	files := rml.LocalFiles(cmp.Or(s.dir, filepath.Dir(s.file)), stdin)
 	files.Query = databases.Query
 	return mapper.Run(ctx, out, files)
 }
