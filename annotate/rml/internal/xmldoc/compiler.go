@@ -39,10 +39,11 @@ type Compiler struct {
 	invalid  error
 	prefixes map[string]int32 // prefix to index in spaces
 
-	mu     sync.Mutex
-	spaces []string // the namespaces of the expressions
-	names  []name   // the expanded names in the expressions, from 1 on
-	paths  int
+	mu      sync.Mutex
+	spaces  []string // the namespaces of the expressions
+	names   []name   // the expanded names in the expressions, from 1 on
+	paths   int
+	outside string // the first reference that may look outside of its record
 }
 
 // name is an expanded name that occurs in an expression.
@@ -130,6 +131,9 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile reference %q: %w", expr, err)
 	}
+	if c.outside == "" && !p.inside {
+		c.outside = expr
+	}
 	return p, nil
 }
 
@@ -154,7 +158,7 @@ func (c *Compiler) compile(expr string) (*path, error) {
 		return nil, err
 	}
 	c.paths++
-	p.names = len(c.names)
+	p.names, p.inside = len(c.names), staysInside(p, tokens)
 	return p, nil
 }
 

@@ -31,6 +31,7 @@ type path struct {
 	tree     expression // any other expression of XPath 1.0
 	full     string     // any other expression, translated for the library
 	scalar   bool       // its value is not a node set
+	inside   bool       // it looks only at the record and what is inside
 }
 
 // String returns the expression as it was written.
