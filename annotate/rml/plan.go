@@ -310,13 +310,19 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 	in := &inputPlan{source: source.Source}
 	switch source.Formulation {
 	case CSV:
-		in.compiler = csvdoc.New(source.details.dialect.csv(), limits)
+		format := source.details.dialect.csv()
+		format.Lenient = c.opts.Dialect == DialectCARML
+		in.compiler = csvdoc.New(format, limits)
 	case XPath:
 		namespaces := make([]xmldoc.Namespace, len(source.details.namespaces))
 		for i, ns := range source.details.namespaces {
 			namespaces[i] = xmldoc.Namespace{Prefix: ns.prefix, IRI: ns.iri}
 		}
-		in.compiler = xmldoc.New(namespaces, limits)
+		xml := xmldoc.New(namespaces, limits)
+		if c.opts.Dialect == DialectCARML {
+			xml.ReadAsCARML()
+		}
+		in.compiler = xml
 	default:
 		in.compiler = jsondoc.New(limits)
 		lower := strings.ToLower(source.Name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -44,7 +45,7 @@ func (p *Plan) decideStreams() {
 // reasonForWhole returns why a source must be read whole, or "".
 func (in *inputPlan) reasonForWhole() string {
 	switch c := in.compiler.(type) {
-	case rowReader:
+	case *csvdoc.Compiler:
 		return ""
 	case streamCompiler:
 		if in.lines {
@@ -57,7 +58,7 @@ func (in *inputPlan) reasonForWhole() string {
 
 // rows reports whether the source is CSV, read by the engine of this package.
 func (in *inputPlan) rows() bool {
-	_, ok := in.compiler.(rowReader)
+	_, ok := in.compiler.(*csvdoc.Compiler)
 	return ok
 }
 

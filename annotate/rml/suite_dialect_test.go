@@ -21,7 +21,12 @@ import (
 const carmlCases = 102
 
 // carmlBetter are the cases in which the dialect carml intends another answer than CARML gave.
-var carmlBetter = map[string]betterAnswer{}
+var carmlBetter = map[string]betterAnswer{
+	"xml-noiter": {
+		"without an iterator the whole document is the record, and CARML fails with a NullPointerException",
+		`<http://e.org/1> <http://example.org/p0> "a" .`,
+	},
+}
 
 // betterAnswer is what the engine gives in the place of CARML's answer.
 type betterAnswer struct {
@@ -31,43 +36,30 @@ type betterAnswer struct {
 
 // carmlWaiting are the cases that do not agree yet, with what each waits for.
 var carmlWaiting = map[string]string{
-	"csv-badquote":     "CSV as CARML reads it",
-	"csv-case":         "CSV as CARML reads it",
-	"csv-comment":      "CSV as CARML reads it",
-	"csv-dupcol":       "CSV as CARML reads it",
-	"csv-iterator":     "CSV as CARML reads it",
-	"csv-long":         "CSV as CARML reads it",
-	"csv-semi-decimal": "CSV as CARML reads it",
-	"csv-short":        "CSV as CARML reads it",
-	"csv-spacehead":    "CSV as CARML reads it",
-	"csv-spaces":       "CSV as CARML reads it",
-	"doc-nan":          "a permissive JSON reader",
-	"doc-num":          "a permissive JSON reader",
-	"doc-single":       "a permissive JSON reader",
-	"doc-trail":        "a permissive JSON reader",
-	"dt-bool1":         "terms as CARML makes them",
-	"dt-intp":          "terms as CARML makes them",
-	"jit-empty":        "Jayway's JSONPath",
-	"jit-star":         "Jayway's JSONPath",
-	"jp-bare":          "Jayway's JSONPath",
-	"jp-deep":          "Jayway's JSONPath",
-	"jp-dotbracket":    "Jayway's JSONPath",
-	"jp-filterin":      "Jayway's JSONPath",
-	"jp-filternp":      "Jayway's JSONPath",
-	"jp-nested":        "Jayway's JSONPath",
-	"jp-self":          "Jayway's JSONPath",
-	"jp-spaced":        "Jayway's JSONPath",
-	"jp-unionnames":    "Jayway's JSONPath",
-	"pmtemplate":       "terms as CARML makes them",
-	"sub-bnsub":        "terms as CARML makes them",
-	"tmpl-astral":      "terms as CARML makes them",
-	"tmpl-nfkc":        "terms as CARML makes them",
-	"tmpl-nullarr":     "terms as CARML makes them",
-	"top-dotbr":        "Jayway's JSONPath",
-	"xml-noiter":       "XPath and XML as CARML reads them",
-	"xml-ws":           "XPath and XML as CARML reads them",
-	"xp-if":            "XPath and XML as CARML reads them",
-	"xp-wildns":        "XPath and XML as CARML reads them",
+	"doc-nan":       "a permissive JSON reader",
+	"doc-num":       "a permissive JSON reader",
+	"doc-single":    "a permissive JSON reader",
+	"doc-trail":     "a permissive JSON reader",
+	"dt-bool1":      "terms as CARML makes them",
+	"dt-intp":       "terms as CARML makes them",
+	"jit-empty":     "Jayway's JSONPath",
+	"jit-star":      "Jayway's JSONPath",
+	"jp-bare":       "Jayway's JSONPath",
+	"jp-deep":       "Jayway's JSONPath",
+	"jp-dotbracket": "Jayway's JSONPath",
+	"jp-filterin":   "Jayway's JSONPath",
+	"jp-filternp":   "Jayway's JSONPath",
+	"jp-nested":     "Jayway's JSONPath",
+	"jp-self":       "Jayway's JSONPath",
+	"jp-spaced":     "Jayway's JSONPath",
+	"jp-unionnames": "Jayway's JSONPath",
+	"pmtemplate":    "terms as CARML makes them",
+	"sub-bnsub":     "terms as CARML makes them",
+	"tmpl-astral":   "terms as CARML makes them",
+	"tmpl-nfkc":     "terms as CARML makes them",
+	"tmpl-nullarr":  "terms as CARML makes them",
+	"top-dotbr":     "Jayway's JSONPath",
+	"xml-ws":        "percent-encoding in lower case; then it is a better answer, because CARML writes %a for a line feed and fails",
 }
 
 // TestPlan_dialectCARML_agreesWithCARML maps the message of each case in the dialect carml, as a

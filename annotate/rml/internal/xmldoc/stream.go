@@ -71,9 +71,16 @@ func (c *Compiler) Streams(iterators []input.Path, _ []bool) string {
 
 // goesDown reports whether a path has only names of elements, or *, from the root.
 func (p *path) goesDown() bool {
-	return len(p.steps) > 0 && len(p.steps) <= maxWay && !slices.ContainsFunc(p.steps, func(s step) bool {
+	return p.modern == nil && p.tree == nil && len(p.steps) > 0 && len(p.steps) <= maxWay && !slices.ContainsFunc(p.steps, func(s step) bool {
 		return s.axis != childAxis || s.test > starTest || s.position > 0
 	})
+}
+
+// goesInside reports whether a path is one of plain steps from the context node to
+// what is inside of it.
+func (p *path) goesInside() bool {
+	return p.modern == nil && p.tree == nil && p.full == "" && len(p.steps) > 0 && !p.absolute &&
+		!slices.ContainsFunc(p.steps, func(s step) bool { return s.axis == parentAxis })
 }
 
 // staysInside reports whether an expression looks only at the context node, its
