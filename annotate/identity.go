@@ -13,14 +13,14 @@ import (
 // position of the message, and its payload. A broker that has no positions (MQTT) cannot tell
 // a redelivered message from an equal one that was sent later, so these have one identity.
 // With positions the payload counts too, since a topic that is created again begins again.
-func (c *Channel) identify(m *Message) string {
-	if d := c.env.driver(c.config.Output.Broker); d == nil || !d.OutputOnly {
+func (e *Environment) identify(c *ChannelConfig, m *Message) string {
+	if d := e.driver(c.Output.Broker); d == nil || !d.OutputOnly {
 		return ""
 	}
 	hash := sha256.New()
 	var number [8]byte
 	write := func(n uint64) { _, _ = hash.Write(binary.BigEndian.AppendUint64(number[:0], n)) }
-	for _, text := range []string{c.config.ID, m.Topic} {
+	for _, text := range []string{c.ID, m.Topic} {
 		write(uint64(len(text)))
 		_, _ = hash.Write([]byte(text)) // a hash returns no error
 	}
