@@ -65,6 +65,7 @@ type generatorCompiler struct {
 	base string
 	text bool // whether references would be into the text of a field
 
+	parent  bool // whether references are to columns of the parent of a join
 	mention bool // whether this is the subject map of another triples map, which makes the collections
 }
 
@@ -203,7 +204,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)
 	case tm.kind == referenceExpression || tm.kind == functionExpression:
-		g.natural = c.opts.Natural.in(tm.vocab)
+		g.natural = c.opts.Natural.in(tm.vocab) || c.opts.Natural != NaturalNever && c.plan.inputs[c.in].table != nil
 	}
 	return err
 }
@@ -237,7 +238,11 @@ func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 }
 
 func (c generatorCompiler) reference(tm *termMap, expr string) (input.Path, error) {
-	path, err := c.plan.inputs[c.in].compiler.CompileReference(expr)
+	compile := c.plan.inputs[c.in].compiler.CompileReference
+	if c.parent {
+		compile = c.plan.inputs[c.in].table.columns.CompileParentReference
+	}
+	path, err := compile(expr)
 	if err != nil {
 		return nil, tm.node.errorf("its reference %q is not valid: %v", expr, err)
 	}

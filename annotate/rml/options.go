@@ -28,7 +28,8 @@ type Options struct {
 	Strict bool
 	// Natural decides whether a value without a datatype or language gets the
 	// natural datatype of its format: "30" or "30"^^xsd:integer for the number 30
-	// in JSON. The zero value is [NaturalByVocabulary].
+	// in JSON. The zero value is [NaturalByVocabulary]. Values of a database have it unless
+	// this is NaturalNever, because R2RML has it too.
 	Natural Natural
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.
