@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	lintUsage    = "rml lint [-sample FILE] MAPPING"
-	explainUsage = "rml explain MAPPING"
+	lintUsage    = "rml lint [-dialect rml|carml] [-sample FILE] MAPPING"
+	explainUsage = "rml explain [-dialect rml|carml] MAPPING"
 )
 
 func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	sample := new(string)
-	flags := lintFlags(sample)
+	opts := &rml.Options{}
+	flags := lintFlags(sample, &opts.Dialect)
 	done, err := parse(flags, args, lintUsage, stdout)
 	if done || err != nil {
 		return err
@@ -27,7 +28,7 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.W
 	if flags.NArg() != 1 {
 		return cli.Usage(fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), lintUsage))
 	}
-	plan, err := compile(flags.Arg(0), nil)
+	plan, err := compile(flags.Arg(0), opts)
 	if err != nil {
 		return err
 	}
@@ -52,14 +53,16 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.W
 }
 
 // lintFlags declares the flags of rml lint.
-func lintFlags(sample *string) *flag.FlagSet {
+func lintFlags(sample *string, dialect *rml.Dialect) *flag.FlagSet {
 	flags := flag.NewFlagSet("rml lint", flag.ContinueOnError)
 	flags.StringVar(sample, "sample", "", "a `file` with a sample of the stream; the files that the mapping names are their own sample")
+	declareDialect(flags, dialect)
 	return flags
 }
 
 func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
-	flags := flag.NewFlagSet("rml explain", flag.ContinueOnError)
+	opts := &rml.Options{}
+	flags := explainFlags(&opts.Dialect)
 	done, err := parse(flags, args, explainUsage, stdout)
 	if done || err != nil {
 		return err
@@ -67,10 +70,17 @@ func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writ
 	if flags.NArg() != 1 {
 		return cli.Usage(fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), explainUsage))
 	}
-	plan, err := compile(flags.Arg(0), nil)
+	plan, err := compile(flags.Arg(0), opts)
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(stdout, plan.Explain())
 	return err
+}
+
+// explainFlags declares the flags of rml explain.
+func explainFlags(dialect *rml.Dialect) *flag.FlagSet {
+	flags := flag.NewFlagSet("rml explain", flag.ContinueOnError)
+	declareDialect(flags, dialect)
+	return flags
 }

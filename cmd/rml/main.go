@@ -1,10 +1,10 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
 // mapping, and checks and explains mappings.
 //
-//	rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
-//	    [-database URL]
-//	rml lint [-sample FILE] MAPPING
-//	rml explain MAPPING
+//	rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson]
+//	    [-strict] [-database URL]
+//	rml lint [-dialect rml|carml] [-sample FILE] MAPPING
+//	rml explain [-dialect rml|carml] MAPPING
 //	rml version
 //	rml completion bash|zsh|fish
 //
@@ -57,8 +57,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"map", "map files or standard input to RDF", mapUsage, new(mapSettings).declare(), runMap},
-		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string)), runLint},
-		{"explain", "print how a mapping runs", explainUsage, nil, runExplain},
+		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string), new(rml.Dialect)), runLint},
+		{"explain", "print how a mapping runs", explainUsage, explainFlags(new(rml.Dialect)), runExplain},
 	}
 }
 
@@ -114,6 +114,16 @@ func parse(flags *flag.FlagSet, args []string, usage string, stdout io.Writer) (
 		return false, cli.Usage(fmt.Errorf("%w; usage: %s", err, usage))
 	}
 	return false, nil
+}
+
+// declareDialect declares the flag -dialect.
+func declareDialect(flags *flag.FlagSet, to *rml.Dialect) {
+	flags.Func("dialect", "the `dialect`, how the mapping and its input are read: rml as the specifications say, "+
+		"carml as CARML 0.3.2 reads them (default rml)",
+		func(name string) (err error) {
+			*to, err = rml.ParseDialect(name)
+			return err
+		})
 }
 
 // compile loads and compiles the mapping in a file.

@@ -12,14 +12,15 @@ import (
 	"github.com/iotenablers/enablers/internal/cli"
 )
 
-const mapUsage = "rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict] " +
-	"[-database URL]"
+const mapUsage = "rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] " +
+	"[-strict] [-database URL]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
 	file, dir, base, format, stream, database string
 
-	strict bool
+	dialect rml.Dialect
+	strict  bool
 }
 
 // declare declares the flags.
@@ -28,6 +29,7 @@ func (s *mapSettings) declare() *flag.FlagSet {
 	f.StringVar(&s.file, "mapping", "", "the mapping, a Turtle `file`; required")
 	f.StringVar(&s.dir, "dir", "", "the `folder` that the mapping's sources are relative to (default the folder of the mapping)")
 	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
+	declareDialect(f, &s.dialect)
 	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
 	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
 	f.BoolVar(&s.strict, "strict", false,
@@ -56,7 +58,7 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if err != nil {
 		return cli.Usage(fmt.Errorf("-format: %w", err))
 	}
-	plan, err := compile(s.file, &rml.Options{Format: syntax, Base: s.base, Strict: s.strict})
+	plan, err := compile(s.file, &rml.Options{Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/cli"
 )
 
 const datedMapping = header + `ex:M a rr:TriplesMap ;
@@ -75,4 +77,33 @@ func TestRun_mapsADatabase(t *testing.T) {
 	require.NoError(t, run(t.Context(), append(args, "-database", "sqlite://"+filepath.ToSlash(file)), nil, &out, &notes))
 	require.Equal(t, `<http://example.com/a7> <http://example.com/celsius> "2.15E1"^^<http://www.w3.org/2001/XMLSchema#double> .`+"\n",
 		out.String())
+}
+
+func TestRun_readsInTheDialectOfTheFlag(t *testing.T) {
+	file := write(t, "m.ttl", streamMapping)
+	const message = `{"id":"a:b","v":"x"}`
+	for dialect, subject := range map[string]string{"": "<http://a/a%3Ab>", "rml": "<http://a/a%3Ab>", "carml": "<http://a/a%3ab>"} {
+		args := []string{"map", "-mapping", file}
+		if dialect != "" {
+			args = append(args, "-dialect", dialect)
+		}
+		out, err := rmlCommand(t, message, args...)
+		require.NoError(t, err)
+		require.Equal(t, subject+" <http://example.com/ns#p> \"x\" .\n", out, dialect)
+	}
+
+	// Jayway's JSONPath has an operator that RFC 9535 does not have.
+	file = write(t, "m.ttl", strings.Replace(streamMapping, `rml:reference "v"`, `rml:reference "$.list[?(@.a =~ /x/)].b"`, 1))
+	for _, command := range []string{"lint", "explain"} {
+		_, err := rmlCommand(t, "", command, file)
+		require.Error(t, err, command)
+		_, err = rmlCommand(t, "", command, "-dialect", "carml", file)
+		require.NoError(t, err, command)
+	}
+
+	for _, command := range []string{"map", "lint", "explain"} {
+		_, err := rmlCommand(t, "", command, "-dialect", "jena", file)
+		require.ErrorContains(t, err, `dialect "jena": expected rml or carml`)
+		require.Equal(t, 2, cli.Status(err))
+	}
 }
