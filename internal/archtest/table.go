@@ -39,6 +39,7 @@ func importTable() []room {
 		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."},
 			modules: []string{text, xz}},
 		{dir: "annotate/rml/suggest"},
+		{dir: "annotate/rml/yarrrml", imports: []string{"annotate/rdf", "annotate/rml"}, modules: []string{yaml}},
 		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
