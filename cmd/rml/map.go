@@ -24,7 +24,7 @@ type mapSettings struct {
 // declare declares the flags.
 func (s *mapSettings) declare() *flag.FlagSet {
 	f := flag.NewFlagSet("rml map", flag.ContinueOnError)
-	f.StringVar(&s.file, "mapping", "", "the mapping, a Turtle `file`; required")
+	f.StringVar(&s.file, "mapping", "", "the mapping, a `file` in Turtle, or in YARRRML if its name ends in .yml or .yaml; required")
 	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
 	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")

@@ -28,31 +28,35 @@ func mapped(t *testing.T, mapping, message string) string {
 func TestLoad_readsTheNotation(t *testing.T) {
 	const message = `{"id":"1","n":"Ann","l":"en","u":"http://u/x","list":["a","b"]}`
 	const s, grel = "<http://ex.org/1> ", "grel:valueParameter"
-	for mapping, want := range map[string]string{
-		"    s: ex:$(id)\n    po: [[ex:p, $(n)]]":                                                            s + `<http://ex.org/p> "Ann" .`,
-		"    s: ex:$(id)\n    po: [[ex:p, $(n), $(l)~lang]]":                                                 s + `<http://ex.org/p> "Ann"@en .`,
-		"    s: ex:$(id)\n    po: [[ex:p, $(n), ex:d]]":                                                      s + `<http://ex.org/p> "Ann"^^<http://ex.org/d> .`,
-		"    s: ex:$(id)\n    po: [[ex:p, $(u)~iri]]":                                                        s + `<http://ex.org/p> <http://u/x> .`,
-		"    s: ex:$(id)\n    po: [[ex:p, 'a \\$(n) {b}']]":                                                  s + `<http://ex.org/p> "a $(n) {b}" .`,
-		"    s: ex:$(id)\n    po: [[ex:p, '{$(n)}\\d']]":                                                     s + `<http://ex.org/p> "{Ann}\\d" .`,
-		"    s: ex:$(id)\n    g: ex:g\n    po: [[ex:p, 1]]":                                                  s + `<http://ex.org/p> "1" <http://ex.org/g> .`,
-		"    s: ex:$(id)\n    po: [{p: ex:p, o: {value: $(n), datatype: 'ex:$(l)'}}]":                        s + `<http://ex.org/p> "Ann"^^<http://ex.org/en> .`,
-		"    s: ex:$(id)\n    po: [{p: ex:p, o: {fn: 'grel:toUpperCase(grel:valueParameter = $(n))'}}]":      s + `<http://ex.org/p> "ANN" .`,
-		"    s: ex:$(id)\n    po: [{p: ex:p, o: {fn: 'grel:toUpperCase(valueParameter = $(n))'}}]":           s + `<http://ex.org/p> "ANN" .`,
-		"    s: ex:$(id)\n    po: [{p: ex:p, o: {f: grel:toUpperCase, pms: [{pm: " + grel + ", v: $(n)}]}}]": s + `<http://ex.org/p> "ANN" .`,
-		"    s: ex:$(id)\n    po: [{p: ex:p, o: {value: $(u), type: iri}, i: ex:q, g: ex:g}]": s + "<http://ex.org/p> <http://u/x> <http://ex.org/g> .\n" +
-			"<http://u/x> <http://ex.org/q> <http://ex.org/1> .",
-		"    s: ex:$(id)\n    po: &a\n    - [ex:p, $(n)]\n  k:\n    sources: [['~jsonpath', '$']]\n    s: ex:k\n    po: *a": s +
-			"<http://ex.org/p> \"Ann\" .\n<http://ex.org/k> <http://ex.org/p> \"Ann\" .",
-		"    s: ex:$(id)\n    po:\n    - p: ex:p\n      o:\n      - mapping: k\n        condition: {function: equal, parameters: [[str1, $(id)], [str2, $(id)]]}\n" +
-			"  k:\n    sources: [['~jsonpath', '$']]\n    s: ex:k$(id)": s + "<http://ex.org/p> <http://ex.org/k1> .",
+	for _, c := range [][2]string{
+		{"    s: ex:$(id)\n    po: [[ex:p, $(n)]]", s + `<http://ex.org/p> "Ann" .`},
+		{"    s: ex:$(id)\n    po: [[ex:p, $(n), $(l)~lang]]", s + `<http://ex.org/p> "Ann"@en .`},
+		{"    s: ex:$(id)\n    po: [[ex:p, $(n), ex:d]]", s + `<http://ex.org/p> "Ann"^^<http://ex.org/d> .`},
+		{"    s: ex:$(id)\n    po: [[ex:p, $(u)~iri]]", s + `<http://ex.org/p> <http://u/x> .`},
+		{"    s: ex:$(id)\n    po: [[ex:p, 'a \\$(n) {b}']]", s + `<http://ex.org/p> "a $(n) {b}" .`},
+		{"    s: ex:$(id)\n    po: [[ex:p, '{$(n)}\\d']]", s + `<http://ex.org/p> "{Ann}\\d" .`},
+		{"    s: ex:$(id)\n    g: ex:g\n    po: [[ex:p, 1]]", s + `<http://ex.org/p> "1" <http://ex.org/g> .`},
+		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {value: $(n), datatype: 'ex:$(l)'}}]", s + `<http://ex.org/p> "Ann"^^<http://ex.org/en> .`},
+		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {fn: 'grel:toUpperCase(grel:valueParameter = $(n))'}}]", s + `<http://ex.org/p> "ANN" .`},
+		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {fn: 'grel:toUpperCase(valueParameter = $(n))'}}]", s + `<http://ex.org/p> "ANN" .`},
+		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {f: grel:toUpperCase, pms: [{pm: " + grel + ", v: $(n)}]}}]", s + `<http://ex.org/p> "ANN" .`},
+		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {value: $(u), type: iri}, i: ex:q, g: ex:g}]",
+			s + "<http://ex.org/p> <http://u/x> <http://ex.org/g> .\n" +
+			"<http://u/x> <http://ex.org/q> <http://ex.org/1> ."},
+		{"    s: ex:$(id)\n    po: &a\n    - [ex:p, $(n)]\n" +
+			"  k:\n    sources: [['~jsonpath', '$']]\n    s: ex:k\n    po: *a", s +
+			"<http://ex.org/p> \"Ann\" .\n<http://ex.org/k> <http://ex.org/p> \"Ann\" ."},
+		{"    s: ex:$(id)\n    po:\n    - p: ex:p\n      o:\n      - mapping: k\n" +
+			"        condition: {function: equal, parameters: [[str1, $(id)], [str2, $(id)]]}\n" +
+			"  k:\n    sources: [['~jsonpath', '$']]\n    s: ex:k$(id)", s + "<http://ex.org/p> <http://ex.org/k1> ."},
 	} {
-		require.Equal(t, want+"\n", mapped(t, mapping, message), mapping)
+		require.Equal(t, c[1]+"\n", mapped(t, c[0], message), c[0])
 	}
 }
 
 func TestLoad_namesThePlaceOfAnError(t *testing.T) {
-	bomb := "    po:\n    - {o: 1, p: &p [" + strings.Repeat("ex:p, ", 2000) + "ex:p]}\n" + strings.Repeat("    - {o: 1, p: *p}\n", 100)
+	bomb := "    po:\n    - {o: 1, p: &p [" + strings.Repeat("ex:p, ", 2000) + "ex:p]}\n" +
+		strings.Repeat("    - {o: 1, p: *p}\n", 100)
 	for name, c := range map[string]struct {
 		text         string
 		line, column int
