@@ -42,7 +42,7 @@ func TestLoad_readsTheNotation(t *testing.T) {
 		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {f: grel:toUpperCase, pms: [{pm: " + grel + ", v: $(n)}]}}]", s + `<http://ex.org/p> "ANN" .`},
 		{"    s: ex:$(id)\n    po: [{p: ex:p, o: {value: $(u), type: iri}, i: ex:q, g: ex:g}]",
 			s + "<http://ex.org/p> <http://u/x> <http://ex.org/g> .\n" +
-			"<http://u/x> <http://ex.org/q> <http://ex.org/1> ."},
+				"<http://u/x> <http://ex.org/q> <http://ex.org/1> ."},
 		{"    s: ex:$(id)\n    po: &a\n    - [ex:p, $(n)]\n" +
 			"  k:\n    sources: [['~jsonpath', '$']]\n    s: ex:k\n    po: *a", s +
 			"<http://ex.org/p> \"Ann\" .\n<http://ex.org/k> <http://ex.org/p> \"Ann\" ."},
