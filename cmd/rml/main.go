@@ -1,14 +1,15 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
 // mapping, and checks and explains mappings.
 //
-//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
+//	rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version
 //	rml completion bash|zsh|fish
 //
-// Sources are relative to the folder of the mapping; a carml:Stream reads
-// standard input. A mapping whose name ends in .yml or .yaml is YARRRML. Logical targets are relative to the current folder. RDF goes
+// Sources are relative to the folder of the mapping, or to that of -dir; a carml:Stream reads
+// standard input. A mapping whose name ends in .yml or .yaml is YARRRML.
+// Logical targets are relative to the current folder. RDF goes
 // to standard output. The exit status is 0, or 1 with one line on standard
 // error and nothing on standard output, or 2 for wrong arguments; lint also exits with 1
 // when it finds something. A mapping that succeeded has notes on standard error where its

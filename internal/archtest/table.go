@@ -49,7 +49,8 @@ func importTable() []room {
 			"annotate/rdf", "annotate/rml/internal/xsd",
 		}, modules: []string{text}},
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."},
-			modules: []string{xpath}},
+			modules: []string{xpath, text}},
+		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{
