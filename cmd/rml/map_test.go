@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,4 +65,25 @@ func TestRunMap_readsYARRRMLByTheNameOfTheFile(t *testing.T) {
 	}
 	_, err := rmlCommand(t, "", "lint", write(t, "bad.yml", mapping+"    - [ex:p, $(v]\n"))
 	require.ErrorContains(t, err, "mapping line 7 column 14, mappings.m.po[0][1]: ")
+}
+
+func TestRun_mapsADatabase(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "sensors.db")
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	_, err = db.Exec("CREATE TABLE sensor (id TEXT, celsius REAL); INSERT INTO sensor VALUES ('a7', 21.5)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	mapping := filepath.Join(folder, "mapping.ttl")
+	require.NoError(t, os.WriteFile(mapping, []byte(`@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix ex: <http://example.com/> .
+		ex:Sensors rr:logicalTable [ rr:tableName "sensor" ] ; rr:subjectMap [ rr:template "http://example.com/{id}" ] ;
+		rr:predicateObjectMap [ rr:predicate ex:celsius ; rr:objectMap [ rr:column "celsius" ] ] .`), 0o600))
+	var out, notes bytes.Buffer
+	args := []string{"map", "-mapping", mapping}
+	err = run(t.Context(), args, nil, &out, &notes)
+	require.ErrorContains(t, err, "names no database")
+	require.NoError(t, run(t.Context(), append(args, "-database", "sqlite://"+filepath.ToSlash(file)), nil, &out, &notes))
+	require.Equal(t, `<http://example.com/a7> <http://example.com/celsius> "2.15E1"^^<http://www.w3.org/2001/XMLSchema#double> .`+"\n",
+		out.String())
 }
