@@ -10,7 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 )
 
 // Finding is a part of a mapping that is valid but probably a mistake, or that

@@ -23,7 +23,8 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rdf"},
+		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rdf",
+			"annotate/rdf/shacl"},
 			modules: []string{sync, uuid, oteltrace}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
@@ -33,10 +34,12 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
 		{dir: "annotate/manager/internal/locate"},
+		{dir: "annotate/internal/xsd"},
 		{dir: "annotate/rdf"},
+		{dir: "annotate/rdf/shacl", imports: []string{"annotate/internal/xsd", "annotate/rdf"}},
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
-		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."},
+		{dir: "annotate/rml", imports: []string{"annotate/internal/xsd", "annotate/rdf", "annotate/rml/internal/..."},
 			modules: []string{text, xz}},
 		{dir: "annotate/rml/suggest"},
 		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
@@ -45,7 +48,7 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/document", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/internal/escape", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/internal/function", imports: []string{
-			"annotate/rdf", "annotate/rml/internal/xsd",
+			"annotate/internal/xsd", "annotate/rdf",
 		}, modules: []string{text}},
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."},
 			modules: []string{xpath}},

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 )
 
 // The local names of the functions of GREL and IDLab whose result is not text.
