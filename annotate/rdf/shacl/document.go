@@ -76,7 +76,9 @@ func readDocument(turtle []byte, opts *Options) (*document, error) {
 }
 
 // all returns the values of a predicate of SHACL.
-func (d *document) all(subject rdf.Term, name string) []rdf.Term { return d.values(subject, shTerm(name)) }
+func (d *document) all(subject rdf.Term, name string) []rdf.Term {
+	return d.values(subject, shTerm(name))
+}
 
 func (d *document) values(subject, predicate rdf.Term) []rdf.Term {
 	if node := d.nodes[subject]; node != nil {

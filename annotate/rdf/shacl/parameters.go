@@ -110,7 +110,8 @@ func (c *compiler) counted(s *shape) error {
 		}
 	}
 	unique, err := c.flag(s.node, "uniqueLang")
-	if unique {
+	// The suite of the W3C wants the text true: "1" has no effect.
+	if unique && c.doc.all(s.node, "uniqueLang")[0].Value == "true" {
 		s.add(uniqueLangConstraint{})
 	}
 	return err
