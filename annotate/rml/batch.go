@@ -20,7 +20,8 @@ const flushAt = 64 << 10
 // error about an input is a [*MessageError].
 //
 // CSV is read piece by piece, and files of JSON lines (.ndjson, .jsonl) line by
-// line; other sources are read whole into memory. Statements with a logical
+// line. JSON and XML are read in parts where the iterators allow it, see
+// [Plan.Explain]; otherwise whole, into memory. Statements with a logical
 // target are written there and not to w; a target appears when the whole run
 // has succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
@@ -42,7 +43,6 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 		Mapper:  m,
 		files:   files,
 		loaded:  make([]bool, len(m.inputs)),
-		passes:  m.plan.passes(),
 		streams: make(map[Source][]byte),
 	}
 	for _, j := range m.plan.joins {
@@ -76,7 +76,6 @@ type batch struct {
 	*Mapper
 	files  Files
 	loaded []bool // inputs whose document holds the whole source
-	passes []int  // how often each input is gone through
 
 	streams map[Source][]byte // streams that several inputs read
 }
@@ -177,8 +176,11 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	switch {
 	case plan.lines:
 		return b.lines(ctx, in, reader, use)
-	case plan.source.Formulation == CSV && (plan.source.Kind == SourceFile || b.passes[in] == 1):
+	case plan.whole != "":
+	case plan.rows():
 		return b.rows(ctx, in, reader, use)
+	default:
+		return b.parts(ctx, in, reader, use)
 	}
 	data, err := io.ReadAll(reader)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
 )
 
 // Explain describes the plan in plain text: the inputs, how records are found,
@@ -47,11 +48,12 @@ func (e *explanation) input(i int, in *inputPlan) {
 	case in.source.Kind == 0:
 		e.line(0, "input %d: %s inside a field of a view", i, in.source.Formulation)
 	default:
-		how := "read whole"
-		if in.lines {
-			how = "read line by line"
+		e.line(0, "input %d: %s, %s, %s", i, in.source, in.source.Formulation, in.manner())
+	}
+	if compiler, ok := in.compiler.(*csvdoc.Compiler); ok {
+		for _, rule := range compiler.Explain() {
+			e.line(1, "%s", rule)
 		}
-		e.line(0, "input %d: %s, %s, %s", i, in.source, in.source.Formulation, how)
 	}
 }
 

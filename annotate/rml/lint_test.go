@@ -105,8 +105,8 @@ func TestPlan_Explain_describesThePlan(t *testing.T) {
 map:N a rr:TriplesMap ; rml:logicalSource [ rml:source "n.csv" ; rml:referenceFormulation ql:CSV ] ;
   rr:subjectMap [ rml:reference "x" ; rr:termType rr:BlankNode ] .`
 	require.Equal(t, `output: ntriples
-input 0: the unnamed stream, JSONPath, read whole
-input 1: file "n.csv", CSV, read whole
+input 0: the unnamed stream, JSONPath, streamed
+input 1: file "n.csv", CSV, streamed
 triples map map:M (mapping line 8): each record of $ of input 0
   subject IRI http://a/{id}
   graph <http://example.com/ns#g>

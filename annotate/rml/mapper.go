@@ -226,6 +226,7 @@ func (m *Mapper) load(in int, data []byte) error {
 	if err := state.document.Load(data); err != nil {
 		return m.inputError(in, err)
 	}
+	m.countIrregular(state.document)
 	return nil
 }
 

@@ -16,21 +16,16 @@ const pieceSize = 1 << 20
 // maxRowSize is the longest row that is kept in memory to find its end.
 const maxRowSize = 1 << 30
 
-// rowReader is implemented by the CSV format in addition to the contract: it
-// splits an input into pieces that end with a row.
+// rowReader is implemented by the documents of CSV in addition to the contract: it
+// splits an input into pieces that end with a row, and loads those after the first.
 type rowReader interface {
-	Split(data []byte) int
-}
-
-// rowLoader is the document of a rowReader.
-type rowLoader interface {
+	Split(data []byte, first bool) int
 	LoadRows(data []byte) error
 }
 
 // rows loads a CSV source piece by piece.
 func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error) error {
-	reader := b.plan.inputs[in].compiler.(rowReader)
-	document := b.inputs[in].document.(rowLoader)
+	document := b.inputs[in].document.(rowReader)
 	data := make([]byte, 0, pieceSize)
 	for first := true; ; {
 		n, err := io.ReadFull(r, data[len(data):cap(data)])
@@ -41,7 +36,7 @@ func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error)
 		}
 		end := len(data)
 		if !last {
-			if end = reader.Split(data); end == 0 {
+			if end = document.Split(data, first); end == 0 {
 				if len(data) >= maxRowSize {
 					return b.inputError(in, fmt.Errorf("a row is longer than %d bytes: %w", maxRowSize, ErrLimit))
 				}
@@ -60,6 +55,7 @@ func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error)
 			if err = document.LoadRows(data[:end]); err != nil {
 				err = b.inputError(in, err)
 			}
+			b.countIrregular(b.inputs[in].document)
 		}
 		if err != nil {
 			return err

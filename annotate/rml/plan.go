@@ -35,7 +35,8 @@ type Plan struct {
 // triples maps that read it.
 type inputPlan struct {
 	source    Source
-	lines     bool // one JSON document a line
+	lines     bool   // one JSON document a line
+	whole     string // why a batch must read it whole, "" if it is streamed
 	compiler  input.Compiler
 	iterators []input.Path
 	spread    []bool    // by iterator: whether an array that it selects is taken for its elements
@@ -104,6 +105,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.plan.prefixes = c.prefixes()
 	c.plan.doubtful = c.plan.repeats()
 	c.plan.flatten()
+	c.plan.decideStreams()
 	return c.plan, nil
 }
 
@@ -308,7 +310,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 	in := &inputPlan{source: source.Source}
 	switch source.Formulation {
 	case CSV:
-		in.compiler = csvdoc.New(source.details.dialect.csv(), limits)
+		format := source.details.dialect.csv()
+		format.Lenient = c.opts.Dialect == DialectCARML
+		in.compiler = csvdoc.New(format, limits)
 	case XPath:
 		namespaces := make([]xmldoc.Namespace, len(source.details.namespaces))
 		for i, ns := range source.details.namespaces {

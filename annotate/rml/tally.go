@@ -1,6 +1,11 @@
 package rml
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
 
 // Tally has the counts of the last [Mapper.Append], [Mapper.Quads],
 // [Mapper.Run] or [Mapper.RunLines].
@@ -17,6 +22,21 @@ type Tally struct {
 	// LeftOut is the number of invalid terms whose statements were left out. It is
 	// zero with [Options].Strict.
 	LeftOut int
+	// LongRows, ShortRows and CommentRows count what [DialectCARML] passes over in CSV: rows
+	// with more cells than the header, where those beyond it are not read, rows with fewer
+	// cells, which have no value in the other columns, and lines that begin with "#", which are
+	// comments. What is read several times, for joins, counts as often.
+	LongRows, ShortRows, CommentRows int
+}
+
+// countIrregular adds what a document that was loaded has passed over.
+func (m *Mapper) countIrregular(loaded input.Document) {
+	if d, ok := loaded.(*csvdoc.Document); ok {
+		irregular := d.Irregular()
+		m.tally.LongRows += irregular.Long
+		m.tally.ShortRows += irregular.Short
+		m.tally.CommentRows += irregular.Comments
+	}
 }
 
 // Tally returns the counts. After an error they are those up to the error.

@@ -20,6 +20,7 @@ type Compiler struct {
 	null    nulls
 
 	maxCells int
+	sample   int // bytes in which a delimiter is detected
 
 	mu      sync.Mutex
 	columns []string // the name of each reference; the index is its id
@@ -32,7 +33,10 @@ type nulls struct {
 }
 
 // rows is the path of the iterator.
-type rows struct{ owner *Compiler }
+type rows struct {
+	owner *Compiler
+	expr  string // in the lenient mode, where it has no effect
+}
 
 // column is the path of a reference.
 type column struct {
@@ -41,8 +45,8 @@ type column struct {
 	id    int
 }
 
-// String returns the empty expression, which selects every row.
-func (*rows) String() string { return "" }
+// String returns the expression as it was written. Every one selects each row.
+func (r *rows) String() string { return r.expr }
 
 // String returns the name of the column.
 func (c *column) String() string { return c.name }
@@ -51,7 +55,7 @@ func (c *column) String() string { return c.name }
 // largest number of cells in an input, applies to CSV. A dialect that does not
 // validate is reported by each Compile method and by Load.
 func New(dialect Dialect, limits input.Limits) *Compiler {
-	c := &Compiler{invalid: dialect.Validate(), dialect: dialect.filled(), maxCells: math.MaxInt}
+	c := &Compiler{invalid: dialect.Validate(), dialect: dialect.filled(), maxCells: math.MaxInt, sample: sampleBytes}
 	if limits.MaxNodes > 0 {
 		c.maxCells = limits.MaxNodes
 	}
@@ -70,15 +74,15 @@ func New(dialect Dialect, limits input.Limits) *Compiler {
 }
 
 // CompileIterator accepts only the empty expression: the records of CSV are
-// its rows.
+// its rows. The lenient mode accepts any other, without effect.
 func (c *Compiler) CompileIterator(expr string) (input.Path, error) {
 	if c.invalid != nil {
 		return nil, c.invalid
 	}
-	if expr != "" {
+	if expr != "" && !c.dialect.Lenient {
 		return nil, fmt.Errorf("compile iterator %q: CSV has no iterators, every row is a record", expr)
 	}
-	return &rows{c}, nil
+	return &rows{c, expr}, nil
 }
 
 // CompileReference compiles the name of a column, taken exactly as it is

@@ -35,6 +35,17 @@ const (
 // row: comma, double quote, quotes doubled inside quoted cells, no comments,
 // empty lines skipped, nothing trimmed, empty cells null.
 type Dialect struct {
+	// Lenient reads as the CSV parser of CARML 0.3.2 does. The zero Delimiter is then
+	// detected in the header and the rows after it, among [Candidates], and the zero Comment
+	// is '#', as long as neither the delimiter nor the quote is. Unquoted cells lose the spaces
+	// at their ends. A quoted cell with text after its closing quote is an unquoted one. A lone
+	// carriage return ends a line, and lines of spaces are skipped. A row may be shorter
+	// than the header, when it has no value in the columns after its end, or longer, when
+	// the cells beyond the header are not read; [Document.Irregular] counts both. Names of columns
+	// are compared without regard to case and spaces around them, and of two columns with
+	// one name the last is read. Iterators have no effect. Escape, SkipRows, HeaderRows
+	// and KeepBlankRows may not be set.
+	Lenient bool
 	// Delimiter stands between cells: an ASCII character, or 0 for a comma.
 	Delimiter byte
 	// Quote stands around cells that hold delimiters, line ends or quotes: an
@@ -71,13 +82,16 @@ type Dialect struct {
 func (d Dialect) Validate() error {
 	d = d.filled()
 	var errs []error
+	for _, field := range d.validateLenient() {
+		errs = append(errs, fmt.Errorf("dialect %s: may not be set in the lenient mode", field))
+	}
 	special := map[byte]string{}
 	for _, c := range []struct {
 		field string
 		char  byte
 		used  bool
 	}{
-		{"delimiter", d.Delimiter, true},
+		{"delimiter", d.Delimiter, d.Delimiter != 0},
 		{"quote", d.Quote, !d.NoQuotes},
 		{"escape", d.Escape, d.Escape != 0},
 		{"comment", d.Comment, d.Comment != 0},
@@ -118,11 +132,16 @@ func (d Dialect) Validate() error {
 
 // filled returns the dialect with its defaults written out.
 func (d Dialect) filled() Dialect {
-	if d.Delimiter == 0 {
-		d.Delimiter = ','
-	}
 	if d.Quote == 0 {
 		d.Quote = '"'
+	}
+	switch {
+	case !d.Lenient:
+		if d.Delimiter == 0 {
+			d.Delimiter = ','
+		}
+	case d.Comment == 0 && d.Delimiter != '#' && (d.NoQuotes || d.Quote != '#'):
+		d.Comment = '#'
 	}
 	switch {
 	case d.NoHeader:

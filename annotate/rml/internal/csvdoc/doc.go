@@ -12,9 +12,10 @@
 // unquoted cell, text after a closing quote, a quote that is never closed, a
 // carriage return that no line feed follows, and a row with more or fewer cells
 // than the header. Two columns may share a name as long as no reference uses
-// it. A byte order mark is skipped. A delimiter is never guessed.
+// it. A byte order mark is skipped. A delimiter is never guessed. The lenient mode,
+// [Dialect].Lenient, reads as CARML does: it detects the delimiter and accepts such rows.
 //
-// Large inputs are read in pieces: [Compiler.Split] returns the end of the last
+// Large inputs are read in pieces: [Document.Split] returns the end of the last
 // complete row of a piece, [Document.Load] reads the piece with the header,
 // [Document.LoadRows] each piece after it.
 package csvdoc

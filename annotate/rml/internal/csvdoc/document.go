@@ -25,6 +25,8 @@ const maxListed = 20
 const (
 	// cellBytes is the memory of a cell, and of the offset of its row.
 	cellBytes = 12
+	// lenientCellBytes counts the first cell of its row too.
+	lenientCellBytes = 16
 	// nameBytes is the memory of a column: its cell, its name, a string of its own, and what
 	// references resolve to.
 	nameBytes = 48
@@ -56,6 +58,13 @@ type Document struct {
 	before place // what the earlier pieces of this input held
 	after  place // the same for the piece that follows
 	pieces bool  // LoadRows may follow
+
+	// The lenient mode's:
+	scan      scanner
+	certain   bool     // whether the header alone decides on the delimiter
+	firsts    []uint32 // the first cell of each row, and the end of the last one
+	irregular Irregular
+	above     int // comments above the header
 }
 
 // place counts what stood before a piece of an input.
@@ -92,7 +101,11 @@ func (d *Document) LoadRows(data []byte) error {
 
 // Bound implements [input.Bounded]. A cell is counted with the offset of a row.
 func (d *Document) Bound(bytes int) {
-	d.maxCells = input.Within(bytes, cellBytes, d.compiler.maxCells)
+	size := cellBytes
+	if d.compiler.dialect.Lenient {
+		size = lenientCellBytes
+	}
+	d.maxCells = input.Within(bytes, size, d.compiler.maxCells)
 	d.maxNames = input.Within(bytes, nameBytes, math.MaxInt)
 }
 
@@ -130,7 +143,11 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	if at < 0 {
 		return dst, d.unknown(ref.name, at)
 	}
-	text := d.text(d.cells[int(record)*d.width+int(at)-1])
+	row := d.row(record)
+	if int(at) > len(row) {
+		return dst, nil // a short row, in the lenient mode
+	}
+	text := d.text(row[at-1])
 	if d.compiler.null.has(text) {
 		return dst, nil
 	}
@@ -149,6 +166,9 @@ func (d *Document) Place(n input.Node) string {
 
 // find resolves a name under the present header.
 func (d *Document) find(name string) int32 {
+	if d.compiler.dialect.Lenient {
+		return findLenient(d.names, name)
+	}
 	var at int32 = absent
 	for _, row := range d.names {
 		for i, n := range row {
@@ -179,6 +199,9 @@ func (d *Document) unknown(name string, why int32) error {
 			quoted[i] = fmt.Sprintf("%q", k)
 		}
 		reason = fmt.Sprintf("there is no column %q, the header has %s%s", name, strings.Join(quoted, ", "), more)
+		if d.above > 0 {
+			reason += fmt.Sprintf("; lines above it that begin with %q are comments", d.scan.comment)
+		}
 	}
 	return &input.SyntaxError{Format: "CSV", Line: d.nameLine, Column: 1, Offset: d.nameAt, Reason: reason}
 }
@@ -186,8 +209,9 @@ func (d *Document) unknown(name string, why int32) error {
 // begin empties the document and takes up data, after what it held before.
 func (d *Document) begin(data []byte) error {
 	d.data, d.cells, d.starts, d.scratch = nil, d.cells[:0], d.starts[:0], d.scratch[:0]
+	d.firsts, d.irregular = d.firsts[:0], Irregular{}
 	if room := max(keptCells, 8*(len(data)+1)); cap(d.cells) > room || cap(d.starts) > room || cap(d.scratch) > room {
-		d.cells, d.starts, d.scratch = nil, nil, nil
+		d.cells, d.starts, d.scratch, d.firsts = nil, nil, nil, nil
 	}
 	if d.compiler.invalid != nil {
 		return d.compiler.invalid
@@ -207,7 +231,11 @@ func (d *Document) begin(data []byte) error {
 // finish reads the rows from offset i on, and counts what the piece held while
 // its memory is still the document's.
 func (d *Document) finish(i int) error {
-	if err := d.readRows(i); err != nil {
+	read := d.readRows
+	if d.compiler.dialect.Lenient {
+		read = d.lenientRows
+	}
+	if err := read(i); err != nil {
 		return d.abandon(err)
 	}
 	d.pieces = true
@@ -221,7 +249,7 @@ func (d *Document) finish(i int) error {
 
 // abandon empties the document after an error.
 func (d *Document) abandon(err error) error {
-	d.data, d.cells, d.starts = nil, d.cells[:0], d.starts[:0]
+	d.data, d.cells, d.starts, d.firsts = nil, d.cells[:0], d.starts[:0], d.firsts[:0]
 	return err
 }
 
@@ -235,10 +263,14 @@ func (d *Document) forgetHeader() {
 // begins.
 func (d *Document) readHeader() (int, error) {
 	from := 0
-	if bytes.HasPrefix(d.data, []byte("\xEF\xBB\xBF")) {
-		from = 3
+	if bytes.HasPrefix(d.data, []byte(byteOrderMark)) {
+		from = len(byteOrderMark)
+	}
+	if d.compiler.dialect.Lenient {
+		d.lenientDelimiter(from, len(d.header) > 0 && bytes.HasPrefix(d.data[from:], d.header))
 	}
 	if len(d.header) > 0 && bytes.HasPrefix(d.data[from:], d.header) {
+		d.irregular.Comments = d.above
 		return from + len(d.header), nil
 	}
 	i, err := d.skipRows(from)
@@ -251,13 +283,13 @@ func (d *Document) readHeader() (int, error) {
 	}
 	d.forgetHeader()
 	for n := range dialect.HeaderRows {
-		i = d.skipComments(i, true)
+		i = d.nextRow(i, true)
 		if i == len(d.data) {
 			return 0, d.fail(i, "the input ended before its header, expected %d rows of column names and read %d",
 				dialect.HeaderRows, n)
 		}
 		start := i
-		next, err := d.readRow(i)
+		next, err := d.headRow(i)
 		if err != nil {
 			return 0, err
 		}
@@ -278,6 +310,26 @@ func (d *Document) readHeader() (int, error) {
 		d.header = append(d.header, d.data[from:i]...)
 	}
 	return i, nil
+}
+
+// nextRow returns where the next row begins at or after i.
+func (d *Document) nextRow(i int, skipEmpty bool) int {
+	if !d.compiler.dialect.Lenient {
+		return d.skipComments(i, skipEmpty)
+	}
+	i, d.above = d.scan.skipLines(d.data, i)
+	if !d.compiler.dialect.NoHeader { // otherwise the rows are read from here again
+		d.irregular.Comments = d.above
+	}
+	return i
+}
+
+// headRow appends the cells of a row that names the columns, or their number.
+func (d *Document) headRow(i int) (int, error) {
+	if d.compiler.dialect.Lenient {
+		return d.lenientRow(i)
+	}
+	return d.readRow(i)
 }
 
 // takeNames reads the names in a header row.
@@ -316,11 +368,11 @@ func (d *Document) nameColumns(i int) error {
 		}
 		return nil
 	}
-	i = d.skipComments(i, d.compiler.dialect.Blank != KeepBlankRows)
+	i = d.nextRow(i, d.compiler.dialect.Blank != KeepBlankRows)
 	if i == len(d.data) {
 		return d.fail(i, "the input ended before its first row")
 	}
-	if _, err := d.readRow(i); err != nil {
+	if _, err := d.headRow(i); err != nil {
 		return err
 	}
 	width := len(d.cells)

@@ -13,10 +13,13 @@ func Cells(d *Document) [][]string {
 	out := [][]string{}
 	for n := range d.starts {
 		row := []string{}
-		for _, c := range d.cells[n*d.width : (n+1)*d.width] {
+		for _, c := range d.row(input.Node(n)) {
 			row = append(row, string(d.text(c)))
 		}
 		out = append(out, row)
 	}
 	return out
 }
+
+// Sample makes the documents of a compiler detect delimiters in fewer bytes.
+func Sample(c *Compiler, bytes int) { c.sample = bytes }

@@ -80,3 +80,65 @@ func FuzzLoad(f *testing.F) {
 		require.Equal(t, want[1:], cells)
 	})
 }
+
+// FuzzLoad_lenient reads arbitrary text in the lenient mode: nothing may panic, only an open
+// quote, an empty input and text that is not UTF-8 are errors, pieces read as the whole, and
+// what a document read before makes no difference.
+func FuzzLoad_lenient(f *testing.F) {
+	for _, s := range []string{
+		"id,name\n1,\"A\" x\n", "id;name\r\n1;3,14\r\n#2;2\r\n3\r\n4;5;6", "\xEF\xBB\xBF#c\n\"i\nd\"|n\n1|\"a\"\"b\"c|\n",
+		"a\tb\r1\t 2 \r \r3\t\"4 \"", "a,b;c\n1;2\n3;4\n5,6\n\n7,8\n", "a\n\"\"\"x\"\" y\" z\n\n\"b\"",
+	} {
+		f.Add([]byte(s), uint8(0))
+		f.Add([]byte(s), uint8(7))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, bits uint8) {
+		d := csvdoc.Dialect{Lenient: true, Null: []string{}, NoHeader: bits&1 == 1, NoQuotes: bits&2 == 2}
+		if bits&4 == 4 {
+			d.Delimiter = ';'
+		}
+		if bits&8 == 8 {
+			d.Blank = csvdoc.SkipBlankRows
+		}
+		const sample = 24
+		c := csvdoc.New(d, input.Limits{})
+		csvdoc.Sample(c, sample)
+		doc := c.NewDocument().(*csvdoc.Document)
+		if err := doc.Load(data); err != nil {
+			var syntax *input.SyntaxError
+			require.ErrorAs(t, err, &syntax)
+			require.LessOrEqual(t, syntax.Offset, len(data))
+			require.Regexp(t, "never closed|input ended|not UTF-8", syntax.Reason)
+			return
+		}
+		cells, irregular := csvdoc.Cells(doc), doc.Irregular()
+		require.NoError(t, doc.Load([]byte("x|y\n1|2\n")))
+		require.NoError(t, doc.Load(data))
+		require.Equal(t, cells, csvdoc.Cells(doc))
+		require.NoError(t, doc.Load(data), "the header is known now")
+		require.Equal(t, cells, csvdoc.Cells(doc))
+		require.Equal(t, irregular, doc.Irregular())
+		if len(data) <= sample+1 {
+			return
+		}
+		pieces := c.NewDocument().(*csvdoc.Document)
+		cut := pieces.Split(data[:max(sample+1, len(data)/2)], true)
+		if cut == 0 {
+			return
+		}
+		require.NoError(t, pieces.Load(data[:cut]))
+		got, counted := csvdoc.Cells(pieces), pieces.Irregular()
+		for rest := data[cut:]; len(rest) > 0; rest = rest[cut:] {
+			if cut = pieces.Split(rest[:(len(rest)+1)/2], false); cut == 0 {
+				cut = len(rest)
+			}
+			require.NoError(t, pieces.LoadRows(rest[:cut]))
+			got = append(got, csvdoc.Cells(pieces)...)
+			more := pieces.Irregular()
+			counted.Long, counted.Short, counted.Comments =
+				counted.Long+more.Long, counted.Short+more.Short, counted.Comments+more.Comments
+		}
+		require.Equal(t, cells, got)
+		require.Equal(t, irregular, counted)
+	})
+}

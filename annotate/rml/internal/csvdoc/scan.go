@@ -16,6 +16,9 @@ const (
 	rewritten = 1 << 31
 )
 
+// byteOrderMark is U+FEFF in UTF-8.
+const byteOrderMark = "\xEF\xBB\xBF"
+
 // cell is the place of a cell's text in the data, or in the scratch buffer
 // when the length bears the rewritten mark.
 type cell struct{ start, length uint32 }

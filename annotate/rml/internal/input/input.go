@@ -4,7 +4,10 @@
 // buffers have grown to the size of the inputs.
 package input
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // Node is one place in a loaded document: a JSON value, an XML element or
 // attribute, a CSV row. It is valid only for the [Document] that returned it,
@@ -119,6 +122,23 @@ type SyntaxError struct {
 // Error returns one line with the format, the place and the reason.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s line %d column %d: %s", e.Format, e.Line, e.Column, e.Reason)
+}
+
+// Position is a place in an input. That of its beginning is line 1, column 1.
+type Position struct {
+	Line, Column int // 1-based; Column counts bytes
+	Offset       int // 0-based
+}
+
+// Advance moves the position behind data that was read there.
+func (p *Position) Advance(data []byte) {
+	p.Offset += len(data)
+	if lines := bytes.Count(data, []byte{'\n'}); lines > 0 {
+		p.Line += lines
+		p.Column = len(data) - bytes.LastIndexByte(data, '\n')
+		return
+	}
+	p.Column += len(data)
 }
 
 // Locate returns the 1-based line and byte column of an offset in data.

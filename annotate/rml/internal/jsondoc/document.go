@@ -24,7 +24,9 @@ type Document struct {
 	steps   int          // remaining steps of an evaluation
 	dynamic pattern      // the last regular expression taken from the text
 	shapes  shapes
-	slots   int // slots that the path under evaluation may use
+	slots   int     // slots that the path under evaluation may use
+	window  int     // the bytes of a part at first
+	stream  *stream // nil for a text that is loaded as a whole
 
 	idleTape, idleScratch, idleList idle
 	listPeak                        int
@@ -51,7 +53,7 @@ func missing(p *Path, n input.Node) error {
 // KiB is freed after 64 loads in a row that used less than a quarter of it.
 func (d *Document) Load(data []byte) error {
 	d.reset()
-	d.data = data
+	d.data, d.stream = data, nil
 	if uint64(len(data)) > math.MaxUint32-1 {
 		return d.refuse(&fault{0, fmt.Sprintf("text of %d bytes, at most %d are read", len(data), uint32(math.MaxUint32-1))})
 	}
@@ -85,9 +87,14 @@ func (d *Document) reset() {
 
 // refuse empties the document and returns the error for a fault.
 func (d *Document) refuse(bad *fault) error {
-	line, column := input.Locate(d.data, bad.offset)
+	at := input.Position{Line: 1, Column: 1}
+	head := 0
+	if d.stream != nil {
+		at, head = d.stream.at, d.stream.head
+	}
+	at.Advance(d.data[head:max(head, min(bad.offset, len(d.data)))])
 	d.data, d.tape, d.escaped = nil, d.tape[:0], d.escaped[:0]
-	return &input.SyntaxError{Format: "JSON", Line: line, Column: column, Offset: bad.offset, Reason: bad.reason}
+	return &input.SyntaxError{Format: "JSON", Line: at.Line, Column: at.Column, Offset: at.Offset, Reason: bad.reason}
 }
 
 func (d *Document) tooDeep() string {

@@ -53,3 +53,6 @@ func appendNormalName(b, name []byte) []byte {
 	}
 	return append(b, '\'')
 }
+
+// SetWindow sets how many bytes the first part of a stream has.
+func (d *Document) SetWindow(size int) { d.window = size }

@@ -34,6 +34,9 @@ func (d *Document) descend(n input.Node, visit func(t *node, index int)) {
 	}
 	for at := input.Node(0); at != n; {
 		child, index := at+1, 0
+		if d.stream != nil && int(at) < len(d.stream.levels) {
+			index = d.stream.levels[at].skipped
+		}
 		for input.Node(d.tape[child].next) <= n {
 			child, index = input.Node(d.tape[child].next), index+1
 		}
