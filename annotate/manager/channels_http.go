@@ -124,7 +124,7 @@ func (o Outcome) text() string {
 func (r *rest) restartChannel(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("channelId")
 	if err := r.manager.Restart(req.Context(), id); err != nil {
-		return channelError(err, id)
+		return stopError(err, id)
 	}
 	httpapi.WriteText(w, http.StatusOK, "Restarted channel with ID: "+id)
 	return nil
@@ -133,7 +133,7 @@ func (r *rest) restartChannel(w http.ResponseWriter, req *http.Request) error {
 func (r *rest) deleteChannel(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("channelId")
 	if err := r.manager.Delete(req.Context(), id); err != nil {
-		return channelError(err, id)
+		return stopError(err, id)
 	}
 	httpapi.WriteText(w, http.StatusOK, "Stopped and removed channel with ID: "+id)
 	return nil
@@ -166,6 +166,16 @@ func (r *rest) replaceMapping(w http.ResponseWriter, req *http.Request) error {
 	}
 	httpapi.WriteText(w, http.StatusOK, "Replaced mapping of channel with ID: "+id)
 	return nil
+}
+
+// stopError is channelError for operations that stop a channel, which the original service
+// names in the text for a missing one.
+func stopError(err error, id string) error {
+	if errors.Is(err, ErrChannelNotFound) {
+		return &httpapi.Error{Status: http.StatusNotFound, Err: err,
+			Detail: "Channel ID not found: Cannot stop channel. No channel with ID " + id}
+	}
+	return channelError(err, id)
 }
 
 // channelError maps errors about a channel to those of the REST contract.

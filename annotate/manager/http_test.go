@@ -160,8 +160,9 @@ func TestNewHandler_channel_isCreatedChangedAndRemoved(t *testing.T) {
 	missing := "Channel ID not found: No channel with ID: " + id
 	c.text(c.get(path), 404, missing)
 	c.text(c.send("PATCH", path, `{"isStopped": true}`), 404, missing)
-	c.text(c.do("PATCH", path+"/restart", "", ""), 404, missing)
-	c.text(c.do("DELETE", path, "", ""), 404, missing)
+	stop := "Channel ID not found: Cannot stop channel. No channel with ID " + id
+	c.text(c.do("PATCH", path+"/restart", "", ""), 404, stop)
+	c.text(c.do("DELETE", path, "", ""), 404, stop)
 }
 
 func TestNewHandler_listsAChannelWithoutBrokerAsStopped(t *testing.T) {

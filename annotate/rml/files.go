@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Files opens what a mapping reads and creates what it writes. Either function
@@ -17,9 +18,16 @@ type Files struct {
 	Create func(Target) (TargetWriter, error)
 }
 
+// isWeb reports whether the name of a source is an address of the web.
+func isWeb(name string) bool {
+	scheme, _, found := strings.Cut(strings.ToLower(name), "://")
+	return found && (scheme == "http" || scheme == "https")
+}
+
 // LocalFiles returns the files of a mapping in the folder dir. Paths relative
 // to the working directory and absolute paths are used unchanged. Streams are
-// read from stdin, which is an error when it is nil. The file of a target
+// read from stdin, which is an error when it is nil. A source on the web (http://, https://)
+// is an error: it is not fetched. The file of a target
 // appears complete or not at all.
 func LocalFiles(dir string, stdin io.Reader) Files {
 	resolve := func(name string, workingDirectory bool) string {
@@ -35,6 +43,8 @@ func LocalFiles(dir string, stdin io.Reader) Files {
 				return nil, fmt.Errorf("open %s: there is no input for it", s)
 			case s.Kind == SourceStream:
 				return io.NopCloser(stdin), nil
+			case isWeb(s.Name):
+				return nil, fmt.Errorf("open %s: sources on the web are not fetched; download it and name the local file", s)
 			}
 			return os.Open(resolve(s.Name, s.WorkingDirectory))
 		},

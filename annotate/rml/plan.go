@@ -318,7 +318,11 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		for i, ns := range source.details.namespaces {
 			namespaces[i] = xmldoc.Namespace{Prefix: ns.prefix, IRI: ns.iri}
 		}
-		in.compiler = xmldoc.New(namespaces, limits)
+		xml := xmldoc.New(namespaces, limits)
+		if c.opts.Dialect == DialectCARML {
+			xml.ReadAsCARML()
+		}
+		in.compiler = xml
 	default:
 		in.compiler = jsondoc.New(limits)
 		lower := strings.ToLower(source.Name)

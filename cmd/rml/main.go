@@ -1,13 +1,13 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
 // mapping, and checks and explains mappings.
 //
-//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
+//	rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version
 //	rml completion bash|zsh|fish
 //
-// Sources are relative to the folder of the mapping; a carml:Stream reads
+// Sources are relative to the folder of the mapping, or to that of -dir; a carml:Stream reads
 // standard input. Logical targets are relative to the current folder. RDF goes
 // to standard output. The exit status is 0, or 1 with one line on standard
 // error and nothing on standard output, or 2 for wrong arguments; lint also exits with 1

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -13,18 +14,19 @@ import (
 	"github.com/iotenablers/enablers/internal/cli"
 )
 
-const mapUsage = "rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]"
+const mapUsage = "rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
-	file, base, format, stream string
-	strict                     bool
+	file, dir, base, format, stream string
+	strict                          bool
 }
 
 // declare declares the flags.
 func (s *mapSettings) declare() *flag.FlagSet {
 	f := flag.NewFlagSet("rml map", flag.ContinueOnError)
 	f.StringVar(&s.file, "mapping", "", "the mapping, a Turtle `file`; required")
+	f.StringVar(&s.dir, "dir", "", "the `folder` that the mapping's sources are relative to (default the folder of the mapping)")
 	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
 	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
@@ -62,7 +64,7 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if s.stream == "ndjson" {
 		err = mapper.RunLines(ctx, out, stdin)
 	} else {
-		err = mapper.Run(ctx, out, rml.LocalFiles(filepath.Dir(s.file), stdin))
+		err = mapper.Run(ctx, out, rml.LocalFiles(cmp.Or(s.dir, filepath.Dir(s.file)), stdin))
 	}
 	if err != nil {
 		return err

@@ -50,7 +50,8 @@ func importTable() []room {
 			"annotate/internal/xsd", "annotate/rdf",
 		}, modules: []string{text}},
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."},
-			modules: []string{xpath}},
+			modules: []string{xpath, text}},
+		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{

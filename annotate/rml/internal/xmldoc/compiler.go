@@ -37,6 +37,7 @@ type Namespace struct {
 type Compiler struct {
 	limits   input.Limits
 	invalid  error
+	carml    bool
 	prefixes map[string]int32 // prefix to index in spaces
 
 	mu     sync.Mutex
@@ -141,6 +142,14 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &path{owner: c, expr: expr, id: c.paths}
+	if c.carml {
+		if err := c.compileCARML(p); err != nil {
+			return nil, err
+		}
+		c.paths++
+		p.names = len(c.names)
+		return p, nil
+	}
 	tokens, err := tokenize(expr)
 	if err != nil {
 		return nil, err

@@ -32,10 +32,12 @@ type Document struct {
 	otherSpaces map[string]int32 // the others
 	bindings    []binding        // the declarations in scope
 
-	work     [2][]int32          // node sets under evaluation
-	full     map[int]*xpath.Expr // the expressions that are not plain, by path
-	previous []int32             // the sibling before each node, for navigators; empty if not made
-	left     int                 // the steps that the running expression may still take
+	work                [2][]int32          // node sets under evaluation
+	full                map[int]*xpath.Expr // the expressions that are not plain, by path
+	previous            []int32             // the sibling before each node, for navigators; empty if not made
+	doctype, transcoded bool                // whether a document type was read, and the input was not in UTF-8
+
+	left int // the steps that the running expression may still take
 }
 
 // Load reads a whole input.
@@ -49,8 +51,13 @@ func (d *Document) Load(data []byte) error {
 			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
 		}
 	}
-	d.data = data
-	err := d.checkChars()
+	var err error
+	if d.doctype, d.transcoded = false, false; d.compiler.carml {
+		data, err = d.transcode(data)
+	}
+	if d.data = data; err == nil {
+		err = d.checkChars()
+	}
 	if err == nil {
 		err = d.parse()
 	}
@@ -102,7 +109,19 @@ func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node,
 // or the one value of an expression that yields a string, a number or a
 // boolean, which stands at the record. An element without content has the
 // empty text as its value.
+//
+// In the dialect of CARML a value that is empty is none.
 func (d *Document) Values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
+	from := len(dst)
+	dst, err := d.values(dst, record, reference)
+	if d.compiler.carml {
+		dst = withoutEmpty(dst, from)
+	}
+	return dst, err
+}
+
+// values is Values with the values that are empty.
+func (d *Document) values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
 	p, err := d.own(reference)
 	if err != nil {
 		return dst, err
@@ -112,6 +131,9 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	}
 	if p.name {
 		return d.named(dst, int32(record), &p.steps[0]), nil
+	}
+	if p.modern != nil {
+		return d.modernValues(dst, p, record)
 	}
 	if p.scalar {
 		text, err := d.evaluateString(p, int32(record))

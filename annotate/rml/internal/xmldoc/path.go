@@ -1,6 +1,10 @@
 package xmldoc
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
+)
 
 // The axes of plain steps.
 const (
@@ -27,10 +31,11 @@ type path struct {
 	names    int // the names that the compiler knew when this was compiled
 	absolute bool
 	steps    []step
-	name     bool       // the steps are one, relative, of a name only
-	tree     expression // any other expression of XPath 1.0
-	full     string     // any other expression, translated for the library
-	scalar   bool       // its value is not a node set
+	name     bool              // the steps are one, relative, of a name only
+	tree     expression        // any other expression of XPath 1.0
+	full     string            // any other expression, translated for the library
+	modern   *xpath.Expression // any expression of XPath 3.1, in the dialect of CARML
+	scalar   bool              // its value is not a node set
 }
 
 // String returns the expression as it was written.

@@ -204,7 +204,11 @@ func (d *Document) checkDeclared(name string, value []byte, at int) error {
 			return d.fail(at, "the XML version is %q, expected 1.0", value)
 		}
 	case "encoding":
-		if !bytes.EqualFold(value, []byte("UTF-8")) {
+		switch {
+		case d.transcoded || bytes.EqualFold(value, []byte("UTF-8")):
+		case d.compiler.carml:
+			return d.fail(at, "the encoding is %q, expected one of %s, as the bytes are", value, readable())
+		default:
 			return d.fail(at, "the encoding is %q, but only UTF-8 is read", value)
 		}
 	case "standalone":
@@ -220,6 +224,8 @@ func (d *Document) readDeclared(i int, open int32) (int, error) {
 	switch {
 	case hasAt(d.data, i, "<!--"):
 		return d.readComment(i, open)
+	case hasAt(d.data, i, "<!DOCTYPE") && d.compiler.carml:
+		return d.readDoctype(i, open)
 	case hasAt(d.data, i, "<!DOCTYPE"):
 		return 0, d.fail(i, "a document type declaration is not allowed; nothing is read that it could declare")
 	case open != 0 && hasAt(d.data, i, "<![CDATA["):

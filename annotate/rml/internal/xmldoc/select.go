@@ -6,6 +6,10 @@ import "slices"
 // order, each once. The slice is valid until the next call.
 func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
 	switch {
+	case p.modern != nil:
+		nodes, err := d.modernNodes(p, at, d.work[0][:0])
+		d.work[0] = nodes
+		return nodes, err
 	case p.tree != nil:
 		v, err := d.evaluate(p.tree, at)
 		return v.nodes, err

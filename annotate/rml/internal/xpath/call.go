@@ -1,0 +1,262 @@
+package xpath
+
+import "strings"
+
+// function is a function of the library.
+type function struct {
+	params   []param
+	required int
+	variadic bool // the last parameter may repeat
+	nodes    bool // the value may be nodes
+	call     func(e *evaluation, f focus, args []sequence) sequence
+}
+
+// param is the type of a parameter. A node that is an argument is atomized unless items or nodes are
+// expected.
+type param struct {
+	kind  byte // s string, n number, i integer, d double, a any atomic, I item, N node, D date, T time, M dateTime, U duration
+	least int
+	many  bool
+}
+
+// def makes a function. The signature has a word for each parameter: the letter of its kind with an
+// occurrence indicator. Those after | may be left out, and … repeats the last one.
+func def(signature string, call func(e *evaluation, f focus, args []sequence) sequence) function {
+	f := function{call: call, required: -1}
+	for word := range strings.FieldsSeq(signature) {
+		switch word {
+		case "|":
+			f.required = len(f.params)
+			continue
+		case "…":
+			f.variadic = true
+			continue
+		}
+		p := param{kind: word[0], least: 1}
+		if len(word) > 1 {
+			p.many = word[1] != '?'
+			if word[1] != '+' {
+				p.least = 0
+			}
+		}
+		f.params = append(f.params, p)
+	}
+	if f.required < 0 {
+		f.required = len(f.params)
+	}
+	return f
+}
+
+// nodesOf is def for a function whose value may be nodes.
+func nodesOf(signature string, call func(e *evaluation, f focus, args []sequence) sequence) function {
+	f := def(signature, call)
+	f.nodes = true
+	return f
+}
+
+// call is a call of a function.
+type call struct {
+	name     string
+	function *function
+	args     []expr
+	pattern  *pattern // of a function with a regular expression that is constant
+}
+
+func (c *call) eval(e *evaluation, f focus) sequence {
+	var room [4]sequence
+	args := room[:0]
+	for i, a := range c.args {
+		v := e.value(a, f)
+		if c.function.params != nil {
+			v = e.argument(c, i, v)
+		}
+		if e.err != nil {
+			return nil
+		}
+		args = append(args, v)
+	}
+	if c.pattern != nil {
+		return e.withPattern(c, args)
+	}
+	return c.function.call(e, f, args)
+}
+
+// argument converts an argument to the type of its parameter (section 3.1.5.2 of XPath 3.1).
+func (e *evaluation) argument(c *call, at int, v sequence) sequence {
+	p := c.function.params[min(at, len(c.function.params)-1)]
+	if p.kind != 'I' && p.kind != 'N' {
+		v = e.atomize(v)
+	}
+	if len(v) < p.least || len(v) > 1 && !p.many {
+		want := "one item"
+		if p.least == 0 {
+			want = "at most one item"
+		}
+		if p.many {
+			want = "at least one item"
+		}
+		return e.fail("XPTY0004", "argument %d of %s() has %d items, expected %s", at+1, c.name, len(v), want)
+	}
+	var out sequence
+	for i, x := range v {
+		y, ok := e.convertArgument(p.kind, x)
+		if e.err != nil {
+			return nil
+		}
+		if !ok {
+			return e.fail("XPTY0004", "argument %d of %s() is of type %v", at+1, c.name, x.typ)
+		}
+		if out == nil && (x.typ != y.typ) {
+			out = append(make(sequence, 0, len(v)), v[:i]...)
+		}
+		if out != nil {
+			out = append(out, y)
+		}
+	}
+	if out != nil {
+		return out
+	}
+	return v
+}
+
+// convertArgument converts one item and reports whether it is of the type then.
+func (e *evaluation) convertArgument(kind byte, x item) (item, bool) {
+	to := func(typ atom) (item, bool) {
+		if x.typ == untyped {
+			x = e.cast(x, typ)
+		}
+		return x, x.typ == typ
+	}
+	switch kind {
+	case 's':
+		if x.typ == untyped || x.typ == anyURI {
+			x.typ = stringAtom
+		}
+		return x, x.typ == stringAtom
+	case 'n':
+		if x.typ == untyped {
+			x = e.cast(x, double)
+		}
+		return x, x.typ.numeric()
+	case 'd':
+		if x.typ == untyped || x.typ.numeric() {
+			x = e.cast(x, double)
+		}
+		return x, x.typ == double
+	case 'i':
+		return to(integer)
+	case 'D':
+		return to(dateAtom)
+	case 'T':
+		return to(timeAtom)
+	case 'M':
+		return to(dateTime)
+	case 'U':
+		if x.typ == untyped {
+			x = e.cast(x, duration)
+		}
+		return x, x.typ >= duration && x.typ <= dayTime
+	case 'N':
+		return x, x.typ == nodeItem
+	}
+	return x, true
+}
+
+// call parses the arguments of a function whose name is read, after one that stands before => if any.
+func (p *parser) call(name eqName, start int, first expr) expr {
+	c := &call{name: name.local}
+	if first != nil {
+		c.args = append(c.args, first)
+	}
+	p.expect("(")
+	if !p.take(")") {
+		for p.err == nil {
+			p.skip()
+			if strings.HasPrefix(p.src[p.pos:], "?") {
+				p.fail("unsupported", "partial application with ? is not supported")
+			}
+			c.args = append(c.args, p.single())
+			if !p.take(",") {
+				break
+			}
+		}
+		p.expect(")")
+	}
+	if p.err != nil {
+		return nil
+	}
+	space := name.space
+	if space == "" && !name.braced {
+		space = functionSpace
+	}
+	if space == schemaSpace {
+		return p.constructor(name.local, start, c.args)
+	}
+	key := name.local
+	switch space {
+	case functionSpace:
+	case mathSpace:
+		key = "math:" + key
+	default:
+		key = ""
+	}
+	f, known := library[key]
+	if !known {
+		p.pos = start
+		if absent[key] {
+			p.fail("unsupported", "the function %s() is not supported", name.local)
+		} else {
+			p.fail("XPST0017", "there is no function %s()", name.local)
+		}
+		return nil
+	}
+	if n := len(c.args); n < f.required || n > len(f.params) && !f.variadic {
+		p.pos = start
+		p.fail("XPST0017", "%s() has %d arguments, expected %s", name.local, n, f.arity())
+		return nil
+	}
+	c.function = &f
+	p.constantPattern(c, start)
+	return c
+}
+
+// arity is the number of arguments, for messages.
+func (f *function) arity() string {
+	number := func(n int) string { return string(rune('0' + n)) }
+	switch {
+	case f.variadic:
+		return number(f.required) + " or more"
+	case f.required == len(f.params):
+		return number(f.required)
+	}
+	return number(f.required) + " to " + number(len(f.params))
+}
+
+// constructor turns a call such as xs:integer(…) into a cast.
+func (p *parser) constructor(local string, start int, args []expr) expr {
+	t := &sequenceType{}
+	switch {
+	case !t.named(local) || t.anyAtom || t.numbers || t.typ == qname:
+		p.pos = start
+		p.fail("XPST0017", "there is no function xs:%s()", local)
+	case len(args) != 1:
+		p.pos = start
+		p.fail("XPST0017", "xs:%s() has %d arguments, expected 1", local, len(args))
+	default:
+		return &castTo{of: args[0], typ: t}
+	}
+	return nil
+}
+
+// absent are functions of the specification that this package leaves out.
+var absent = map[string]bool{
+	"doc": true, "doc-available": true, "collection": true, "uri-collection": true, "unparsed-text": true, "unparsed-text-lines": true,
+	"unparsed-text-available": true, "environment-variable": true, "available-environment-variables": true, "for-each": true,
+	"filter": true, "fold-left": true, "fold-right": true, "for-each-pair": true, "sort": true, "apply": true, "function-lookup": true,
+	"function-name": true, "function-arity": true, "random-number-generator": true, "parse-json": true, "json-doc": true,
+	"json-to-xml": true, "xml-to-json": true, "parse-xml": true, "parse-xml-fragment": true, "serialize": true, "transform": true,
+	"load-xquery-module": true, "resolve-QName": true, "QName": true, "namespace-uri-for-prefix": true, "in-scope-prefixes": true,
+	"format-integer": true, "base-uri": true, "document-uri": true, "static-base-uri": true, "resolve-uri": true, "id": true,
+	"element-with-id": true, "idref": true, "nilled": true, "default-language": true, "analyze-string": true, "collation-key": true,
+	"prefix-from-QName": true, "local-name-from-QName": true, "namespace-uri-from-QName": true, "parse-ietf-date": true,
+}

@@ -1,0 +1,203 @@
+package xpath
+
+import (
+	"cmp"
+	"strings"
+)
+
+// The comparison operators, by what results of a comparison they accept.
+var comparisons = map[string]comparison{
+	"=": {equal: true}, "!=": {less: true, greater: true, unordered: true},
+	"<": {less: true}, "<=": {less: true, equal: true}, ">": {greater: true}, ">=": {greater: true, equal: true},
+	"eq": {equal: true}, "ne": {less: true, greater: true, unordered: true},
+	"lt": {less: true}, "le": {less: true, equal: true}, "gt": {greater: true}, "ge": {greater: true, equal: true},
+}
+
+// comparison is the results of a comparison for which an operator holds.
+type comparison struct{ less, equal, greater, unordered bool }
+
+// ordered reports whether the operator needs an order.
+func (c comparison) ordered() bool { return c.less != c.greater }
+
+// holds applies the operator to the result of a comparison.
+func (c comparison) holds(order int, nan bool) bool {
+	switch {
+	case nan:
+		return c.unordered
+	case order < 0:
+		return c.less
+	case order > 0:
+		return c.greater
+	}
+	return c.equal
+}
+
+// valueComparison is eq and its like, between two values.
+type valueComparison struct {
+	name        string
+	left, right expr
+}
+
+func (c *valueComparison) eval(e *evaluation, f focus) sequence {
+	left, ok := e.optional(e.value(c.left, f), "an operand of "+c.name)
+	right, ok2 := e.optional(e.value(c.right, f), "an operand of "+c.name)
+	if !ok || !ok2 || e.err != nil {
+		return nil
+	}
+	return one(truth(e.compare(comparisons[c.name], asString(left), asString(right))))
+}
+
+// asString makes an untyped value a string.
+func asString(i item) item {
+	if i.typ == untyped {
+		i.typ = stringAtom
+	}
+	return i
+}
+
+// generalComparison is = and its like: whether it holds between any two items.
+type generalComparison struct {
+	name        string
+	left, right expr
+}
+
+func (c *generalComparison) eval(e *evaluation, f focus) sequence {
+	left, right := e.atomize(e.value(c.left, f)), e.atomize(e.value(c.right, f))
+	if e.err != nil {
+		return nil
+	}
+	operator := comparisons[c.name]
+	if c.name == "=" && len(left) > 4 && len(right) > 4 && allTexts(left) && allTexts(right) {
+		return one(truth(e.anyEqual(left, right)))
+	}
+	for _, l := range left {
+		for _, r := range right {
+			if !e.spend(1 + min(len(l.s), len(r.s))/bytesPerStep) {
+				return nil
+			}
+			x, y := e.general(l, r)
+			if e.err == nil && e.compare(operator, x, y) {
+				return one(truth(true))
+			}
+		}
+	}
+	return one(truth(false))
+}
+
+// allTexts reports whether all items compare as strings.
+func allTexts(s sequence) bool {
+	for i := range s {
+		if !s[i].typ.textual() {
+			return false
+		}
+	}
+	return true
+}
+
+// anyEqual reports whether two sequences of texts have one in common.
+func (e *evaluation) anyEqual(left, right sequence) bool {
+	known := make(map[string]struct{}, len(left))
+	for _, l := range left {
+		known[l.s] = struct{}{}
+		if !e.spend(2) {
+			return false
+		}
+	}
+	for _, r := range right {
+		if _, ok := known[r.s]; ok || !e.spend(1) {
+			return ok
+		}
+	}
+	return false
+}
+
+// general converts what is untyped to the type of the other operand (section 3.7.2 of XPath 3.1).
+func (e *evaluation) general(x, y item) (item, item) {
+	to := func(v item, other atom) item {
+		switch {
+		case v.typ != untyped:
+			return v
+		case other.numeric():
+			return e.cast(v, double)
+		case other.textual():
+			return asString(v)
+		}
+		return e.cast(v, other)
+	}
+	return to(x, y.typ), to(y, x.typ)
+}
+
+// compare applies an operator to two atomic values.
+func (e *evaluation) compare(operator comparison, x, y item) bool {
+	order, nan, ok := order(x, y, operator.ordered())
+	if !ok {
+		e.fail("XPTY0004", "values of types %v and %v cannot be compared", x.typ, y.typ)
+		return false
+	}
+	return operator.holds(order, nan)
+}
+
+// order compares two atomic values. NaN is unordered. It reports false for values that cannot be
+// compared; durations, for one, are equal or not, unless they are of months or of seconds only.
+func order(x, y item, ordered bool) (order int, nan, ok bool) {
+	switch {
+	case x.typ.textual() && y.typ.textual():
+		return strings.Compare(x.s, y.s), false, true
+	case x.typ.numeric() && y.typ.numeric():
+		order, nan = orderNumbers(x, y)
+		return order, nan, true
+	case x.typ == boolean && y.typ == boolean:
+		return cmp.Compare(x.n, y.n), false, true
+	case x.typ == y.typ && x.typ >= dateAtom && x.typ <= dateTime:
+		return x.t.Compare(y.t), false, true
+	case x.typ >= duration && x.typ <= dayTime && y.typ >= duration && y.typ <= dayTime:
+		if ordered && (x.typ != y.typ || x.typ == duration) {
+			return 0, false, false
+		}
+		return cmp.Or(cmp.Compare(x.n, y.n), cmp.Compare(x.span, y.span)), false, true
+	case x.typ == qname && y.typ == qname && !ordered:
+		return strings.Compare(x.s, y.s), false, true
+	}
+	return 0, false, false
+}
+
+// orderNumbers compares two numbers.
+func orderNumbers(x, y item) (order int, nan bool) {
+	switch {
+	case x.typ == integer && y.typ == integer:
+		return cmp.Compare(x.n, y.n), false
+	case x.typ <= decimal && y.typ <= decimal:
+		return x.rat().Cmp(y.rat()), false
+	}
+	a, b := x.float(), y.float()
+	if a != a || b != b {
+		return 0, true
+	}
+	return cmp.Compare(a, b), false
+}
+
+// nodeComparison is "is", << or >>.
+type nodeComparison struct {
+	operator    string
+	left, right expr
+}
+
+func (c *nodeComparison) eval(e *evaluation, f focus) sequence {
+	left, right := e.value(c.left, f), e.value(c.right, f)
+	for _, s := range []sequence{left, right} {
+		if len(s) > 1 || len(s) == 1 && s[0].typ != nodeItem {
+			return e.fail("XPTY0004", "an operand of %s must be one node", c.operator)
+		}
+	}
+	if len(left) == 0 || len(right) == 0 {
+		return nil
+	}
+	switch l, r := left[0].n, right[0].n; c.operator {
+	case "<<":
+		return one(truth(l < r))
+	case ">>":
+		return one(truth(l > r))
+	default:
+		return one(truth(l == r))
+	}
+}

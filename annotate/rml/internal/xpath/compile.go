@@ -1,0 +1,75 @@
+package xpath
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+const (
+	// maxSource is the longest expression in bytes.
+	maxSource = 1 << 16
+	// maxNesting is how deep expressions may stand within each other.
+	maxNesting = 128
+)
+
+// The namespaces that are always declared.
+const (
+	schemaSpace   = "http://www.w3.org/2001/XMLSchema"
+	functionSpace = "http://www.w3.org/2005/xpath-functions"
+	mathSpace     = "http://www.w3.org/2005/xpath-functions/math"
+	xmlSpace      = "http://www.w3.org/XML/1998/namespace"
+)
+
+// predeclared are the prefixes that every expression may use.
+var predeclared = map[string]string{"xs": schemaSpace, "fn": functionSpace, "math": mathSpace, "xml": xmlSpace}
+
+// Compile compiles an expression. Namespaces are the prefixes that it may use, besides xs, fn, math and
+// xml. An expression that is not valid is an [*Error] with an offset.
+func Compile(source string, namespaces map[string]string) (*Expression, error) {
+	switch {
+	case len(source) > maxSource:
+		return nil, &Error{Code: "limit", Offset: maxSource, Reason: fmt.Sprintf("the expression is longer than %d bytes", maxSource)}
+	case !utf8.ValidString(source):
+		return nil, &Error{Code: "XPST0003", Offset: 0, Reason: "the expression is not UTF-8"}
+	}
+	p := &parser{src: source, namespaces: namespaces}
+	root := p.expression()
+	if p.skip(); p.err == nil && p.pos < len(p.src) {
+		p.fail("XPST0003", "expected an operator or the end, found %q", p.ahead())
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return &Expression{source: source, root: root, slots: p.slots, nodes: selectsNodes(root)}, nil
+}
+
+// selectsNodes reports whether the value of an expression may have nodes.
+func selectsNodes(x expr) bool {
+	switch x := x.(type) {
+	case *constant, *span, *logical, *concatenation, *quantified, *arithmetic, *sign, *valueComparison,
+		*generalComparison, *nodeComparison, *castTo:
+		return false
+	case *typeTest:
+		return x.treat && selectsNodes(x.of)
+	case *call:
+		return x.function.nodes
+	case *path:
+		return len(x.steps) == 0 || selectsNodes(x.steps[len(x.steps)-1])
+	case *simpleMap:
+		return selectsNodes(x.right)
+	case *condition:
+		return selectsNodes(x.then) || selectsNodes(x.otherwise)
+	case *binding:
+		return selectsNodes(x.ret)
+	case *filter:
+		return selectsNodes(x.of)
+	case *list:
+		for _, of := range x.of {
+			if selectsNodes(of) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}

@@ -1,0 +1,18 @@
+// Package xpath is XPath 3.1 over a tree whose nodes are numbered in document order.
+//
+// Compile checks an expression once; Evaluate returns its value at a node as a sequence of nodes
+// and strings. All axes but namespace are there, predicates, for, let, if, some and every, the operators
+// of sequences, strings, numbers, nodes and types, dates, durations, and the functions of XPath and XQuery
+// Functions and Operators 3.1 that need neither other documents nor functions as values. Left out
+// are maps, arrays and function items, the namespace axis, schemas, collations but that of code points,
+// and xs:gYear and its like. A name without a prefix stands for a name in no namespace.
+//
+// Integers have 64 bits, and a result that needs more is an error. Decimals are exact; a quotient has 18 places.
+// Dates and durations have a precision of nanoseconds. The implicit time zone is UTC. The functions
+// current-dateTime, current-date and current-time read the clock once an evaluation.
+//
+// An evaluation counts its steps: nodes that are visited, items that are made, and each 32 bytes of text.
+// It ends in an error after 262,144 of them, or 32 for each node if those are more, so no
+// expression runs for long. Expressions have at most 65,536 bytes and nest at most 128 deep. Regular
+// expressions are evaluated by package regexp in linear time; back-references are an error.
+package xpath

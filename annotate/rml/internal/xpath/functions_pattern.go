@@ -1,0 +1,187 @@
+package xpath
+
+import (
+	"strings"
+)
+
+// patternFunctions are the functions with regular expressions (section 5.6 of Functions and Operators).
+func patternFunctions() map[string]function {
+	return map[string]function{
+		"matches":  def("s? s | s", dynamicPattern),
+		"replace":  def("s? s s | s", dynamicPattern),
+		"tokenize": def("s? | s s", dynamicPattern),
+	}
+}
+
+// dynamicPattern stands for functions that evaluation.withPattern evaluates.
+func dynamicPattern(*evaluation, focus, []sequence) sequence { return nil }
+
+// flagsAt is the index of the argument with the flags.
+func flagsAt(name string) int {
+	if name == "replace" {
+		return 3
+	}
+	return 2
+}
+
+// constantPattern compiles the regular expression of a call, if it is constant.
+func (p *parser) constantPattern(c *call, start int) {
+	if c.name != "matches" && c.name != "replace" && c.name != "tokenize" || len(c.args) < 2 {
+		if c.name == "tokenize" {
+			c.pattern = &pattern{}
+		}
+		return
+	}
+	c.pattern = &pattern{}
+	text, ok := constantText(c.args[1])
+	flags, ok2 := "", true
+	if at := flagsAt(c.name); len(c.args) > at {
+		flags, ok2 = constantText(c.args[at])
+	}
+	if !ok || !ok2 {
+		return
+	}
+	compiled, err := compilePattern(text, flags)
+	if err != nil {
+		p.pos = start
+		p.fail(err.Code, "%s", err.Reason)
+		return
+	}
+	c.pattern = compiled
+}
+
+// constantText returns the string of a literal.
+func constantText(x expr) (string, bool) {
+	c, ok := x.(*constant)
+	if !ok || len(c.value) != 1 || c.value[0].typ != stringAtom {
+		return "", false
+	}
+	return c.value[0].s, true
+}
+
+// withPattern evaluates matches, replace and tokenize.
+func (e *evaluation) withPattern(c *call, a []sequence) sequence {
+	s := text(a[0])
+	if c.name == "tokenize" && len(a) == 1 {
+		return e.texts(strings.FieldsFunc(s, isBlank))
+	}
+	p := c.pattern
+	if p.of == nil {
+		flags := ""
+		if at := flagsAt(c.name); len(a) > at {
+			flags = text(a[at])
+		}
+		if p = e.patternOf(text(a[1]), flags); p == nil {
+			return nil
+		}
+	}
+	if !e.spend(1 + len(s)/bytesPerStep*(1+p.size/8)) {
+		return nil
+	}
+	if c.name == "matches" {
+		return one(truth(p.of.MatchString(s)))
+	}
+	if p.of.MatchString("") {
+		return e.fail("FORX0003", "the regular expression of %s() matches an empty string", c.name)
+	}
+	if c.name == "replace" {
+		literal := len(a) > 3 && strings.Contains(text(a[3]), "q")
+		return e.replace(p, s, text(a[2]), literal)
+	}
+	if s == "" {
+		return nil
+	}
+	return e.texts(p.of.Split(s, -1))
+}
+
+// texts returns strings as a value.
+func (e *evaluation) texts(all []string) sequence {
+	out := make(sequence, 0, len(all))
+	for _, s := range all {
+		if !e.spendText(len(s)) {
+			return nil
+		}
+		out = append(out, str(s))
+	}
+	return out
+}
+
+// patternCost is the number of steps for each byte of a regular expression that is compiled.
+const patternCost = 64
+
+// patternOf compiles a regular expression, once an evaluation.
+func (e *evaluation) patternOf(text, flags string) *pattern {
+	key := flags + "\x00" + text
+	if known := e.patterns[key]; known != nil {
+		return known
+	}
+	if !e.spend(patternCost * (8 + len(text))) {
+		return nil
+	}
+	compiled, err := compilePattern(text, flags)
+	if err != nil {
+		e.fail(err.Code, "%s", err.Reason)
+		return nil
+	}
+	e.spend(compiled.size)
+	if e.patterns == nil {
+		e.patterns = map[string]*pattern{}
+	}
+	e.patterns[key] = compiled
+	return compiled
+}
+
+// replace replaces each match. In the replacement $1 stands for a group.
+func (e *evaluation) replace(p *pattern, s, with string, literal bool) sequence {
+	var b strings.Builder
+	last := 0
+	for _, m := range p.of.FindAllStringSubmatchIndex(s, -1) {
+		b.WriteString(s[last:m[0]])
+		last = m[1]
+		before := b.Len()
+		if literal {
+			b.WriteString(with)
+		} else if !e.expand(&b, with, s, m) {
+			return nil
+		}
+		if !e.spendText(b.Len() - before) {
+			return nil
+		}
+	}
+	if last == 0 && !literal && !e.expand(&strings.Builder{}, with, s, make([]int, 2*(p.of.NumSubexp()+1))) {
+		return nil
+	}
+	b.WriteString(s[last:])
+	return e.made(b.String())
+}
+
+// expand writes a replacement for a match, whose groups are at the indexes m.
+func (e *evaluation) expand(b *strings.Builder, with, s string, m []int) bool {
+	for i := 0; i < len(with); i++ {
+		c := with[i]
+		switch {
+		case c == '\\' && i+1 < len(with) && (with[i+1] == '\\' || with[i+1] == '$'):
+			i++
+			b.WriteByte(with[i])
+		case c == '\\':
+			e.fail("FORX0004", `in a replacement \ must be written \\`)
+			return false
+		case c == '$':
+			if i++; i >= len(with) || with[i] < '0' || with[i] > '9' {
+				e.fail("FORX0004", `in a replacement $ must be written \$, or have the number of a group after it`)
+				return false
+			}
+			group := int(with[i] - '0')
+			for i+1 < len(with) && with[i+1] >= '0' && with[i+1] <= '9' && 10*group+int(with[i+1]-'0') < len(m)/2 {
+				i++
+				group = 10*group + int(with[i]-'0')
+			}
+			if group < len(m)/2 && m[2*group] >= 0 {
+				b.WriteString(s[m[2*group]:m[2*group+1]])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return true
+}

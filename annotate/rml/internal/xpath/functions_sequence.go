@@ -1,0 +1,192 @@
+package xpath
+
+import (
+	"fmt"
+	"slices"
+)
+
+// sequenceFunctions are the functions on sequences and booleans (sections 7 and 14 of Functions and
+// Operators).
+func sequenceFunctions() map[string]function {
+	empty := func(want bool) func(*evaluation, focus, []sequence) sequence {
+		return func(_ *evaluation, _ focus, a []sequence) sequence { return one(truth((len(a[0]) == 0) == want)) }
+	}
+	always := func(b bool) func(*evaluation, focus, []sequence) sequence {
+		return func(*evaluation, focus, []sequence) sequence { return one(truth(b)) }
+	}
+	effective := func(want bool) func(*evaluation, focus, []sequence) sequence {
+		return func(e *evaluation, _ focus, a []sequence) sequence { return one(truth(e.truth(a[0]) == want)) }
+	}
+	return map[string]function{
+		"true":    def("", always(true)),
+		"false":   def("", always(false)),
+		"boolean": def("I*", effective(true)),
+		"not":     def("I*", effective(false)),
+		"empty":   def("I*", empty(true)),
+		"exists":  def("I*", empty(false)),
+		"count":   def("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return one(integral(int64(len(a[0])))) }),
+		"data":    def("| I*", func(e *evaluation, f focus, a []sequence) sequence { return e.atomize(contextOr(f, a, 0)) }),
+		"last":    def("", func(_ *evaluation, f focus, _ []sequence) sequence { return one(integral(f.size)) }),
+		"position": def("", func(_ *evaluation, f focus, _ []sequence) sequence {
+			return one(integral(f.position))
+		}),
+		"head": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][:min(1, len(a[0]))] }),
+		"tail": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][min(1, len(a[0])):] }),
+		"reverse": nodesOf("I*", func(e *evaluation, _ focus, a []sequence) sequence {
+			e.spend(len(a[0]))
+			out := slices.Clone(a[0])
+			slices.Reverse(out)
+			return out
+		}),
+		"insert-before": nodesOf("I* i I*", func(e *evaluation, _ focus, a []sequence) sequence {
+			if !e.spend(len(a[0]) + len(a[2])) {
+				return nil
+			}
+			at := int(min(max(a[1][0].n-1, 0), int64(len(a[0]))))
+			return slices.Concat(a[0][:at], a[2], a[0][at:])
+		}),
+		"remove": nodesOf("I* i", func(e *evaluation, _ focus, a []sequence) sequence {
+			at := a[1][0].n
+			if at < 1 || at > int64(len(a[0])) || !e.spend(len(a[0])) {
+				return a[0]
+			}
+			return slices.Concat(a[0][:at-1], a[0][at:])
+		}),
+		"subsequence": nodesOf("I* d | d", subsequence),
+		"index-of": def("a* a | s", func(e *evaluation, _ focus, a []sequence) sequence {
+			var out sequence
+			for i, v := range a[0] {
+				if !e.spend(1) {
+					return nil
+				}
+				if same(v, a[1][0]) {
+					out = append(out, integral(int64(i+1)))
+				}
+			}
+			e.collation(a, 2)
+			return out
+		}),
+		"distinct-values": def("a* | s", distinct),
+		"deep-equal":      def("I* I* | s", deepEqual),
+	}
+}
+
+// same reports whether two atomic values are equal, untyped ones as strings. NaN is no equal of NaN.
+func same(x, y item) bool {
+	result, nan, ok := order(asString(x), asString(y), false)
+	return ok && !nan && result == 0
+}
+
+func subsequence(_ *evaluation, _ focus, a []sequence) sequence {
+	from := roundHalfUp(a[1][0].f)
+	var out sequence
+	for i, v := range a[0] {
+		position := float64(i + 1)
+		if position >= from && (len(a) < 3 || position < from+roundHalfUp(a[2][0].f)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// distinctKey is equal for values that are equal.
+func distinctKey(v item) string {
+	switch {
+	case v.typ.textual():
+		return "s" + v.s
+	case v.typ == integer || v.typ == decimal:
+		if f := v.float(); v.typ == integer && f < 1<<53 && f > -1<<53 {
+			return "n" + formatDouble(f+0, 64)
+		}
+		return "n" + formatDouble(v.float(), 64)
+	case v.typ.numeric():
+		return "n" + formatDouble(v.f+0, 64)
+	case v.typ >= dateAtom && v.typ <= dateTime:
+		return fmt.Sprint(v.typ, v.t.UTC())
+	case v.typ >= duration && v.typ <= dayTime:
+		return fmt.Sprint("d", v.n, " ", int64(v.span))
+	}
+	return fmt.Sprint(v.typ, v.n, v.s)
+}
+
+func distinct(e *evaluation, _ focus, a []sequence) sequence {
+	seen := map[string]struct{}{}
+	var out sequence
+	for _, v := range a[0] {
+		if !e.spend(2) {
+			return nil
+		}
+		key := distinctKey(v)
+		if _, twice := seen[key]; twice {
+			continue
+		}
+		seen[key] = struct{}{}
+		out = append(out, v)
+	}
+	e.collation(a, 1)
+	return out
+}
+
+func deepEqual(e *evaluation, _ focus, a []sequence) sequence {
+	if len(a[0]) != len(a[1]) {
+		return one(truth(false))
+	}
+	for i, x := range a[0] {
+		y := a[1][i]
+		if !e.spend(1) {
+			return nil
+		}
+		equal := false
+		switch {
+		case x.typ == nodeItem && y.typ == nodeItem:
+			equal = e.equalNodes(int32(x.n), int32(y.n))
+		case x.typ != nodeItem && y.typ != nodeItem:
+			_, nan, _ := order(x, y, false)
+			equal = same(x, y) || nan && x.typ.numeric() && x.float() != x.float() && y.float() != y.float()
+		}
+		if !equal {
+			return one(truth(false))
+		}
+	}
+	return one(truth(true))
+}
+
+// equalNodes reports whether two nodes have the same names, attributes and content, comments aside.
+func (e *evaluation) equalNodes(x, y int32) bool {
+	if !e.spend(2) {
+		return false
+	}
+	a, b := e.tree.Node(x), e.tree.Node(y)
+	na, nb := e.tree.Name(x), e.tree.Name(y)
+	if a.Kind != b.Kind || string(na.Local) != string(nb.Local) || na.Space != nb.Space || a.Attributes != b.Attributes {
+		return false
+	}
+	if a.Kind > Element {
+		return e.nodeText(int64(x)) == e.nodeText(int64(y))
+	}
+	for i := x + 1; i <= x+a.Attributes; i++ {
+		found := false
+		for j := y + 1; j <= y+b.Attributes && !found && e.err == nil; j++ {
+			found = e.equalNodes(i, j)
+		}
+		if !found {
+			return false
+		}
+	}
+	i, j := e.uncommented(x+1+a.Attributes, a.End), e.uncommented(y+1+b.Attributes, b.End)
+	for i < a.End && j < b.End {
+		if !e.equalNodes(i, j) {
+			return false
+		}
+		i, j = e.uncommented(e.tree.Node(i).End, a.End), e.uncommented(e.tree.Node(j).End, b.End)
+	}
+	return i >= a.End && j >= b.End
+}
+
+// uncommented returns the first sibling from a node on that is no comment.
+func (e *evaluation) uncommented(at, end int32) int32 {
+	for at < end && e.tree.Node(at).Kind == Comment && e.spend(1) {
+		at++
+	}
+	return at
+}

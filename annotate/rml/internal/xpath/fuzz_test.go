@@ -1,0 +1,110 @@
+package xpath_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
+)
+
+// fuzzSteps is the budget of an evaluation while fuzzing.
+const fuzzSteps = 2000
+
+// FuzzCompile compiles arbitrary expressions: nothing may panic, and an error has an offset within
+// the expression.
+func FuzzCompile(f *testing.F) {
+	for _, row := range rows(f) {
+		f.Add(row[0])
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		x, err := xpath.Compile(source, prefixes)
+		if err == nil {
+			require.Equal(t, source, x.String())
+			return
+		}
+		var e *xpath.Error
+		require.ErrorAs(t, err, &e)
+		require.GreaterOrEqual(t, e.Offset, 0)
+		require.LessOrEqual(t, e.Offset, len(source))
+	})
+}
+
+// FuzzExpression_Evaluate evaluates arbitrary expressions within a small budget: nothing may panic,
+// values are the same each time, and an expression without nodes selects none.
+func FuzzExpression_Evaluate(f *testing.F) {
+	for i, row := range rows(f) {
+		f.Add(row[0], uint8(i%40))
+	}
+	data, err := os.ReadFile("testdata/document.xml")
+	require.NoError(f, err)
+	tree := readTree(f, data)
+	f.Fuzz(func(t *testing.T, source string, at uint8) {
+		if strings.Contains(source, "current-") {
+			return // the clock
+		}
+		x, err := xpath.Compile(source, prefixes)
+		if err != nil {
+			return
+		}
+		node := int32(at) % tree.Len()
+		first, err := x.Evaluate(tree, node, fuzzSteps)
+		again, err2 := x.Evaluate(tree, node, fuzzSteps)
+		require.Equal(t, err, err2)
+		require.Equal(t, first, again)
+		for _, i := range first {
+			require.True(t, i.Node < 0 || x.SelectsNodes(), source)
+		}
+	})
+}
+
+// TestExpression_Evaluate_endsWithinItsBudget holds expressions that would run for long otherwise.
+func TestExpression_Evaluate_endsWithinItsBudget(t *testing.T) {
+	tree := readTree(t, []byte("<r>"+strings.Repeat("<a>x</a>", 400)+"</r>"))
+	for _, source := range []string{
+		"count(1 to 1000000000)",
+		"for $a in //a, $b in //a, $c in //a return 1",
+		"//a[//a[//a[. = //a]]]",
+		"some $a in 1 to 100000, $b in 1 to 100000 satisfies $a = -$b",
+		"let $a := 'xxxxxxxxxxxxxxxx'" + doubled("||", 40),
+		"let $a := 1.5" + doubled("*", 40),
+		"let $a := (1, 2)" + doubled(",", 40),
+	} {
+		got := outcome(tree, source, 0, 0)
+		require.Contains(t, []string{"!limit", "!FOAR0002"}, got, source)
+	}
+	for _, source := range []string{
+		"matches('a', '" + strings.Repeat("(a{900}){900}", 3) + "')",
+		"matches('a', '" + strings.Repeat("a{900}", 300) + "')",
+		"matches('a', '" + strings.Repeat(`[^\w]`, 800) + "')",
+		strings.Repeat("(", 1000) + "1" + strings.Repeat(")", 1000),
+		strings.Repeat("a[", 1000) + "1" + strings.Repeat("]", 1000),
+	} {
+		_, err := xpath.Compile(source, nil)
+		require.Error(t, err)
+	}
+	require.Equal(t, "=32768", outcome(tree, "1"+strings.Repeat("+1", 32767), 0, 0))
+}
+
+// doubled returns let clauses that join a variable with itself, again and again.
+func doubled(operator string, times int) string {
+	var b strings.Builder
+	for range times {
+		fmt.Fprintf(&b, ", $a := ($a %s $a)", operator)
+	}
+	return b.String() + " return count($a)"
+}
+
+func ExampleCompile() {
+	x, err := xpath.Compile("for $n in 1 to 3 return $n * 2", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	items, err := x.Evaluate(&document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, 0)
+	fmt.Println(items, err)
+	// Output: [{-1 2} {-1 4} {-1 6}] <nil>
+}
