@@ -18,10 +18,23 @@ type Message struct {
 	// Trace is the place of the message in a trace, if it has one. A driver whose protocol
 	// has headers reads it from them, by [NewTrace], and writes it to them.
 	Trace Trace
+	// Position is where the broker keeps a message that was received; the zero value where it
+	// has no such place (MQTT).
+	Position Position
+	// ID identifies an output: it is the same whenever the same input is mapped again, after
+	// redelivery and restart too. A channel sets it for a driver with [Driver.OutputOnly]. It
+	// consists of hexadecimal digits.
+	ID string
 	// Origin is for a [Transactor]: its subscription puts it into a delivery,
 	// and the channel copies it into the output that is made of it, so that
 	// the publisher knows which input it answers. Others leave it nil.
 	Origin any
+}
+
+// Position is the place of a message in its topic at a broker that keeps one (Kafka).
+type Position struct {
+	Partition int32
+	Offset    int64
 }
 
 // Delivery is a message that was received and is not yet acknowledged. Until

@@ -30,6 +30,10 @@ func (e *Environment) check(c *ChannelConfig) error {
 		if d == nil {
 			return &FieldError{path + ".brokerType", noBroker(topic.Broker).Error()}
 		}
+		if d.OutputOnly && topic.Role != OutputTopic {
+			return &FieldError{path + ".brokerType", fmt.Sprintf(
+				"%s can only be the output of a channel; expected one of %s", d.title(), e.brokers())}
+		}
 		if strings.TrimSpace(topic.Name) == "" {
 			return &FieldError{path + ".topic", "required, must not be empty"}
 		}
@@ -46,6 +50,17 @@ func (e *Environment) check(c *ChannelConfig) error {
 		sessions[session] = topic.Role
 	}
 	return nil
+}
+
+// brokers lists the kinds that every topic of a channel can have.
+func (e *Environment) brokers() string {
+	var kinds []BrokerType
+	for _, d := range e.Drivers {
+		if !d.OutputOnly {
+			kinds = append(kinds, d.Type)
+		}
+	}
+	return namesOf(kinds)
 }
 
 // checkDelivery returns a *FieldError for guarantees that the brokers of the

@@ -18,6 +18,9 @@ func (e Environment) TryConnection(ctx context.Context, topic Topic, role TopicR
 	if d == nil {
 		return &FieldError{"brokerType", noBroker(topic.Broker).Error()}
 	}
+	if d.OutputOnly && role != OutputTopic {
+		return &FieldError{"brokerType", d.title() + " can only be the output of a channel"}
+	}
 	topic.Settings = d.Settings.Complete(topic.Settings, role, "trial")
 	if err := d.Settings.Check(topic, role); err != nil {
 		return err

@@ -34,6 +34,13 @@ type Driver struct {
 	Distributed bool
 	// ExactlyOnce says that Broker can be a [Transactor].
 	ExactlyOnce bool
+	// OutputOnly says that the kind is a store rather than a broker: it can only be the output
+	// of a channel, and a topic without settings is refused. Complete of Settings returns
+	// nil for nil settings. Outputs have a [Message.ID], by which a message that is
+	// published again replaces itself.
+	OutputOnly bool
+	// Format is the serialisation that Broker takes. Empty means the one of the mapping.
+	Format OutputFormat
 }
 
 // title is the name in texts.

@@ -189,6 +189,7 @@ func (p *pipeline) publishOutput(j *job) {
 		Payload: j.out,
 		Trace:   p.send(j, &p.channel.config.Output, len(j.out)),
 		Origin:  j.delivery.Origin,
+		ID:      p.channel.env.identify(&p.channel.config, &j.delivery.Message),
 	}
 	err := p.out.Publish(p.ctx, m, j.confirmed)
 	switch {

@@ -2,6 +2,7 @@ package brokertest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type SettingsHarness struct {
 	// Good is a JSON object with settings in which every member is set, the
 	// secrets among them; required.
 	Good string
+	// Checked are settings that Check accepts, where it refuses the good ones because some of
+	// their members exclude each other. Empty means the good ones.
+	Checked string
 	// Bad are JSON objects that must be refused, by the member that is wrong.
 	Bad map[string]string
 }
@@ -71,7 +75,7 @@ func SettingsChecks() []SettingsCheck {
 		},
 		{
 			Name:       "completing",
-			Rule:       "Complete makes settings of none and of read ones that Check accepts, and changes them no further.",
+			Rule:       "Complete makes settings of none (but for an output only) and of read ones that Check accepts, and changes them no further.",
 			experiment: settingsComplete,
 		},
 		{
@@ -133,13 +137,21 @@ func settingsRefused(h SettingsHarness) error {
 }
 
 func settingsComplete(h SettingsHarness) error {
-	good, err := h.Driver.Settings.Read([]byte(h.Good))
+	good, err := h.Driver.Settings.Read([]byte(cmp.Or(h.Checked, h.Good)))
 	if err != nil {
 		return fmt.Errorf("the Read of the good settings failed: %w", err)
 	}
 	for _, role := range roles() {
 		settings := []annotate.Settings{nil}
-		if role == annotate.InputTopic {
+		switch {
+		case h.Driver.OutputOnly && role != annotate.OutputTopic:
+			continue
+		case h.Driver.OutputOnly:
+			if complete := h.Driver.Settings.Complete(nil, role, "channel"); complete != nil {
+				return fmt.Errorf("the Complete of nil for the %v of an output only returned %v", role, complete)
+			}
+			settings = []annotate.Settings{good}
+		case role == annotate.InputTopic:
 			settings = append(settings, good)
 		}
 		for _, s := range settings {

@@ -44,7 +44,8 @@ const (
 // delivery returns the message in the form that Receive returns.
 func (m *inbound) delivery(s *subscription) annotate.Delivery {
 	d := annotate.Delivery{
-		Message: annotate.Message{Topic: s.topic, Key: m.key, Payload: m.value, Trace: m.trace},
+		Message: annotate.Message{Topic: s.topic, Key: m.key, Payload: m.value, Trace: m.trace,
+			Position: annotate.Position{Partition: m.partition.number, Offset: m.offset}},
 		Ack:     m.acknowledge,
 		Revoked: m.revoked,
 	}

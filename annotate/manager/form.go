@@ -149,7 +149,9 @@ func (f forms) complete(c *ChannelConfig) {
 		for _, d := range f.drivers {
 			if d.Type != topic.Broker {
 				spare := settingsOf(topic, c.spare[topic.Role], d.Type)
-				c.setSettings(topic, d.Type, d.Settings.Complete(spare, topic.Role, c.ID))
+				if s := d.Settings.Complete(spare, topic.Role, c.ID); s != nil {
+					c.setSettings(topic, d.Type, s)
+				}
 			}
 		}
 	}

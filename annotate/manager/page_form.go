@@ -104,6 +104,9 @@ func (p *pages) showForm(w http.ResponseWriter, r *http.Request, status int, v *
 func (v *formView) topic(name string) formTopic {
 	t := formTopic{Name: name, Title: roleText(topicRoles[name]), Broker: v.Form.Get(name + "Broker"), At: v.At}
 	for _, d := range v.drivers {
+		if d.OutputOnly && topicRoles[name] != annotate.OutputTopic {
+			continue
+		}
 		kind := formKind{Type: string(d.Type), Title: cmp.Or(d.Title, string(d.Type))}
 		defaults := membersOf(d.Settings.Default(topicRoles[name]))
 		for _, f := range fieldsOf(d, topicRoles[name]) {

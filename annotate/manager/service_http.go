@@ -83,6 +83,9 @@ func (r *rest) settings(w http.ResponseWriter, _ *http.Request) error {
 	config := &r.manager.config
 	answer := &jsonObject{}
 	for _, d := range r.manager.records.forms.sorted {
+		if d.OutputOnly {
+			continue // such a topic always has settings
+		}
 		of := d.Settings.Default
 		answer.add(d.Member, brokerGroup{
 			Input: of(annotate.InputTopic), Output: of(annotate.OutputTopic), Error: of(annotate.ErrorTopic),

@@ -64,6 +64,10 @@ func importTable() []room {
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded"}},
 		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
+		{dir: "annotate/internal/sink", imports: []string{"internal/notify", "annotate"}},
+		{dir: "annotate/sparql", imports: []string{
+			"internal/httpclient", "internal/tracing", "annotate", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
 		}, modules: []string{franz, testify}},

@@ -40,10 +40,11 @@ type Compiler struct {
 	carml    bool
 	prefixes map[string]int32 // prefix to index in spaces
 
-	mu     sync.Mutex
-	spaces []string // the namespaces of the expressions
-	names  []name   // the expanded names in the expressions, from 1 on
-	paths  int
+	mu      sync.Mutex
+	spaces  []string // the namespaces of the expressions
+	names   []name   // the expanded names in the expressions, from 1 on
+	paths   int
+	outside string // the first reference that may look outside of its record
 }
 
 // name is an expanded name that occurs in an expression.
@@ -131,6 +132,9 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile reference %q: %w", expr, err)
 	}
+	if c.outside == "" && !p.inside {
+		c.outside = expr
+	}
 	return p, nil
 }
 
@@ -147,7 +151,7 @@ func (c *Compiler) compile(expr string) (*path, error) {
 			return nil, err
 		}
 		c.paths++
-		p.names = len(c.names)
+		p.names, p.inside = len(c.names), p.goesInside()
 		return p, nil
 	}
 	tokens, err := tokenize(expr)
@@ -163,7 +167,7 @@ func (c *Compiler) compile(expr string) (*path, error) {
 		return nil, err
 	}
 	c.paths++
-	p.names = len(c.names)
+	p.names, p.inside = len(c.names), staysInside(p, tokens)
 	return p, nil
 }
 

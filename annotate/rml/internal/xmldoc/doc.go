@@ -19,7 +19,11 @@
 // string-join, reverse) are evaluated by github.com/antchfx/xpath over the same
 // nodes, as far as the results are known to be right.
 //
-// Not supported are variables, the namespace axis and
+// In the dialect of CARML (Compiler.ReadAsCARML) every expression that is not a plain path is XPath 3.1,
+// evaluated by package xpath. Inputs may be in other encodings, which are made UTF-8 before anything is
+// read, and have a document type declaration without entities. A value that is empty is none.
+//
+// In XPath 1.0 not supported are variables, the namespace axis and
 // processing-instruction(); processing instructions are checked and dropped.
 // No attribute is an ID, so id() selects nothing.
 //

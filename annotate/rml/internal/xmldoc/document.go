@@ -37,11 +37,17 @@ type Document struct {
 	previous            []int32             // the sibling before each node, for navigators; empty if not made
 	doctype, transcoded bool                // whether a document type was read, and the input was not in UTF-8
 
+	window   int     // the bytes of a part at first
+	stream   *stream // nil for an input that is loaded as a whole
+	unclosed int32   // the element that was open when the data ended
+	unended  bool    // whether an error says that the data ended too early
+
 	left int // the steps that the running expression may still take
 }
 
 // Load reads a whole input.
 func (d *Document) Load(data []byte) error {
+	d.stream = nil
 	d.reset(len(data))
 	if uint64(len(data)) > maxInput {
 		return &input.SyntaxError{
@@ -222,6 +228,13 @@ func (d *Document) placeStep(at int32) string {
 		step = string(d.qname(n))
 	}
 	position := 1
+	if d.stream != nil && n.kind == elementNode {
+		for _, l := range d.stream.levels {
+			if l.node == n.parent {
+				position += l.before[string(d.qname(n))]
+			}
+		}
+	}
 	for i := n.parent + 1 + int32(parent.attrs); i < at; i = d.nodes[i].end {
 		if s := &d.nodes[i]; s.kind == n.kind && string(d.qname(s)) == string(d.qname(n)) {
 			position++
@@ -248,18 +261,39 @@ func (d *Document) checkChars() error {
 
 // line returns the line of an offset.
 func (d *Document) line(offset int) int {
-	line, _ := input.Locate(d.data, offset)
-	return line
+	return d.position(offset).Line
+}
+
+// position returns the place of an offset in the input.
+func (d *Document) position(offset int) input.Position {
+	at, head := input.Position{Line: 1, Column: 1}, 0
+	if s := d.stream; s != nil {
+		end := 0
+		for _, l := range s.levels {
+			if end += len(l.tag); offset < end {
+				return input.Position{Line: l.line, Column: 1, Offset: s.at.Offset}
+			}
+		}
+		at, head = s.at, s.head
+	}
+	at.Advance(d.data[head:max(head, min(offset, len(d.data)))])
+	return at
+}
+
+// failEnd is fail for data that ended too early.
+func (d *Document) failEnd(offset int, format string, args ...any) error {
+	d.unended = true
+	return d.fail(offset, format, args...)
 }
 
 // fail returns the error for an offset of the data.
 func (d *Document) fail(offset int, format string, args ...any) error {
-	line, column := input.Locate(d.data, offset)
+	at := d.position(offset)
 	return &input.SyntaxError{
 		Format: "XML",
-		Line:   line,
-		Column: column,
-		Offset: offset,
+		Line:   at.Line,
+		Column: at.Column,
+		Offset: at.Offset,
 		Reason: fmt.Sprintf(format, args...),
 	}
 }

@@ -27,3 +27,6 @@ func (d *Document) Text() string {
 	}
 	return text
 }
+
+// SetWindow sets how many bytes the first part of a stream has.
+func (d *Document) SetWindow(size int) { d.window = size }

@@ -36,6 +36,7 @@ type path struct {
 	full     string            // any other expression, translated for the library
 	modern   *xpath.Expression // any expression of XPath 3.1, in the dialect of CARML
 	scalar   bool              // its value is not a node set
+	inside   bool              // it looks only at the record and what is inside
 }
 
 // String returns the expression as it was written.

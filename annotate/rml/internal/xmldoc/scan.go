@@ -34,6 +34,7 @@ func (d *Document) parse() error {
 			}
 			if i, err = d.readEndTag(i, open); err == nil {
 				open, depth = d.close(open), depth-1
+				d.nodes[open].complete(i, len(d.nodes))
 			}
 		case '!':
 			i, err = d.readDeclared(i, open)
@@ -50,20 +51,24 @@ func (d *Document) parse() error {
 			if i, closed, err = d.readStartTag(i, open); err == nil {
 				if open = element; closed {
 					open, depth = d.close(open), depth-1
+					d.nodes[open].complete(i, len(d.nodes))
+				} else {
+					d.nodes[open].complete(i, len(d.nodes))
 				}
 			}
 		}
 	}
+	d.unclosed = open
 	if err != nil {
 		return err
 	}
 	if open != 0 {
 		n := &d.nodes[open]
-		return d.fail(len(d.data), "the input ended within the element %q that began on line %d", d.qname(n),
+		return d.failEnd(len(d.data), "the input ended within the element %q that began on line %d", d.qname(n),
 			d.line(int(n.name)))
 	}
 	if d.top == 0 {
-		return d.fail(len(d.data), "the input ended before its element")
+		return d.failEnd(len(d.data), "the input ended before its element")
 	}
 	d.nodes[0].end = int32(len(d.nodes))
 	return nil
@@ -115,6 +120,10 @@ func (d *Document) close(element int32) int32 {
 	return n.parent
 }
 
+// complete notes in an element where the last of its content ends that is complete:
+// the offset, and the node after it. Elements have no text of their own.
+func (n *node) complete(offset, nodes int) { n.start, n.length = uint32(offset), uint32(nodes) }
+
 // skipSpace returns the offset after the white space at i.
 func (d *Document) skipSpace(i int) int {
 	for i < len(d.data) && class[d.data[i]]&space != 0 {
@@ -146,7 +155,7 @@ func (d *Document) readDeclaration() (int, error) {
 	}
 	end := bytes.Index(d.data[i:], []byte("?>"))
 	if end < 0 {
-		return 0, d.fail(i, "the XML declaration does not end with ?>")
+		return 0, d.failEnd(i, "the XML declaration does not end with ?>")
 	}
 	end += i
 	// Each pseudo attribute may be left out but the first; their order is fixed.
@@ -190,7 +199,7 @@ func (d *Document) readPseudo(i, end int) (from, to int, err error) {
 	}
 	n := bytes.IndexByte(d.data[i+1:end], quote)
 	if n < 0 {
-		return 0, 0, d.fail(i, "the quote that begins here is never closed")
+		return 0, 0, d.failEnd(i, "the quote that begins here is never closed")
 	}
 	return i + 1, i + 1 + n, nil
 }
@@ -242,7 +251,7 @@ func (d *Document) readDeclared(i int, open int32) (int, error) {
 func (d *Document) readComment(i int, parent int32) (int, error) {
 	n := bytes.Index(d.data[i+4:], []byte("--"))
 	if n < 0 {
-		return 0, d.fail(i, "the comment that begins here is never closed")
+		return 0, d.failEnd(i, "the comment that begins here is never closed")
 	}
 	end := i + 4 + n
 	if !hasAt(d.data, end, "-->") {
@@ -271,7 +280,7 @@ func (d *Document) readInstruction(i int) (int, error) {
 	n := bytes.Index(d.data[end:], []byte("?>"))
 	switch {
 	case n < 0:
-		return 0, d.fail(i, "the processing instruction that begins here is never closed")
+		return 0, d.failEnd(i, "the processing instruction that begins here is never closed")
 	case n > 0 && class[d.data[end]]&space == 0:
 		return 0, d.fail(end, "expected white space or ?> after the target of the processing instruction")
 	}
@@ -336,7 +345,7 @@ func (d *Document) readStartTag(i int, parent int32) (next int, closed bool, err
 	for i = end; ; {
 		at := d.skipSpace(i)
 		if at == len(d.data) {
-			return 0, false, d.fail(at, "the input ended within a start tag")
+			return 0, false, d.failEnd(at, "the input ended within a start tag")
 		}
 		switch b := d.data[at]; {
 		case b == '>':

@@ -73,7 +73,7 @@ func (d *Document) readMixed(i int, parent int32) (int, error) {
 		}
 		n := bytes.Index(d.data[i+9:], []byte("]]>"))
 		if n < 0 {
-			return 0, d.fail(i, "the CDATA section that begins here is never closed")
+			return 0, d.failEnd(i, "the CDATA section that begins here is never closed")
 		}
 		d.appendLines(d.data[i+9 : i+9+n])
 		i += n + 12
@@ -170,7 +170,7 @@ func (d *Document) attributeText(i int) (start, length uint32, next int, err err
 		i++
 	}
 	if i == len(data) {
-		return 0, 0, 0, d.fail(open, "the quote that begins here is never closed")
+		return 0, 0, 0, d.failEnd(open, "the quote that begins here is never closed")
 	}
 	start, length, err = d.placeScratch(from, open)
 	return start, length, i + 1, err

@@ -1,0 +1,122 @@
+package sparql
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/sink"
+	"github.com/iotenablers/enablers/internal/httpclient"
+)
+
+// The defaults of Options.
+const (
+	DefaultRequestTimeout = 30 * time.Second
+	DefaultBatchMessages  = 256
+	DefaultBatchBytes     = 1 << 20
+	DefaultRetryMin       = 200 * time.Millisecond
+	DefaultRetryMax       = 5 * time.Second
+)
+
+// Options tunes a Broker. The zero value is ready for use. Durations, sizes and counts that
+// are zero or negative mean their defaults.
+type Options struct {
+	// TLS is used with https. Nil means the system's roots.
+	TLS *tls.Config
+	// Hosts are the hosts that topic settings may name. [Driver] refuses settings with any
+	// other, and no connection is made to one. Nil means all.
+	Hosts *annotate.BrokerHosts
+	// Dial makes the network connections. Nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// RequestTimeout bounds one request.
+	RequestTimeout time.Duration
+	// BatchMessages and BatchBytes bound the messages of one Update request. One message
+	// always fits.
+	BatchMessages, BatchBytes int
+	// RetryMin and RetryMax are the shortest and the longest pause before a request that
+	// failed is repeated.
+	RetryMin, RetryMax time.Duration
+}
+
+// Broker makes connections to the stores that topic settings name. It is safe for concurrent
+// use, and keeps idle connections for a minute at most.
+type Broker struct {
+	opts   Options
+	client *http.Client
+}
+
+var _ annotate.Broker = (*Broker)(nil)
+
+// New returns a Broker. It connects to nothing. opts may be nil. Redirects to other hosts are
+// refused, and proxies of the environment are not used.
+func New(opts *Options) *Broker {
+	b := &Broker{}
+	if opts != nil {
+		b.opts = *opts
+	}
+	o := &b.opts
+	o.RequestTimeout = positive(o.RequestTimeout, DefaultRequestTimeout)
+	o.BatchMessages = positive(o.BatchMessages, DefaultBatchMessages)
+	o.BatchBytes = positive(o.BatchBytes, DefaultBatchBytes)
+	o.RetryMin = positive(o.RetryMin, DefaultRetryMin)
+	o.RetryMax = max(positive(o.RetryMax, DefaultRetryMax), o.RetryMin)
+	transport := &http.Transport{
+		DialContext: o.Hosts.Over(o.Dial), IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: parallel,
+		MaxResponseHeaderBytes: 64 << 10, TLSHandshakeTimeout: o.RequestTimeout, ForceAttemptHTTP2: true,
+	}
+	if o.TLS != nil {
+		transport.TLSClientConfig = o.TLS.Clone()
+	}
+	b.client = httpclient.New(&http.Client{Transport: transport})
+	return b
+}
+
+// positive returns v, or the default if v is not positive.
+func positive[N int | time.Duration](v, byDefault N) N {
+	if v > 0 {
+		return v
+	}
+	return byDefault
+}
+
+// Subscribe implements annotate.Broker: a store cannot be subscribed to.
+func (b *Broker) Subscribe(context.Context, annotate.Topic, annotate.ConnectOptions) (annotate.Subscription, error) {
+	return nil, errors.New("a SPARQL store can only be the output of a channel")
+}
+
+// Connect implements annotate.Broker. It checks the address and the right to write by an
+// update that changes nothing, or by an empty graph that is removed again.
+func (b *Broker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+	if topic.Broker != Type {
+		return nil, fmt.Errorf("connect to topic %q: broker type %q is not %s", topic.Name, topic.Broker, Type)
+	}
+	if err := (settingsDriver{b.opts.Hosts}).Check(topic, annotate.OutputTopic); err != nil {
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
+	}
+	e := &endpoint{client: b.client, timeout: b.opts.RequestTimeout, topic: topic.Name, settings: topic.Settings.(Settings)}
+	var writer sink.Writer = &updates{e}
+	err := error(nil)
+	if e.settings.Protocol == GraphStore {
+		writer = &graphs{e}
+		probe := graphName(topic.Name, "connection-"+rand.Text())
+		if err = e.put(ctx, probe, nil, annotate.Trace{}); err == nil {
+			err = e.remove(ctx, probe)
+		}
+	} else {
+		err = e.update(ctx, []byte("INSERT DATA { }"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to topic %q at %v: %w", topic.Name, e.settings, unavailable(err))
+	}
+	return sink.Start(writer, sink.Config{
+		Topic: topic.Name, Window: opts.Window, Permit: opts.Permit,
+		BatchMessages: b.opts.BatchMessages, BatchBytes: b.opts.BatchBytes,
+		RetryMin: b.opts.RetryMin, RetryMax: b.opts.RetryMax,
+	}), nil
+}
