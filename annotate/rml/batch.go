@@ -115,7 +115,9 @@ func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		b.found[i] += len(records)
+		if !s.joint {
+			b.found[i] += len(records)
+		}
 		for _, record := range records {
 			if err := b.record(s, record); err != nil {
 				return b.during(s, record, err)
@@ -163,6 +165,9 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	plan := b.plan.inputs[in]
 	if plan.view != nil {
 		return b.view(ctx, in, use)
+	}
+	if plan.table != nil {
+		return b.table(ctx, in, use)
 	}
 	file, err := b.open(plan.source)
 	if err != nil {

@@ -20,6 +20,14 @@ const (
 	BooleanValue             // "true" or "false"
 	NullValue                // a null that is there; it makes no term
 	CompositeValue           // an object or an array; it makes no term by itself
+
+	// Only databases have these, see [Rows].
+
+	DecimalValue  // an exact number, which may have a fraction
+	DateValue     // as in xsd:date
+	TimeValue     // as in xsd:time
+	DateTimeValue // as in xsd:dateTime
+	BinaryValue   // bytes, as in xsd:hexBinary
 )
 
 // Evaluator evaluates the iterators and references of one formulation in place
@@ -114,6 +122,16 @@ func (k ValueKind) input() input.Kind {
 		return input.Null
 	case CompositeValue:
 		return input.Object
+	case DecimalValue:
+		return input.Decimal
+	case DateValue:
+		return input.Date
+	case TimeValue:
+		return input.Time
+	case DateTimeValue:
+		return input.DateTime
+	case BinaryValue:
+		return input.Binary
 	}
 	return input.String
 }

@@ -45,6 +45,8 @@ func (e *explanation) input(i int, in *inputPlan) {
 		for _, j := range in.view.joins {
 			e.line(1, "%s with the rows of input %d: %s", joinKind(j.inner), j.view, e.conditions(j.child, j.parent))
 		}
+	case in.table != nil:
+		e.table(i, in)
 	case in.source.Kind == 0:
 		e.line(0, "input %d: %s inside a field of a view", i, in.source.Formulation)
 	default:
@@ -77,6 +79,9 @@ func (e *explanation) step(s *step) {
 	records := "each record"
 	if expr := in.iterators[s.iterator].String(); expr != "" {
 		records = "each record of " + expr
+	}
+	if s.joint {
+		records = "each joined row"
 	}
 	e.line(0, "%s: %s of input %d", s.node, records, s.input)
 	e.line(1, "subject %s", s.subject.describe())

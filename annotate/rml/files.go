@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,9 @@ type Files struct {
 	Open func(Source) (io.ReadCloser, error)
 	// Create creates a target. [Mapper.Run] packs what it writes to it.
 	Create func(Target) (TargetWriter, error)
+	// Query opens the rows of a table or query. [Mapper.Run] closes them before it
+	// returns.
+	Query func(context.Context, Query) (Rows, error)
 }
 
 // isWeb reports whether the name of a source is an address of the web.

@@ -46,7 +46,7 @@ func flatten(pom *pomStep) *flatPom {
 	}
 	f := &flatPom{predicate: predicate.constant, object: object}
 	f.plain = object.kind == referenceExpression && object.form == literalForm && object.when == nil &&
-		object.datatype == nil && object.language == nil
+		object.datatype == nil && object.language == nil && object.canonical == nil
 	if object.kind == constantExpression && object.when == nil {
 		f.whole = fmt.Appendf(nil, " %s %s .\n", f.predicate, object.constant)
 	}

@@ -12,31 +12,34 @@ import (
 // record is resolved and rendered. Terms are rendered in canonical N-Triples
 // form, which every encoder accepts.
 type generator struct {
-	node     node
-	kind     expressionKind
-	form     form
-	constant []byte // the whole term, rendered; empty for the default graph
-	path     input.Path
-	segments []templateStep
-	call     *callPlan
-	when     *generator // its condition
-	gather   *gatherPlan
-	subject  int        // number of a subject map whose blank nodes have no name; 0 for other term maps
-	mention  bool       // whether collections are only named, not made
-	targets  targetSet  // where statements with its terms go
-	suffix   []byte     // datatype or language of a literal, rendered
-	datatype *generator // when it depends on the record
-	language *generator // when it depends on the record
-	base     []byte     // put before relative IRIs
-	absolute bool       // whether a template begins with the scheme of an IRI
-	ascii    bool       // whether an IRI must be a URI
-	unsafe   bool       // whether an IRI is made of its parts as they are
-	natural  bool       // whether the value gets its natural datatype
-	double   bool       // whether numbers are written in the canonical form of xsd:double
-	lexical  xsd.LexicalSpace
-	checked  bool // whether text outside the lexical space is an error
-	strict   bool // whether a term that cannot be made is an error
-	expand   bool // whether each element of an array is a value
+	node      node
+	kind      expressionKind
+	form      form
+	constant  []byte // the whole term, rendered; empty for the default graph
+	path      input.Path
+	segments  []templateStep
+	call      *callPlan
+	when      *generator // its condition
+	gather    *gatherPlan
+	subject   int        // number of a subject map whose blank nodes have no name; 0 for other term maps
+	mention   bool       // whether collections are only named, not made
+	targets   targetSet  // where statements with its terms go
+	suffix    []byte     // datatype or language of a literal, rendered
+	datatype  *generator // when it depends on the record
+	language  *generator // when it depends on the record
+	base      []byte     // put before relative IRIs
+	absolute  bool       // whether a template begins with the scheme of an IRI
+	ascii     bool       // whether an IRI must be a URI
+	unsafe    bool       // whether an IRI is made of its parts as they are
+	natural   bool       // whether the value gets its natural datatype
+	double    bool       // whether numbers are written in the canonical form of xsd:double
+	lexical   xsd.LexicalSpace
+	canonical func(dst, text []byte) []byte // of the datatype in the dialect of CARML, or nil
+	checked   bool                          // whether text outside the lexical space is an error
+	strict    bool                          // whether a term that cannot be made is an error
+	expand    bool                          // whether each element of an array is a value
+	carml     bool                          // whether values stand in IRIs, and literals are written, as in CARML
+	first     bool                          // whether only the first term counts
 }
 
 // form is the kind of text that a generator renders.
@@ -62,6 +65,7 @@ type generatorCompiler struct {
 	base string
 	text bool // whether references would be into the text of a field
 
+	parent  bool // whether references are to columns of the parent of a join
 	mention bool // whether this is the subject map of another triples map, which makes the collections
 }
 
@@ -189,6 +193,9 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
 		g.lexical = xsd.LexicalSpaceOf(datatype)
+		if g.carml {
+			g.canonical = xsd.CanonicalOf(datatype)
+		}
 		g.double = datatype == rdf.XSDDouble && tm.vocab == document.Modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)
@@ -197,7 +204,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)
 	case tm.kind == referenceExpression || tm.kind == functionExpression:
-		g.natural = c.opts.Natural.in(tm.vocab)
+		g.natural = c.opts.Natural.in(tm.vocab) || c.opts.Natural != NaturalNever && c.plan.inputs[c.in].table != nil
 	}
 	return err
 }
@@ -206,8 +213,11 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 	g := &generator{
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
+		carml: c.opts.Dialect == DialectCARML,
 		strict: c.opts.Strict ||
-			tm.vocab == document.Modern, checked: tm.vocab == document.Modern, expand: tm.vocab == document.Legacy,
+			tm.vocab == document.Modern,
+		checked: tm.vocab == document.Modern && c.opts.Dialect == DialectRML,
+		expand:  tm.vocab == document.Legacy || c.opts.Dialect == DialectCARML,
 	}
 	var err error
 	switch tm.kind {
@@ -228,7 +238,11 @@ func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 }
 
 func (c generatorCompiler) reference(tm *termMap, expr string) (input.Path, error) {
-	path, err := c.plan.inputs[c.in].compiler.CompileReference(expr)
+	compile := c.plan.inputs[c.in].compiler.CompileReference
+	if c.parent {
+		compile = c.plan.inputs[c.in].table.columns.CompileParentReference
+	}
+	path, err := compile(expr)
 	if err != nil {
 		return nil, tm.node.errorf("its reference %q is not valid: %v", expr, err)
 	}

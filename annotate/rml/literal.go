@@ -106,6 +106,12 @@ func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, a
 	return m.fail(g, at, n, fmt.Errorf("%q is not in the lexical space of its datatype %s", text, datatype))
 }
 
+const xsdNamespace = "http://www.w3.org/2001/XMLSchema#"
+
+// sqlDatatypes are the natural datatypes from input.Decimal on (R2RML, section
+// 10.2).
+var sqlDatatypes = [...]string{"decimal", "date", "time", "dateTime", "hexBinary"}
+
 // appendNatural appends a value as a literal of its natural datatype (RML-Core,
 // section on natural mapping).
 func appendNatural(dst []byte, v input.Value) []byte {
@@ -116,6 +122,9 @@ func appendNatural(dst []byte, v input.Value) []byte {
 		return append(xsd.AppendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
 	case input.Boolean:
 		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
+	case input.Decimal, input.Date, input.Time, input.DateTime, input.Binary:
+		dst = append(append(append(dst, '"'), v.Text...), `"^^<`+xsdNamespace...)
+		return append(append(dst, sqlDatatypes[v.Kind-input.Decimal]...), '>')
 	}
 	return rdf.AppendLiteral(dst, v.Text)
 }

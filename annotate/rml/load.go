@@ -61,7 +61,8 @@ func (l *loader) load() (*Mapping, error) {
 		if executions[subject] {
 			continue
 		}
-		if r := l.Index[subject]; r.IsA("TriplesMap") || r.Has("logicalSource") || r.Has("subjectMap") || r.Has("subject") {
+		if r := l.Index[subject]; r.IsA("TriplesMap") || r.Has("logicalSource") || r.Has("logicalTable") ||
+			r.Has("subjectMap") || r.Has("subject") {
 			l.triplesMap(subject)
 		}
 	}
@@ -116,12 +117,7 @@ func (l *loader) fill(tm *triplesMap) error {
 	if err := l.base(r, tm); err != nil {
 		return err
 	}
-	sources := r.All("logicalSource")
-	if len(sources) != 1 {
-		return tm.node.errorf("it has %s: expected exactly one logicalSource", count(len(sources), "logical source"))
-	}
-	var err error
-	if tm.source, err = l.logicalSource(sources[0], tm.node); err != nil {
+	if err := l.sourceOf(r, tm); err != nil {
 		return err
 	}
 	if err := l.subject(r, tm); err != nil {
@@ -135,6 +131,21 @@ func (l *loader) fill(tm *triplesMap) error {
 		tm.poms = append(tm.poms, pom)
 	}
 	return nil
+}
+
+// sourceOf loads the logical source or the logical table of a triples map.
+func (l *loader) sourceOf(r *document.Resource, tm *triplesMap) (err error) {
+	sources, tables := r.All("logicalSource"), r.All("logicalTable")
+	switch {
+	case len(sources)+len(tables) != 1:
+		return tm.node.errorf("it has %s: expected exactly one logicalSource or logicalTable",
+			count(len(sources)+len(tables), "logical source"))
+	case len(tables) == 1:
+		tm.source, err = l.logicalTable(tables[0], tm.node)
+	default:
+		tm.source, err = l.logicalSource(sources[0], tm.node)
+	}
+	return err
 }
 
 func (l *loader) base(r *document.Resource, tm *triplesMap) error {
@@ -342,9 +353,6 @@ func (l *loader) known(r *document.Resource, n node, kinds ...string) error {
 			continue
 		}
 		written := l.Shorten(s.Predicate)
-		if module := document.UnsupportedModule(s.Name); module != "" {
-			return n.errorf("%s belongs to the %s module of RML, which is not supported", written, module)
-		}
 		var allowed []string
 		for _, kind := range kinds {
 			allowed = append(allowed, document.Properties(kind)...)

@@ -33,6 +33,9 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if err := l.known(r, n, "logical source"); err != nil {
 		return source, err
 	}
+	if l.isTable(r) {
+		return source, l.tableSource(r, &source)
+	}
 	if err := l.formulation(r, &source); err != nil {
 		return source, err
 	}

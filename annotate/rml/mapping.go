@@ -2,6 +2,7 @@ package rml
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
@@ -24,6 +25,8 @@ const (
 	SourceFile SourceKind = iota + 1
 	// SourceStream is a CARML stream: the message that is being mapped.
 	SourceStream
+	// SourceDatabase is a table of a relational database, or the result of a query.
+	SourceDatabase
 
 	sourceView // a logical view: it reads other sources
 )
@@ -36,14 +39,15 @@ const (
 	JSONPath Formulation = "JSONPath"
 	XPath    Formulation = "XPath"
 	CSV      Formulation = "CSV"
+	SQL      Formulation = "SQL2008" // names of columns
 )
 
 // Source is the input side of a logical source. Sources are comparable.
 type Source struct {
-	// Kind is [SourceFile] or [SourceStream].
+	// Kind is [SourceFile], [SourceStream] or [SourceDatabase].
 	Kind SourceKind
-	// Name is the path of a file as the mapping gives it, or the name of a
-	// stream, which is empty for the unnamed one.
+	// Name is the path of a file as the mapping gives it, the name of a stream, which
+	// is empty for the unnamed one, or the name of a table, empty for a query.
 	Name string
 	// WorkingDirectory resolves a relative path against the current folder instead
 	// of the mapping's folder.
@@ -54,6 +58,10 @@ type Source struct {
 	Encoding Encoding
 	// Compression is the compression of a file.
 	Compression Compression
+	// Query is the SQL query of a database. It is empty for a table.
+	Query string
+	// Database is the database; zero if the mapping names none.
+	Database Database
 }
 
 // String describes the source in a few words.
@@ -63,6 +71,10 @@ func (s Source) String() string {
 		return "logical view " + s.Name
 	case s.Kind == SourceFile:
 		return fmt.Sprintf("file %q", s.Name)
+	case s.Kind == SourceDatabase && s.Query != "":
+		return fmt.Sprintf("query %q", strings.Join(strings.Fields(s.Query), " "))
+	case s.Kind == SourceDatabase:
+		return fmt.Sprintf("table %q", s.Name)
 	}
 	if s.Name == "" {
 		return "the unnamed stream"

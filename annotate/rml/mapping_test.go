@@ -58,12 +58,15 @@ func TestLoad_refusesBadMappings(t *testing.T) {
 			"triples map map:M",
 			"rr:subjctMap does not belong here: expected one of",
 		},
-		"later module": {
-			`map:M a rr:TriplesMap ; ` + jsonStream +
-				` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "a" ; ` +
-				`rr:inverseExpression "b" ] ] .`,
-			"object map",
-			"belongs to the databases module",
+		"no table": {
+			`map:M a rr:TriplesMap ; rr:logicalTable [ rr:sqlVersion rr:SQL2008 ] ; rr:subject ex:s .`,
+			"logical table of triples map map:M",
+			"expected a tableName",
+		},
+		"table and query": {
+			`map:M a rr:TriplesMap ; rr:logicalTable [ rr:tableName "a" ; rr:sqlQuery "SELECT 1" ] ; rr:subject ex:s .`,
+			"logical table of triples map map:M",
+			"expected one table or query",
 		},
 		"two expressions": {
 			`map:M a rr:TriplesMap ; ` + jsonStream + ` rr:subjectMap [ rr:template "{a}" ; rml:reference "b" ] .`,

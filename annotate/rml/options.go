@@ -11,7 +11,8 @@ import (
 // Options tunes [Compile].
 type Options struct {
 	// Dialect is the reading of mappings and messages: that of the specifications, the
-	// zero value, or that of CARML.
+	// zero value, or that of CARML. An [Evaluator] keeps its own expressions in both; only
+	// the terms are then those of the dialect.
 	Dialect Dialect
 	// Format is the syntax of the output. The zero value is N-Triples.
 	Format rdf.Format
@@ -27,7 +28,8 @@ type Options struct {
 	Strict bool
 	// Natural decides whether a value without a datatype or language gets the
 	// natural datatype of its format: "30" or "30"^^xsd:integer for the number 30
-	// in JSON. The zero value is [NaturalByVocabulary].
+	// in JSON. The zero value is [NaturalByVocabulary]. Values of a database have it unless
+	// this is NaturalNever, because R2RML has it too.
 	Natural Natural
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.

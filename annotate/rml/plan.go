@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/rowdoc"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
 )
 
@@ -39,8 +40,9 @@ type inputPlan struct {
 	whole     string // why a batch must read it whole, "" if it is streamed
 	compiler  input.Compiler
 	iterators []input.Path
-	spread    []bool    // by iterator: whether an array that it selects is taken for its elements
-	view      *viewPlan // how it is made out of another input, or nil
+	spread    []bool     // by iterator: whether an array that it selects is taken for its elements
+	view      *viewPlan  // how it is made out of another input, or nil
+	table     *tablePlan // how it is read from a database, or nil
 }
 
 // step is one triples map, compiled.
@@ -51,6 +53,7 @@ type step struct {
 	subject  *generator
 	graphs   []*generator
 	poms     []pomStep
+	joint    bool // whether it makes the statements of one join, with its rows from the database
 }
 
 // pomStep is one predicate-object map, compiled.
@@ -128,6 +131,7 @@ type compiler struct {
 	gathered  int              // lists that were compiled
 
 	functions map[string]*Function
+	joints    []*step // of the triples map that is being compiled
 }
 
 func (c *compiler) triplesMap(tm *triplesMap) error {
@@ -155,6 +159,12 @@ func (c *compiler) triplesMap(tm *triplesMap) error {
 		s.poms = append(s.poms, pom)
 	}
 	for _, pom := range tm.poms {
+		if pom, err = c.pushJoins(tm, pom); err != nil {
+			return err
+		}
+		if pom == nil {
+			continue
+		}
 		compiled, err := c.predicateObjectMap(pom, g)
 		if err != nil {
 			return err
@@ -162,6 +172,8 @@ func (c *compiler) triplesMap(tm *triplesMap) error {
 		s.poms = append(s.poms, compiled)
 	}
 	c.plan.steps = append(c.plan.steps, s)
+	c.plan.steps = append(c.plan.steps, c.joints...)
+	c.joints = nil
 	return nil
 }
 
@@ -188,6 +200,9 @@ func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompil
 	var err error
 	if s.predicates, err = g.compileAll(pom.predicates); err != nil {
 		return s, err
+	}
+	for _, predicate := range s.predicates {
+		predicate.first = c.opts.Dialect == DialectCARML
 	}
 	if s.graphs, err = g.compileAll(pom.graphs); err != nil {
 		return s, err
@@ -245,7 +260,7 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 		c.plan.sources = append(c.plan.sources, in)
 	}
 	c.inputs[key] = in
-	plan, spread := c.plan.inputs[in], source.spreads()
+	plan, spread := c.plan.inputs[in], c.spreads(source)
 	for i, path := range plan.iterators {
 		if path.String() == source.iterator && plan.spread[i] == spread {
 			return in, i, nil
@@ -264,7 +279,10 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 // names one place of the document: "$" or "$.list". Each value that "$.list[*]"
 // selects is a record, even if it is an array. In RML-Core an array is one
 // record.
-func (s logicalSource) spreads() bool {
+func (c *compiler) spreads(s logicalSource) bool {
+	if _, chosen := c.opts.Evaluators[JSONPath]; c.opts.Dialect == DialectCARML && !chosen {
+		return false // the documents of the dialect do it
+	}
 	if s.vocab != document.Legacy || s.view != nil || s.Formulation != JSONPath {
 		return false
 	}
@@ -286,6 +304,7 @@ func (s logicalSource) key() string {
 	if s.WorkingDirectory {
 		write("cwd")
 	}
+	write(s.Query, s.Database.URL, s.Database.Username, string(s.Database.Password))
 	write(string(rune(s.Encoding)), string(rune(s.Compression)))
 	for _, ns := range s.details.namespaces {
 		write(ns.prefix, ns.iri)
@@ -309,6 +328,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 	limits := input.Limits{MaxDepth: c.opts.Limits.MaxDepth, MaxNodes: c.opts.Limits.MaxNodes}
 	in := &inputPlan{source: source.Source}
 	switch source.Formulation {
+	case SQL:
+		in.table = &tablePlan{columns: rowdoc.New()}
+		in.compiler = in.table.columns
 	case CSV:
 		format := source.details.dialect.csv()
 		format.Lenient = c.opts.Dialect == DialectCARML
@@ -324,7 +346,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		}
 		in.compiler = xml
 	default:
-		in.compiler = jsondoc.New(limits)
+		if in.compiler = jsondoc.New(limits); c.opts.Dialect == DialectCARML {
+			in.compiler = jsondoc.NewJayway(limits)
+		}
 		lower := strings.ToLower(source.Name)
 		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
 	}

@@ -54,7 +54,7 @@ func (m *Mapper) Tally() Tally {
 func (m *Mapper) Unmatched() []string {
 	var unmatched []string
 	for i, s := range m.plan.steps {
-		if m.found[i] > 0 {
+		if m.found[i] > 0 || s.joint {
 			continue
 		}
 		what := "its logical source has no record"

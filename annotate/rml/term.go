@@ -26,6 +26,9 @@ func (m *Mapper) generateAll(generators []*generator, at place) error {
 		if err := m.generate(g, at); err != nil {
 			return err
 		}
+		if g.first && len(m.terms) > start {
+			m.terms = m.terms[:start+1]
+		}
 		m.mark(start, g.targets)
 	}
 	return nil
@@ -184,6 +187,8 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 			if err := m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at); err != nil {
 				return err
 			}
+		} else if g.canonical != nil {
+			v.Text = g.canonical(nil, v.Text)
 		}
 		m.text = m.appendLiteral(m.text, g, v)
 		return m.finishLiteral(g, start, at)
@@ -362,6 +367,9 @@ func (g *generator) appendPart(dst, value []byte) []byte {
 	if !g.ascii {
 		if g.unsafe {
 			return append(dst, value...)
+		}
+		if g.carml {
+			return escape.AppendCARML(dst, value)
 		}
 		return escape.AppendIRI(dst, value)
 	}

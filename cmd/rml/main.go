@@ -2,6 +2,7 @@
 // mapping, and checks and explains mappings.
 //
 //	rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
+//	    [-database URL]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version

@@ -1,25 +1,25 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/internal/cli"
 )
 
-const mapUsage = "rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]"
+const mapUsage = "rml map -mapping FILE [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] [-strict] " +
+	"[-database URL]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
-	file, dir, base, format, stream string
-	strict                          bool
+	file, dir, base, format, stream, database string
+
+	strict bool
 }
 
 // declare declares the flags.
@@ -33,6 +33,8 @@ func (s *mapSettings) declare() *flag.FlagSet {
 	f.BoolVar(&s.strict, "strict", false,
 		"make a term that cannot be made an error in the legacy vocabulary too, as a channel does; otherwise its "+
 			"statements are left out and a note counts them")
+	f.StringVar(&s.database, "database", "",
+		"the `URL` of the database of all tables, in place of that in the mapping: postgres://, mysql:// or sqlite:///path")
 	return f
 }
 
@@ -64,7 +66,7 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if s.stream == "ndjson" {
 		err = mapper.RunLines(ctx, out, stdin)
 	} else {
-		err = mapper.Run(ctx, out, rml.LocalFiles(cmp.Or(s.dir, filepath.Dir(s.file)), stdin))
+		err = s.run(ctx, mapper, out, stdin)
 	}
 	if err != nil {
 		return err

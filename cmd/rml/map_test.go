@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,4 +54,25 @@ func TestRunMap_isAsStrictAsAChannel(t *testing.T) {
 	require.ErrorContains(t, err, "not a valid IRI")
 	require.Empty(t, out)
 	require.Empty(t, notes)
+}
+
+func TestRun_mapsADatabase(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "sensors.db")
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	_, err = db.Exec("CREATE TABLE sensor (id TEXT, celsius REAL); INSERT INTO sensor VALUES ('a7', 21.5)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	mapping := filepath.Join(folder, "mapping.ttl")
+	require.NoError(t, os.WriteFile(mapping, []byte(`@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix ex: <http://example.com/> .
+		ex:Sensors rr:logicalTable [ rr:tableName "sensor" ] ; rr:subjectMap [ rr:template "http://example.com/{id}" ] ;
+		rr:predicateObjectMap [ rr:predicate ex:celsius ; rr:objectMap [ rr:column "celsius" ] ] .`), 0o600))
+	var out, notes bytes.Buffer
+	args := []string{"map", "-mapping", mapping}
+	err = run(t.Context(), args, nil, &out, &notes)
+	require.ErrorContains(t, err, "names no database")
+	require.NoError(t, run(t.Context(), append(args, "-database", "sqlite://"+filepath.ToSlash(file)), nil, &out, &notes))
+	require.Equal(t, `<http://example.com/a7> <http://example.com/celsius> "2.15E1"^^<http://www.w3.org/2001/XMLSchema#double> .`+"\n",
+		out.String())
 }

@@ -69,6 +69,8 @@ func largeTypes() map[string]string {
 		"annotate/rml/internal/csvdoc.Document": "a CSV document and its readers: the strict and the lenient one share its cells",
 		"annotate/rml/internal/jsondoc.Document": "a JSON document and the evaluation of JSONPath on it: a method for " +
 			"each kind of selector, operator and function",
+		"annotate/rml/internal/jsondoc.parser": "a recursive-descent parser of two grammars, RFC 9535 and Jayway: a method " +
+			"for each production",
 		"annotate/rml/internal/xpath.evaluation": "the state of one evaluation: a method for each kind of operand, conversion and operator",
 		"annotate/rml/internal/xpath.parser":     "a recursive-descent parser: a method for each production of the grammar",
 		"annotate/rml/internal/xmldoc.Document":  "an XML document and its reader: a method for each production of the grammar",

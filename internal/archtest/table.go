@@ -45,7 +45,7 @@ func importTable() []room {
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/document", imports: []string{"annotate/rdf"}},
-		{dir: "annotate/rml/internal/escape", imports: []string{"annotate/rdf"}},
+		{dir: "annotate/rml/internal/escape", imports: []string{"annotate/rdf"}, modules: []string{text}},
 		{dir: "annotate/rml/internal/function", imports: []string{
 			"annotate/internal/xsd", "annotate/rdf",
 		}, modules: []string{text}},
@@ -53,6 +53,14 @@ func importTable() []room {
 			modules: []string{xpath, text}},
 		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
+		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},
+		{dir: "annotate/rml/relational", imports: []string{"annotate/internal/xsd", "annotate/rml"}},
+		{dir: "annotate/rml/relational/sqlite", imports: []string{"annotate/rml/relational"}, modules: []string{sqlite}},
+		{dir: "annotate/rml/relational/postgres", imports: []string{"annotate/rml/relational"}, modules: []string{pgx}},
+		{dir: "annotate/rml/relational/mysql", imports: []string{"annotate/rml/relational"}, modules: []string{mysql}},
+		{dir: "annotate/rml/relational/relationaltest", imports: []string{
+			"annotate/rdf", "annotate/rdf/rdftest", "annotate/rml", "annotate/rml/relational", "internal/conformance",
+		}, modules: []string{testify}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}},
 		{dir: "annotate/mqtt", imports: []string{
 			"annotate", "annotate/members", "annotate/mqtt/internal/...",
@@ -347,6 +355,9 @@ const (
 	testify    = "github.com/stretchr/testify"
 	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
+	mysql      = "github.com/go-sql-driver/mysql"
+	pgx        = "github.com/jackc/pgx/v5"
+	sqlite     = "modernc.org/sqlite"
 	netlink    = "github.com/vishvananda/netlink"
 	netns      = "github.com/vishvananda/netns"
 	wazero     = "github.com/tetratelabs/wazero"
@@ -385,6 +396,7 @@ type separation struct {
 // paths; "." stands for any package outside the standard library.
 func separations() []separation {
 	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, minio, rdf2go, testify, "os/signal"}
+	drivers = append(drivers, pgx, mysql, sqlite)
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},

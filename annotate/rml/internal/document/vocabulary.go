@@ -61,6 +61,10 @@ func LocalName(iri string) (name string, generation Vocabulary, ok bool) {
 				rest = cmp.Or(carmlAliases[rest], rest)
 			case nsFNML:
 				rest = cmp.Or(fnmlAliases[rest], rest)
+			case NamespaceR2RML:
+				if rest == "column" {
+					rest = "reference"
+				}
 			}
 			return rest, ns.generation, true
 		}
@@ -73,8 +77,9 @@ func LocalName(iri string) (name string, generation Vocabulary, ok bool) {
 // language on such a node is a mistake; properties of other vocabularies are
 // comments.
 var properties = map[string][]string{
-	"triples map":          {"logicalSource", "subjectMap", "subject", "predicateObjectMap", "baseIRI"},
-	"logical source":       {"source", "referenceFormulation", "iterator"},
+	"triples map":          {"logicalSource", "logicalTable", "subjectMap", "subject", "predicateObjectMap", "baseIRI"},
+	"logical source":       {"source", "referenceFormulation", "iterator", "query", "tableName", "sqlQuery", "sqlVersion"},
+	"logical table":        {"tableName", "sqlQuery", "sqlVersion"},
 	"source":               {"streamName", "url", "root", "path", "encoding", "null", "compression", "declaresNamespace"},
 	"namespace":            {"namespacePrefix", "namespaceName", "namespaceURL"},
 	"formulation":          {"namespace"},
@@ -99,20 +104,9 @@ var expressionProperties = []string{
 	"constant", "reference", "template", "termType",
 	"functionValue", "functionExecution", "return", "returnMap", "condition",
 	"logicalTarget", "gather", "gatherAs", "strategy", "allowEmptyListAndContainer",
+	"inverseExpression", // for queries against the database, which are not made here
 }
 
 // ExpressionProperties returns the properties that every term map and every
 // expression map may have.
 func ExpressionProperties() []string { return expressionProperties }
-
-// unsupportedProperties belong to modules of the language that the engine does
-// not run, each with the name of its module.
-var unsupportedProperties = map[string]string{
-	"query": "databases", "sqlVersion": "databases",
-	"tableName": "databases", "sqlQuery": "databases", "logicalTable": "databases",
-	"inverseExpression": "databases",
-}
-
-// UnsupportedModule returns the name of the module that a property belongs to
-// if the engine does not run that module, and an empty string otherwise.
-func UnsupportedModule(property string) string { return unsupportedProperties[property] }

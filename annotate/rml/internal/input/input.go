@@ -17,13 +17,19 @@ type Node int32
 // Kind is the natural kind of a value.
 type Kind uint8
 
-// The kinds of value. In CSV and XML all values are a String; Object and Array
-// are values that are not terms by themselves.
+// The kinds of value. In CSV and XML all values are a String; those from Decimal
+// to Binary are only in databases. Object and Array are values that are not
+// terms by themselves.
 const (
 	String Kind = iota
 	Integer
 	Double
 	Boolean
+	Decimal
+	Date
+	Time
+	DateTime
+	Binary // in hexadecimal
 	Null
 	Object
 	Array

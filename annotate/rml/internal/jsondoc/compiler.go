@@ -21,6 +21,7 @@ const (
 type Compiler struct {
 	maxDepth, maxNodes int
 	slots              map[string]int // numbers of the member names in the paths
+	jayway             bool
 }
 
 var _ input.Compiler = (*Compiler)(nil)
@@ -45,23 +46,37 @@ func (c *Compiler) CompileIterator(expr string) (input.Path, error) {
 	if expr == "" {
 		expr = "$"
 	}
-	return c.CompileReference(expr)
+	path, err := c.CompileReference(expr)
+	if p, ok := path.(*Path); ok && p.tail != nil {
+		return nil, &PathError{
+			Expr: expr, Offset: len(expr),
+			Reason: "an iterator selects records: it cannot end with a function or with several names",
+		}
+	}
+	return path, err
 }
 
 // CompileReference compiles a reference as [ParseReference] reads it.
 func (c *Compiler) CompileReference(expr string) (input.Path, error) {
-	p, err := ParseReference(expr)
+	var p *Path
+	var err error
+	if c.jayway {
+		p, err = parsed(expr, (*parser).jayway)
+	} else {
+		p, err = ParseReference(expr)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p.owner = c
+	p.owner, p.jayway = c, c.jayway
 	c.number(&p.query)
+	c.numberTail(p.tail)
 	return p, nil
 }
 
 // NewDocument returns an empty document.
 func (c *Compiler) NewDocument() input.Document {
-	return &Document{owner: c, maxDepth: c.maxDepth, maxNodes: c.maxNodes, shapes: newShapes(len(c.slots))}
+	return &Document{owner: c, jayway: c.jayway, maxDepth: c.maxDepth, maxNodes: c.maxNodes, shapes: newShapes(len(c.slots))}
 }
 
 // number gives every member name of a query its slot.
@@ -110,7 +125,20 @@ func (c *Compiler) numberCall(called *call) {
 	}
 }
 
+func (c *Compiler) numberTail(t *tail) {
+	if t == nil {
+		return
+	}
+	for i := range t.names {
+		c.numberSelector(&t.names[i])
+	}
+	for i := range t.arguments {
+		c.numberOperand(&t.arguments[i])
+	}
+}
+
 func (c *Compiler) numberOperand(o *operand) {
+	c.numberTail(o.tail)
 	if o.query != nil {
 		c.number(o.query)
 	}

@@ -15,18 +15,20 @@ import (
 type Document struct {
 	owner              *Compiler
 	maxDepth, maxNodes int
+	jayway             bool
 
-	data    []byte
-	tape    []node
-	escaped []decoded
-	scratch []byte
-	list    []input.Node // node lists under evaluation, used as a stack
-	steps   int          // remaining steps of an evaluation
-	dynamic pattern      // the last regular expression taken from the text
-	shapes  shapes
-	slots   int     // slots that the path under evaluation may use
-	window  int     // the bytes of a part at first
-	stream  *stream // nil for a text that is loaded as a whole
+	data     []byte
+	tape     []node
+	escaped  []decoded
+	scratch  []byte
+	composed []byte       // values of Jayway that do not stand in the text
+	list     []input.Node // node lists under evaluation, used as a stack
+	steps    int          // remaining steps of an evaluation
+	dynamic  pattern      // the last regular expression taken from the text
+	shapes   shapes
+	slots    int     // slots that the path under evaluation may use
+	window   int     // the bytes of a part at first
+	stream   *stream // nil for a text that is loaded as a whole
 
 	idleTape, idleScratch, idleList idle
 	listPeak                        int
@@ -59,6 +61,9 @@ func (d *Document) Load(data []byte) error {
 	}
 	tape, bad := d.scan(data)
 	d.tape = tape
+	if bad != nil && d.jayway {
+		bad = d.permit(data, bad)
+	}
 	if bad != nil {
 		return d.refuse(bad)
 	}
@@ -73,6 +78,9 @@ func (d *Document) Bound(bytes int) {
 // reset drops the loaded text and frees buffers that are too large.
 func (d *Document) reset() {
 	d.shapes.renew()
+	if d.composed = d.composed[:0]; cap(d.composed) > keptBytes {
+		d.composed = nil
+	}
 	if d.idleTape.release(cap(d.tape), len(d.tape), keptNodes) {
 		d.tape, d.escaped = nil, nil
 	}
@@ -124,7 +132,18 @@ func (d *Document) RecordsIn(dst []input.Node, from input.Node, iterator input.P
 	if !ok {
 		return dst, fmt.Errorf("evaluate %q: %w", iterator, errForeignPath)
 	}
-	return d.Select(dst, from, p)
+	if !p.jayway {
+		return d.Select(dst, from, p)
+	}
+	records, err := d.Select(dst, from, p)
+	if len(records) != len(dst)+1 || !p.definite {
+		return records, err
+	}
+	items, isArray, err := d.Items(records[:len(dst)], records[len(dst)])
+	if !isArray {
+		return records, err
+	}
+	return items, err
 }
 
 // Values appends the values that the reference selects from the record, in
@@ -138,7 +157,7 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 		return dst, missing(p, record)
 	}
 	d.use(p)
-	if p.query.singular {
+	if p.query.singular && !p.jayway {
 		var n input.Node
 		if steps := p.query.steps; len(steps) == 1 && steps[0].kind == selectName {
 			n = d.member(record, &steps[0])
@@ -149,6 +168,9 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 			dst = d.appendValue(dst, n)
 		}
 		return dst, nil
+	}
+	if p.jayway {
+		return d.jaywayValues(dst, record, p)
 	}
 	base := len(d.list)
 	err := d.run(p, record)
@@ -175,7 +197,7 @@ func (d *Document) Single(record input.Node, reference input.Path) (input.Value,
 		return input.Value{}, false
 	}
 	t := &d.tape[n]
-	if t.kind >= input.Null || t.flags&escapedText != 0 {
+	if t.kind >= input.Null || t.flags&escapedText != 0 || p.jayway && t.kind != input.String && !d.plainNumber(t) {
 		return input.Value{}, false
 	}
 	return input.Value{Text: d.data[t.start:t.end:t.end], Kind: t.kind, Node: n}, true

@@ -280,6 +280,8 @@ func (d *Document) test(l *logical, root, current input.Node) bool {
 		some := len(d.list) > base
 		d.list = d.list[:base]
 		return some
+	case logicalJayway:
+		return d.jaywayTest(l, root, current)
 	case logicalCall:
 		return l.call.function.value(d, l.call, root, current).truth
 	}

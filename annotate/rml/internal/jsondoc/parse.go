@@ -36,7 +36,8 @@ func parsed(expr string, grammar func(*parser) query) (p *Path, err error) {
 		}
 		i += size
 	}
-	return &Path{expr: expr, query: grammar(&ps)}, nil
+	q := grammar(&ps)
+	return &Path{expr: expr, query: q, definite: ps.definite, tail: ps.tail}, nil
 }
 
 // parser is a recursive descent parser over one expression. fail panics with a
@@ -45,6 +46,10 @@ type parser struct {
 	expr    string
 	at      int
 	nesting int
+
+	// Of a path of Jayway.
+	definite, singleQuotes bool
+	tail                   *tail
 }
 
 func (p *parser) fail(reason string) {
@@ -266,6 +271,11 @@ func (p *parser) quoted() string {
 			rest := p.expr[p.at:]
 			if len(rest) > 1 && rest[1] == quote {
 				b.WriteByte(quote)
+				p.at += 2
+				continue
+			}
+			if len(rest) > 1 && p.singleQuotes && (rest[1] == '"' || rest[1] == '\'') {
+				b.WriteByte(rest[1])
 				p.at += 2
 				continue
 			}

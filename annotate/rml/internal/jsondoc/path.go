@@ -12,6 +12,10 @@ type Path struct {
 	expr  string
 	owner *Compiler // nil for a path that was parsed on its own
 	query query
+
+	jayway   bool  // whether the path is of Jayway
+	definite bool  // of Jayway: whether it names one place
+	tail     *tail // of Jayway: what ends it, or nil
 }
 
 var _ input.Path = (*Path)(nil)
@@ -83,6 +87,7 @@ const (
 	logicalExists  // a query that selects something
 	logicalCall    // a function of logical type
 	logicalCompare // two values
+	logicalJayway  // a test of Jayway: one or two operands
 )
 
 // logical is a test of a filter.
@@ -104,6 +109,19 @@ const (
 	lessOrEqual
 	greater
 	greaterOrEqual
+
+	// Of Jayway only.
+	exists
+	matchesPattern
+	isIn
+	isNotIn
+	isSubset
+	hasAny
+	hasNone
+	hasAll
+	containsValue
+	sizeIs
+	emptyIs
 )
 
 type operandKind uint8
@@ -120,4 +138,6 @@ type operand struct {
 	literal value
 	query   *query
 	call    *call
+	tail    *tail // of Jayway: what ends the query
+	several bool  // of Jayway: whether the value of the query is a list
 }

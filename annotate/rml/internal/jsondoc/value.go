@@ -2,6 +2,7 @@ package jsondoc
 
 import (
 	"bytes"
+	"regexp"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
@@ -15,6 +16,9 @@ const (
 	numberValue
 	stringValue
 	nodeValue // an object or array of the document
+
+	listValue    // of Jayway: a list
+	patternValue // of Jayway: a regular expression
 )
 
 // value is an operand of a comparison in a filter.
@@ -23,6 +27,9 @@ type value struct {
 	truth bool
 	text  []byte // of a string, decoded; of a number, as written
 	node  input.Node
+
+	list    []value
+	pattern *regexp.Regexp
 }
 
 // valueOf returns the value of a node.

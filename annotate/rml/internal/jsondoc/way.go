@@ -21,6 +21,9 @@ type way struct {
 // read in parts, and "" if they can. With spread, the elements of an array that an
 // iterator selects are its records.
 func (c *Compiler) Streams(iterators []input.Path, spread []bool) string {
+	if c.jayway {
+		return "the dialect carml reads a JSON text whole"
+	}
 	for i, iterator := range iterators {
 		p, ok := iterator.(*Path)
 		if !ok {

@@ -1,0 +1,109 @@
+package relational
+
+import (
+	"context"
+	"database/sql"
+	"io"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+// rows are the rows of a result.
+type rows struct {
+	result *sql.Rows
+	tx     *sql.Tx
+	clean  func(error) error
+	dest   []any
+	values []*value // by column of the query; two may be the same
+	text   []byte
+}
+
+// run sends a query. Either wanted names columns of its result, or kinds says
+// what its columns are, all of which are wanted.
+func (db *database) run(ctx context.Context, query string, wanted []rml.Column, kinds []column) (*rows, error) {
+	r := &rows{clean: db.clean}
+	if err := db.start(ctx, r, query, wanted, kinds); err != nil {
+		_ = r.Close() // the error that led here says more
+		return nil, err
+	}
+	return r, nil
+}
+
+func (db *database) start(ctx context.Context, r *rows, query string, wanted []rml.Column, kinds []column) (err error) {
+	if db.driver.ReadOnly {
+		if r.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err == nil {
+			r.result, err = r.tx.QueryContext(ctx, query)
+		}
+	} else {
+		r.result, err = db.QueryContext(ctx, query)
+	}
+	if err != nil {
+		return err
+	}
+	if kinds != nil {
+		for _, c := range kinds {
+			v := &value{rows: r, column: c}
+			r.dest, r.values = append(r.dest, v), append(r.values, v)
+		}
+		if len(kinds) == 0 {
+			r.dest = []any{discard{}}
+		}
+		return nil
+	}
+	columns, err := columnsOf(r.result)
+	if err != nil {
+		return err
+	}
+	for range columns {
+		r.dest = append(r.dest, discard{})
+	}
+	for _, w := range wanted {
+		i, err := position(columns, w.Name)
+		if err != nil {
+			return err
+		}
+		v, named := r.dest[i].(*value)
+		if !named {
+			v = &value{rows: r, column: columns[i]}
+			r.dest[i] = v
+		}
+		r.values = append(r.values, v)
+	}
+	return nil
+}
+
+// Next reads the next row.
+func (r *rows) Next(row []rml.Cell) error {
+	if !r.result.Next() {
+		if err := r.result.Err(); err != nil {
+			return r.clean(err)
+		}
+		return io.EOF
+	}
+	r.text = r.text[:0]
+	if err := r.result.Scan(r.dest...); err != nil {
+		return r.clean(err)
+	}
+	for i, v := range r.values {
+		row[i] = rml.Cell{Text: r.text[v.start:v.end:v.end], Kind: v.is}
+	}
+	return nil
+}
+
+// Close ends the query.
+func (r *rows) Close() error {
+	var err error
+	if r.result != nil {
+		err = r.result.Close()
+	}
+	if r.tx != nil {
+		_ = r.tx.Rollback() // it has only read, and the end of the context rolls it back too
+	}
+	return r.clean(err)
+}
+
+// discard takes a value that the mapping does not name.
+type discard struct{}
+
+// Scan implements sql.Scanner.
+func (discard) Scan(any) error { return nil }
