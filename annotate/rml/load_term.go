@@ -229,10 +229,6 @@ func (l *loader) typeOf(r *document.Resource, tm *termMap) error {
 		}
 	}
 	if tm.kind == constantExpression {
-		if declared == iriTerm && tm.constant.Kind == rdf.Literal && tm.vocab == document.Legacy {
-			// Translators of YARRRML write IRIs so, and RMLMapper reads them so.
-			tm.constant = rdf.NewIRI(tm.constant.Value)
-		}
 		return l.checkConstant(tm)
 	}
 	switch {
@@ -275,8 +271,7 @@ func (tm *termMap) checkRole() error {
 }
 
 // checkConstant determines the type of a constant and checks that it is a valid
-// term in its position. A declared term type has no effect on it, except that rr:IRI in the
-// legacy vocabulary makes an IRI of a text.
+// term in its position. A declared term type has no effect on it.
 func (l *loader) checkConstant(tm *termMap) error {
 	c := tm.constant
 	switch c.Kind {

@@ -1,8 +1,8 @@
-// Package yarrrml reads and writes YARRRML, the notation of RML in YAML
+// Package yarrrml reads YARRRML, the notation of RML in YAML
 // (https://rml.io/yarrrml/spec/).
 //
 // [Load] reads a document and returns the mapping. [Read] returns the statements of RML that
-// the document stands for, and [Write] writes statements of RML as YARRRML. Errors are a
+// the document stands for. Errors are a
 // [*rml.MappingError] with the line and the column in the YAML text. The statements of a
 // document keep their lines, so the errors and findings of later steps, of [rml.Load],
 // [rml.Compile] and [rml.Plan.Lint], have lines of the YAML text too.

@@ -37,11 +37,34 @@ func TestLoad_passesTheCasesOfYARRRML(t *testing.T) {
 				requireIsomorphic(t, statements(t, rdf.Turtle, want), run(t, folder, got))
 				return
 			}
-			mapping, err := rml.Load(read(t, filepath.Join(folder, "expected.rml.ttl")), nil)
-			require.NoError(t, err)
+			mapping := expected(t, filepath.Join(folder, "expected.rml.ttl"))
 			requireIsomorphic(t, run(t, folder, mapping), run(t, folder, got))
 		})
 	}
+}
+
+// expected loads the RML of a case. It says a constant IRI as a text with the term type rr:IRI,
+// which means a text here, and an IRI to the engine that it was written for.
+func expected(t *testing.T, file string) *rml.Mapping {
+	t.Helper()
+	const rr = "http://www.w3.org/ns/r2rml#"
+	quads := statements(t, rdf.Turtle, read(t, file))
+	iris := map[rdf.Term]bool{}
+	for _, q := range quads {
+		if q.Predicate == rdf.NewIRI(rr+"termType") && q.Object == rdf.NewIRI(rr+"IRI") {
+			iris[q.Subject] = true
+		}
+	}
+	said := make([]rml.MappingStatement, len(quads))
+	for i, q := range quads {
+		if iris[q.Subject] && q.Predicate == rdf.NewIRI(rr+"constant") {
+			q.Object = rdf.NewIRI(q.Object.Value)
+		}
+		said[i] = rml.MappingStatement{Quad: q}
+	}
+	mapping, err := rml.LoadStatements(said, nil, nil)
+	require.NoError(t, err)
+	return mapping
 }
 
 func read(t *testing.T, file string) []byte {
