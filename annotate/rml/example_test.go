@@ -106,5 +106,5 @@ func ExampleLoadStatements() {
 		about(station, rdf.Type, rdf.NewIRI("http://w3id.org/rml/TriplesMap"), 7),
 	}, []rdf.Prefix{{Name: "ex", IRI: "http://example.com/"}}, nil)
 	fmt.Println(err)
-	// Output: mapping line 7, triples map ex:station: it has no logical source: expected exactly one logicalSource
+	// Output: mapping line 7, triples map ex:station: it has no logical source: expected exactly one logicalSource or logicalTable
 }

@@ -9,7 +9,7 @@
 //
 // # What is read
 //
-// All of the language: prefixes, base, sources, targets, authors, external references, mappings
+// Everything but quoted triples: prefixes, base, sources, targets, authors, external references, mappings
 // with sources, subjects, predicates and objects, graphs, conditions and joins, functions in
 // their long and short form, languages and datatypes, and the short names of all keys. The
 // prefixes rdf, rdfs, xsd, owl, foaf, schema, dc, dcterms, skos, rr, rml, ql, fnml, fno, void,
