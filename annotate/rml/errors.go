@@ -20,6 +20,9 @@ type MappingError struct {
 	// Line is the line of the mapping on which the statement about the node
 	// begins, or 0 when it is not known.
 	Line int
+	// Column is the column of that line, counted from 1, or 0 when it is not known. Errors in
+	// the notation of YARRRML have one.
+	Column int
 	// Reason is what is wrong and what was expected.
 	Reason string
 
@@ -35,6 +38,9 @@ func (e *MappingError) Error() string {
 	b.WriteString("mapping")
 	if e.Line > 0 {
 		fmt.Fprintf(&b, " line %d", e.Line)
+	}
+	if e.Column > 0 {
+		fmt.Fprintf(&b, " column %d", e.Column)
 	}
 	if e.Node != "" {
 		b.WriteString(", " + e.Node)

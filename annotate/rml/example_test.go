@@ -96,3 +96,15 @@ func ExampleParseDialect() {
 	fmt.Println(dialect == rml.DialectCARML)
 	// Output: true
 }
+
+func ExampleLoadStatements() {
+	about := func(subject rdf.Term, predicate string, object rdf.Term, line int) rml.MappingStatement {
+		return rml.MappingStatement{Quad: rdf.Quad{Subject: subject, Predicate: rdf.NewIRI(predicate), Object: object}, Line: line}
+	}
+	station := rdf.NewIRI("http://example.com/station")
+	_, err := rml.LoadStatements([]rml.MappingStatement{
+		about(station, rdf.Type, rdf.NewIRI("http://w3id.org/rml/TriplesMap"), 7),
+	}, []rdf.Prefix{{Name: "ex", IRI: "http://example.com/"}}, nil)
+	fmt.Println(err)
+	// Output: mapping line 7, triples map ex:station: it has no logical source: expected exactly one logicalSource or logicalTable
+}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/function"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // Function is a function that mappings may call (FNML, in its new form and in

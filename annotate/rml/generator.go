@@ -1,11 +1,11 @@
 package rml
 
 import (
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/escape"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // generator is a term map, compiled: everything that does not depend on the

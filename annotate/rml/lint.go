@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // Finding is a part of a mapping that is valid but probably a mistake, or that

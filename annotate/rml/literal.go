@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // errLangString is the error for the datatype rdf:langString, which needs a

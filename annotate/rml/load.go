@@ -35,6 +35,36 @@ func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
 	if err != nil {
 		return nil, &MappingError{Reason: err.Error(), cause: err}
 	}
+	return loadGraph(g)
+}
+
+// MappingStatement is a statement of a mapping with its line in the text that it comes from.
+type MappingStatement struct {
+	rdf.Quad
+	// Line is the line, or 0 when it is not known.
+	Line int
+}
+
+// LoadStatements checks a mapping that was read from another notation than Turtle, such as YARRRML.
+// The order of the statements is that of the document; graph names are ignored. opts may be nil; only Base
+// is used. Errors are a [*MappingError] with the lines of the statements.
+func LoadStatements(statements []MappingStatement, prefixes []rdf.Prefix, opts *LoadOptions) (*Mapping, error) {
+	base := defaultBase
+	if opts != nil && opts.Base != "" {
+		base = opts.Base
+	}
+	g, err := document.New(base, prefixes)
+	if err != nil {
+		return nil, &MappingError{Reason: err.Error(), cause: err}
+	}
+	for _, s := range statements {
+		s.Graph = rdf.Term{}
+		g.Add(s.Quad, s.Line)
+	}
+	return loadGraph(g)
+}
+
+func loadGraph(g *document.Graph) (*Mapping, error) {
 	l := &loader{
 		Graph: g, maps: make(map[rdf.Term]*triplesMap),
 		views: make(map[rdf.Term]*logicalView), finished: make(map[*logicalView]bool),

@@ -9,7 +9,8 @@
 //	rml completion bash|zsh|fish
 //
 // Sources are relative to the folder of the mapping, or to that of -dir; a carml:Stream reads
-// standard input. Logical targets are relative to the current folder. RDF goes
+// standard input. A mapping whose name ends in .yml or .yaml is YARRRML.
+// Logical targets are relative to the current folder. RDF goes
 // to standard output. The exit status is 0, or 1 with one line on standard
 // error and nothing on standard output, or 2 for wrong arguments; lint also exits with 1
 // when it finds something. A mapping that succeeded has notes on standard error where its
@@ -31,8 +32,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/annotate/rml/yarrrml"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -132,7 +136,11 @@ func compile(file string, opts *rml.Options) (*rml.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := rml.Load(src, nil)
+	load := rml.Load
+	if isYARRRML(file) {
+		load = yarrrml.Load
+	}
+	mapping, err := load(src, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -141,4 +149,10 @@ func compile(file string, opts *rml.Options) (*rml.Plan, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return plan, nil
+}
+
+// isYARRRML reports whether a file is in YARRRML by its name.
+func isYARRRML(file string) bool {
+	ending := strings.ToLower(filepath.Ext(file))
+	return ending == ".yml" || ending == ".yaml"
 }

@@ -26,7 +26,7 @@ type mapSettings struct {
 // declare declares the flags.
 func (s *mapSettings) declare() *flag.FlagSet {
 	f := flag.NewFlagSet("rml map", flag.ContinueOnError)
-	f.StringVar(&s.file, "mapping", "", "the mapping, a Turtle `file`; required")
+	f.StringVar(&s.file, "mapping", "", "the mapping, a `file` in Turtle, or in YARRRML if its name ends in .yml or .yaml; required")
 	f.StringVar(&s.dir, "dir", "", "the `folder` that the mapping's sources are relative to (default the folder of the mapping)")
 	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	declareDialect(f, &s.dialect)

@@ -58,6 +58,17 @@ func TestRunMap_isAsStrictAsAChannel(t *testing.T) {
 	require.Empty(t, notes)
 }
 
+func TestRunMap_readsYARRRMLByTheNameOfTheFile(t *testing.T) {
+	const mapping = "prefixes: {ex: 'http://e/'}\nmappings:\n  m:\n    sources: [['~jsonpath', '$']]\n    s: ex:$(id)\n    po:\n"
+	for _, name := range []string{"m.yml", "m.YAML"} {
+		out, err := rmlCommand(t, `{"id":1,"v":"x"}`, "map", "-mapping", write(t, name, mapping+"    - [ex:p, $(v)]\n"))
+		require.NoError(t, err)
+		require.Equal(t, "<http://e/1> <http://e/p> \"x\" .\n", out)
+	}
+	_, err := rmlCommand(t, "", "lint", write(t, "bad.yml", mapping+"    - [ex:p, $(v]\n"))
+	require.ErrorContains(t, err, "mapping line 7 column 14, mappings.m.po[0][1]: ")
+}
+
 func TestRun_mapsADatabase(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "sensors.db")

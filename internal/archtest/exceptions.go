@@ -65,6 +65,7 @@ func largeTypes() map[string]string {
 	return map[string]string{
 		"annotate/rml.Mapper": "the interpreter of a plan: a method for each kind of step and term, over one output, " +
 			"one set of stacks and one budget",
+		"annotate/rml/yarrrml.reader":           "a recursive-descent reader: a method for each kind of node of a document",
 		"annotate/rml.loader":                   "a recursive-descent reader: a method for each kind of node of a mapping document",
 		"annotate/rml/internal/csvdoc.Document": "a CSV document and its readers: the strict and the lenient one share its cells",
 		"annotate/rml/internal/jsondoc.Document": "a JSON document and the evaluation of JSONPath on it: a method for " +

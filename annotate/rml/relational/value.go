@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rml"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // value writes what a driver returns for a column into the text of the row.

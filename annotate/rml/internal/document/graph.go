@@ -45,7 +45,7 @@ func Read(src []byte, opts rdf.ReaderOptions) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Graph{Index: make(map[rdf.Term]*Resource), seen: make(map[rdf.Quad]struct{})}
+	g := empty()
 	for {
 		q, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -54,16 +54,28 @@ func Read(src []byte, opts rdf.ReaderOptions) (*Graph, error) {
 		if err != nil {
 			return nil, fmt.Errorf("not valid Turtle: %w", err)
 		}
-		g.add(q, reader.Line())
+		g.Add(q, reader.Line())
 	}
-	g.base, g.Prefixes = reader.Base(), reader.Prefixes()
-	if len(g.Prefixes) > maxPrefixes {
-		return nil, fmt.Errorf("it declares %d prefixes: expected at most %d", len(g.Prefixes), maxPrefixes)
+	return g.declare(reader.Base(), reader.Prefixes())
+}
+
+// New returns a document without statements.
+func New(base string, prefixes []rdf.Prefix) (*Graph, error) { return empty().declare(base, prefixes) }
+
+func empty() *Graph {
+	return &Graph{Index: make(map[rdf.Term]*Resource), seen: make(map[rdf.Quad]struct{})}
+}
+
+func (g *Graph) declare(base string, prefixes []rdf.Prefix) (*Graph, error) {
+	if len(prefixes) > maxPrefixes {
+		return nil, fmt.Errorf("it declares %d prefixes: expected at most %d", len(prefixes), maxPrefixes)
 	}
+	g.base, g.Prefixes = base, prefixes
 	return g, nil
 }
 
-func (g *Graph) add(q rdf.Quad, line int) {
+// Add adds a statement that begins on a line.
+func (g *Graph) Add(q rdf.Quad, line int) {
 	if _, said := g.seen[q]; said {
 		return
 	}

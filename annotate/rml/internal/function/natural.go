@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // The local names of the functions of GREL and IDLab whose result is not text.

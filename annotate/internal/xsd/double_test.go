@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 )
 
 func TestAppendDouble(t *testing.T) {

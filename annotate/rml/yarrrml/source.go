@@ -1,0 +1,241 @@
+package yarrrml
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// formulations are the reference formulations by the name that the language has for them.
+func formulations() map[string]string {
+	return map[string]string{
+		"jsonpath": nsQL + "JSONPath", "xpath": nsQL + "XPath", "csv": nsQL + "CSV", "xquery": nsQL + "XQuery",
+		"rdb": nsQL + "RDB", "sparql": nsQL + "SPARQL",
+	}
+}
+
+// queryFormulations are those of databases.
+func queryFormulations() map[string]string {
+	return map[string]string{"sql2008": nsRR + "SQL2008", "mysql": nsD2RQ + "MySQL", "oracle": nsD2RQ + "Oracle",
+		"sparql11": nsSD + "SPARQL11Query"}
+}
+
+// drivers are the JDBC drivers and the beginnings of the URLs of databases.
+func drivers() map[string][2]string {
+	return map[string][2]string{
+		"mysql":      {"com.mysql.cj.jdbc.Driver", "mysql"},
+		"mariadb":    {"org.mariadb.jdbc.Driver", "mariadb"},
+		"postgresql": {"org.postgresql.Driver", "postgresql"},
+		"sqlserver":  {"com.microsoft.sqlserver.jdbc.SQLServerDriver", "sqlserver"},
+		"oracle":     {"oracle.jdbc.OracleDriver", "oracle"},
+		"sqlite":     {"org.sqlite.JDBC", "sqlite"},
+	}
+}
+
+// hasFormulation reports whether an inline source names how it is read: data.json~jsonpath.
+func hasFormulation(access string) bool { return strings.LastIndexByte(access, '~') >= 0 }
+
+func sourceKeys() []key {
+	return []key{{"access"}, {"type"}, {"credentials"}, {"encoding"}, {"delimiter"}, {"referenceFormulation"}, {"iterator"},
+		{"queryFormulation"}, {"query"}, {"table"}}
+}
+
+// source says a source and returns its node: the same one for a name that is used again.
+func (r *reader) source(v value) rdf.Term {
+	if v.isScalar() && !v.isNull() {
+		name := r.text(v)
+		if known, ok := r.sources[name]; ok {
+			if t, said := r.shared[name]; said {
+				return t
+			}
+			t := r.sourceOf(known)
+			r.say(known, t, nsRDFS+"label", rdf.NewLiteral(name))
+			r.shared[name] = t
+			return t
+		}
+		if !hasFormulation(name) {
+			r.fail(v, "the source %q is not in the document: expected the name of a source, or an access such as "+
+				"data.json~jsonpath", name)
+			return rdf.Term{}
+		}
+		return r.logicalSource(v, map[string]value{"access": v}, true)
+	}
+	return r.sourceOf(v)
+}
+
+// sourceOf says a source that is written in full, as an object or as a list.
+func (r *reader) sourceOf(v value) rdf.Term {
+	if v.isMap() {
+		return r.logicalSource(v, r.members(v, sourceKeys()), false)
+	}
+	items := r.oneOrMore(v)
+	if len(items) == 0 || len(items) > 2 {
+		r.fail(v, "it has %d parts: expected [access~formulation] or [access~formulation, iterator]", len(items))
+		return rdf.Term{}
+	}
+	m := map[string]value{"access": items[0]}
+	if len(items) == 2 {
+		m["iterator"] = items[1]
+	}
+	return r.logicalSource(v, m, true)
+}
+
+// logicalSource says a logical source. Inline ones have the formulation after the access.
+func (r *reader) logicalSource(v value, m map[string]value, inline bool) rdf.Term {
+	if m["access"].isZero() {
+		r.fail(v, "it has no access: expected a file, a URL or a name")
+		return rdf.Term{}
+	}
+	access, formulation, kind := "", "", "localfile"
+	if !m["access"].isNull() {
+		access = r.text(m["access"])
+	}
+	if inline {
+		i := strings.LastIndexByte(access, '~')
+		if i < 0 {
+			r.fail(m["access"], "the access %q has no formulation: expected one such as data.json~jsonpath", access)
+			return rdf.Term{}
+		}
+		access, formulation = access[:i], strings.ToLower(access[i+1:])
+	} else if f := m["referenceFormulation"]; !f.isNull() {
+		formulation = strings.ToLower(r.text(f))
+	}
+	if t := m["type"]; !t.isNull() {
+		kind = strings.ToLower(r.text(t))
+	} else if access == "" {
+		kind = "stream"
+	}
+	t := r.node()
+	r.say(v, t, rdf.Type, rdf.NewIRI(nsRML+"LogicalSource"))
+	r.access(v, t, m, kind, access, formulation)
+	if iterator := m["iterator"]; !iterator.isNull() {
+		r.say(iterator, t, nsRML+"iterator", rdf.NewLiteral(r.text(iterator)))
+	}
+	switch iri, known := formulations()[formulation]; {
+	case known:
+		r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(iri))
+	case formulation == "" && !m["query"].isNull() || formulation == "" && !m["table"].isNull():
+		if _, database := drivers()[kind]; database {
+			r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(nsQL+"CSV"))
+		}
+	default:
+		r.fail(at(m["referenceFormulation"], v), "the reference formulation %q is not known: expected csv, jsonpath or xpath",
+			formulation)
+	}
+	r.query(t, m)
+	return t
+}
+
+// access says where a source is.
+func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, formulation string) {
+	database, isDatabase := drivers()[kind]
+	switch {
+	case isDatabase:
+		d := r.describe(v, t, nsD2RQ+"Database")
+		dsn := access
+		if !strings.HasPrefix(dsn, "jdbc:") {
+			dsn = "jdbc:" + database[1] + ":" + strings.TrimPrefix("//"+strings.TrimPrefix(access, "//"), "//:")
+			if kind == "sqlite" {
+				dsn = "jdbc:sqlite:" + access
+			}
+		}
+		r.say(v, d, nsD2RQ+"jdbcDSN", rdf.NewLiteral(dsn))
+		r.say(v, d, nsD2RQ+"jdbcDriver", rdf.NewLiteral(database[0]))
+		if c := m["credentials"]; !c.isNull() {
+			login := r.members(c, []key{{"username"}, {"password"}})
+			if user := login["username"]; !user.isNull() {
+				r.say(user, d, nsD2RQ+"username", rdf.NewLiteral(r.text(user)))
+			}
+			if password := login["password"]; !password.isNull() {
+				r.say(password, d, nsD2RQ+"password", rdf.NewLiteral(r.text(password)))
+			}
+		}
+		return
+	case !m["credentials"].isNull():
+		r.fail(m["credentials"], "a source of the type %s takes no credentials: expected them for a database", kind)
+	case kind == "stream":
+		d := r.describe(v, t, nsCARML+"Stream")
+		if access != "" {
+			r.say(v, d, nsCARML+"streamName", rdf.NewLiteral(access))
+		}
+	case kind == "sparql":
+		d := r.describe(v, t, nsSD+"Service")
+		r.say(v, d, nsSD+"endpoint", r.iri(v, access))
+		r.say(v, d, nsSD+"supportedLanguage", rdf.NewIRI(nsSD+"SPARQL11Query"))
+		results := map[string]string{"json": "SPARQL_Results_JSON", "xml": "SPARQL_Results_XML", "csv": "SPARQL_Results_CSV"}
+		for name, format := range results {
+			if strings.HasPrefix(formulation, name) || formulation == "xpath" && name == "xml" {
+				r.say(v, d, nsSD+"resultFormat", rdf.NewIRI(nsFormats+format))
+			}
+		}
+	case kind == "localfile" || kind == "remotefile":
+		r.file(v, t, m, access)
+	default:
+		r.fail(at(m["type"], v), "the type %q is not known: expected localfile, remotefile, stream, sparql or a database: "+
+			"mysql, mariadb, postgresql, sqlserver, oracle or sqlite", kind)
+	}
+	for _, name := range []string{"delimiter", "encoding"} {
+		if other := m[name]; !other.isNull() && !strings.HasSuffix(kind, "file") {
+			r.fail(other, "a source of the type %s has no %s: expected it for a file", kind, name)
+		}
+	}
+}
+
+func (r *reader) describe(v value, t rdf.Term, class string) rdf.Term {
+	d := r.node()
+	r.say(v, t, nsRML+"source", d)
+	r.say(v, d, rdf.Type, rdf.NewIRI(class))
+	return d
+}
+
+// file says a file: its name alone, or with how it is read.
+func (r *reader) file(v value, t rdf.Term, m map[string]value, access string) {
+	delimiter, encoding := m["delimiter"], m["encoding"]
+	name := ""
+	if !encoding.isNull() {
+		name = strings.ToUpper(r.text(encoding))
+	}
+	switch {
+	case name != "" && name != "UTF-8" && !delimiter.isNull():
+		r.fail(encoding, "a file with a delimiter is read as UTF-8: expected no other encoding")
+	case name != "" && !slices.Contains([]string{"UTF-8", "UTF-16"}, name):
+		r.fail(encoding, "the encoding %s is not known: expected UTF-8 or UTF-16", name)
+	case name == "UTF-16":
+		d := r.describe(encoding, t, nsModern+"RelativePathSource")
+		r.say(v, d, nsModern+"root", rdf.NewIRI(nsModern+"MappingDirectory"))
+		r.say(v, d, nsModern+"path", rdf.NewLiteral(path.Clean(access)))
+		r.say(encoding, d, nsModern+"encoding", rdf.NewIRI(nsModern+"UTF-16"))
+		r.say(v, d, nsModern+"null", rdf.NewLiteral(""))
+	case !delimiter.isNull():
+		d, dialect := r.describe(delimiter, t, nsCSVW+"Table"), r.node()
+		r.say(v, d, nsCSVW+"url", rdf.NewLiteral(access))
+		r.say(delimiter, d, nsCSVW+"dialect", dialect)
+		r.say(delimiter, dialect, rdf.Type, rdf.NewIRI(nsCSVW+"Dialect"))
+		r.say(delimiter, dialect, nsCSVW+"delimiter", rdf.NewLiteral(r.text(delimiter)))
+	default:
+		r.say(v, t, nsRML+"source", rdf.NewLiteral(access))
+	}
+}
+
+// query says the query of a database.
+func (r *reader) query(t rdf.Term, m map[string]value) {
+	if q := m["query"]; !q.isNull() {
+		r.say(q, t, nsRML+"query", rdf.NewLiteral(r.text(q)))
+	}
+	if table := m["table"]; !table.isNull() {
+		r.say(table, t, nsRR+"tableName", rdf.NewLiteral(r.text(table)))
+	}
+	f := m["queryFormulation"]
+	if f.isNull() {
+		return
+	}
+	iri, known := queryFormulations()[strings.ToLower(r.text(f))]
+	if !known {
+		r.fail(f, "the query formulation %q is not known: expected sql2008, mysql, oracle or sparql11", f.raw())
+	}
+	if strings.HasPrefix(iri, nsRR) {
+		r.say(f, t, nsRR+"sqlVersion", rdf.NewIRI(iri))
+	}
+}
