@@ -130,6 +130,9 @@ func TestSum_Merge_makesTheBitsOfTheFlatSum(t *testing.T) {
 }
 
 func TestSum_Merge_takesMoreUpdatesAfterASum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sums 7.5 million numbers")
+	}
 	random := rand.New(rand.NewPCG(3, 4))
 	form := strategy.Model{tensor.FromFloat32s(make([]float32, 1500))}
 	flat, mixed := strategy.NewSum(form), strategy.NewSum(form)
@@ -246,8 +249,11 @@ func TestSum_Encode_takesFewBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	form := strategy.Model{tensor.FromFloat32s(make([]float32, 1<<16))}
 	sum := strategy.NewSum(form)
-	clients := 0
-	for _, upTo := range []int{1, 10, 100, 1000} {
+	clients, sizes := 0, []int{1, 10, 100, 1000}
+	if testing.Short() {
+		sizes = sizes[:2]
+	}
+	for _, upTo := range sizes {
 		for ; clients < upTo; clients++ {
 			model := strategy.Map(form, func(values []float64, _, _ int) {
 				for i := range values {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -146,13 +145,9 @@ func TestAPI_Page_listsAThousandAPIsByPages(t *testing.T) {
 	}))
 	const at = "/ui/gateway/"
 	for _, path := range []string{"", "services", "routes", "plugins", "plugins/new?kind=key-auth", "routes/new", "history?range=10m"} {
-		began := time.Now()
 		w := visit(h, "operator", at+path, nil)
-		took := time.Since(began)
-		t.Log(path, took, w.Body.Len())
 		require.Equal(t, 200, w.Code)
 		require.Less(t, w.Body.Len(), 100_000, path)
-		require.Less(t, took, 3*time.Second, path) // 0.3 s on a machine that does nothing else
 	}
 	page := visit(h, "reader", at+"routes?q=api77-", nil).Body.String()
 	require.Contains(t, page, "10 routes found")
