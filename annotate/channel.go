@@ -72,7 +72,7 @@ func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
 			return nil, &FieldError{"settings.exactlyOnce", err.Error()}
 		}
 	}
-	plan, err := env.compile(config.Mapping, &config.Output)
+	plan, err := env.compile(config.Mapping, config.Dialect, &config.Output)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (c *Channel) Config() ChannelConfig {
 // CheckMapping returns nil if the mapping can take the place of the channel's,
 // and otherwise the error that SetMapping would return.
 func (c *Channel) CheckMapping(m Mapping) error {
-	_, err := c.env.compile(m, &c.config.Output)
+	_, err := c.env.compile(m, c.Config().Dialect, &c.config.Output)
 	return err
 }
 
@@ -117,7 +117,7 @@ func (c *Channel) CheckMapping(m Mapping) error {
 // channel it returns a [*FieldError] or an error that matches [ErrMapping], and
 // the old mapping stays.
 func (c *Channel) SetMapping(m Mapping) error {
-	plan, err := c.env.compile(m, &c.config.Output)
+	plan, err := c.env.compile(m, c.Config().Dialect, &c.config.Output)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ type ChannelConfig struct {
 	BufferSize int
 	// ErrorFormat is the form of error messages; empty means [ErrorText].
 	ErrorFormat ErrorFormat
+	// Dialect is the reading of the mapping and of the messages, "rml" or "carml". Empty means
+	// "carml" for a mapping that uses only the legacy vocabulary, and "rml" for others.
+	Dialect string
 	// ExactlyOnce publishes each output and acknowledges its input in one
 	// transaction. Input and output must be topics of one broker whose driver
 	// supports that: of one Kafka cluster. Consumers of the output must read

@@ -89,7 +89,9 @@ func (m Mapping) load() (*rml.Mapping, error) {
 // The original service also tried every mapping on a fixed dummy message. We
 // do not: a reference that the dummy lacks is no fault of the mapping, and
 // compiling it finds what is.
-func (m Mapping) compile(limits rml.Limits) (*rml.Plan, error) {
+//
+// name is that of the dialect; empty means the one that the vocabulary asks for.
+func (m Mapping) compile(name string, limits rml.Limits) (*rml.Plan, error) {
 	loaded, err := m.load()
 	if err != nil {
 		return nil, err
@@ -99,10 +101,17 @@ func (m Mapping) compile(limits rml.Limits) (*rml.Plan, error) {
 	if err := checkSources(loaded.Sources(), m.InputFormat, want); err != nil {
 		return nil, unsuitable{err}
 	}
+	dialect := loaded.Dialect()
+	if name != "" {
+		if dialect, err = rml.ParseDialect(name); err != nil {
+			return nil, &FieldError{"settings.dialect", err.Error()}
+		}
+	}
 	plan, err := rml.Compile(loaded, &rml.Options{
-		Format: format,
-		Strict: true, // half an output would be worse than a failed message
-		Limits: limits,
+		Dialect: dialect,
+		Format:  format,
+		Strict:  true, // half an output would be worse than a failed message
+		Limits:  limits,
 	})
 	if err != nil {
 		return nil, unsuitable{err}

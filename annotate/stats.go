@@ -26,6 +26,9 @@ type Stats struct {
 	// iterator of the mapping selected a record or nothing that the mapping
 	// refers to was there. Their outputs are empty documents.
 	Empty uint64
+	// Unmatched is the number of messages in which no iterator of the mapping selected a
+	// record. They count in Empty too.
+	Unmatched uint64
 	// IllTyped is the number of literals whose text their datatype does not
 	// have. They are published as they are, see [rml.Tally].
 	IllTyped uint64
@@ -56,6 +59,7 @@ type counters struct {
 	failed, notesDropped      atomic.Uint64
 	revoked                   atomic.Uint64
 	empty, illTyped           atomic.Uint64
+	unmatched                 atomic.Uint64
 	reconnects                atomic.Uint64 // of the runs before this one
 	latency                   histogram
 
@@ -74,7 +78,7 @@ func (c *Channel) Stats() Stats {
 		Received: n.received.Load(), ReceivedBytes: n.receivedBytes.Load(),
 		Published: n.published.Load(), PublishedBytes: n.publishedBytes.Load(),
 		Failed: n.failed.Load(), NotesDropped: n.notesDropped.Load(), Revoked: n.revoked.Load(),
-		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(),
+		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(), Unmatched: n.unmatched.Load(),
 		Latency:   n.latency.snapshot(),
 		LastError: last, LastErrorTime: at,
 	}

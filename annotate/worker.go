@@ -54,6 +54,9 @@ func (w *worker) mapMessage(j *job) {
 // of a kind is logged, the others only counted: there may be one a message.
 func (w *worker) count(c *Channel) {
 	tally := w.mapper.Tally()
+	if tally.Records == 0 {
+		c.counters.unmatched.Add(1)
+	}
 	if tally.Statements == 0 && c.counters.empty.Add(1) == 1 {
 		c.log.Warn("a message gave no statement; the status counts further ones",
 			"records", tally.Records, "unmatched", w.mapper.Unmatched())

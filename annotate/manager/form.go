@@ -39,6 +39,7 @@ type settingsForm struct {
 	Parallelism   int                  `json:"parallelism,omitempty"`
 	BufferSize    int                  `json:"bufferSize,omitempty"`
 	ErrorFormat   annotate.ErrorFormat `json:"errorFormat,omitempty"`
+	Dialect       string               `json:"dialect,omitempty"`
 	ExactlyOnce   bool                 `json:"exactlyOnce,omitempty"`
 	Distributed   bool                 `json:"distributed,omitempty"`
 }
@@ -85,7 +86,7 @@ type statusForm struct {
 func (f forms) settings(c ChannelConfig) settingsForm {
 	s := settingsForm{
 		ChannelID: c.ID, Parallelism: c.Parallelism, BufferSize: c.BufferSize,
-		ErrorFormat: c.ErrorFormat, ExactlyOnce: c.ExactlyOnce, Distributed: c.Distributed,
+		Dialect: c.Dialect, ErrorFormat: c.ErrorFormat, ExactlyOnce: c.ExactlyOnce, Distributed: c.Distributed,
 	}
 	places := [...]**jsonObject{
 		annotate.InputTopic: &s.Input, annotate.OutputTopic: &s.Output,
@@ -237,6 +238,7 @@ func (f forms) readSettings(o members.Object, c *ChannelConfig, stored bool) {
 	c.Parallelism = o.Integer("parallelism", 1, 256)
 	c.BufferSize = o.Integer("bufferSize", 1, 65536)
 	c.ErrorFormat = annotate.ErrorFormat(o.Choice("errorFormat", string(annotate.ErrorText), string(annotate.ErrorJSON)))
+	c.Dialect = o.Choice("dialect", "rml", "carml")
 	c.ExactlyOnce, c.Distributed = o.True("exactlyOnce"), o.True("distributed")
 	c.spare = map[annotate.TopicRole]spareSettings{}
 	topic := func(o members.Object, role annotate.TopicRole) annotate.Topic {

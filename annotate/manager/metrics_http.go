@@ -49,6 +49,8 @@ func newChannelCollector(m *Manager) *channelCollector {
 				func(s annotate.Stats) uint64 { return s.Failed }),
 			counter("messages_without_statements_total", "Messages that gave no statement.",
 				func(s annotate.Stats) uint64 { return s.Empty }),
+			counter("messages_unmatched_total", "Messages in which no iterator selected a record.",
+				func(s annotate.Stats) uint64 { return s.Unmatched }),
 			counter("literals_ill_typed_total", "Literals whose text their datatype does not have, given out as they are.",
 				func(s annotate.Stats) uint64 { return s.IllTyped }),
 			counter("received_bytes_total", "Bytes of the messages that came in.", func(s annotate.Stats) uint64 { return s.ReceivedBytes }),

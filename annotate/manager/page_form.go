@@ -208,6 +208,9 @@ func (v *formView) read(forms forms) (ChannelConfig, error) {
 			settings[name] = numberOr(number)
 		}
 	}
+	if dialect := value("dialect"); dialect != "" {
+		settings["dialect"] = dialect
+	}
 	if format := value("errorFormat"); format != "" {
 		settings["errorFormat"] = format
 	}
@@ -359,6 +362,7 @@ func formOf(drivers []annotate.Driver, c Channel) url.Values {
 	set("outputFormat", string(c.Mapping.OutputFormat))
 	set("parallelism", strconv.Itoa(c.Parallelism))
 	set("bufferSize", strconv.Itoa(c.BufferSize))
+	set("dialect", c.Dialect)
 	set("errorFormat", string(c.ErrorFormat))
 	if c.ExactlyOnce {
 		set("exactlyOnce", "1")

@@ -36,6 +36,7 @@ type trialRequest struct {
 	Mapping      string                `json:"mapping"`
 	InputFormat  annotate.InputFormat  `json:"inputFormat"`
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
+	Dialect      string                `json:"dialect"`
 }
 
 // trialView is what comes of it.
@@ -162,7 +163,7 @@ func (request trialRequest) run(ctx context.Context) *trialView {
 	defer cancel()
 	m := annotate.Mapping{InputFormat: cmp.Or(request.InputFormat, annotate.JSON),
 		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping}
-	trial, err := m.Try(ctx, []byte(request.Sample), rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
+	trial, err := m.Try(ctx, []byte(request.Sample), request.Dialect, rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
 		MaxStatements: maxStatements, MaxOutput: maxOutput})
 	view := &trialView{Findings: []placed{}, Statements: []statementView{},
 		Output: string(trial.Output), Records: trial.Records}
