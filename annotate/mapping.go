@@ -108,10 +108,11 @@ func (m Mapping) compile(name string, limits rml.Limits) (*rml.Plan, error) {
 		}
 	}
 	plan, err := rml.Compile(loaded, &rml.Options{
-		Dialect: dialect,
-		Format:  format,
-		Strict:  true, // half an output would be worse than a failed message
-		Limits:  limits,
+		Dialect:     dialect,
+		Format:      format,
+		Strict:      true, // half an output would be worse than a failed message
+		StrictInput: true, // the original service, too, refused what its JSON parser did
+		Limits:      limits,
 	})
 	if err != nil {
 		return nil, unsuitable{err}

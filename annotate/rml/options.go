@@ -26,6 +26,10 @@ type Options struct {
 	// new vocabulary it is always an error; under the legacy one the literal is
 	// written unchanged, as CARML does, and counted.
 	Strict bool
+	// StrictInput makes a message that is not JSON as RFC 8259 has it an error in the dialect
+	// of CARML too. Otherwise that dialect reads texts in single quotes or without quotes,
+	// further commas and text after the value, as CARML's JSON reader does.
+	StrictInput bool
 	// Natural decides whether a value without a datatype or language gets the
 	// natural datatype of its format: "30" or "30"^^xsd:integer for the number 30
 	// in JSON. The zero value is [NaturalByVocabulary]. Values of a database have it unless

@@ -346,9 +346,14 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		}
 		in.compiler = xml
 	default:
-		if in.compiler = jsondoc.New(limits); c.opts.Dialect == DialectCARML {
-			in.compiler = jsondoc.NewJayway(limits)
+		json := jsondoc.New(limits)
+		if c.opts.Dialect == DialectCARML {
+			json = jsondoc.NewJayway(limits)
 		}
+		if c.opts.StrictInput {
+			json.ReadStrictly()
+		}
+		in.compiler = json
 		lower := strings.ToLower(source.Name)
 		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
 	}

@@ -61,7 +61,7 @@ func (d *Document) Load(data []byte) error {
 	}
 	tape, bad := d.scan(data)
 	d.tape = tape
-	if bad != nil && d.jayway {
+	if bad != nil && d.jayway && !d.owner.strict {
 		bad = d.permit(data, bad)
 	}
 	if bad != nil {
