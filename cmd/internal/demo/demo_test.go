@@ -76,7 +76,7 @@ func TestRun_countsEveryMessage(t *testing.T) {
 		require.NoError(t, err)
 		text := s.output.String()
 		require.Contains(t, text, "a message in JSON:\n  {\"station\":\"EWR\"")
-		require.Contains(t, text, "<http://example.org/obs/EWR/2013-01-01T06%3a00%3a00Z> a sosa:Observation")
+		require.Contains(t, text, "<http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> a sosa:Observation")
 		require.Contains(t, text, "\n2s   JSON in 61 out 61 failed 0 30/s   CSV in 61 out 61 failed 0 30/s   XML in 61 out 61 failed 0 30/s\n")
 		require.Equal(t, "replayed for 4s: 321 in, 321 out, 0 failed, none missing", s.lastLine())
 		require.Empty(t, s.manager.List(), "the channels are removed in the end")
