@@ -68,7 +68,8 @@
 // normalizeDateWithLang notEqual random slugify stringContainsOtherString
 // toUpperCaseURL trueCondition. The functions for conditions (isNull,
 // isNotNull, equal or equals, notEqual or notEquals, IF) exist in both
-// namespaces.
+// namespaces. The functions of IDLab, their parameters and outputs also have
+// the names of their older namespace, http://example.com/idlab/function/.
 //
 // Values are passed to a function as text. If a parameter that is not a list
 // has several values, the function is called for each. A call without the value

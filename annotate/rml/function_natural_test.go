@@ -158,7 +158,8 @@ func TestFunction_givesItsResultANaturalDatatypeInLegacyMappings(t *testing.T) {
 	} {
 		require.Equal(t, want, legacyResult(t, call, "", rml.NaturalByVocabulary), call)
 	}
-	require.Equal(t, `"5"`+xsd+"byte>", legacyResult(t, length, "; rr:datatype <http://www.w3.org/2001/XMLSchema#byte>", rml.NaturalByVocabulary))
+	require.Equal(t, `"5"`+xsd+"byte>",
+		legacyResult(t, length, "; rr:datatype <http://www.w3.org/2001/XMLSchema#byte>", rml.NaturalByVocabulary))
 	require.Equal(t, `"5"@en`, legacyResult(t, length, `; rr:language "en"`, rml.NaturalByVocabulary))
 	require.Equal(t, `"5"`, legacyResult(t, length, "", rml.NaturalNever))
 }
