@@ -79,11 +79,13 @@ func keepsTerms(t *testing.T, s *store, protocol string) {
 	}
 	terms = append(terms, `""`, `"\""`, `"\\"`, `"\n"`, `"\r"`, `"\r\n"`, `"\t"`, `"\b\f"`, `"\\u0041"`, `"\\\\u0041"`, `"\\U00000041"`,
 		`"\\\\\\u0041\\"`, `"\\n"`, `"} ; DROP ALL ; INSERT DATA { <a:a> <a:b> <a:c> "`, `"'''\"\"\""`, `"$x ?y _:z @en ^^ <>"`, `"# no comment"`,
-		`"üñ€𝄞\uFFFD\u200B\u0085\u00A0\u2028"`, `"\uE000\uFDD0"`, `"Bonjour"@fr`, `"colour"@en-GB`, `"字"@zh-Hant-TW`, `"x"@x-private`,
+		`"üñ€𝄞\uFFFD\u200B\u0085\u00A0\u2028"`, `"\uE000\uFDD0"`, `"Bonjour"@fr`,
+		`"colour"@en-GB`, `"字"@zh-Hant-TW`, `"x"@x-private`,
 		`"21.5"^^<http://www.w3.org/2001/XMLSchema#decimal>`, `"21"^^<http://www.w3.org/2001/XMLSchema#integer>`,
 		`"2026-11-24T01:02:03Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>`, `"true"^^<http://www.w3.org/2001/XMLSchema#boolean>`,
 		`"21.5"^^<http://www.w3.org/2001/XMLSchema#double>`, `"no number"^^<http://www.w3.org/2001/XMLSchema#integer>`,
-		`"POINT(1 2)"^^<http://www.opengis.net/ont/geosparql#wktLiteral>`, `"a\\b"^^<urn:x:y>`, `<urn:uuid:0>`, `<mailto:a@b.c>`, `<https://e/%7B%20%7D>`)
+		`"POINT(1 2)"^^<http://www.opengis.net/ont/geosparql#wktLiteral>`, `"a\\b"^^<urn:x:y>`, `<urn:uuid:0>`, `<mailto:a@b.c>`,
+		`<https://e/%7B%20%7D>`)
 	var document strings.Builder
 	for _, term := range terms {
 		document.WriteString(strings.Replace(line, "%s .", term+" .", 1))
@@ -129,7 +131,10 @@ func writesMany(t *testing.T, s *store, protocol string) {
 		if i%100 == 0 {
 			value += strings.Repeat("0", 200_000)
 		}
-		messages[i] = annotate.Message{ID: fmt.Sprint("many-", i), Payload: fmt.Appendf(nil, "<https://e/%s-%d> <https://e/n> \"%s\" .\n", protocol, i, value)}
+		messages[i] = annotate.Message{
+			ID:      fmt.Sprint("many-", i),
+			Payload: fmt.Appendf(nil, "<https://e/%s-%d> <https://e/n> \"%s\" .\n", protocol, i, value),
+		}
 	}
 	for i, err := range write(t, s, protocol, messages...) {
 		require.NoError(t, err, i)
