@@ -161,7 +161,7 @@ func (b *bench) fill(ctx context.Context, rows int) error {
 		"DROP TABLE IF EXISTS reading",
 		"CREATE TABLE reading (id bigint NOT NULL, station text NOT NULL, at timestamp NOT NULL, celsius double precision NOT NULL)",
 		fmt.Sprintf("INSERT INTO reading SELECT i, 'S' || i %% 1000, timestamp '2020-01-01' + i * interval '1 second', "+
-			"(i * 7919 %% 5000) / 100.0 + 0.125 FROM generate_series(1, %d) AS i", rows),
+			"(i * 7919 %% 5000) / 100.0 + 0.125 FROM generate_series(bigint '1', %d) AS i", rows),
 		"ALTER TABLE reading ADD PRIMARY KEY (id)",
 		"VACUUM ANALYZE reading",
 	} {
