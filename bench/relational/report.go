@@ -12,11 +12,12 @@ func report(r record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A table of PostgreSQL\n\n%s rows, %s statements each. %s, commit %s.\n\n", rig.Thousands(r.Rows),
 		rig.Thousands(statementsPerRow), r.Began, r.Commit)
-	fmt.Fprintf(&b, "Machine: %v. PostgreSQL %s on the same machine. Load average %.1f before, %.1f after; other programs ran beside it, so CPU "+
-		"time says more than wall time. CPU and memory are those of the engine, without the server. An engine is stopped after %.0f minutes.\n\n",
+	fmt.Fprintf(&b, "Machine: %v. PostgreSQL %s on the same machine. Load average %.1f before, %.1f after; "+
+		"other programs ran beside it, so CPU time says more than wall time. CPU and memory are those of the engine, "+
+		"without the server. An engine is stopped after %.0f minutes.\n\n",
 		r.Machine, r.Server, r.Load, r.LoadAfter, r.TimeoutS/60)
-	b.WriteString("| engine | version | wall s | CPU s | peak MB | rows a CPU second | statements on 1,000 rows, beside those of rml | |\n" +
-		"|---|---|--:|--:|--:|--:|---|---|\n")
+	b.WriteString("| engine | version | wall s | CPU s | peak MB | rows a CPU second | " +
+		"statements on 1,000 rows, beside those of rml | |\n|---|---|--:|--:|--:|--:|---|---|\n")
 	for _, x := range r.Results {
 		cpu, rate := x.UserS+x.SystemS, "-"
 		if x.Failure == "" && cpu > 0 {
