@@ -2,7 +2,7 @@
 // mapping, and checks and explains mappings.
 //
 //	rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson]
-//	    [-strict] [-database URL]
+//	    [-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]
 //	rml lint [-dialect rml|carml] [-sample FILE] MAPPING
 //	rml explain [-dialect rml|carml] MAPPING
 //	rml version
