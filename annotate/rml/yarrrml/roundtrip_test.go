@@ -197,3 +197,32 @@ func TestWrite_keepsTheGraphsOfTheCasesOfCARML(t *testing.T) {
 		"xp-declns":         "cannot express its carml:declaresNamespace",
 	}, unsaid)
 }
+
+// FuzzWrite translates mappings and compares the graphs that they make of one message.
+func FuzzWrite(f *testing.F) {
+	const head = `@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
+@prefix ql: <http://semweb.mmlab.be/ns/ql#> . @prefix carml: <http://carml.taxonic.com/carml/> . @prefix ex: <http://ex.org/> .
+ex:M rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$" ] ;
+`
+	f.Add(`rr:subjectMap [ rr:template "http://ex.org/{a}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ;
+  rr:object "ex:x~iri", "$(a)", "\\\\:", "a"@en ; rr:objectMap [ rml:reference "a" ; rr:termType rr:IRI ] ] .`)
+	f.Add(`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate <urn:x>, rr:type ; rr:graph ex:g ;
+  rr:objectMap [ rr:template "{a} \\\\{{b(}" ; rr:termType rr:Literal ; rr:language "en" ], [ rr:parentTriplesMap ex:M ] ] .`)
+	message := []byte(`{"a": "x y", "b(": ["1", "2"]}`)
+	run := func(m *rml.Mapping) ([]rdf.Quad, error) {
+		plan, err := rml.Compile(m, &rml.Options{Limits: rml.Limits{MaxStatements: 30}})
+		if err != nil {
+			return nil, err
+		}
+		return plan.NewMapper().Quads(message)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2<<10 {
+			t.Skip("longer than what the fuzzer is for")
+		}
+		d, err := yarrrml.ReadRML([]byte(head+text), nil)
+		if err == nil {
+			_ = trip{d, run}.requireSameGraph(t)
+		}
+	})
+}

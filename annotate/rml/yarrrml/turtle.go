@@ -43,9 +43,8 @@ func ReadRML(src []byte, opts *rml.LoadOptions) (*Document, error) {
 func WriteRML(d *Document) []byte {
 	t := &turtle{
 		about: make(map[rdf.Term][]rdf.Quad), uses: make(map[rdf.Term]int), done: make(map[rdf.Term]bool),
-		prefixes: append([]rdf.Prefix{}, d.Prefixes...),
 	}
-	t.addPrefixes()
+	t.addPrefixes(d.Prefixes)
 	seen := make(map[rdf.Quad]bool)
 	for _, s := range d.Statements {
 		q := s.Quad
@@ -92,12 +91,17 @@ type turtle struct {
 	used     map[string]bool
 }
 
-// addPrefixes adds those of the language where the document leaves their names free.
-func (t *turtle) addPrefixes() {
+// addPrefixes takes the prefixes of the document that Turtle allows, and those of the language where their names are
+// free.
+func (t *turtle) addPrefixes(declared []rdf.Prefix) {
 	t.used = make(map[string]bool)
 	taken := make(map[string]bool)
-	for _, p := range t.prefixes {
-		taken[p.Name] = true
+	for _, p := range declared {
+		_, isIRI := rdf.ValidIRI([]byte(p.IRI))
+		if isIRI && !taken[p.Name] && (p.Name == "" || isLocalName(p.Name) && p.Name[0] != '_') {
+			taken[p.Name] = true
+			t.prefixes = append(t.prefixes, p)
+		}
 	}
 	for _, p := range []rdf.Prefix{{Name: "rr", IRI: nsRR}, {Name: "rml", IRI: nsRML}, {Name: "ql", IRI: nsQL},
 		{Name: "carml", IRI: nsCARML}, {Name: "fnml", IRI: nsFNML}, {Name: "fno", IRI: nsFNO}, {Name: "rdfs", IRI: nsRDFS},

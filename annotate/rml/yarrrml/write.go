@@ -53,6 +53,9 @@ func Write(d *Document) ([]byte, []rml.Finding, error) {
 	if err := encoder.Close(); err != nil {
 		return nil, nil, fmt.Errorf("yarrrml: write YAML: %w", err)
 	}
+	if _, err := Load(out.Bytes(), nil); err != nil { // such as calls that are nested deeper than the reader goes
+		return nil, nil, &rml.MappingError{Reason: "it cannot be expressed in YARRRML that can be read again: " + err.Error()}
+	}
 	return out.Bytes(), w.leftOut(), nil
 }
 
