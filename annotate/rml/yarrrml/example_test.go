@@ -56,6 +56,7 @@ ex:Station a rr:TriplesMap ;
 	fmt.Printf("%s%d %v\n", text, len(leftOut), err)
 	// Output:
 	// prefixes:
+	//   xsd: http://www.w3.org/2001/XMLSchema#
 	//   ex: http://example.com/
 	// mappings:
 	//   Station:

@@ -71,8 +71,8 @@ type writer struct {
 	names   map[rdf.Term]string
 	taken   map[string]bool // names
 	visited map[rdf.Term]bool
-	depth   int // of function calls
-	in      string
+	in      string // the triples map that is written
+	inTable bool   // whether it reads a database
 }
 
 // fail keeps the first error.
@@ -126,12 +126,12 @@ func (w *writer) document() *yaml.Node {
 	return root
 }
 
-// prefixes returns the prefixes that are used and need a declaration.
+// prefixes returns the prefixes that are used. Those that need no declaration have one too, because not every reader of
+// YARRRML knows them.
 func (w *writer) prefixes() *yaml.Node {
 	prefixes := object()
-	builtin := knownPrefixes()
 	for _, p := range w.Prefixes {
-		if w.used[p.Name] && builtin[p.Name] != w.known[p.Name] && p.IRI == w.known[p.Name] {
+		if w.used[p.Name] && p.IRI == w.known[p.Name] {
 			w.used[p.Name] = false
 			add(prefixes, p.Name, text(p.IRI))
 		}
@@ -205,6 +205,7 @@ func (w *writer) triplesMap(t rdf.Term) *yaml.Node {
 			"YARRRML stands for the legacy vocabulary", nsModern)
 	}
 	m := object()
+	w.inTable = r.Has("logicalTable")
 	for _, table := range r.All("logicalTable") {
 		add(m, "sources", list(w.table(table)))
 	}

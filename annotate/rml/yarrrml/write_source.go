@@ -49,6 +49,7 @@ func (w *writer) source(t rdf.Term) *yaml.Node {
 		w.fail(r, what, "it is in the vocabulary %s: YARRRML stands for the legacy vocabulary", nsModern)
 	}
 	if isTable(w, r) {
+		w.inTable = true
 		return w.database(r)
 	}
 	formulation := ""

@@ -97,6 +97,9 @@ func (w *writer) constant(r *document.Resource, what string, t rdf.Term) termTex
 	case rdf.IRI:
 		return termText{kind: iriKind, value: w.iriText(t.Value), hasValue: true, iri: t.Value}
 	case rdf.Literal:
+		if t.Lang != "" && !rdf.ValidLangTag([]byte(t.Lang)) {
+			w.fail(r, what, "the language of its constant %s is not valid (BCP 47): YARRRML cannot express it", w.Write(t))
+		}
 		c := termText{kind: literalKind, value: w.plainText(t.Value), hasValue: true, language: t.Lang}
 		if t.Lang == "" && t.Datatype != "" && t.Datatype != rdf.XSDString {
 			c.datatype = w.datatypeText(t.Datatype)
@@ -109,7 +112,8 @@ func (w *writer) constant(r *document.Resource, what string, t rdf.Term) termTex
 
 // termMap returns the text of a term map. It may have the properties of every term map, and some of its position.
 func (w *writer) termMap(t rdf.Term, what string, in role, properties ...string) termText {
-	r := w.about(t, what, append([]string{"constant", "reference", "template", "termType", "functionValue", "logicalTarget"},
+	r := w.about(t, what, append([]string{"constant", "reference", "template", "termType", "functionValue", "logicalTarget",
+		"inverseExpression"},
 		properties...)...)
 	if r.Generation() == document.Modern {
 		w.fail(r, what, "it is in the vocabulary %s: YARRRML stands for the legacy vocabulary", nsModern)
@@ -210,6 +214,9 @@ func (w *writer) template(r *document.Resource, what, template string, k kind) (
 			w.fail(r, what, "its template %q has no reference and is no absolute IRI: YARRRML cannot express it", template)
 		}
 		return w.iriText(iri), iri
+	case len(segments) == 1 && k == literalKind && w.inTable && !r.Has("datatype") && !r.Has("language"):
+		w.fail(r, what, "its template %q is one reference: in YARRRML that is the value itself, which has the natural datatype of its "+
+			"column; write a datatype, or use rr:column", template)
 	case len(segments) == 1 && k == iriKind:
 		w.fail(r, what, "its template %q is one reference: in YARRRML that is the value itself, which is not percent-encoded; "+
 			"write text before or after the reference, or use rml:reference", template)
