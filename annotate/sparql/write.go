@@ -24,7 +24,7 @@ type graphs struct{ *endpoint }
 func (g *graphs) Write(ctx context.Context, messages []annotate.Message) ([]error, error) {
 	var outcomes []error
 	for len(messages) > 0 {
-		n := min(parallel, len(messages))
+		n := turn(messages)
 		results := make([]error, n)
 		var group sync.WaitGroup
 		for i, m := range messages[:n] {
@@ -40,6 +40,19 @@ func (g *graphs) Write(ctx context.Context, messages []annotate.Message) ([]erro
 		messages = messages[n:]
 	}
 	return outcomes, nil
+}
+
+// turn returns how many of the messages may be written at a time: no two of one graph, of
+// which the last one has to stay.
+func turn(messages []annotate.Message) int {
+	seen := map[string]bool{}
+	for i, m := range messages[:min(parallel, len(messages))] {
+		if seen[m.ID] {
+			return i
+		}
+		seen[m.ID] = true
+	}
+	return min(parallel, len(messages))
 }
 
 func (g *graphs) writeOne(ctx context.Context, m annotate.Message) error {

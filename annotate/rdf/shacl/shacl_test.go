@@ -208,6 +208,7 @@ func TestLoad_refusesIllFormedShapes(t *testing.T) {
 		`sh:severity 7 ; sh:class ex:C`:               "expected an IRI such as",
 		`sh:message 7 ; sh:class ex:C`:                "expected a text",
 		`sh:property [ sh:class ex:C ]`:               "which has no sh:path",
+		`sh:node [ sh:path ex:p ; sh:minCount 1 ]`:    "which has a sh:path",
 		`sh:node ex:S`:                                "refers to itself",
 		`sh:not [ sh:node ex:S ]`:                     "refers to itself",
 		`a sh:PropertyShape`:                          "needs sh:path",
