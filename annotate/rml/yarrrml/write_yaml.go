@@ -104,7 +104,8 @@ func (w *writer) leftOut() []rml.Finding {
 			continue
 		}
 		for _, s := range r.Statements {
-			isOurs := s.Name != "" && s.Name != "inverseExpression" || strings.HasPrefix(s.Predicate, nsD2RQ) || strings.HasPrefix(s.Predicate, nsCSVW) ||
+			isOurs := s.Name != "" && s.Name != "inverseExpression" ||
+				strings.HasPrefix(s.Predicate, nsD2RQ) || strings.HasPrefix(s.Predicate, nsCSVW) ||
 				isWritten[s.Predicate]
 			if !isOurs {
 				findings = append(findings, rml.Finding{Node: w.Write(subject), Line: r.Line,
