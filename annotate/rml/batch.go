@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/resultset"
 )
 
 // flushAt is how many bytes of output a batch gathers before it writes them.
@@ -77,7 +78,7 @@ type batch struct {
 	files  Files
 	loaded []bool // inputs whose document holds the whole source
 
-	streams map[Source][]byte // streams that several inputs read
+	streams map[Source][]byte // streams and sources on the web that several inputs read
 }
 
 // hasSteps reports whether a triples map reads an input.
@@ -169,7 +170,7 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if plan.table != nil {
 		return b.table(ctx, in, use)
 	}
-	file, err := b.open(plan.source)
+	file, err := b.open(ctx, plan.source)
 	if err != nil {
 		return b.inputError(in, err)
 	}
@@ -177,6 +178,9 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	reader, err := unpack(file, plan.source)
 	if err != nil {
 		return b.inputError(in, err)
+	}
+	if plan.source.Access.MediaType == mediaTSV && plan.source.Kind == SourceEndpoint {
+		reader = resultset.FromTSV(reader, maxRowSize)
 	}
 	switch {
 	case plan.lines:
@@ -199,23 +203,27 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 }
 
 // open opens a source. A stream that several inputs read can be read only once,
-// so its bytes are kept for the next input.
-func (b *batch) open(source Source) (io.ReadCloser, error) {
-	if b.files.Open == nil {
+// so its bytes are kept for the next input. So are those of a source on the web.
+func (b *batch) open(ctx context.Context, source Source) (io.ReadCloser, error) {
+	open := b.files.Open
+	switch {
+	case source.onTheWeb() && (b.files.Fetch != nil || source.Kind != SourceFile):
+		open = func(source Source) (io.ReadCloser, error) { return b.fetch(ctx, source) }
+	case open == nil:
 		return nil, errors.New("Files.Open is nil")
 	}
 	readers := 0
 	for _, in := range b.plan.sources {
-		if b.plan.inputs[in].source.Kind == SourceStream && b.plan.inputs[in].source == source {
+		if source.passing() && b.plan.inputs[in].source == source {
 			readers++
 		}
 	}
 	if readers <= 1 {
-		return b.files.Open(source)
+		return open(source)
 	}
 	data, kept := b.streams[source]
 	if !kept {
-		stream, err := b.files.Open(source)
+		stream, err := open(source)
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,9 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if l.isTable(r) {
 		return source, l.tableSource(r, &source)
 	}
+	if service := l.service(r); service != nil {
+		return source, l.serviceSource(r, service, &source)
+	}
 	if err := l.formulation(r, &source); err != nil {
 		return source, err
 	}
@@ -101,6 +104,8 @@ func (l *loader) source(r *document.Resource, source *logicalSource) error {
 	case r.IsA("Stream"):
 		source.Kind, source.Name = SourceStream, text("streamName")
 		return nil
+	case isThing(r):
+		return l.thing(r, n, source)
 	case r.Has("url") || r.IsA("FileSource"):
 		source.Name = text("url")
 	case r.Has("path"):
@@ -129,7 +134,7 @@ func (l *loader) describedFile(r *document.Resource, n node, source *logicalSour
 		source.Name = t.Value
 		if t.Kind == rdf.IRI {
 			var err error
-			if source.Name, err = fileOf(t); err != nil {
+			if source.Name, err = fileOrWeb(t); err != nil {
 				return n.errorf("its %s: %v", l.Shorten(property), err)
 			}
 		}

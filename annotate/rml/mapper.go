@@ -233,7 +233,7 @@ func (m *Mapper) load(in int, data []byte) error {
 // inputError returns an error about a whole input.
 func (m *Mapper) inputError(in int, err error) *MessageError {
 	e := &MessageError{Place: syntaxPlace(err), Err: err}
-	if source := m.plan.inputs[in].source; source.Kind == SourceFile || source.Kind == SourceDatabase {
+	if source := m.plan.inputs[in].source; source.Kind != SourceStream && source.Kind != sourceView && source.Kind != 0 {
 		e.Source = source.String()
 	}
 	return e

@@ -304,6 +304,8 @@ func (s logicalSource) key() string {
 	if s.WorkingDirectory {
 		write("cwd")
 	}
+	write(s.Name, s.Access.Method, s.Access.MediaType, s.Access.Headers)
+	write(string(s.Access.Security.Scheme), s.Access.Security.In, s.Access.Security.Name)
 	write(s.Query, s.Database.URL, s.Database.Username, string(s.Database.Password))
 	write(string(rune(s.Encoding)), string(rune(s.Compression)))
 	for _, ns := range s.details.namespaces {

@@ -36,8 +36,12 @@ func (p *Plan) decideStreams() {
 			continue
 		}
 		in.whole = in.reasonForWhole()
-		if in.whole == "" && in.source.Kind != SourceFile && passes[i] > 1 {
-			in.whole = fmt.Sprintf("a stream is read once, and the mapping goes through it %d times", passes[i])
+		if in.whole == "" && in.source.passing() && passes[i] > 1 {
+			what := "a stream"
+			if in.source.onTheWeb() {
+				what = "a source on the web"
+			}
+			in.whole = fmt.Sprintf("%s is read once, and the mapping goes through it %d times", what, passes[i])
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // mapping, and checks, explains and translates mappings.
 //
 //	rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson]
-//	    [-strict] [-database URL]
+//	    [-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]
 //	rml lint [-dialect rml|carml] [-sample FILE] MAPPING
 //	rml explain [-dialect rml|carml] MAPPING
 //	rml translate -to yarrrml|rml MAPPING
