@@ -77,8 +77,9 @@ func importTable() []room {
 		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/internal/sink", imports: []string{"internal/notify", "annotate"}},
+		{dir: "annotate/internal/endpoint", imports: []string{"internal/httpclient", "internal/tracing", "annotate"}},
 		{dir: "annotate/sparql", imports: []string{
-			"internal/httpclient", "internal/tracing", "annotate", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+			"annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
 		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
