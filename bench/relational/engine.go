@@ -41,7 +41,8 @@ func engines(b *bench, at *url.URL) []engine {
 		}},
 		{name: "Ontop", version: "5.1.2 (Maven Central)", how: "its materializer, as ontop materialize calls it; a heap of 10 GB",
 			command: func(output string) ([]string, error) {
-				return []string{"java", "-Xmx10g", "-cp", peer("ontop") + ":" + peer("ontop", "lib", "*"), "Ontop", m, jdbc, user, password, output}, nil
+				path := peer("ontop") + ":" + peer("ontop", "lib", "*")
+				return []string{"java", "-Xmx10g", "-cp", path, "Ontop", m, jdbc, user, password, output}, nil
 			}},
 		{name: "Morph-KGC", version: "2.10.0 (PyPI)", how: "its command line, N-Triples, a process a core, the default partitioning",
 			command: func(output string) ([]string, error) {

@@ -38,18 +38,24 @@ func ask(t *testing.T, query, text string, f rdf.Format) []string {
 
 func TestQuery_Evaluate_matchesPatterns(t *testing.T) {
 	for query, want := range map[string][]string{
-		`PREFIX ex: <http://e/> SELECT ?n WHERE { ?p ex:name ?n }`:                               {`"n"`, `"Ann"`, `"Bo, ""B"""`, `"Cy"`},
-		`PREFIX ex: <http://e/> select $p ?q {?p ex:knows ?q . ?q ex:name "Cy".}`:                {`"p","q"`, `"http://e/a","http://e/c"`, `"http://e/b","http://e/c"`},
-		"BASE <http://e/> # base {\nSELECT * { <a> <knows> ?x ; <age> 33 . ?x <name> ?n } # end": {`"x","n"`, `"http://e/b","Bo, ""B"""`, `"http://e/c","Cy"`},
-		`PREFIX ex: <http://e/> SELECT ?x { ?x ex:knows ?x }`:                                    {`"x"`, `"http://e/b"`},
-		`PREFIX ex: <http://e/> SELECT ?x ?none { ?x ex:name "Ann"@en }`:                         {`"x","none"`, `"http://e/a",`},
-		`PREFIX ex: <http://e/> SELECT ?x { ?x ex:name "Ann" }`:                                  {`"x"`},
-		`PREFIX ex: <http://e/> SELECT ?c { ex:c ex:address [ ex:city ?c ] }`:                    {`"c"`, `"Tallinn"`},
-		`PREFIX ex: <http://e/> SELECT ?c { ex:c ?p _:x . _:x ?q ?c }`:                           {`"c"`, `"Tallinn"`},
-		`PREFIX ex: <http://e/> SELECT DISTINCT ?q { ?p ex:knows ?q }`:                           {`"q"`, `"http://e/b"`, `"http://e/c"`},
-		`PREFIX ex: <http://e/> SELECT REDUCED ?q { ?p ex:knows ?q }`:                            {`"q"`, `"http://e/b"`, `"http://e/b"`, `"http://e/c"`, `"http://e/c"`},
-		`SELECT ?p { ?p <http://e/none> ?q . ?r ?s ?t }`:                                         {`"p"`},
-		`SELECT ?p { ?p ?q '''Cy''' }`:                                                           {`"p"`, `"http://e/c"`},
+		`PREFIX ex: <http://e/> SELECT ?n WHERE { ?p ex:name ?n }`: {`"n"`, `"Ann"`, `"Bo, ""B"""`, `"Cy"`},
+		`PREFIX ex: <http://e/> select $p ?q {?p ex:knows ?q . ?q ex:name "Cy".}`: {
+			`"p","q"`, `"http://e/a","http://e/c"`, `"http://e/b","http://e/c"`,
+		},
+		"BASE <http://e/> # base {\nSELECT * { <a> <knows> ?x ; <age> 33 . ?x <name> ?n } # end": {
+			`"x","n"`, `"http://e/b","Bo, ""B"""`, `"http://e/c","Cy"`,
+		},
+		`PREFIX ex: <http://e/> SELECT ?x { ?x ex:knows ?x }`:                 {`"x"`, `"http://e/b"`},
+		`PREFIX ex: <http://e/> SELECT ?x ?none { ?x ex:name "Ann"@en }`:      {`"x","none"`, `"http://e/a",`},
+		`PREFIX ex: <http://e/> SELECT ?x { ?x ex:name "Ann" }`:               {`"x"`},
+		`PREFIX ex: <http://e/> SELECT ?c { ex:c ex:address [ ex:city ?c ] }`: {`"c"`, `"Tallinn"`},
+		`PREFIX ex: <http://e/> SELECT ?c { ex:c ?p _:x . _:x ?q ?c }`:        {`"c"`, `"Tallinn"`},
+		`PREFIX ex: <http://e/> SELECT DISTINCT ?q { ?p ex:knows ?q }`:        {`"q"`, `"http://e/b"`, `"http://e/c"`},
+		`PREFIX ex: <http://e/> SELECT REDUCED ?q { ?p ex:knows ?q }`: {
+			`"q"`, `"http://e/b"`, `"http://e/b"`, `"http://e/c"`, `"http://e/c"`,
+		},
+		`SELECT ?p { ?p <http://e/none> ?q . ?r ?s ?t }`: {`"p"`},
+		`SELECT ?p { ?p ?q '''Cy''' }`:                   {`"p"`, `"http://e/c"`},
 	} {
 		require.Equal(t, want, ask(t, query, friends, rdf.Turtle), query)
 	}
