@@ -41,7 +41,8 @@ func importTable() []room {
 		{dir: "annotate/rml", imports: []string{"annotate/internal/xsd", "annotate/rdf", "annotate/rml/internal/..."},
 			modules: []string{text, xz}},
 		{dir: "annotate/rml/suggest"},
-		{dir: "annotate/rml/yarrrml", imports: []string{"annotate/rdf", "annotate/rml"}, modules: []string{yaml}},
+		{dir: "annotate/rml/yarrrml", imports: []string{"annotate/rdf", "annotate/rml", "annotate/rml/internal/document"},
+			modules: []string{yaml}},
 		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
@@ -76,8 +77,9 @@ func importTable() []room {
 		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/internal/sink", imports: []string{"internal/notify", "annotate"}},
+		{dir: "annotate/internal/endpoint", imports: []string{"internal/httpclient", "internal/tracing", "annotate"}},
 		{dir: "annotate/sparql", imports: []string{
-			"internal/httpclient", "internal/tracing", "annotate", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+			"annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
 		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
