@@ -156,7 +156,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/strategytest", imports: []string{
 			"flcollect/strategy", "flcollect/tensor",
 		}, modules: []string{testify}},
-		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"},
+		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor", "internal/wasmfuel"},
 			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
@@ -304,6 +304,7 @@ func importTable() []room {
 		{dir: "internal/uplot"},
 		{dir: "internal/tracing", modules: []string{otel}},
 		{dir: "internal/version"},
+		{dir: "internal/wasmfuel", modules: []string{wazero}}, // in its tests
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
