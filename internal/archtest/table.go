@@ -305,7 +305,7 @@ func importTable() []room {
 		{dir: "internal/uplot"},
 		{dir: "internal/tracing", modules: []string{otel}},
 		{dir: "internal/version"},
-		{dir: "internal/wasmfuel", modules: []string{wazero}}, // in its tests
+		{dir: "internal/wasmfuel"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
@@ -381,7 +381,7 @@ func testModules() []string {
 	return []string{
 		testify, sync, openapi, compress, crypto, protobuf,
 		mochi, paho, paho3, sarama, franz, mongo, minio, otel,
-		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns,
+		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns, wazero,
 	}
 }
 

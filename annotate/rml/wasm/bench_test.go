@@ -40,7 +40,7 @@ func BenchmarkFunction(b *testing.B) {
 			opts.Functions = module.Functions()
 		}
 		mapping, err := rml.Load([]byte(`@prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.com/> .
-ex:M rml:logicalSource [ rml:source [ a <http://carml.taxonic.com/carml/Stream> ] ; rml:referenceFormulation rml:JSONPath ; rml:iterator "$" ] ;
+ex:M `+source+`
   rml:subject ex:s ; rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ rml:functionExecution [ rml:function <`+c.function+
 			`> ; rml:input [ rml:parameter <`+c.parameter+`> ; rml:inputValueMap [ rml:reference "$.v" ] ] ] ] ] .`), nil)
 		require.NoError(b, err)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +36,7 @@ type Options struct {
 	// Zero means 64 MiB, and 4 GiB is the most. Compiling a module takes up to 500 MB besides.
 	Memory int64
 	// Instances is how many instances of the module there are at most, and so how many calls
-	// run at a time; others wait. Zero means runtime.GOMAXPROCS(0).
+	// run at a time; others wait. Zero means 4.
 	Instances int
 	// Time is how long one call may take. Zero means 1 second.
 	Time time.Duration
@@ -65,7 +64,7 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	full.MaxModule = cmp.Or(full.MaxModule, 16<<20)
 	full.Memory = cmp.Or(full.Memory, 64<<20)
-	full.Instances = cmp.Or(full.Instances, runtime.GOMAXPROCS(0))
+	full.Instances = cmp.Or(full.Instances, 4)
 	full.Time = cmp.Or(full.Time, time.Second)
 	full.Fuel = cmp.Or(full.Fuel, 100_000_000)
 	full.MaxResult = cmp.Or(full.MaxResult, 1<<20)

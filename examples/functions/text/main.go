@@ -71,11 +71,9 @@ func describe() int32 {
 	return 0
 }
 
-// room holds the argument.
-var room = make([]byte, 1<<16)
-
 //go:wasmexport rml_apply
 func apply(function int32) int32 {
+	room := make([]byte, 4096)
 	length := hostValue(0, 0, unsafe.Pointer(&room[0]), int32(len(room)))
 	if int(length) > len(room) {
 		room = make([]byte, length)
