@@ -1,10 +1,11 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
-// mapping, and checks and explains mappings.
+// mapping, and checks, explains and translates mappings.
 //
 //	rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson]
-//	    [-strict] [-database URL]
+//	    [-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]
 //	rml lint [-dialect rml|carml] [-sample FILE] MAPPING
 //	rml explain [-dialect rml|carml] MAPPING
+//	rml translate -to yarrrml|rml MAPPING
 //	rml version
 //	rml completion bash|zsh|fish
 //
@@ -63,6 +64,7 @@ func commands() []command {
 		{"map", "map files or standard input to RDF", mapUsage, new(mapSettings).declare(), runMap},
 		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string), new(rml.Dialect)), runLint},
 		{"explain", "print how a mapping runs", explainUsage, explainFlags(new(rml.Dialect)), runExplain},
+		{"translate", "write a mapping as YARRRML or as RML", translateUsage, translateFlags(new(string)), runTranslate},
 	}
 }
 
@@ -87,9 +89,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return nil
 	}
 	if len(args) == 0 {
-		return cli.Usage(errors.New("expected map, lint, explain, version or help; " + mapUsage))
+		return cli.Usage(errors.New("expected map, lint, explain, translate, version or help; " + mapUsage))
 	}
-	return cli.Usage(fmt.Errorf("expected map, lint, explain, version or help, got %q; %s", args[0], mapUsage))
+	return cli.Usage(fmt.Errorf("expected map, lint, explain, translate, version or help, got %q; %s", args[0], mapUsage))
 }
 
 // complete prints the completion script of a shell.

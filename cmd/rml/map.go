@@ -13,7 +13,7 @@ import (
 )
 
 const mapUsage = "rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] " +
-	"[-strict] [-database URL]"
+	"[-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
@@ -21,6 +21,9 @@ type mapSettings struct {
 
 	dialect rml.Dialect
 	strict  bool
+
+	network     string
+	credentials map[string]string // by origin
 }
 
 // declare declares the flags.
@@ -37,6 +40,10 @@ func (s *mapSettings) declare() *flag.FlagSet {
 			"statements are left out and a note counts them")
 	f.StringVar(&s.database, "database", "",
 		"the `URL` of the database of all tables, in place of that in the mapping: postgres://, mysql:// or sqlite:///path")
+	f.StringVar(&s.network, "network", "",
+		"the `origins` on the web that sources may be read from, with commas, such as https://example.org, or any (default none)")
+	f.Func("credential", "the credential for an origin, ORIGIN=VARIABLE: the `variable` of the environment has the token, the API key "+
+		"or USER:PASSWORD; may be repeated", s.credential)
 	return f
 }
 

@@ -48,7 +48,7 @@ func startFuseki(t *testing.T) *store {
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	s := &store{t: t, base: "http://" + address, command: func() *exec.Cmd {
-		return exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", jars,
+		return exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-Dlog4j.configurationFile=none", "-cp", jars,
 			"org.apache.jena.fuseki.main.cmds.FusekiMainCmd", "--port="+port, "--localhost", "--mem", "/ds")
 	}}
 	s.query, s.update, s.graphs = s.base+"/ds/query", s.base+"/ds/update", s.base+"/ds/data"

@@ -67,13 +67,22 @@ func (r *reader) mapping(m *mapping) {
 			next++
 			r.say(m.value, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
 			r.say(m.value, t, nsRDFS+"label", rdf.NewLiteral(m.name))
-			r.say(source, t, nsRML+"logicalSource", logical)
+			r.sayLogical(source, t, logical)
 			if r.base != "" {
 				r.say(m.value, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
 			}
 			r.triplesMap(m, t, logical, subject)
 		}
 	}
+}
+
+// sayLogical says the logical source or logical table of a triples map.
+func (r *reader) sayLogical(v value, t, logical rdf.Term) {
+	property := nsRML + "logicalSource"
+	if r.tables[logical] {
+		property = nsRR + "logicalTable"
+	}
+	r.say(v, t, property, logical)
 }
 
 func (r *reader) triplesMap(m *mapping, t, logical rdf.Term, subject value) {
@@ -228,7 +237,10 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 	}
 	t := r.name(m.name + "_inverse")
 	r.say(predicate, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
-	r.say(predicate, t, nsRML+"logicalSource", logical)
+	r.sayLogical(predicate, t, logical)
+	if r.base != "" {
+		r.say(predicate, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
+	}
 	s, pom, p, o := r.node(), r.node(), r.node(), r.node()
 	r.say(object, t, nsRR+"subjectMap", s)
 	opts.role = subjectRole
