@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/resultset"
 )
 
 // Access says how a source on the web is requested. It prints nothing of its
@@ -69,6 +71,22 @@ func (b *batch) fetch(ctx context.Context, source Source) (io.ReadCloser, error)
 		return nil, errors.New("sources on the web are not fetched: Files.Fetch is nil (rml map: see -network)")
 	}
 	return b.files.Fetch(ctx, source)
+}
+
+// maxAskedBytes bounds a file of RDF that is asked in SPARQL, which is read into memory.
+const maxAskedBytes = 256 << 20
+
+// ask evaluates the query of a source over a file of RDF.
+func (b *batch) ask(ctx context.Context, file io.Reader, source Source) (io.ReadCloser, error) {
+	query, err := resultset.Parse(source.Query)
+	if err != nil {
+		return nil, err
+	}
+	format, err := rdfFormat(source.Name)
+	if err != nil {
+		return nil, err
+	}
+	return query.Evaluate(ctx, file, format, maxAskedBytes, source.Formulation == JSONPath)
 }
 
 // publicURL returns an address without its user, password, query and fragment, which

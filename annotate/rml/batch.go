@@ -179,8 +179,16 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if err != nil {
 		return b.inputError(in, err)
 	}
-	if plan.source.Access.MediaType == mediaTSV && plan.source.Kind == SourceEndpoint {
+	switch {
+	case plan.source.Kind == SourceEndpoint && plan.source.Access.MediaType == mediaTSV:
 		reader = resultset.FromTSV(reader, maxRowSize)
+	case plan.source.Kind == SourceFile && plan.source.Query != "":
+		results, err := b.ask(ctx, reader, plan.source)
+		if err != nil {
+			return b.inputError(in, err)
+		}
+		defer results.Close()
+		reader = results
 	}
 	switch {
 	case plan.lines:

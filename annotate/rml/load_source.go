@@ -39,6 +39,9 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if service := l.service(r); service != nil {
 		return source, l.serviceSource(r, service, &source)
 	}
+	if l.asksFile(r) {
+		return source, l.fileQuery(r, &source)
+	}
 	if err := l.formulation(r, &source); err != nil {
 		return source, err
 	}
@@ -50,15 +53,20 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	case len(iterators) == 1:
 		source.iterator = iterators[0].Value
 	}
+	return source, l.place(r, &source)
+}
+
+// place loads where a logical source reads.
+func (l *loader) place(r *document.Resource, source *logicalSource) error {
 	sources := r.All("source")
 	if len(sources) != 1 {
-		return source, n.errorf("it has %s: expected exactly one", count(len(sources), "source"))
+		return source.node.errorf("it has %s: expected exactly one", count(len(sources), "source"))
 	}
 	if sources[0].Kind == rdf.Literal {
 		source.Kind, source.Name = SourceFile, sources[0].Value
-		return source, nil
+		return nil
 	}
-	return source, l.source(l.About(sources[0]), &source)
+	return l.source(l.About(sources[0]), source)
 }
 
 func (l *loader) formulation(r *document.Resource, source *logicalSource) error {

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
+	"github.com/iotenablers/enablers/annotate/rml/internal/resultset"
 )
 
 const (
@@ -157,6 +159,64 @@ func (l *loader) resultFormat(r, service *document.Resource, n node) (resultForm
 	}
 	return resultFormat{}, n.errorf("its referenceFormulation is %s, but the service has no such %s: expected one that fits the other",
 		l.Write(found[0]), l.Shorten(nsService+"resultFormat"))
+}
+
+// asksFile reports whether the reference formulation is a format of results of queries.
+func (l *loader) asksFile(r *document.Resource) bool {
+	found := r.All("referenceFormulation")
+	return len(found) == 1 && slices.ContainsFunc(resultFormats(), func(f resultFormat) bool { return found[0].Value == nsFormats+f.name })
+}
+
+// fileQuery loads a logical source that asks a file of RDF in SPARQL.
+func (l *loader) fileQuery(r *document.Resource, source *logicalSource) error {
+	if err := l.question(r, source); err != nil {
+		return err
+	}
+	format, err := l.resultFormat(r, &document.Resource{}, source.node)
+	if err != nil {
+		return err
+	}
+	if format.formulation == XPath {
+		return source.node.errorf("results in XML are not made of a file: expected formats:SPARQL_Results_CSV, _TSV or _JSON")
+	}
+	source.asResults(format)
+	source.Access = Access{}
+	if err := l.place(r, source); err != nil {
+		return err
+	}
+	if source.Kind != SourceFile {
+		return source.node.errorf("it asks %s in SPARQL: expected a file of RDF, or a sd:Service", source.Source)
+	}
+	if _, err := resultset.Parse(source.Query); err != nil {
+		return source.node.errorf("its query: %v; a sd:Service evaluates the whole language", err)
+	}
+	if _, err := rdfFormat(source.Name); err != nil {
+		return source.node.errorf("%v", err)
+	}
+	return nil
+}
+
+// rdfFormat returns the syntax of a file of RDF by the ending of its name.
+func rdfFormat(name string) (rdf.Format, error) {
+	if isWeb(name) {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	ending := strings.ToLower(filepath.Ext(name))
+	switch ending {
+	case ".gz", ".zip", ".xz", ".tgz":
+		ending = strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".tar")))
+	}
+	switch ending {
+	case ".nt":
+		return rdf.NTriples, nil
+	case ".nq":
+		return rdf.NQuads, nil
+	case ".ttl":
+		return rdf.Turtle, nil
+	case ".trig":
+		return rdf.TriG, nil
+	}
+	return 0, fmt.Errorf("the file %q is asked in SPARQL: expected a name that ends in .nt, .nq, .ttl or .trig", name)
 }
 
 // formulationName returns the name of a reference formulation without its namespace.

@@ -158,3 +158,37 @@ ex:M a rml:TriplesMap; rml:logicalSource [ rml:source [ a rml:RelativePathSource
 	require.NoError(t, run(packed.Bytes()))
 	require.ErrorIs(t, run(packed.Bytes()[:packed.Len()-20]), io.ErrUnexpectedEOF)
 }
+
+func TestMapper_Run_asksAFileInSPARQL(t *testing.T) {
+	const mapping = webPrefixes + `<M> a rr:TriplesMap; rml:logicalSource [ rml:source "x.ttl"; rml:query """
+		SELECT ?who ?name { ?who <http://e/name> ?name }"""; rml:referenceFormulation formats:SPARQL_Results_FORMAT ];
+	rr:subjectMap [ rml:reference "WHO"; rr:termType rr:IRI ];
+	rr:predicateObjectMap [ rr:predicate <label>; rr:objectMap [ rml:reference "NAME" ] ] .`
+	for format, suffix := range map[string]string{"CSV": "", "TSV": "", "JSON": ".value"} {
+		loaded, err := rml.Load([]byte(strings.NewReplacer("FORMAT", format, "WHO", "who"+suffix, "NAME", "name"+suffix).Replace(mapping)), nil)
+		require.NoError(t, err)
+		plan, err := rml.Compile(loaded, nil)
+		require.NoError(t, err)
+		var out bytes.Buffer
+		require.NoError(t, plan.NewMapper().Run(t.Context(), &out, rml.Files{Open: func(rml.Source) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(`<http://e/1> <http://e/name> "Ann, \"A\"" .`)), nil
+		}}))
+		require.Equal(t, "<http://e/1> <http://example.org/label> \"Ann, \\\"A\\\"\" .\n", out.String(), format)
+	}
+}
+
+func TestLoad_saysWhatIsWrongWithAQueryOfAFile(t *testing.T) {
+	for source, want := range map[string]string{
+		`rml:source "x.csv"; rml:query "SELECT ?a {?a ?b ?c}"`:            "expected a name that ends in .nt, .nq, .ttl or .trig",
+		`rml:source "x.ttl.gz"; rml:query "SELECT ?a {?a ?b ?c} LIMIT 1"`: `"LIMIT" is not evaluated over a file`,
+		`rml:source "x.ttl"`:                                                "it has no query in SPARQL",
+		`rml:query "SELECT ?a {?a ?b ?c}"`:                                  "it has no source",
+		`rml:source [ a carml:Stream ]; rml:query "SELECT ?a {?a ?b ?c}"`:   "it asks the unnamed stream in SPARQL",
+		`rml:source "https://h/x.ttl?a.b"; rml:query "SELECT ?a ?b ?c ?d "`: "it has no pattern in braces",
+	} {
+		_, err := rml.Load([]byte(webPrefixes+`@prefix carml: <http://carml.taxonic.com/carml/> .
+<M> a rr:TriplesMap; rr:subjectMap [ rr:template "http://example.org/{a}" ];
+  rml:logicalSource [ `+source+`; rml:referenceFormulation formats:SPARQL_Results_CSV ] .`), nil)
+		require.ErrorContains(t, err, want, source)
+	}
+}

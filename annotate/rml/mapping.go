@@ -64,7 +64,7 @@ type Source struct {
 	// Compression is the compression of a file.
 	Compression Compression
 	// Query is the SQL query of a database, empty for a table, or the SPARQL query of
-	// an endpoint.
+	// an endpoint or of a file of RDF.
 	Query string
 	// Database is the database; zero if the mapping names none.
 	Database Database

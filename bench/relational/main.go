@@ -30,6 +30,7 @@ type settings struct {
 
 	rows    int
 	timeout time.Duration
+	memory  int64 // in bytes
 	only    string
 }
 
@@ -41,6 +42,7 @@ type record struct {
 	Server    string      `json:"server"`
 	Rows      int         `json:"rows"`
 	TimeoutS  float64     `json:"timeoutSeconds"`
+	MemoryMB  int64       `json:"memoryMB"`
 	Load      float64     `json:"loadAverageBefore"`
 	LoadAfter float64     `json:"loadAverageAfter"`
 	Results   []result    `json:"results"`
@@ -73,10 +75,12 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.out, "out", "bench/relational", "`folder` of the report, with the folder results in it")
 	flags.IntVar(&s.rows, "rows", 10_000_000, "`rows` of the table")
 	flags.DurationVar(&s.timeout, "timeout", 15*time.Minute, "`time` after which an engine is stopped")
+	megabytes := flags.Int64("memory", 12<<10, "`MB` of memory at which an engine is stopped, all of its processes together")
 	flags.StringVar(&s.only, "only", "", "`names` of the engines that run, with commas (default all)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	s.memory = *megabytes << 20
 	if s.database == "" || s.peers == "" {
 		return errors.New("-database and -peers are required")
 	}
@@ -91,7 +95,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	r := record{
 		Began: time.Now().UTC().Format(time.RFC3339), Commit: rig.Commit(ctx, "annotate", "cmd", "bench/relational"),
-		Machine: rig.ThisMachine(ctx), Rows: s.rows, TimeoutS: s.timeout.Seconds(), Load: rig.LoadAverage(),
+		Machine: rig.ThisMachine(ctx), Rows: s.rows, TimeoutS: s.timeout.Seconds(), MemoryMB: *megabytes, Load: rig.LoadAverage(),
 	}
 	if r.Server, err = b.sql(ctx, "SHOW server_version"); err != nil {
 		return err
@@ -109,10 +113,13 @@ func run(ctx context.Context, args []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		r.LoadAfter = rig.LoadAverage()
+		if err := rig.Write(s.out, rig.FileName(r.Began), r, report(r)); err != nil { // what there is so far
+			return err
+		}
 	}
-	r.LoadAfter = rig.LoadAverage()
-	_, _ = b.sql(ctx, "DROP TABLE reading")
-	return rig.Write(s.out, rig.FileName(r.Began), r, report(r))
+	_, err = b.sql(ctx, "DROP TABLE reading")
+	return err
 }
 
 // bench is one run.

@@ -57,7 +57,7 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},
 		{dir: "annotate/rml/web", imports: []string{"annotate/rml", "internal/httpclient"}},
-		{dir: "annotate/rml/internal/resultset"},
+		{dir: "annotate/rml/internal/resultset", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/relational", imports: []string{"annotate/internal/xsd", "annotate/rml"}},
 		{dir: "annotate/rml/relational/sqlite", imports: []string{"annotate/rml/relational"}, modules: []string{sqlite}},
 		{dir: "annotate/rml/relational/postgres", imports: []string{"annotate/rml/relational"}, modules: []string{pgx}},
