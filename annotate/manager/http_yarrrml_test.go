@@ -38,10 +38,10 @@ func TestNewHandler_takesMappingsInYARRRML(t *testing.T) {
 	body := strings.ReplaceAll(channelJSON(t, "d", nil, yarrrmlMembers(jsonMapping), nil), `"YARRRML"`, `"RML"`)
 	c.text(c.send("POST", "/channels", body), 200, "d")
 	c.text(c.send("POST", "/annotations", `{"inputFormat":"JSON","outputFormat":"TTL","language":"Turtle","rml":"x"}`), 400,
-		malformed+`language: expected one of RML, YARRRML, got "Turtle"`)
+		"The request content was malformed:\n"+`language: expected one of RML, YARRRML, got "Turtle"`)
 	a := c.send("POST", "/channels", channelJSON(t, "e", nil, yarrrmlMembers(yarrrmlMapping+"      - [p, 1]\n"), nil))
 	require.Equal(t, 400, a.status)
-	require.Contains(t, a.body, "metadata.mapping.rml: mapping line 7, column 10, mappings.observation.po[1][0]")
+	require.Contains(t, a.body, "metadata.mapping.rml: mapping line 7 column 10, mappings.observation.po[1][0]")
 }
 
 func TestManager_Page_workbenchReadsYARRRML(t *testing.T) {
