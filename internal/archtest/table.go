@@ -56,6 +56,7 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},
+		{dir: "annotate/rml/wasm", imports: []string{"annotate/rdf", "annotate/rml", "internal/wasmfuel"}, modules: []string{wazero}},
 		{dir: "annotate/rml/web", imports: []string{"annotate/rml", "internal/httpclient"}},
 		{dir: "annotate/rml/internal/resultset", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/relational", imports: []string{"annotate/internal/xsd", "annotate/rml"}},
@@ -80,6 +81,9 @@ func importTable() []room {
 		{dir: "annotate/internal/endpoint", imports: []string{"internal/httpclient", "internal/tracing", "annotate"}},
 		{dir: "annotate/sparql", imports: []string{
 			"annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+		}},
+		{dir: "annotate/ngsild", imports: []string{
+			"internal/httpclient", "annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
 		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
@@ -156,7 +160,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/strategytest", imports: []string{
 			"flcollect/strategy", "flcollect/tensor",
 		}, modules: []string{testify}},
-		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"},
+		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor", "internal/wasmfuel"},
 			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
@@ -304,6 +308,7 @@ func importTable() []room {
 		{dir: "internal/uplot"},
 		{dir: "internal/tracing", modules: []string{otel}},
 		{dir: "internal/version"},
+		{dir: "internal/wasmfuel"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
@@ -379,7 +384,7 @@ func testModules() []string {
 	return []string{
 		testify, sync, openapi, compress, crypto, protobuf,
 		mochi, paho, paho3, sarama, franz, mongo, minio, otel,
-		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns,
+		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns, wazero,
 	}
 }
 
@@ -413,6 +418,8 @@ func separations() []separation {
 		{dir: "modelrepo", bans: []string{prometheus}},
 		{dir: "annotate", bans: evaluators},
 		{dir: "annotate/rml", bans: evaluators},
+		{dir: "annotate", bans: []string{wazero}},
+		{dir: "annotate/rml", bans: []string{wazero}},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "flcollect", bans: drivers},
 		{dir: "flcollect", bans: []string{wazero}},
