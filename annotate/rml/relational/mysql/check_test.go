@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/relational/mysql"
 )
 
-func TestDriver_Check_refusesWhatIsNoQuery(t *testing.T) {
+func TestDriver_refusesWhatIsNoQuery(t *testing.T) {
 	check := mysql.Driver().Check
 	for _, query := range []string{
 		"SELECT 1", " (select 1) UNION (SELECT 2)", "/* a */ -- b\n # c\n WITH x AS (SELECT 1) SELECT * FROM x",
