@@ -137,6 +137,9 @@ type Mapping struct {
 	OutputFormat OutputFormat
 	// RML is the mapping as a Turtle document; required.
 	RML string
+	// Shapes are shapes of SHACL Core as a Turtle document. A message whose output
+	// violates one of them fails; see [ShapeError]. Empty means that nothing is checked.
+	Shapes string
 }
 
 // InputFormat names the format of the messages that come in.

@@ -241,7 +241,7 @@ func (v *formView) read(forms forms) (ChannelConfig, error) {
 	metadata.Mapping.Name = cmp.Or(value("mappingName"), metadata.Mapping.Name)
 	metadata.Mapping.InputFormat = annotate.InputFormat(value("inputFormat"))
 	metadata.Mapping.OutputFormat = annotate.OutputFormat(value("outputFormat"))
-	metadata.Mapping.RML = text("rml")
+	metadata.Mapping.RML, metadata.Mapping.Shapes = text("rml"), strings.TrimSpace(text("shapes"))
 	data, err := json.Marshal(map[string]any{"settings": settings, "metadata": metadata,
 		"status": map[string]any{"isStopped": value("stopped") != ""}})
 	if err != nil {
@@ -355,6 +355,7 @@ func formOf(drivers []annotate.Driver, c Channel) url.Values {
 	set("author", c.Metadata.Author)
 	set("tags", strings.Join(c.Metadata.Tags, ", "))
 	set("rml", c.Mapping.RML)
+	set("shapes", c.Mapping.Shapes)
 	set("inputFormat", string(c.Mapping.InputFormat))
 	set("outputFormat", string(c.Mapping.OutputFormat))
 	set("parallelism", strconv.Itoa(c.Parallelism))

@@ -145,9 +145,9 @@ func (r *reconciler) catchUp(ctx context.Context, e *entry, stored record) error
 	return e.channel.SetTopics(ctx, stored.Off)
 }
 
-// sameMapping reports whether two mappings have the same text and formats.
+// sameMapping reports whether two mappings have the same texts and formats.
 func sameMapping(a, b annotate.Mapping) bool {
-	return a.RML == b.RML && a.InputFormat == b.InputFormat && a.OutputFormat == b.OutputFormat
+	return a.RML == b.RML && a.Shapes == b.Shapes && a.InputFormat == b.InputFormat && a.OutputFormat == b.OutputFormat
 }
 
 // finishRemoval stops a channel, removes its subscription from the broker, and then its
