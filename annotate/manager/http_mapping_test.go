@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -195,7 +196,8 @@ func TestNewHandler_openAPI_namesEveryMember(t *testing.T) {
 	}
 	for schema, of := range map[string]any{
 		"KafkaSettings": kafka.Settings{}, "MQTTSettings": mqtt.Settings{}, "SPARQLSettings": sparql.Settings{},
-		"SettingsView": manager.SettingsForm{}, "Status": manager.StatusForm{}, "Mapping": manager.MappingForm{},
+		"NGSILDSettings": ngsild.Settings{},
+		"SettingsView":   manager.SettingsForm{}, "Status": manager.StatusForm{}, "Mapping": manager.MappingForm{},
 	} {
 		properties := parsed.Components.Schemas[schema].Value.Properties
 		members := reflect.TypeOf(of)

@@ -38,6 +38,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
@@ -81,6 +82,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			Drivers: []annotate.Driver{
 				mqtt.Driver(mqtt.New(&mqtt.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.mqtt),
 				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.kafka),
+				ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: brokers, TLS: brokerTLS})),
 				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers, TLS: brokerTLS})),
 			},
 			Defaults:       s.defaults,

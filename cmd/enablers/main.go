@@ -33,6 +33,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
@@ -132,6 +133,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			Drivers: []annotate.Driver{
 				mqtt.Driver(transport, &mqtt.Defaults{Host: mqttAt.Host, Port: mqttAt.Port}),
 				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, Logger: log}), nil),
+				ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: brokers})),
 				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers})),
 			},
 			TracerProvider: server.TracerProvider(ctx),

@@ -82,6 +82,9 @@ func importTable() []room {
 		{dir: "annotate/sparql", imports: []string{
 			"annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
 		}},
+		{dir: "annotate/ngsild", imports: []string{
+			"internal/httpclient", "annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
 		}, modules: []string{franz, testify}},
