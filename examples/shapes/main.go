@@ -36,7 +36,7 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	for _, reading := range []string{
 		`{"id": 1, "celsius": 21.5, "room": "kitchen"}`,
-		`{"id": 2, "celsius": 215, "room": "kitchen"}`, // a sensor without a decimal point
+		`{"id": 2, "celsius": 215.5, "room": "kitchen"}`, // a sensor with the wrong scale
 		`{"id": 3, "celsius": 20.9}`,
 	} {
 		if err := broker.Publish(ctx, annotate.Message{Topic: "readings", Payload: []byte(reading)}); err != nil {

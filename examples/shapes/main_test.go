@@ -21,6 +21,6 @@ func Example() {
 	//
 	// failures:
 	// <http://example.org/reading/2> <http://example.org/celsius>
-	//   a reading has one temperature, from -40 to 60 degrees, but it is "215.0"^^<http://www.w3.org/2001/XMLSchema#decimal> (shapes, line 7)
+	//   a reading has one temperature, from -40 to 60 degrees, but it is "215.5"^^<http://www.w3.org/2001/XMLSchema#decimal> (shapes, line 7)
 	// received 3, invalid 1, warned of 1
 }
