@@ -57,6 +57,7 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},
+		{dir: "annotate/rml/wasm", imports: []string{"annotate/rdf", "annotate/rml", "internal/wasmfuel"}, modules: []string{wazero}},
 		{dir: "annotate/rml/web", imports: []string{"annotate/rml", "internal/httpclient"}},
 		{dir: "annotate/rml/internal/resultset", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/relational", imports: []string{"annotate/internal/xsd", "annotate/rml"}},
@@ -160,7 +161,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/strategytest", imports: []string{
 			"flcollect/strategy", "flcollect/tensor",
 		}, modules: []string{testify}},
-		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"},
+		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor", "internal/wasmfuel"},
 			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
@@ -308,6 +309,7 @@ func importTable() []room {
 		{dir: "internal/uplot"},
 		{dir: "internal/tracing", modules: []string{otel}},
 		{dir: "internal/version"},
+		{dir: "internal/wasmfuel"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
@@ -383,7 +385,7 @@ func testModules() []string {
 	return []string{
 		testify, sync, openapi, compress, crypto, protobuf,
 		mochi, paho, paho3, sarama, franz, mongo, minio, otel,
-		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns,
+		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns, wazero,
 	}
 }
 
@@ -417,6 +419,8 @@ func separations() []separation {
 		{dir: "modelrepo", bans: []string{prometheus}},
 		{dir: "annotate", bans: evaluators},
 		{dir: "annotate/rml", bans: evaluators},
+		{dir: "annotate", bans: []string{wazero}},
+		{dir: "annotate/rml", bans: []string{wazero}},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "flcollect", bans: drivers},
 		{dir: "flcollect", bans: []string{wazero}},

@@ -1,6 +1,7 @@
-package wasm
+package wasmfuel
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,8 +32,8 @@ func order() []byte {
 	}
 }
 
-// magic is how a module of version 1 begins.
-const magic = "\x00asm\x01\x00\x00\x00"
+// Magic is how a module of version 1 begins.
+const Magic = "\x00asm\x01\x00\x00\x00"
 
 var errCut = errors.New("a number or a section is cut off")
 
@@ -41,7 +42,7 @@ type sectionBytes [sectionDataCount + 1][]byte
 
 // join returns a module with the given sections.
 func join(sections *sectionBytes) []byte {
-	out := []byte(magic)
+	out := []byte(Magic)
 	for _, id := range order() {
 		if section := sections[id]; section != nil {
 			out = appendVector(append(out, id), len(section), section)
@@ -53,11 +54,11 @@ func join(sections *sectionBytes) []byte {
 // split returns the sections of a module; those that are missing are nil.
 // Custom sections are left out: they do not affect the execution.
 func split(module []byte) (*sectionBytes, error) {
-	if !Is(module) {
+	if !bytes.HasPrefix(module, []byte(Magic)) {
 		return nil, errors.New("it does not begin as a module of version 1")
 	}
 	sections := &sectionBytes{}
-	r := reader{data: module[len(magic):]}
+	r := reader{data: module[len(Magic):]}
 	rest := order()
 	for len(r.data) > 0 && r.err == nil {
 		id := r.byte()

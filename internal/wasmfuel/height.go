@@ -1,4 +1,4 @@
-package wasm
+package wasmfuel
 
 // height tracks how many values are on the stack of a function. For some
 // instructions it counts too many until their block ends: an upper bound is

@@ -1,4 +1,4 @@
-package wasm
+package wasmfuel
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func newLab(t testing.TB, config wazero.RuntimeConfig, fuel int64) *lab {
 	_, err := host.Instantiate(t.Context())
 	require.NoError(t, err)
 	refuel := api.GoModuleFunc(func(_ context.Context, instance api.Module, _ []uint64) {
-		gauge := instance.ExportedGlobal(fuelVariable).(api.MutableGlobal)
+		gauge := instance.ExportedGlobal(labNames().Fuel).(api.MutableGlobal)
 		have := int64(gauge.Get())
 		if have >= 0 {
 			return
@@ -58,11 +58,24 @@ func newLab(t testing.TB, config wazero.RuntimeConfig, fuel int64) *lab {
 		}
 		gauge.Set(0)
 	})
-	_, err = l.NewHostModuleBuilder(fuelModule).NewFunctionBuilder().WithGoModuleFunction(refuel, nil,
-		nil).Export(refuelName).Instantiate(t.Context())
+	_, err = l.NewHostModuleBuilder(labNames().Fuel).NewFunctionBuilder().WithGoModuleFunction(refuel, nil,
+		nil).Export(Refuel).Instantiate(t.Context())
 	require.NoError(t, err)
 	return l
 }
+
+func labNames() Names { return Names{Host: "host", Fuel: "fuel"} }
+
+func meterForLab(module []byte) ([]byte, error) { return Meter(module, labNames()) }
+
+// firstLine leaves out the stack that wazero adds to errors.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimSuffix(line, " (recovered by wazero)")
+}
+
+// page is the unit of memory.
+const page = 64 << 10
 
 // outcome is what a call returned, or how it ended.
 func outcome(results []uint64, err error) string {
@@ -173,7 +186,7 @@ func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 				require.NoError(t, err)
 				one, two = nil, nil
 				first, errOne := plain.InstantiateWithConfig(t.Context(), bare(file), wazero.NewModuleConfig().WithName(""))
-				rewritten, errTwo := metered(file)
+				rewritten, errTwo := meterForLab(file)
 				if errTwo != nil && bounded(errTwo) {
 					continue
 				}
@@ -205,7 +218,7 @@ func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 
 // turns is a module with a loop, which takes five instructions a turn, and a function
 // for each instruction that is charged by size.
-const turns = magic +
+const turns = Magic +
 	"\x01\x06\x01\x60\x01\x7f\x01\x7f" + // (i32) -> i32
 	"\x03\x05\x04\x00\x00\x00\x00" +
 	"\x05\x03\x01\x00\x01" + // a page of memory
@@ -217,9 +230,9 @@ const turns = magic +
 	"\x19\x00\x02\x40\x20\x00\x45\x0d\x00\x41\x05\x0f\x01\x01\x01\x01\x0b\x20\x00\x04\x40\x01\x0b\x41\x06\x0b"
 
 func TestMeter_countsExactlyTheExecutedInstructions(t *testing.T) {
-	rewritten, err := metered([]byte(turns))
+	rewritten, err := meterForLab([]byte(turns))
 	require.NoError(t, err)
-	again, err := metered([]byte(turns))
+	again, err := meterForLab([]byte(turns))
 	require.NoError(t, err)
 	require.Equal(t, rewritten, again)
 	for name, c := range map[string]struct {
@@ -252,7 +265,7 @@ func TestMeter_countsExactlyTheExecutedInstructions(t *testing.T) {
 func FuzzMeter(f *testing.F) {
 	f.Add([]byte(turns))
 	for _, name := range []string{"momentum", "bad"} {
-		binary, err := os.ReadFile(filepath.Join("testdata", "c", name+".wasm"))
+		binary, err := os.ReadFile(filepath.Join("..", "..", "flcollect", "strategy", "wasm", "testdata", "c", name+".wasm"))
 		require.NoError(f, err)
 		f.Add(binary)
 	}
@@ -260,11 +273,11 @@ func FuzzMeter(f *testing.F) {
 	plain := newLab(f, wazero.NewRuntimeConfigInterpreter(), 0)
 	counted := newLab(f, wazero.NewRuntimeConfigInterpreter(), 0)
 	f.Fuzz(func(t *testing.T, module []byte) {
-		rewritten, err := metered(module)
+		rewritten, err := meterForLab(module)
 		if err != nil {
 			return
 		}
-		again, err := metered(module)
+		again, err := meterForLab(module)
 		require.NoError(t, err)
 		require.Equal(t, rewritten, again)
 		config := wazero.NewModuleConfig().WithName("")

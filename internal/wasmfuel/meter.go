@@ -1,4 +1,4 @@
-package wasm
+package wasmfuel
 
 import (
 	"errors"
@@ -17,19 +17,28 @@ const (
 	maxTables   = 1
 )
 
-// The names that metering adds to a module. The module must not use them.
-const (
-	fuelModule   = "flcollect-fuel" // has the function refuelName
-	refuelName   = "refuel"
-	fuelVariable = "flcollect-fuel" // the exported fuel
-)
+// Names are the names of a program in the modules that it meters. Its modules must not use that of
+// the fuel.
+type Names struct {
+	// Host is the module with the functions of the host. These charge for themselves with what they
+	// do; every other import is charged a fixed cost.
+	Host string
+	// Fuel is the imported module that has the function [Refuel], and the exported global variable
+	// with the fuel, an i64.
+	Fuel string
+}
+
+// Refuel is the function that a metered module calls when its fuel is negative. It sets the variable
+// to a number that is not negative, or ends the call.
+const Refuel = "refuel"
 
 // foreignCost is the additional cost of a call of an import that is not a
 // function of the host.
 const foreignCost = 100
 
-// meter rewrites a module so that it counts its instructions, see [metered].
+// meter rewrites a module so that it counts its instructions, see [Meter].
 type meter struct {
+	names   Names
 	types   []functionType
 	imports []importedFunction
 	defined uint32   // functions
@@ -46,7 +55,7 @@ type importedFunction struct {
 	wrapper uint32
 }
 
-// metered returns the module with instructions that count its instructions. They
+// Meter returns the module with instructions that count its instructions. They
 // subtract the cost of each segment from a global variable, and call an imported
 // function of the host when it is negative. That function provides more fuel or
 // ends the call. Instructions that move or make any number of bytes or elements
@@ -56,12 +65,12 @@ type importedFunction struct {
 //
 // It returns an error for a module that violates the format or a bound. The compiler
 // checks the rest: metering does not turn an invalid module into a valid one.
-func metered(module []byte) ([]byte, error) {
+func Meter(module []byte, names Names) ([]byte, error) {
 	sections, err := split(module)
 	if err != nil {
 		return nil, err
 	}
-	var m meter
+	m := meter{names: names}
 	rewrite := map[byte]func(r *reader) []byte{
 		sectionType: m.typeSection, sectionImport: m.importSection, sectionFunction: m.functionSection,
 		sectionTable: m.tableSection, sectionGlobal: m.globalSection, sectionExport: m.exportSection,
@@ -129,17 +138,17 @@ func (m *meter) importSection(r *reader) []byte {
 		if kind := r.byte(); kind != 0 && r.err == nil {
 			r.fail(errors.New("it imports what is no function"))
 		}
-		if string(from) == fuelModule {
+		if string(from) == m.names.Fuel {
 			r.fail(fmt.Errorf("it imports %q", from))
 		}
-		f := importedFunction{kind: m.typeIndex(r), foreign: string(from) != hostModule}
+		f := importedFunction{kind: m.typeIndex(r), foreign: string(from) != m.names.Host}
 		m.imports = append(m.imports, f)
 		body = appendVector(body, len(from), from)
 		body = appendVector(body, len(name), name)
 		body = appendU32(append(body, 0), f.kind)
 	}
-	body = appendVector(body, len(fuelModule), []byte(fuelModule))
-	body = appendVector(body, len(refuelName), []byte(refuelName))
+	body = appendVector(body, len(m.names.Fuel), []byte(m.names.Fuel))
+	body = appendVector(body, len(Refuel), []byte(Refuel))
 	body = appendU32(append(body, 0), uint32(len(m.types)))
 	return appendVector(nil, len(m.imports)+1, body)
 }
@@ -210,7 +219,7 @@ func (m *meter) exportSection(r *reader) []byte {
 	all := n
 	for ; n > 0 && r.err == nil; n-- {
 		name := r.take(uint64(r.u32()))
-		if string(name) == fuelVariable {
+		if string(name) == m.names.Fuel {
 			r.fail(fmt.Errorf("it exports %q", name))
 		}
 		kind := r.byte()
@@ -224,7 +233,7 @@ func (m *meter) exportSection(r *reader) []byte {
 			body = appendU32(body, r.u32())
 		}
 	}
-	body = appendVector(body, len(fuelVariable), []byte(fuelVariable))
+	body = appendVector(body, len(m.names.Fuel), []byte(m.names.Fuel))
 	body = appendU32(append(body, 3), m.globals)
 	return appendVector(nil, int(all)+1, body)
 }

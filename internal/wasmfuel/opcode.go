@@ -1,4 +1,4 @@
-package wasm
+package wasmfuel
 
 // The instructions that metering handles (WebAssembly 2.0, section 5.4).
 const (
