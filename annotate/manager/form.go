@@ -62,6 +62,8 @@ type mappingMembers struct {
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
 	RML          string                `json:"rml,omitempty"`
 	Shapes       string                `json:"shapes,omitempty"`
+
+	Language annotate.MappingLanguage `json:"language,omitempty"`
 }
 
 // mappingForm is a mapping as it is shown and stored.
@@ -168,7 +170,7 @@ func metadataOf(c ChannelConfig, withRML bool) metadataForm {
 func mappingOf(m annotate.Mapping, withRML bool) mappingForm {
 	form := mappingForm{mappingMembers{
 		Name: m.Name, Author: m.Author, Version: m.Version, Description: m.Description, Tags: m.Tags,
-		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML, Shapes: m.Shapes,
+		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML, Language: m.Language, Shapes: m.Shapes,
 	}, m.Hash()}
 	if !withRML {
 		form.RML, form.Shapes = "", ""
@@ -304,6 +306,7 @@ func readMapping(o members.Object) annotate.Mapping {
 		OutputFormat: annotate.OutputFormat(o.OneOf("outputFormat", texts(annotate.OutputFormats())...)),
 		RML:          o.RequiredText("rml"),
 		Shapes:       o.Text("shapes"),
+		Language:     annotate.MappingLanguage(o.Choice("language", texts(annotate.MappingLanguages())...)),
 	}
 }
 
