@@ -29,7 +29,7 @@ type Trial struct {
 // trial then has the findings that do not depend on the message. The limits bound the message
 // and the statements; zero fields mean those of package rml.
 func (m Mapping) Try(ctx context.Context, message []byte, limits rml.Limits) (Trial, error) {
-	if _, err := rml.Load([]byte(m.RML), nil); err != nil {
+	if _, err := m.parse(); err != nil {
 		return Trial{}, err // compile says it without the line
 	}
 	plan, err := m.compile(limits)
