@@ -64,7 +64,10 @@ func (f InputFormat) formulation() (rml.Formulation, error) {
 // Check returns nil if the mapping can be loaded. It does not ask whether it
 // suits a channel.
 func (m Mapping) Check() error {
-	_, err := m.load()
+	if _, err := m.load(); err != nil {
+		return err
+	}
+	_, err := m.loadShapes()
 	return err
 }
 
@@ -105,7 +108,7 @@ func (m Mapping) parse() (*rml.Mapping, error) {
 // compiling it finds what is.
 //
 // name is that of the dialect; empty means the one that the vocabulary asks for.
-func (m Mapping) compile(name string, limits rml.Limits) (*rml.Plan, error) {
+func (m Mapping) compile(name string, limits rml.Limits) (*compiledMapping, error) {
 	loaded, err := m.load()
 	if err != nil {
 		return nil, err
@@ -135,7 +138,11 @@ func (m Mapping) compile(name string, limits rml.Limits) (*rml.Plan, error) {
 		return nil, unsuitable{fmt.Errorf(
 			"the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
 	}
-	return plan, nil
+	shapes, err := m.loadShapes()
+	if err != nil {
+		return nil, err
+	}
+	return &compiledMapping{plan, shapes}, nil
 }
 
 func checkSources(sources []rml.Source, format InputFormat, want rml.Formulation) error {

@@ -21,6 +21,8 @@ type statusView struct {
 	statusForm
 	MessagesWithoutStatements uint64 `json:"messagesWithoutStatements,omitempty"`
 	Unmatched                 uint64 `json:"unmatched,omitempty"`
+	Invalid                   uint64 `json:"invalid,omitempty"`
+	Warned                    uint64 `json:"warned,omitempty"`
 	IllTypedLiterals          uint64 `json:"illTypedLiterals,omitempty"`
 }
 
@@ -29,7 +31,7 @@ func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
 	all := flag(req, "all")
 	if all || flag(req, "status") {
 		s := r.noticed(c.ID)
-		view.Status = &statusView{statusOf(&c.ChannelConfig.ChannelConfig, c.Status), s.Empty, s.Unmatched, s.IllTyped}
+		view.Status = &statusView{statusOf(&c.ChannelConfig.ChannelConfig, c.Status), s.Empty, s.Unmatched, s.Invalid, s.Warned, s.IllTyped}
 	}
 	if all || flag(req, "settings") {
 		settings := r.manager.records.forms.settings(c.ChannelConfig)
