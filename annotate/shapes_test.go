@@ -133,7 +133,7 @@ func TestNewChannel_refusesShapesThatCheckNothing(t *testing.T) {
 
 func TestMapping_Try_reportsWhatTheShapesFind(t *testing.T) {
 	m := shapedConfig("try").Mapping
-	trial, err := m.Try(t.Context(), []byte(`{"id":2,"value":"x-too-long"}`), rml.Limits{})
+	trial, err := m.Try(t.Context(), []byte(`{"id":2,"value":"x-too-long"}`), "", rml.Limits{})
 	require.NoError(t, err)
 	require.True(t, trial.Checked)
 	require.Empty(t, trial.Output)
@@ -141,11 +141,11 @@ func TestMapping_Try_reportsWhatTheShapesFind(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1}, []int{trial.Report.Violations, trial.Report.Warnings, trial.Report.Focus})
 	require.Equal(t, 5, trial.Report.Results[0].Line)
 
-	trial, err = m.Try(t.Context(), []byte(`{"id":2}`), rml.Limits{})
+	trial, err = m.Try(t.Context(), []byte(`{"id":2}`), "", rml.Limits{})
 	require.NoError(t, err)
 	require.Zero(t, trial.Report.Focus)
 	m.Shapes = ""
-	trial, err = m.Try(t.Context(), []byte(`{"id":2,"value":"x-too-long"}`), rml.Limits{})
+	trial, err = m.Try(t.Context(), []byte(`{"id":2,"value":"x-too-long"}`), "", rml.Limits{})
 	require.NoError(t, err)
 	require.False(t, trial.Checked)
 	require.NotEmpty(t, trial.Output)
