@@ -13,11 +13,11 @@ import (
 )
 
 const mapUsage = "rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] " +
-	"[-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]"
+	"[-strict] [-functions FILE] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
-	file, dir, base, format, stream, database string
+	file, dir, base, format, stream, database, functions string
 
 	dialect rml.Dialect
 	strict  bool
@@ -40,6 +40,7 @@ func (s *mapSettings) declare() *flag.FlagSet {
 			"statements are left out and a note counts them")
 	f.StringVar(&s.database, "database", "",
 		"the `URL` of the database of all tables, in place of that in the mapping: postgres://, mysql:// or sqlite:///path")
+	declareFunctions(f, &s.functions)
 	f.StringVar(&s.network, "network", "",
 		"the `origins` on the web that sources may be read from, with commas, such as https://example.org, or any (default none)")
 	f.Func("credential", "the credential for an origin, ORIGIN=VARIABLE: the `variable` of the environment has the token, the API key "+
@@ -65,7 +66,14 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if err != nil {
 		return cli.Usage(fmt.Errorf("-format: %w", err))
 	}
-	plan, err := compile(s.file, &rml.Options{Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict})
+	functions, err := openFunctions(ctx, s.functions)
+	if err != nil {
+		return err
+	}
+	defer functions.Close()
+	plan, err := compile(s.file, &rml.Options{
+		Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict, Functions: functions.Functions(),
+	})
 	if err != nil {
 		return err
 	}
