@@ -135,8 +135,7 @@ func declareDialect(flags *flag.FlagSet, to *rml.Dialect) {
 
 // declareFunctions declares the flag -functions.
 func declareFunctions(flags *flag.FlagSet, to *string) {
-	flags.StringVar(to, "functions", "",
-		"the WebAssembly `modules` with functions of the mapping, with commas: files, or folders with files ending in .wasm")
+	flags.StringVar(to, "functions", "", mappingfunctions.Usage)
 }
 
 // openFunctions loads the modules of the flag -functions.

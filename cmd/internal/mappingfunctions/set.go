@@ -14,6 +14,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/wasm"
 )
 
+// Usage describes the flag of a command that names modules to [Open].
+const Usage = "the WebAssembly `modules` with functions of mappings, with commas: files, or folders with files ending in .wasm"
+
 // Set is the functions of some modules. The zero value has none.
 type Set struct {
 	functions []rml.Function
