@@ -135,9 +135,20 @@ type Mapping struct {
 	// InputFormat and OutputFormat are required.
 	InputFormat  InputFormat
 	OutputFormat OutputFormat
-	// RML is the mapping as a Turtle document; required.
+	// Language is the notation of the mapping; empty means [LanguageRML].
+	Language MappingLanguage
+	// RML is the mapping as a document in its Language; required.
 	RML string
 }
+
+// MappingLanguage names the notation of a mapping.
+type MappingLanguage string
+
+// The notations: RML in Turtle, and YARRRML, which is RML in YAML.
+const (
+	LanguageRML     MappingLanguage = "RML"
+	LanguageYARRRML MappingLanguage = "YARRRML"
+)
 
 // InputFormat names the format of the messages that come in.
 type InputFormat string
@@ -161,6 +172,9 @@ const (
 	NQuads   OutputFormat = "NQUADS"
 	TriG     OutputFormat = "TRIG"
 )
+
+// MappingLanguages returns all notations of mappings.
+func MappingLanguages() []MappingLanguage { return []MappingLanguage{LanguageRML, LanguageYARRRML} }
 
 // InputFormats returns all input formats.
 func InputFormats() []InputFormat { return []InputFormat{JSON, CSV, XML} }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/annotate/rml/yarrrml"
 )
 
 // ErrMapping is matched by the errors about a mapping that, although it is a
@@ -74,11 +75,24 @@ func (m Mapping) load() (*rml.Mapping, error) {
 	if _, err := m.OutputFormat.rdf(); err != nil {
 		return nil, err
 	}
-	loaded, err := rml.Load([]byte(m.RML), nil)
-	if err != nil {
+	loaded, err := m.parse()
+	var field *FieldError
+	if err != nil && !errors.As(err, &field) {
 		return nil, &FieldError{"metadata.mapping.rml", err.Error()}
 	}
-	return loaded, nil
+	return loaded, err
+}
+
+// parse reads the mapping in its language.
+func (m Mapping) parse() (*rml.Mapping, error) {
+	switch m.Language {
+	case "", LanguageRML:
+		return rml.Load([]byte(m.RML), nil)
+	case LanguageYARRRML:
+		return yarrrml.Load([]byte(m.RML), nil)
+	}
+	return nil, &FieldError{"metadata.mapping.language",
+		fmt.Sprintf("expected one of %s, got %q", namesOf(MappingLanguages()), m.Language)}
 }
 
 // compile loads the mapping and prepares it for the messages of a channel,

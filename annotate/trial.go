@@ -30,7 +30,7 @@ type Trial struct {
 // and the statements; zero fields mean those of package rml. The functions are those that
 // the mapping may call besides the built-in ones.
 func (m Mapping) Try(ctx context.Context, message []byte, limits rml.Limits, functions ...rml.Function) (Trial, error) {
-	if _, err := rml.Load([]byte(m.RML), nil); err != nil {
+	if _, err := m.parse(); err != nil {
 		return Trial{}, err // compile says it without the line
 	}
 	plan, err := m.compile(limits, functions)

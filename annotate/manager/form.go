@@ -61,6 +61,8 @@ type mappingMembers struct {
 	InputFormat  annotate.InputFormat  `json:"inputFormat"`
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
 	RML          string                `json:"rml,omitempty"`
+
+	Language annotate.MappingLanguage `json:"language,omitempty"`
 }
 
 // mappingForm is a mapping as it is shown and stored.
@@ -167,7 +169,7 @@ func metadataOf(c ChannelConfig, withRML bool) metadataForm {
 func mappingOf(m annotate.Mapping, withRML bool) mappingForm {
 	form := mappingForm{mappingMembers{
 		Name: m.Name, Author: m.Author, Version: m.Version, Description: m.Description, Tags: m.Tags,
-		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML,
+		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML, Language: m.Language,
 	}, m.Hash()}
 	if !withRML {
 		form.RML = ""
@@ -302,6 +304,7 @@ func readMapping(o members.Object) annotate.Mapping {
 		InputFormat:  annotate.InputFormat(o.OneOf("inputFormat", texts(annotate.InputFormats())...)),
 		OutputFormat: annotate.OutputFormat(o.OneOf("outputFormat", texts(annotate.OutputFormats())...)),
 		RML:          o.RequiredText("rml"),
+		Language:     annotate.MappingLanguage(o.Choice("language", texts(annotate.MappingLanguages())...)),
 	}
 }
 

@@ -36,6 +36,8 @@ type trialRequest struct {
 	Mapping      string                `json:"mapping"`
 	InputFormat  annotate.InputFormat  `json:"inputFormat"`
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
+
+	Language annotate.MappingLanguage `json:"language"`
 }
 
 // trialView is what comes of it.
@@ -61,6 +63,8 @@ type placed struct {
 	Text string `json:"text"`
 	// Line is that of the mapping, 0 where it is not known.
 	Line int `json:"line"`
+	// Column is that of the mapping, 0 where it is not known.
+	Column int `json:"column,omitempty"`
 	// Node names the part of the mapping, Place the one of the sample.
 	Node  string `json:"node,omitempty"`
 	Place string `json:"place,omitempty"`
@@ -161,7 +165,7 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	m := annotate.Mapping{InputFormat: cmp.Or(request.InputFormat, annotate.JSON),
-		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping}
+		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping, Language: request.Language}
 	trial, err := m.Try(ctx, []byte(request.Sample), rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
 		MaxStatements: maxStatements, MaxOutput: maxOutput}, functions...)
 	view := &trialView{Findings: []placed{}, Statements: []statementView{},
@@ -198,7 +202,7 @@ func (v *trialView) tell(err error, request trialRequest) {
 	case errors.As(err, &syntax):
 		v.Fault = &placed{Text: syntax.Reason, Line: syntax.Line}
 	case errors.As(err, &wrong):
-		v.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Node: wrong.Node}
+		v.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Column: wrong.Column, Node: wrong.Node}
 	case errors.As(err, &failed):
 		v.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node,
 			At: rangeOf(request.Sample, request.InputFormat, failed.Place)}

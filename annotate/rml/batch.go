@@ -78,6 +78,8 @@ type batch struct {
 	files  Files
 	loaded []bool // inputs whose document holds the whole source
 
+	message []byte // what is read in place of files, if it is not nil
+
 	streams map[Source][]byte // streams and sources on the web that several inputs read
 }
 
@@ -170,6 +172,12 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if plan.table != nil {
 		return b.table(ctx, in, use)
 	}
+	if b.message != nil {
+		if plan.rows() {
+			return b.rows(ctx, in, bytes.NewReader(b.message), largePiece, use)
+		}
+		return b.parts(ctx, in, bytes.NewReader(b.message), use)
+	}
 	file, err := b.open(ctx, plan.source)
 	if err != nil {
 		return b.inputError(in, err)
@@ -195,7 +203,7 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 		return b.lines(ctx, in, reader, use)
 	case plan.whole != "":
 	case plan.rows():
-		return b.rows(ctx, in, reader, use)
+		return b.rows(ctx, in, reader, pieceSize, use)
 	default:
 		return b.parts(ctx, in, reader, use)
 	}

@@ -23,10 +23,10 @@ type rowReader interface {
 	LoadRows(data []byte) error
 }
 
-// rows loads a CSV source piece by piece.
-func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error) error {
+// rows loads a CSV source in pieces of a size.
+func (b *batch) rows(ctx context.Context, in int, r io.Reader, size int, use func() error) error {
 	document := b.inputs[in].document.(rowReader)
-	data := make([]byte, 0, pieceSize)
+	data := make([]byte, 0, size)
 	for first := true; ; {
 		n, last, err := fill(r, data[len(data):cap(data)])
 		data = data[:len(data)+n]

@@ -28,6 +28,7 @@ type Plan struct {
 	targets  []Target
 	blanks   bool // whether a term map makes blank nodes
 	doubtful bool // whether two places could make the same statement
+	divides  bool // whether a message can be read in parts
 
 	graphless bool // whether the output has no named graphs
 }
@@ -109,6 +110,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.plan.doubtful = c.plan.repeats()
 	c.plan.flatten()
 	c.plan.decideStreams()
+	c.plan.divides = c.plan.divisible()
 	return c.plan, nil
 }
 

@@ -23,8 +23,8 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rdf"},
-			modules: []string{sync, uuid, oteltrace}},
+		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rml/yarrrml",
+			"annotate/rdf"}, modules: []string{sync, uuid, oteltrace}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",

@@ -94,7 +94,7 @@ func (d *Document) reset() {
 }
 
 // refuse empties the document and returns the error for a fault.
-func (d *Document) refuse(bad *fault) error {
+func (d *Document) refuse(bad *fault) *input.SyntaxError {
 	at := input.Position{Line: 1, Column: 1}
 	head := 0
 	if d.stream != nil {
