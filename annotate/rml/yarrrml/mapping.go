@@ -235,6 +235,10 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 		r.fail(predicate, "an inverse predicate needs a subject, and the mapping makes new blank nodes")
 		return
 	}
+	if k := r.kindOfObject(object, opts.kind); k != iriKind && k != blankKind {
+		r.fail(predicate, "an inverse predicate needs an object that is an IRI or a blank node: expected an object with the type iri or blank")
+		return
+	}
 	t := r.name(m.name + "_inverse")
 	r.say(predicate, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
 	r.sayLogical(predicate, t, logical)
@@ -251,4 +255,19 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 	r.say(subject, pom, nsRR+"objectMap", o)
 	r.term(o, termOptions{at: subject, source: logical, role: objectRole, kind: iriKind,
 		conditions: r.conditions(m.members["conditions"])}, subject)
+}
+
+// kindOfObject returns the kind that an object names, or the usual one.
+func (r *reader) kindOfObject(v value, usual kind) kind {
+	if v.isMap() {
+		m := r.members(v, termKeys())
+		if k := r.kindOfType(m["type"]); k != noKind {
+			return k
+		}
+		v = m["value"]
+	}
+	if _, k := cutSuffix(v.raw()); k != noKind {
+		return k
+	}
+	return usual
 }
