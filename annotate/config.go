@@ -139,6 +139,9 @@ type Mapping struct {
 	Language MappingLanguage
 	// RML is the mapping as a document in its Language; required.
 	RML string
+	// Shapes are shapes of SHACL Core as a Turtle document. A message whose output
+	// violates one of them fails; see [ShapeError]. Empty means that nothing is checked.
+	Shapes string
 }
 
 // MappingLanguage names the notation of a mapping.

@@ -32,7 +32,7 @@ func (e *Environment) identify(c *ChannelConfig, m *Message) string {
 }
 
 // compile prepares a mapping for the messages of a channel with the output.
-func (e *Environment) compile(m Mapping, output *Topic) (*rml.Plan, error) {
+func (e *Environment) compile(m Mapping, output *Topic) (*compiledMapping, error) {
 	if _, err := m.OutputFormat.rdf(); err != nil {
 		return nil, err
 	}

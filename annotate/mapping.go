@@ -64,7 +64,10 @@ func (f InputFormat) formulation() (rml.Formulation, error) {
 // Check returns nil if the mapping can be loaded. It does not ask whether it
 // suits a channel.
 func (m Mapping) Check() error {
-	_, err := m.load()
+	if _, err := m.load(); err != nil {
+		return err
+	}
+	_, err := m.loadShapes()
 	return err
 }
 
@@ -103,7 +106,7 @@ func (m Mapping) parse() (*rml.Mapping, error) {
 // The original service also tried every mapping on a fixed dummy message. We
 // do not: a reference that the dummy lacks is no fault of the mapping, and
 // compiling it finds what is.
-func (m Mapping) compile(limits rml.Limits, functions []rml.Function) (*rml.Plan, error) {
+func (m Mapping) compile(limits rml.Limits, functions []rml.Function) (*compiledMapping, error) {
 	loaded, err := m.load()
 	if err != nil {
 		return nil, err
@@ -125,7 +128,11 @@ func (m Mapping) compile(limits rml.Limits, functions []rml.Function) (*rml.Plan
 		return nil, unsuitable{fmt.Errorf(
 			"the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
 	}
-	return plan, nil
+	shapes, err := m.loadShapes()
+	if err != nil {
+		return nil, err
+	}
+	return &compiledMapping{plan, shapes}, nil
 }
 
 func checkSources(sources []rml.Source, format InputFormat, want rml.Formulation) error {

@@ -40,7 +40,7 @@ func (c *Channel) SetConfig(ctx context.Context, config ChannelConfig) error {
 	to.Mapping, to.Parallelism, to.BufferSize = from.Mapping, from.Parallelism, from.BufferSize
 	to.ErrorFormat, to.ExactlyOnce, to.Distributed = from.ErrorFormat, from.ExactlyOnce, from.Distributed
 	c.off = c.off.of(to)
-	c.plan.Store(next.plan.Load())
+	c.mapping.Store(next.mapping.Load())
 	return nil
 }
 

@@ -61,6 +61,7 @@ type mappingMembers struct {
 	InputFormat  annotate.InputFormat  `json:"inputFormat"`
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
 	RML          string                `json:"rml,omitempty"`
+	Shapes       string                `json:"shapes,omitempty"`
 
 	Language annotate.MappingLanguage `json:"language,omitempty"`
 }
@@ -165,14 +166,14 @@ func metadataOf(c ChannelConfig, withRML bool) metadataForm {
 	return metadataForm{d.Name, d.Author, d.Description, d.Tags, mappingOf(c.Mapping, withRML)}
 }
 
-// mappingOf returns the form of a mapping, with its text or without.
+// mappingOf returns the form of a mapping, with its texts or without.
 func mappingOf(m annotate.Mapping, withRML bool) mappingForm {
 	form := mappingForm{mappingMembers{
 		Name: m.Name, Author: m.Author, Version: m.Version, Description: m.Description, Tags: m.Tags,
-		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML, Language: m.Language,
+		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML, Language: m.Language, Shapes: m.Shapes,
 	}, m.Hash()}
 	if !withRML {
-		form.RML = ""
+		form.RML, form.Shapes = "", ""
 	}
 	return form
 }
@@ -304,6 +305,7 @@ func readMapping(o members.Object) annotate.Mapping {
 		InputFormat:  annotate.InputFormat(o.OneOf("inputFormat", texts(annotate.InputFormats())...)),
 		OutputFormat: annotate.OutputFormat(o.OneOf("outputFormat", texts(annotate.OutputFormats())...)),
 		RML:          o.RequiredText("rml"),
+		Shapes:       o.Text("shapes"),
 		Language:     annotate.MappingLanguage(o.Choice("language", texts(annotate.MappingLanguages())...)),
 	}
 }

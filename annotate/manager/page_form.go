@@ -245,6 +245,7 @@ func (v *formView) read(forms forms) (ChannelConfig, error) {
 	metadata.Mapping.InputFormat = annotate.InputFormat(value("inputFormat"))
 	metadata.Mapping.OutputFormat = annotate.OutputFormat(value("outputFormat"))
 	metadata.Mapping.RML, metadata.Mapping.Language = text("rml"), languageOf(v.Form)
+	metadata.Mapping.Shapes = strings.TrimSpace(text("shapes"))
 	data, err := json.Marshal(map[string]any{"settings": settings, "metadata": metadata,
 		"status": map[string]any{"isStopped": value("stopped") != ""}})
 	if err != nil {
@@ -358,6 +359,7 @@ func formOf(drivers []annotate.Driver, c Channel) url.Values {
 	set("author", c.Metadata.Author)
 	set("tags", strings.Join(c.Metadata.Tags, ", "))
 	set("rml", c.Mapping.RML)
+	set("shapes", c.Mapping.Shapes)
 	set("language", string(c.Mapping.Language))
 	set("inputFormat", string(c.Mapping.InputFormat))
 	set("outputFormat", string(c.Mapping.OutputFormat))

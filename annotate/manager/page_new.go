@@ -45,6 +45,7 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 		}
 		form.Set("mappingName", m.Name)
 		form.Set("rml", m.RML)
+		form.Set("shapes", m.Shapes)
 		form.Set("language", string(m.Language))
 		form.Set("inputFormat", string(m.InputFormat))
 		form.Set("outputFormat", string(m.OutputFormat))

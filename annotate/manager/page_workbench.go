@@ -144,7 +144,7 @@ func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 }
 
 func requestOf(m annotate.Mapping) trialRequest {
-	return trialRequest{Mapping: m.RML, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, Language: m.Language}
+	return trialRequest{Mapping: m.RML, Shapes: m.Shapes, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, Language: m.Language}
 }
 
 // load takes the mapping of a stored annotation.
@@ -171,7 +171,7 @@ func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v.MappingName = form.Get("mappingName")
-	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"),
+	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"), Shapes: form.Get("shapes"),
 		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
 		OutputFormat: annotate.OutputFormat(form.Get("outputFormat")),
 		Language:     annotate.MappingLanguage(form.Get("language"))}
@@ -231,7 +231,7 @@ func (b *workbench) suggest(w http.ResponseWriter, r *http.Request) error {
 
 // mappingOfForm returns the mapping of the workbench's form.
 func mappingOfForm(form url.Values) annotate.Mapping {
-	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"),
+	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"), Shapes: form.Get("shapes"),
 		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
 		OutputFormat: annotate.OutputFormat(form.Get("outputFormat")),
 		Language:     languageOf(form)}
@@ -256,7 +256,8 @@ func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m, made := e.view().Mapping, mappingOfForm(r.PostForm)
-	m.RML, m.Language, m.InputFormat, m.OutputFormat = made.RML, made.Language, made.InputFormat, made.OutputFormat
+	m.RML, m.Language, m.Shapes = made.RML, made.Language, made.Shapes
+	m.InputFormat, m.OutputFormat = made.InputFormat, made.OutputFormat
 	if err := b.manager.SetMapping(r.Context(), e.id, m); err != nil {
 		return channelError(err, e.id)
 	}

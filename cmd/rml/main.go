@@ -3,6 +3,7 @@
 //
 //	rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson]
 //	    [-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]
+//	    [-shapes FILE]
 //	rml lint [-dialect rml|carml] [-sample FILE] MAPPING
 //	rml explain [-dialect rml|carml] MAPPING
 //	rml translate -to yarrrml|rml MAPPING
@@ -17,6 +18,10 @@
 // when it finds something. A mapping that succeeded has notes on standard error where its
 // input gave less than one may expect, such as an iterator that selected
 // nothing.
+//
+// With -shapes an output that violates a shape of SHACL is an error as well: its results
+// are on standard error, one a line. Those of severity sh:Warning or sh:Info are there
+// too and are no error. The files of logical targets are not checked.
 //
 // A term that cannot be made, such as an IRI with a space, is an error for the
 // current vocabulary. For the legacy one its statements are left out and a note counts

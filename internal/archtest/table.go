@@ -24,11 +24,11 @@ func importTable() []room {
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
 		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rml/yarrrml",
-			"annotate/rdf"}, modules: []string{sync, uuid, oteltrace}},
+			"annotate/rdf", "annotate/rdf/shacl"}, modules: []string{sync, uuid, oteltrace}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
-			"annotate/rdf", "annotate/rml", "annotate/rml/suggest", "internal/editor", "internal/exposition",
+			"annotate/rdf", "annotate/rdf/shacl", "annotate/rml", "annotate/rml/suggest", "internal/editor", "internal/exposition",
 			"internal/graph", "internal/history", "internal/httpapi", "internal/keep", "internal/shell", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},

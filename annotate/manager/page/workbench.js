@@ -46,7 +46,7 @@ async function run() {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({
         sample: sample.text, mapping: mapping.text, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value,
-        language: field("language").value,
+        language: field("language").value, shapes: field("shapes").value,
       }),
     });
     const result = await answer.json();
@@ -83,9 +83,11 @@ function show(result) {
     const count = result.statements.length + result.more;
     verdict.push(element("p", { className: count ? "" : "fault" }, `${counted(count, "statement")} from ${counted(result.records, "record")} of the message.`));
   }
+  if (result.invalid) verdict.push(element("p", { className: "fault" }, "The RDF violates the shapes; a channel does not publish it."));
+  if (result.unchecked) verdict.push(element("p", { className: "note" }, "The shapes select no node of the RDF, so that nothing was checked."));
   if (fault && statements.length > 0) verdict.push(element("p", { className: "note" }, "Below is the RDF of the last mapping without an error."));
   if (field("verdict").textContent !== verdict.map((p) => p.textContent).join("")) field("verdict").replaceChildren(...verdict);
-  setLive(fault || failure ? "failed" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : "up to date");
+  setLive(fault || failure || result.invalid ? "failed" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : result.invalid ? "the shapes are violated" : "up to date");
 
   field("findings").replaceChildren(...findings.map(({ line, node, text }) => {
     const words = node ? `${node}: ${text}` : text;
@@ -94,6 +96,8 @@ function show(result) {
     link.addEventListener("click", () => mapping.go(line, 1));
     return element("li", {}, link, " ", words);
   }));
+  field("violations").replaceChildren(...result.violations.map(({ severity, line, shape, text }) =>
+    element("li", {}, `${severity}, line ${line} of the shapes`, ...(shape ? [", ", element("code", {}, shape)] : []), `: ${text}`)));
   const marks = findings.filter(({ line }) => line > 0).map(({ line, text }) => ({ line, column: 1, severity: "warning", message: text }));
   if (fault?.line) marks.push({ line: fault.line, column: fault.column || 1, severity: "error", message: fault.text });
   mapping.show(marks);
@@ -265,6 +269,7 @@ field("inputFormat").addEventListener("change", () => {
   run();
 });
 field("outputFormat").addEventListener("change", run);
+field("shapes").addEventListener("input", changed);
 
 field("run").hidden = true; // it runs by itself
 
@@ -297,6 +302,7 @@ field("store")?.addEventListener("click", async (event) => {
       body: JSON.stringify({
         name, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value, rml: mapping.text,
         language: field("language").value === "RML" ? undefined : field("language").value,
+        shapes: field("shapes").value,
       }),
     });
     const id = (await answer.text()).trim();
