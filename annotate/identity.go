@@ -39,5 +39,5 @@ func (e *Environment) compile(m Mapping, output *Topic) (*compiledMapping, error
 	if d := e.driver(output.Broker); d != nil && d.Format != "" {
 		m.OutputFormat = d.Format
 	}
-	return m.compile(rml.Limits{MaxBytes: e.MaxMessageBytes})
+	return m.compile(rml.Limits{MaxBytes: e.MaxMessageBytes}, e.Functions)
 }

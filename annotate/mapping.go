@@ -106,7 +106,7 @@ func (m Mapping) parse() (*rml.Mapping, error) {
 // The original service also tried every mapping on a fixed dummy message. We
 // do not: a reference that the dummy lacks is no fault of the mapping, and
 // compiling it finds what is.
-func (m Mapping) compile(limits rml.Limits) (*compiledMapping, error) {
+func (m Mapping) compile(limits rml.Limits, functions []rml.Function) (*compiledMapping, error) {
 	loaded, err := m.load()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (m Mapping) compile(limits rml.Limits) (*compiledMapping, error) {
 	plan, err := rml.Compile(loaded, &rml.Options{
 		Format: format,
 		Strict: true, // half an output would be worse than a failed message
-		Limits: limits,
+		Limits: limits, Functions: functions,
 	})
 	if err != nil {
 		return nil, unsuitable{err}
