@@ -39,5 +39,5 @@ func (e *Environment) compile(m Mapping, dialect string, output *Topic) (*compil
 	if d := e.driver(output.Broker); d != nil && d.Format != "" {
 		m.OutputFormat = d.Format
 	}
-	return m.compile(dialect, rml.Limits{MaxBytes: e.MaxMessageBytes})
+	return m.compile(dialect, rml.Limits{MaxBytes: e.MaxMessageBytes}, e.Functions)
 }

@@ -108,7 +108,7 @@ func (m Mapping) parse() (*rml.Mapping, error) {
 // compiling it finds what is.
 //
 // name is that of the dialect; empty means the one that the vocabulary asks for.
-func (m Mapping) compile(name string, limits rml.Limits) (*compiledMapping, error) {
+func (m Mapping) compile(name string, limits rml.Limits, functions []rml.Function) (*compiledMapping, error) {
 	loaded, err := m.load()
 	if err != nil {
 		return nil, err
@@ -128,8 +128,9 @@ func (m Mapping) compile(name string, limits rml.Limits) (*compiledMapping, erro
 		Dialect:     dialect,
 		Format:      format,
 		Strict:      true, // half an output would be worse than a failed message
-		StrictInput: true, // the original service, too, refused what its JSON parser did
+		StrictInput: true, // a message that is not JSON belongs on the error topic
 		Limits:      limits,
+		Functions:   functions,
 	})
 	if err != nil {
 		return nil, unsuitable{err}

@@ -13,7 +13,7 @@ func TestWorker_apply_costsNothingWithoutShapes(t *testing.T) {
 	message := []byte(`{"id":1,"temperature":3.5,"station":"EWR"}`)
 	s, err := suggest.Mapping(message, nil)
 	require.NoError(t, err)
-	compiled, err := Mapping{InputFormat: JSON, OutputFormat: NTriples, RML: s.Mapping}.compile("", rml.Limits{})
+	compiled, err := Mapping{InputFormat: JSON, OutputFormat: NTriples, RML: s.Mapping}.compile("", rml.Limits{}, nil)
 	require.NoError(t, err)
 	mapper := compiled.plan.NewMapper()
 	buffer := make([]byte, 0, 4096)

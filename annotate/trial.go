@@ -33,12 +33,13 @@ type Trial struct {
 // [*rml.MappingError] with its line, or matches [ErrMapping] or is a [*FieldError] for a mapping
 // that no channel can use, or is a [*rml.MessageError] for a message that cannot be mapped: the
 // trial then has the findings that do not depend on the message. The limits bound the message
-// and the statements; zero fields mean those of package rml. The dialect is that of [ChannelConfig].
-func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits rml.Limits) (Trial, error) {
+// and the statements; zero fields mean those of package rml. The dialect is that of [ChannelConfig], and
+// the functions are those that the mapping may call besides the built-in ones.
+func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits rml.Limits, functions ...rml.Function) (Trial, error) {
 	if _, err := m.parse(); err != nil {
 		return Trial{}, err // compile says it without the line
 	}
-	compiled, err := m.compile(dialect, limits)
+	compiled, err := m.compile(dialect, limits, functions)
 	if err != nil {
 		return Trial{}, err
 	}

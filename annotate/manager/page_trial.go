@@ -192,19 +192,19 @@ func (b *workbench) run(ctx context.Context, request trialRequest) (*trialView, 
 		return nil, err
 	}
 	defer release()
-	return request.run(ctx), nil
+	return request.run(ctx, b.manager.config.Functions), nil
 }
 
 // run tries the mapping. The sample is mapped for its output and traced, each in two fifths of
 // the time; what is left is for the findings.
-func (request trialRequest) run(ctx context.Context) *trialView {
+func (request trialRequest) run(ctx context.Context, functions []rml.Function) *trialView {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	m := annotate.Mapping{InputFormat: cmp.Or(request.InputFormat, annotate.JSON),
 		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping, Language: request.Language,
 		Shapes: request.Shapes}
 	trial, err := m.Try(ctx, []byte(request.Sample), request.Dialect, rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
-		MaxStatements: maxStatements, MaxOutput: maxOutput})
+		MaxStatements: maxStatements, MaxOutput: maxOutput}, functions...)
 	view := &trialView{Findings: []placed{}, Statements: []statementView{},
 		Output: string(trial.Output), Records: trial.Records,
 		Violations: violationsOf(trial.Report.Results), Invalid: trial.Report.Violations,

@@ -35,7 +35,8 @@ func memory(ctx context.Context, s settings) error {
 	fmt.Fprintf(&b, "# Memory\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %s, %d cores, %s.\n\n",
 		command(), time.Now().UTC().Format(time.RFC3339), commit(ctx), m.CPU, m.Cores, m.Kernel)
 	fmt.Fprintf(&b, "`rml map` on observations, %d statements a row. NDJSON comes from standard input with "+
-		"`-stream ndjson`, the others from a file. Processor time is that of the process, in user and kernel mode.\n\n", workload.StreamStatements)
+		"`-stream ndjson`, the others from a file. Processor time is that of the process, in user and kernel mode.\n\n",
+		workload.StreamStatements)
 	b.WriteString("| Input | Rows | Wall time | Processor time | Rows a processor second | Peak memory | Statements |\n" +
 		"|---|---:|---:|---:|---:|---:|---|\n")
 	for _, format := range []string{workload.NDJSON, workload.JSON, workload.XML, workload.CSV} {

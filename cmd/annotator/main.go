@@ -42,6 +42,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
@@ -72,6 +73,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	functions, err := mappingfunctions.Open(ctx, s.functions)
+	if err != nil {
+		return fmt.Errorf("-functions: %w", err)
+	}
+	defer func() { err = errors.Join(err, functions.Close()) }()
 	stored, err := openPersistence(ctx, s, flags.Variable("encryption-auth-secret"), log)
 	if err != nil {
 		return err
@@ -86,6 +92,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers, TLS: brokerTLS})),
 			},
 			Defaults:       s.defaults,
+			Functions:      functions.Functions(),
 			TracerProvider: server.TracerProvider(ctx),
 			Instance:       s.instanceAt(listener.Addr()),
 			Logger:         log,

@@ -41,6 +41,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
@@ -127,6 +128,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	functions, err := mappingfunctions.Open(ctx, s.functions)
+	if err != nil {
+		return fmt.Errorf("-functions: %w", err)
+	}
+	defer func() { err = errors.Join(err, functions.Close()) }()
 	transport := mqtt.New(&mqtt.Options{Hosts: brokers, Logger: log})
 	annotator, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
@@ -136,6 +142,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 				ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: brokers})),
 				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers})),
 			},
+			Functions:      functions.Functions(),
 			TracerProvider: server.TracerProvider(ctx),
 			Logger:         events.Logger(log, overview.Source{Block: annotationBlock, Href: pageOf("annotation/", "channels/", "channel")}),
 		},

@@ -43,6 +43,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/annotate/rml/yarrrml"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -67,8 +68,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"map", "map files or standard input to RDF", mapUsage, new(mapSettings).declare(), runMap},
-		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string), new(rml.Dialect)), runLint},
-		{"explain", "print how a mapping runs", explainUsage, explainFlags(new(rml.Dialect)), runExplain},
+		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string), new(string), new(rml.Dialect)), runLint},
+		{"explain", "print how a mapping runs", explainUsage, explainFlags(new(string), new(rml.Dialect)), runExplain},
 		{"translate", "write a mapping as YARRRML or as RML", translateUsage, translateFlags(new(string)), runTranslate},
 	}
 }
@@ -135,6 +136,20 @@ func declareDialect(flags *flag.FlagSet, to *rml.Dialect) {
 			*to, err = rml.ParseDialect(name)
 			return err
 		})
+}
+
+// declareFunctions declares the flag -functions.
+func declareFunctions(flags *flag.FlagSet, to *string) {
+	flags.StringVar(to, "functions", "", mappingfunctions.Usage)
+}
+
+// openFunctions loads the modules of the flag -functions.
+func openFunctions(ctx context.Context, paths string) (*mappingfunctions.Set, error) {
+	set, err := mappingfunctions.Open(ctx, paths)
+	if err != nil {
+		return nil, fmt.Errorf("-functions: %w", err)
+	}
+	return set, nil
 }
 
 // compile loads and compiles the mapping in a file.

@@ -13,11 +13,12 @@ import (
 )
 
 const mapUsage = "rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] " +
-	"[-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE] [-shapes FILE]"
+	"[-strict] [-functions FILE] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE] " +
+	"[-shapes FILE]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
-	file, dir, base, format, stream, database, shapes string
+	file, dir, base, format, stream, database, functions, shapes string
 
 	dialect rml.Dialect
 	strict  bool
@@ -40,6 +41,7 @@ func (s *mapSettings) declare() *flag.FlagSet {
 			"statements are left out and a note counts them")
 	f.StringVar(&s.database, "database", "",
 		"the `URL` of the database of all tables, in place of that in the mapping: postgres://, mysql:// or sqlite:///path")
+	declareFunctions(f, &s.functions)
 	f.StringVar(&s.shapes, "shapes", "",
 		"a `file` of SHACL Core shapes in Turtle that standard output has to conform to; it is then kept in memory")
 	f.StringVar(&s.network, "network", "",
@@ -71,7 +73,14 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	plan, err := compile(s.file, &rml.Options{Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict})
+	functions, err := openFunctions(ctx, s.functions)
+	if err != nil {
+		return err
+	}
+	defer functions.Close()
+	plan, err := compile(s.file, &rml.Options{
+		Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict, Functions: functions.Functions(),
+	})
 	if err != nil {
 		return err
 	}

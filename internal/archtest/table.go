@@ -254,6 +254,7 @@ func importTable() []room {
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
 		}, modules: []string{oteltrace, prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
+		{dir: "cmd/internal/mappingfunctions", imports: []string{"annotate/rml", "annotate/rml/wasm"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
