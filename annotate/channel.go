@@ -22,10 +22,10 @@ import (
 // A Channel is made by [NewChannel], runs between Start and Stop, and may do
 // so again and again. All methods are safe for concurrent use.
 type Channel struct {
-	env  Environment
-	plan atomic.Pointer[rml.Plan] // what messages that arrive now are mapped by
-	key  []byte                   // record key of messages that came without one
-	log  *slog.Logger
+	env     Environment
+	mapping atomic.Pointer[compiledMapping] // what messages that arrive now are mapped by
+	key     []byte                          // record key of messages that came without one
+	log     *slog.Logger
 	// tracer makes the spans of messages; nil is off.
 	tracer *tracing.Tracer
 
@@ -72,7 +72,7 @@ func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
 			return nil, &FieldError{"settings.exactlyOnce", err.Error()}
 		}
 	}
-	plan, err := env.compile(config.Mapping, &config.Output)
+	mapping, err := env.compile(config.Mapping, config.Dialect, &config.Output)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
 		off:      config.Off,
 	}
 	c.counters.latency.bounds = latencyBounds()
-	c.logFindings(plan)
-	c.plan.Store(plan)
+	c.logFindings(mapping.plan)
+	c.mapping.Store(mapping)
 	return c, nil
 }
 
@@ -107,7 +107,7 @@ func (c *Channel) Config() ChannelConfig {
 // CheckMapping returns nil if the mapping can take the place of the channel's,
 // and otherwise the error that SetMapping would return.
 func (c *Channel) CheckMapping(m Mapping) error {
-	_, err := c.env.compile(m, &c.config.Output)
+	_, err := c.env.compile(m, c.Config().Dialect, &c.config.Output)
 	return err
 }
 
@@ -117,15 +117,15 @@ func (c *Channel) CheckMapping(m Mapping) error {
 // channel it returns a [*FieldError] or an error that matches [ErrMapping], and
 // the old mapping stays.
 func (c *Channel) SetMapping(m Mapping) error {
-	plan, err := c.env.compile(m, &c.config.Output)
+	mapping, err := c.env.compile(m, c.Config().Dialect, &c.config.Output)
 	if err != nil {
 		return err
 	}
-	c.logFindings(plan)
+	c.logFindings(mapping.plan)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.config.Mapping = m
-	c.plan.Store(plan)
+	c.mapping.Store(mapping)
 	return nil
 }
 

@@ -30,6 +30,9 @@ type ChannelConfig struct {
 	BufferSize int
 	// ErrorFormat is the form of error messages; empty means [ErrorText].
 	ErrorFormat ErrorFormat
+	// Dialect is the reading of the mapping and of the messages, "rml" or "carml". Empty means
+	// "carml" for a mapping that uses only the legacy vocabulary, and "rml" for others.
+	Dialect string
 	// ExactlyOnce publishes each output and acknowledges its input in one
 	// transaction. Input and output must be topics of one broker whose driver
 	// supports that: of one Kafka cluster. Consumers of the output must read
@@ -135,9 +138,23 @@ type Mapping struct {
 	// InputFormat and OutputFormat are required.
 	InputFormat  InputFormat
 	OutputFormat OutputFormat
-	// RML is the mapping as a Turtle document; required.
+	// Language is the notation of the mapping; empty means [LanguageRML].
+	Language MappingLanguage
+	// RML is the mapping as a document in its Language; required.
 	RML string
+	// Shapes are shapes of SHACL Core as a Turtle document. A message whose output
+	// violates one of them fails; see [ShapeError]. Empty means that nothing is checked.
+	Shapes string
 }
+
+// MappingLanguage names the notation of a mapping.
+type MappingLanguage string
+
+// The notations: RML in Turtle, and YARRRML, which is RML in YAML.
+const (
+	LanguageRML     MappingLanguage = "RML"
+	LanguageYARRRML MappingLanguage = "YARRRML"
+)
 
 // InputFormat names the format of the messages that come in.
 type InputFormat string
@@ -161,6 +178,9 @@ const (
 	NQuads   OutputFormat = "NQUADS"
 	TriG     OutputFormat = "TRIG"
 )
+
+// MappingLanguages returns all notations of mappings.
+func MappingLanguages() []MappingLanguage { return []MappingLanguage{LanguageRML, LanguageYARRRML} }
 
 // InputFormats returns all input formats.
 func InputFormats() []InputFormat { return []InputFormat{JSON, CSV, XML} }

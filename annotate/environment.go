@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 // Environment is what the channels of one process share: the brokers they may
@@ -30,6 +32,9 @@ type Environment struct {
 	// input and output together; a single message may exceed it. Zero means
 	// 64 MiB.
 	MaxBytesInFlight int
+	// Functions are what mappings may call besides the built-in functions, see
+	// [rml.Options].
+	Functions []rml.Function
 	// ConnectTimeout is how long all connections of a channel may take
 	// together when it starts. Zero means 5 seconds.
 	ConnectTimeout time.Duration

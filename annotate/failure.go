@@ -22,6 +22,9 @@ func (c *Channel) recordFailure(m Message, cause error) {
 	format := c.config.Mapping.InputFormat
 	c.mu.Unlock()
 	c.failures.keep(newFailedMessage(m, format, cause))
+	if violated := (*ShapeError)(nil); errors.As(cause, &violated) {
+		n.invalid.Add(1)
+	}
 	n.failed.Add(1) // last: an observer of the count finds the message
 	c.log.Error("message failed", "topic", m.Topic, "bytes", len(m.Payload), "error", cause)
 }
@@ -67,6 +70,9 @@ type failureReport struct {
 	// where in the message that was; empty where neither applies.
 	Node  string `json:"node,omitempty"`
 	Place string `json:"place,omitempty"`
+	// Violations are those of the shapes, at most 20; empty where the message
+	// failed otherwise.
+	Violations []violationReport `json:"violations,omitempty"`
 	// Payload identifies the message without repeating it.
 	Payload payloadDigest `json:"payload"`
 }
@@ -84,6 +90,9 @@ func newFailureReport(channel string, m Message, cause error) failureReport {
 	var mapping *rml.MessageError
 	if errors.As(cause, &mapping) {
 		r.Node, r.Place = mapping.Node, mapping.Place
+	}
+	if violated := (*ShapeError)(nil); errors.As(cause, &violated) {
+		r.Violations = violated.reports()
 	}
 	for inner := cause; inner != nil; inner = errors.Unwrap(inner) {
 		r.Cause = inner.Error()

@@ -31,7 +31,7 @@ type FailedMessage struct {
 	Format InputFormat
 	// Reason says what is wrong, in the node of the mapping that Node names and at a Place of
 	// the message: a JSON pointer, an XPath, a row, or a line and column. Both are empty
-	// where they do not apply.
+	// where they do not apply. Where the output violates the shapes Node names the first shape.
 	Reason, Node, Place string
 }
 
@@ -44,6 +44,9 @@ func newFailedMessage(m Message, format InputFormat, cause error) FailedMessage 
 	var mapping *rml.MessageError
 	if errors.As(cause, &mapping) {
 		f.Reason, f.Node, f.Place = mapping.Err.Error(), mapping.Node, mapping.Place
+	}
+	if violated := (*ShapeError)(nil); errors.As(cause, &violated) {
+		f.Node = violated.shape()
 	}
 	return f
 }

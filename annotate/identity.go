@@ -32,12 +32,12 @@ func (e *Environment) identify(c *ChannelConfig, m *Message) string {
 }
 
 // compile prepares a mapping for the messages of a channel with the output.
-func (e *Environment) compile(m Mapping, output *Topic) (*rml.Plan, error) {
+func (e *Environment) compile(m Mapping, dialect string, output *Topic) (*compiledMapping, error) {
 	if _, err := m.OutputFormat.rdf(); err != nil {
 		return nil, err
 	}
 	if d := e.driver(output.Broker); d != nil && d.Format != "" {
 		m.OutputFormat = d.Format
 	}
-	return m.compile(rml.Limits{MaxBytes: e.MaxMessageBytes})
+	return m.compile(dialect, rml.Limits{MaxBytes: e.MaxMessageBytes}, e.Functions)
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
@@ -14,13 +13,13 @@ import (
 // by the contract of [Message] is never changed again.
 type job struct {
 	delivery Delivery
-	at       time.Time // when it arrived
-	plan     *rml.Plan // what it is mapped by
-	out      []byte    // what the mapping made; the publisher's from then on
-	held     int       // bytes taken from the budget
-	err      error     // why the message could not be annotated
-	acked    bool      // it is acknowledged already
-	journey  journey   // its spans
+	at       time.Time        // when it arrived
+	mapping  *compiledMapping // what it is mapped by
+	out      []byte           // what the mapping made; the publisher's from then on
+	held     int              // bytes taken from the budget
+	err      error            // why the message could not be annotated
+	acked    bool             // it is acknowledged already
+	journey  journey          // its spans
 
 	// mapped receives once a worker is done with the job, settled once
 	// nothing more will happen to its output: nil, or why it must not be
@@ -38,7 +37,7 @@ func newJob() *job {
 }
 
 func (j *job) reset() {
-	j.delivery, j.plan, j.out, j.held, j.err, j.acked = Delivery{}, nil, nil, 0, nil, false
+	j.delivery, j.mapping, j.out, j.held, j.err, j.acked = Delivery{}, nil, nil, 0, nil, false
 }
 
 // isRevoked reports whether the broker has taken the message back.

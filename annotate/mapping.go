@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/annotate/rml/yarrrml"
 )
 
 // ErrMapping is matched by the errors about a mapping that, although it is a
@@ -63,7 +64,10 @@ func (f InputFormat) formulation() (rml.Formulation, error) {
 // Check returns nil if the mapping can be loaded. It does not ask whether it
 // suits a channel.
 func (m Mapping) Check() error {
-	_, err := m.load()
+	if _, err := m.load(); err != nil {
+		return err
+	}
+	_, err := m.loadShapes()
 	return err
 }
 
@@ -74,11 +78,24 @@ func (m Mapping) load() (*rml.Mapping, error) {
 	if _, err := m.OutputFormat.rdf(); err != nil {
 		return nil, err
 	}
-	loaded, err := rml.Load([]byte(m.RML), nil)
-	if err != nil {
+	loaded, err := m.parse()
+	var field *FieldError
+	if err != nil && !errors.As(err, &field) {
 		return nil, &FieldError{"metadata.mapping.rml", err.Error()}
 	}
-	return loaded, nil
+	return loaded, err
+}
+
+// parse reads the mapping in its language.
+func (m Mapping) parse() (*rml.Mapping, error) {
+	switch m.Language {
+	case "", LanguageRML:
+		return rml.Load([]byte(m.RML), nil)
+	case LanguageYARRRML:
+		return yarrrml.Load([]byte(m.RML), nil)
+	}
+	return nil, &FieldError{"metadata.mapping.language",
+		fmt.Sprintf("expected one of %s, got %q", namesOf(MappingLanguages()), m.Language)}
 }
 
 // compile loads the mapping and prepares it for the messages of a channel,
@@ -89,7 +106,9 @@ func (m Mapping) load() (*rml.Mapping, error) {
 // The original service also tried every mapping on a fixed dummy message. We
 // do not: a reference that the dummy lacks is no fault of the mapping, and
 // compiling it finds what is.
-func (m Mapping) compile(limits rml.Limits) (*rml.Plan, error) {
+//
+// name is that of the dialect; empty means the one that the vocabulary asks for.
+func (m Mapping) compile(name string, limits rml.Limits, functions []rml.Function) (*compiledMapping, error) {
 	loaded, err := m.load()
 	if err != nil {
 		return nil, err
@@ -99,10 +118,19 @@ func (m Mapping) compile(limits rml.Limits) (*rml.Plan, error) {
 	if err := checkSources(loaded.Sources(), m.InputFormat, want); err != nil {
 		return nil, unsuitable{err}
 	}
+	dialect := loaded.Dialect()
+	if name != "" {
+		if dialect, err = rml.ParseDialect(name); err != nil {
+			return nil, &FieldError{"settings.dialect", err.Error()}
+		}
+	}
 	plan, err := rml.Compile(loaded, &rml.Options{
-		Format: format,
-		Strict: true, // half an output would be worse than a failed message
-		Limits: limits,
+		Dialect:     dialect,
+		Format:      format,
+		Strict:      true, // half an output would be worse than a failed message
+		StrictInput: true, // a message that is not JSON belongs on the error topic
+		Limits:      limits,
+		Functions:   functions,
 	})
 	if err != nil {
 		return nil, unsuitable{err}
@@ -111,7 +139,11 @@ func (m Mapping) compile(limits rml.Limits) (*rml.Plan, error) {
 		return nil, unsuitable{fmt.Errorf(
 			"the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
 	}
-	return plan, nil
+	shapes, err := m.loadShapes()
+	if err != nil {
+		return nil, err
+	}
+	return &compiledMapping{plan, shapes}, nil
 }
 
 func checkSources(sources []rml.Source, format InputFormat, want rml.Formulation) error {

@@ -33,3 +33,17 @@ func TestNewChannel_refusesAMappingWithTargets(t *testing.T) {
 	_, err := annotate.NewChannel(c, environment(annotate.NewMemoryBroker(nil)))
 	require.ErrorContains(t, err, `the mapping has a logical target, the file "out.nq"`)
 }
+
+func TestMapping_Check_readsTheLanguage(t *testing.T) {
+	m := annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, Language: annotate.LanguageYARRRML,
+		RML: "mappings:\n  m:\n    sources: [['~jsonpath', $]]\n    s: http://example.com/$(id)\n"}
+	require.NoError(t, m.Check())
+	for language, want := range map[annotate.MappingLanguage]string{
+		annotate.LanguageRML: "metadata.mapping.rml: ",
+		"":                   "metadata.mapping.rml: ",
+		"R2RML":              `metadata.mapping.language: expected one of RML, YARRRML, got "R2RML"`,
+	} {
+		m.Language = language
+		require.ErrorContains(t, m.Check(), want)
+	}
+}

@@ -122,7 +122,7 @@ func (p *pipeline) receive() {
 		counters.received.Add(1)
 		counters.receivedBytes.Add(uint64(len(delivery.Payload)))
 		j.delivery, j.held = delivery, len(delivery.Payload)+traceSize(delivery.Trace)
-		j.at, j.plan = time.Now(), p.channel.plan.Load()
+		j.at, j.mapping = time.Now(), p.channel.mapping.Load()
 		if p.bytes.take(p.ctx, j.held) != nil {
 			return
 		}

@@ -38,9 +38,10 @@ func (c *Channel) SetConfig(ctx context.Context, config ChannelConfig) error {
 	to.Input, to.Output, to.MonitorInput, to.MonitorOutput, to.Error =
 		from.Input, from.Output, from.MonitorInput, from.MonitorOutput, from.Error
 	to.Mapping, to.Parallelism, to.BufferSize = from.Mapping, from.Parallelism, from.BufferSize
+	to.Dialect = from.Dialect
 	to.ErrorFormat, to.ExactlyOnce, to.Distributed = from.ErrorFormat, from.ExactlyOnce, from.Distributed
 	c.off = c.off.of(to)
-	c.plan.Store(next.plan.Load())
+	c.mapping.Store(next.mapping.Load())
 	return nil
 }
 

@@ -18,6 +18,12 @@ type Stats struct {
 	// Failed is the number of messages that could not be annotated or whose
 	// output the broker refused.
 	Failed uint64
+	// Invalid is the number of messages whose output violates the shapes of the
+	// mapping. They count in Failed too.
+	Invalid uint64
+	// Warned is the number of messages whose output violates nothing and has results
+	// of other severities of the shapes, such as sh:Warning. They are published.
+	Warned uint64
 	// Revoked is the number of messages that the broker took back before their
 	// outputs were published, because the partition went to another consumer
 	// or a transaction was undone. They are delivered again.
@@ -26,6 +32,9 @@ type Stats struct {
 	// iterator of the mapping selected a record or nothing that the mapping
 	// refers to was there. Their outputs are empty documents.
 	Empty uint64
+	// Unmatched is the number of messages in which no iterator of the mapping selected a
+	// record. They count in Empty too.
+	Unmatched uint64
 	// IllTyped is the number of literals whose text their datatype does not
 	// have. They are published as they are, see [rml.Tally].
 	IllTyped uint64
@@ -56,6 +65,8 @@ type counters struct {
 	failed, notesDropped      atomic.Uint64
 	revoked                   atomic.Uint64
 	empty, illTyped           atomic.Uint64
+	unmatched                 atomic.Uint64
+	invalid, warned           atomic.Uint64
 	reconnects                atomic.Uint64 // of the runs before this one
 	latency                   histogram
 
@@ -73,8 +84,9 @@ func (c *Channel) Stats() Stats {
 	stats := Stats{
 		Received: n.received.Load(), ReceivedBytes: n.receivedBytes.Load(),
 		Published: n.published.Load(), PublishedBytes: n.publishedBytes.Load(),
-		Failed: n.failed.Load(), NotesDropped: n.notesDropped.Load(), Revoked: n.revoked.Load(),
-		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(),
+		Failed: n.failed.Load(), Invalid: n.invalid.Load(), Warned: n.warned.Load(),
+		NotesDropped: n.notesDropped.Load(), Revoked: n.revoked.Load(),
+		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(), Unmatched: n.unmatched.Load(),
 		Latency:   n.latency.snapshot(),
 		LastError: last, LastErrorTime: at,
 	}

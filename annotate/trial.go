@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rdf/shacl"
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 // Trial is what a mapping makes of one message, see [Mapping.Try].
 type Trial struct {
-	// Output is what a channel would publish. It is empty if the message fails.
+	// Output is what a channel would publish. It is empty if the message fails, or violates the shapes.
 	Output []byte
 	// Statements are those of the output, each with the part of the mapping that made it.
 	Statements []rml.Made
@@ -21,22 +23,28 @@ type Trial struct {
 	Unmatched []string
 	// Findings are what is valid and probably a mistake, with regard to the message.
 	Findings []rml.Finding
+	// Report is what the shapes of the mapping say of the output; a channel publishes none with
+	// violations. Checked says whether there are shapes.
+	Report  shacl.Report
+	Checked bool
 }
 
 // Try maps one message as a channel with the mapping would, without a broker. The error is a
 // [*rml.MappingError] with its line, or matches [ErrMapping] or is a [*FieldError] for a mapping
 // that no channel can use, or is a [*rml.MessageError] for a message that cannot be mapped: the
 // trial then has the findings that do not depend on the message. The limits bound the message
-// and the statements; zero fields mean those of package rml.
-func (m Mapping) Try(ctx context.Context, message []byte, limits rml.Limits) (Trial, error) {
-	if _, err := rml.Load([]byte(m.RML), nil); err != nil {
+// and the statements; zero fields mean those of package rml. The dialect is that of [ChannelConfig], and
+// the functions are those that the mapping may call besides the built-in ones.
+func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits rml.Limits, functions ...rml.Function) (Trial, error) {
+	if _, err := m.parse(); err != nil {
 		return Trial{}, err // compile says it without the line
 	}
-	plan, err := m.compile(limits)
+	compiled, err := m.compile(dialect, limits, functions)
 	if err != nil {
 		return Trial{}, err
 	}
 	var t Trial
+	plan := compiled.plan
 	mapper := plan.NewMapper()
 	if t.Output, err = mapper.Append(nil, message); err != nil {
 		t.Findings = plan.Lint()
@@ -45,6 +53,14 @@ func (m Mapping) Try(ctx context.Context, message []byte, limits rml.Limits) (Tr
 	t.Records, t.Unmatched = mapper.Tally().Records, mapper.Unmatched()
 	if t.Statements, err = mapper.Trace(message); err != nil {
 		return t, err
+	}
+	if t.Checked = compiled.shapes != nil; t.Checked {
+		if t.Report, err = compiled.shapes.Validate(quadsOf(t.Statements)); err != nil {
+			return t, &FieldError{"metadata.mapping.shapes", err.Error()}
+		}
+		if t.Report.Violations > 0 {
+			t.Output = nil
+		}
 	}
 	t.Findings, err = plan.LintSample(ctx, rml.LocalFiles("", bytes.NewReader(message)))
 	if err != nil {
@@ -55,4 +71,12 @@ func (m Mapping) Try(ctx context.Context, message []byte, limits rml.Limits) (Tr
 		t.Findings = plan.Lint() // as a file the message has other limits
 	}
 	return t, nil
+}
+
+func quadsOf(made []rml.Made) []rdf.Quad {
+	quads := make([]rdf.Quad, len(made))
+	for i := range made {
+		quads[i] = made[i].Quad
+	}
+	return quads
 }

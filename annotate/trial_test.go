@@ -16,7 +16,7 @@ func tried(t *testing.T, sample, message string, limits rml.Limits) (annotate.Tr
 	s, err := suggest.Mapping([]byte(sample), nil)
 	require.NoError(t, err)
 	m := annotate.Mapping{InputFormat: annotate.InputFormat(s.Format), OutputFormat: annotate.Turtle, RML: s.Mapping}
-	return m.Try(t.Context(), []byte(message), limits)
+	return m.Try(t.Context(), []byte(message), "", limits)
 }
 
 func TestMapping_Try_saysWhatComesOfAMessage(t *testing.T) {
@@ -40,7 +40,8 @@ func TestMapping_Try_saysThatNothingIsSelected(t *testing.T) {
 }
 
 func TestMapping_Try_distinguishesItsErrors(t *testing.T) {
-	_, err := annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: "@prefix"}.Try(t.Context(), nil, rml.Limits{})
+	m := annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: "@prefix"}
+	_, err := m.Try(t.Context(), nil, "", rml.Limits{})
 	var wrong *rml.MappingError
 	require.ErrorAs(t, err, &wrong)
 	var syntax *rdf.SyntaxError
@@ -53,6 +54,7 @@ func TestMapping_Try_distinguishesItsErrors(t *testing.T) {
 	require.ErrorIs(t, err, rml.ErrLimit)
 	s, err := suggest.Mapping([]byte("a,b\n1,2\n"), nil)
 	require.NoError(t, err)
-	_, err = annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: s.Mapping}.Try(t.Context(), nil, rml.Limits{})
+	m.RML = s.Mapping
+	_, err = m.Try(t.Context(), nil, "", rml.Limits{})
 	require.ErrorIs(t, err, annotate.ErrMapping)
 }

@@ -15,8 +15,8 @@ const keptBuffer = 1 << 20
 // worker maps messages, one at a time.
 type worker struct {
 	pipeline *pipeline
-	plan     *rml.Plan
-	mapper   *rml.Mapper // of the plan
+	mapping  *compiledMapping
+	mapper   *rml.Mapper // of the mapping
 	buffer   []byte      // outputs are made here and then copied at their size
 }
 
@@ -26,7 +26,7 @@ func (w *worker) mapMessage(j *job) {
 	c := w.pipeline.channel
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.plan, w.mapper, w.buffer = nil, nil, nil
+			w.mapping, w.mapper, w.buffer = nil, nil, nil
 			j.out, j.err = nil, &failure{reason: fmt.Sprintf("the mapping engine failed: %v", cause)}
 			c.log.Error("mapping engine panicked", "cause", cause, "stack", string(debug.Stack()))
 		}
@@ -35,10 +35,10 @@ func (w *worker) mapMessage(j *job) {
 		j.err = &failure{reason: fmt.Sprintf("message of %d bytes is larger than the limit of %d bytes", size, limit)}
 		return
 	}
-	if w.plan != j.plan {
-		w.plan, w.mapper = j.plan, j.plan.NewMapper()
+	if w.mapping != j.mapping {
+		w.mapping, w.mapper = j.mapping, j.mapping.plan.NewMapper()
 	}
-	out, err := w.mapper.Append(w.buffer[:0], j.delivery.Payload)
+	out, err := w.apply(c, j.delivery.Payload)
 	if err != nil {
 		j.err = err
 		return
@@ -54,6 +54,9 @@ func (w *worker) mapMessage(j *job) {
 // of a kind is logged, the others only counted: there may be one a message.
 func (w *worker) count(c *Channel) {
 	tally := w.mapper.Tally()
+	if tally.Records == 0 {
+		c.counters.unmatched.Add(1)
+	}
 	if tally.Statements == 0 && c.counters.empty.Add(1) == 1 {
 		c.log.Warn("a message gave no statement; the status counts further ones",
 			"records", tally.Records, "unmatched", w.mapper.Unmatched())

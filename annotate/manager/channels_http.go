@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -19,6 +20,9 @@ type channelView struct {
 type statusView struct {
 	statusForm
 	MessagesWithoutStatements uint64 `json:"messagesWithoutStatements,omitempty"`
+	Unmatched                 uint64 `json:"unmatched,omitempty"`
+	Invalid                   uint64 `json:"invalid,omitempty"`
+	Warned                    uint64 `json:"warned,omitempty"`
 	IllTypedLiterals          uint64 `json:"illTypedLiterals,omitempty"`
 }
 
@@ -26,8 +30,8 @@ func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
 	var view channelView
 	all := flag(req, "all")
 	if all || flag(req, "status") {
-		empty, illTyped := r.noticed(c.ID)
-		view.Status = &statusView{statusOf(&c.ChannelConfig.ChannelConfig, c.Status), empty, illTyped}
+		s := r.noticed(c.ID)
+		view.Status = &statusView{statusOf(&c.ChannelConfig.ChannelConfig, c.Status), s.Empty, s.Unmatched, s.Invalid, s.Warned, s.IllTyped}
 	}
 	if all || flag(req, "settings") {
 		settings := r.manager.records.forms.settings(c.ChannelConfig)
@@ -41,13 +45,12 @@ func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
 }
 
 // noticed returns the counts of a channel that its status shows.
-func (r *rest) noticed(id string) (empty, illTyped uint64) {
+func (r *rest) noticed(id string) annotate.Stats {
 	e, err := r.manager.channels.find(id)
 	if err != nil {
-		return 0, 0
+		return annotate.Stats{}
 	}
-	s := e.stats()
-	return s.Empty, s.IllTyped
+	return e.stats()
 }
 
 func (r *rest) listChannels(w http.ResponseWriter, req *http.Request) error {

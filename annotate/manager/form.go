@@ -39,6 +39,7 @@ type settingsForm struct {
 	Parallelism   int                  `json:"parallelism,omitempty"`
 	BufferSize    int                  `json:"bufferSize,omitempty"`
 	ErrorFormat   annotate.ErrorFormat `json:"errorFormat,omitempty"`
+	Dialect       string               `json:"dialect,omitempty"`
 	ExactlyOnce   bool                 `json:"exactlyOnce,omitempty"`
 	Distributed   bool                 `json:"distributed,omitempty"`
 }
@@ -61,6 +62,9 @@ type mappingMembers struct {
 	InputFormat  annotate.InputFormat  `json:"inputFormat"`
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
 	RML          string                `json:"rml,omitempty"`
+	Shapes       string                `json:"shapes,omitempty"`
+
+	Language annotate.MappingLanguage `json:"language,omitempty"`
 }
 
 // mappingForm is a mapping as it is shown and stored.
@@ -85,7 +89,7 @@ type statusForm struct {
 func (f forms) settings(c ChannelConfig) settingsForm {
 	s := settingsForm{
 		ChannelID: c.ID, Parallelism: c.Parallelism, BufferSize: c.BufferSize,
-		ErrorFormat: c.ErrorFormat, ExactlyOnce: c.ExactlyOnce, Distributed: c.Distributed,
+		Dialect: c.Dialect, ErrorFormat: c.ErrorFormat, ExactlyOnce: c.ExactlyOnce, Distributed: c.Distributed,
 	}
 	places := [...]**jsonObject{
 		annotate.InputTopic: &s.Input, annotate.OutputTopic: &s.Output,
@@ -163,14 +167,14 @@ func metadataOf(c ChannelConfig, withRML bool) metadataForm {
 	return metadataForm{d.Name, d.Author, d.Description, d.Tags, mappingOf(c.Mapping, withRML)}
 }
 
-// mappingOf returns the form of a mapping, with its text or without.
+// mappingOf returns the form of a mapping, with its texts or without.
 func mappingOf(m annotate.Mapping, withRML bool) mappingForm {
 	form := mappingForm{mappingMembers{
 		Name: m.Name, Author: m.Author, Version: m.Version, Description: m.Description, Tags: m.Tags,
-		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML,
+		InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, RML: m.RML, Language: m.Language, Shapes: m.Shapes,
 	}, m.Hash()}
 	if !withRML {
-		form.RML = ""
+		form.RML, form.Shapes = "", ""
 	}
 	return form
 }
@@ -237,6 +241,7 @@ func (f forms) readSettings(o members.Object, c *ChannelConfig, stored bool) {
 	c.Parallelism = o.Integer("parallelism", 1, 256)
 	c.BufferSize = o.Integer("bufferSize", 1, 65536)
 	c.ErrorFormat = annotate.ErrorFormat(o.Choice("errorFormat", string(annotate.ErrorText), string(annotate.ErrorJSON)))
+	c.Dialect = o.Choice("dialect", "rml", "carml")
 	c.ExactlyOnce, c.Distributed = o.True("exactlyOnce"), o.True("distributed")
 	c.spare = map[annotate.TopicRole]spareSettings{}
 	topic := func(o members.Object, role annotate.TopicRole) annotate.Topic {
@@ -302,6 +307,8 @@ func readMapping(o members.Object) annotate.Mapping {
 		InputFormat:  annotate.InputFormat(o.OneOf("inputFormat", texts(annotate.InputFormats())...)),
 		OutputFormat: annotate.OutputFormat(o.OneOf("outputFormat", texts(annotate.OutputFormats())...)),
 		RML:          o.RequiredText("rml"),
+		Shapes:       o.Text("shapes"),
+		Language:     annotate.MappingLanguage(o.Choice("language", texts(annotate.MappingLanguages())...)),
 	}
 }
 

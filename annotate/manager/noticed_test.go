@@ -52,7 +52,9 @@ func TestChannel_messageWithoutStatements_isCounted(t *testing.T) {
 		send(t, b, "void/in", message)
 	}
 	await(t, b, "void/out", 3)
-	rest.json(rest.get("/channels?status=true"), `{"void":{"status":{"isStopped":false,"messagesWithoutStatements":2}}}`)
+	rest.json(rest.get("/channels?status=true"), `{"void":{"status":{"isStopped":false,"messagesWithoutStatements":2,"unmatched":1}}}`)
 	require.Contains(t, rest.get("/metrics").body, `annotator_messages_without_statements_total{channel="void"} 2`)
+	require.Contains(t, rest.get("/metrics").body, `annotator_messages_unmatched_total{channel="void"} 1`)
 	require.Equal(t, uint64(2), m.Stats()["void"].Empty)
+	require.Equal(t, uint64(1), m.Stats()["void"].Unmatched)
 }

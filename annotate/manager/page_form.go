@@ -23,10 +23,13 @@ type formView struct {
 	Topics  map[string]formTopic // by their names
 	Inputs  []annotate.InputFormat
 	Outputs []annotate.OutputFormat
-	Stored  map[string]annotate.Mapping
-	Fault   string
-	At      string // the field that Fault is about, by its name
-	Tried   []triedView
+
+	Languages []annotate.MappingLanguage
+
+	Stored map[string]annotate.Mapping
+	Fault  string
+	At     string // the field that Fault is about, by its name
+	Tried  []triedView
 
 	// ID and Name are those of the channel that is changed, and Base is its state when
 	// the form was first shown; empty for a new channel.
@@ -76,7 +79,7 @@ var topicRoles = map[string]annotate.TopicRole{
 // newForm returns the form of a new channel, or that of a channel that is changed.
 func (p *pages) newForm(r *http.Request, values url.Values, channel *Channel) *formView {
 	v := &formView{Form: values, Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats(),
-		drivers: p.manager.config.Drivers, channel: channel}
+		Languages: annotate.MappingLanguages(), drivers: p.manager.config.Drivers, channel: channel}
 	if stored, err := p.manager.Annotations().List(r.Context()); err == nil {
 		v.Stored = stored
 	}
@@ -208,6 +211,9 @@ func (v *formView) read(forms forms) (ChannelConfig, error) {
 			settings[name] = numberOr(number)
 		}
 	}
+	if dialect := value("dialect"); dialect != "" {
+		settings["dialect"] = dialect
+	}
 	if format := value("errorFormat"); format != "" {
 		settings["errorFormat"] = format
 	}
@@ -241,7 +247,8 @@ func (v *formView) read(forms forms) (ChannelConfig, error) {
 	metadata.Mapping.Name = cmp.Or(value("mappingName"), metadata.Mapping.Name)
 	metadata.Mapping.InputFormat = annotate.InputFormat(value("inputFormat"))
 	metadata.Mapping.OutputFormat = annotate.OutputFormat(value("outputFormat"))
-	metadata.Mapping.RML = text("rml")
+	metadata.Mapping.RML, metadata.Mapping.Language = text("rml"), languageOf(v.Form)
+	metadata.Mapping.Shapes = strings.TrimSpace(text("shapes"))
 	data, err := json.Marshal(map[string]any{"settings": settings, "metadata": metadata,
 		"status": map[string]any{"isStopped": value("stopped") != ""}})
 	if err != nil {
@@ -355,10 +362,13 @@ func formOf(drivers []annotate.Driver, c Channel) url.Values {
 	set("author", c.Metadata.Author)
 	set("tags", strings.Join(c.Metadata.Tags, ", "))
 	set("rml", c.Mapping.RML)
+	set("shapes", c.Mapping.Shapes)
+	set("language", string(c.Mapping.Language))
 	set("inputFormat", string(c.Mapping.InputFormat))
 	set("outputFormat", string(c.Mapping.OutputFormat))
 	set("parallelism", strconv.Itoa(c.Parallelism))
 	set("bufferSize", strconv.Itoa(c.BufferSize))
+	set("dialect", c.Dialect)
 	set("errorFormat", string(c.ErrorFormat))
 	if c.ExactlyOnce {
 		set("exactlyOnce", "1")

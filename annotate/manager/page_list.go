@@ -43,6 +43,9 @@ type counts struct {
 	Published uint64 `json:"published"`
 	Failed    uint64 `json:"failed"`
 	Empty     uint64 `json:"empty"`
+	Unmatched uint64 `json:"unmatched"`
+	Invalid   uint64 `json:"invalid"`
+	Warned    uint64 `json:"warned"`
 	IllTyped  uint64 `json:"illTyped"`
 	Lag       *int64 `json:"lag"` // nil where the broker does not say
 	// LastFailure is about the newest message that could not be annotated.
@@ -78,7 +81,7 @@ func (r row) withStatus(s Status) row {
 func (r row) withCounts(s annotate.Stats) row {
 	r.Counts = counts{
 		Received: s.Received, Published: s.Published, Failed: s.Failed,
-		Empty: s.Empty, IllTyped: s.IllTyped, LastFailure: s.LastError,
+		Empty: s.Empty, Unmatched: s.Unmatched, IllTyped: s.IllTyped, Invalid: s.Invalid, Warned: s.Warned, LastFailure: s.LastError,
 	}
 	if s.HasLag {
 		r.Counts.Lag = &s.Lag

@@ -45,6 +45,8 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 		}
 		form.Set("mappingName", m.Name)
 		form.Set("rml", m.RML)
+		form.Set("shapes", m.Shapes)
+		form.Set("language", string(m.Language))
 		form.Set("inputFormat", string(m.InputFormat))
 		form.Set("outputFormat", string(m.OutputFormat))
 	}
@@ -67,6 +69,7 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 			return p.showForm(w, r, http.StatusUnprocessableEntity, v)
 		}
 		v.Form.Set("rml", s.Mapping)
+		v.Form.Set("language", string(annotate.LanguageRML))
 		v.Form.Set("inputFormat", string(s.Format))
 		return p.showForm(w, r, http.StatusOK, v)
 	case "connect":

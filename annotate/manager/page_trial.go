@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager/internal/locate"
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rdf/shacl"
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -34,8 +35,12 @@ const (
 type trialRequest struct {
 	Sample       string                `json:"sample"`
 	Mapping      string                `json:"mapping"`
+	Shapes       string                `json:"shapes"`
 	InputFormat  annotate.InputFormat  `json:"inputFormat"`
 	OutputFormat annotate.OutputFormat `json:"outputFormat"`
+	Dialect      string                `json:"dialect"`
+
+	Language annotate.MappingLanguage `json:"language"`
 }
 
 // trialView is what comes of it.
@@ -51,6 +56,38 @@ type trialView struct {
 	// More is how many statements there are besides.
 	More    int `json:"more"`
 	Records int `json:"records"`
+	// Violations are what the shapes find, at most 20 results of any severity. Invalid counts
+	// the violations among all results: with one a channel does not publish the message.
+	Violations []violationView `json:"violations"`
+	Invalid    int             `json:"invalid"`
+	// Unchecked says that the shapes select no node of the output.
+	Unchecked bool `json:"unchecked,omitempty"`
+}
+
+// violationView is what a shape finds.
+type violationView struct {
+	Text     string `json:"text"`
+	Severity string `json:"severity"` // the end of its IRI: Violation, Warning, Info
+	// Shape is the shape's IRI, empty if it has none, and Line where it begins.
+	Shape string `json:"shape,omitempty"`
+	Line  int    `json:"line"`
+}
+
+// maxViolations is how many results of shapes an answer has.
+const maxViolations = 20
+
+func violationsOf(results []shacl.Result) []violationView {
+	views := make([]violationView, 0, min(len(results), maxViolations))
+	for _, r := range results[:cap(views)] {
+		view := violationView{Line: r.Line, Severity: r.Severity[strings.LastIndexAny(r.Severity, "#/")+1:]}
+		if r.Shape.Kind == rdf.IRI {
+			view.Shape = r.Shape.Value
+		}
+		r.Shape, r.Line = rdf.Term{}, 0 // they are shown beside the text
+		view.Text = r.String()
+		views = append(views, view)
+	}
+	return views
 }
 
 // Total is the number of statements.
@@ -61,6 +98,8 @@ type placed struct {
 	Text string `json:"text"`
 	// Line is that of the mapping, 0 where it is not known.
 	Line int `json:"line"`
+	// Column is that of the mapping, 0 where it is not known.
+	Column int `json:"column,omitempty"`
 	// Node names the part of the mapping, Place the one of the sample.
 	Node  string `json:"node,omitempty"`
 	Place string `json:"place,omitempty"`
@@ -133,7 +172,8 @@ func readTrial(data []byte) (trialRequest, error) {
 
 // check refuses what is too large to be tried.
 func (request trialRequest) check() error {
-	for _, part := range []struct{ name, text string }{{"sample", request.Sample}, {"mapping", request.Mapping}} {
+	for _, part := range []struct{ name, text string }{{"sample", request.Sample}, {"mapping", request.Mapping},
+		{"document of shapes", request.Shapes}} {
 		if len(part.text) > maxTrial {
 			return &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
 				Detail: fmt.Sprintf("The %s has %d bytes; the workbench takes %d.", part.name, len(part.text), maxTrial)}
@@ -152,20 +192,23 @@ func (b *workbench) run(ctx context.Context, request trialRequest) (*trialView, 
 		return nil, err
 	}
 	defer release()
-	return request.run(ctx), nil
+	return request.run(ctx, b.manager.config.Functions), nil
 }
 
 // run tries the mapping. The sample is mapped for its output and traced, each in two fifths of
 // the time; what is left is for the findings.
-func (request trialRequest) run(ctx context.Context) *trialView {
+func (request trialRequest) run(ctx context.Context, functions []rml.Function) *trialView {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	m := annotate.Mapping{InputFormat: cmp.Or(request.InputFormat, annotate.JSON),
-		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping}
-	trial, err := m.Try(ctx, []byte(request.Sample), rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
-		MaxStatements: maxStatements, MaxOutput: maxOutput})
+		OutputFormat: cmp.Or(request.OutputFormat, annotate.Turtle), RML: request.Mapping, Language: request.Language,
+		Shapes: request.Shapes}
+	trial, err := m.Try(ctx, []byte(request.Sample), request.Dialect, rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
+		MaxStatements: maxStatements, MaxOutput: maxOutput}, functions...)
 	view := &trialView{Findings: []placed{}, Statements: []statementView{},
-		Output: string(trial.Output), Records: trial.Records}
+		Output: string(trial.Output), Records: trial.Records,
+		Violations: violationsOf(trial.Report.Results), Invalid: trial.Report.Violations,
+		Unchecked: err == nil && trial.Checked && trial.Report.Focus == 0}
 	view.tell(err, request)
 	for _, f := range trial.Findings {
 		view.Findings = append(view.Findings, placed{Text: f.Message, Line: f.Line, Node: f.Node})
@@ -193,18 +236,21 @@ func (v *trialView) tell(err error, request trialRequest) {
 	var wrong *rml.MappingError
 	var syntax *rdf.SyntaxError
 	var failed *rml.MessageError
+	var field *annotate.FieldError
 	switch {
 	case err == nil:
 	case errors.As(err, &syntax):
 		v.Fault = &placed{Text: syntax.Reason, Line: syntax.Line}
 	case errors.As(err, &wrong):
-		v.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Node: wrong.Node}
+		v.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Column: wrong.Column, Node: wrong.Node}
 	case errors.As(err, &failed):
 		v.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node,
 			At: rangeOf(request.Sample, request.InputFormat, failed.Place)}
 		if strings.Contains(v.Failure.Text, failed.Place) {
 			v.Failure.Place = "" // it is said already
 		}
+	case errors.As(err, &field) && field.Field == "metadata.mapping.shapes":
+		v.Fault = &placed{Text: field.Reason, Node: "shapes"}
 	case errors.Is(err, context.DeadlineExceeded):
 		v.Findings = append(v.Findings, placed{Text: "There was not enough time to look for mistakes."})
 	default:

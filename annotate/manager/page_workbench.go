@@ -57,6 +57,8 @@ type workbenchView struct {
 	Result  *trialView // nil before the first trial
 	Inputs  []annotate.InputFormat
 	Outputs []annotate.OutputFormat
+
+	Languages []annotate.MappingLanguage
 	// Channel is whose mapping it is, and Name what the channel is called; both are empty if
 	// it is none's.
 	Channel, Name string
@@ -119,7 +121,8 @@ func (b *workbench) showFailure(w http.ResponseWriter, r *http.Request) error {
 // view returns the page with the mapping of a channel, or without one for an empty
 // identifier.
 func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
-	v := &workbenchView{Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats()}
+	v := &workbenchView{Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats(),
+		Languages: annotate.MappingLanguages()}
 	v.Request.OutputFormat = annotate.Turtle
 	here := shell.Crumb{Name: "Workbench", Href: "workbench"}
 	trail := []shell.Crumb{here}
@@ -141,7 +144,7 @@ func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 }
 
 func requestOf(m annotate.Mapping) trialRequest {
-	return trialRequest{Mapping: m.RML, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat}
+	return trialRequest{Mapping: m.RML, Shapes: m.Shapes, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, Language: m.Language}
 }
 
 // load takes the mapping of a stored annotation.
@@ -168,9 +171,10 @@ func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v.MappingName = form.Get("mappingName")
-	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"),
+	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"), Shapes: form.Get("shapes"),
 		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
-		OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
+		OutputFormat: annotate.OutputFormat(form.Get("outputFormat")),
+		Language:     annotate.MappingLanguage(form.Get("language"))}
 	switch form.Get("action") {
 	case "load":
 		err = b.load(r, v, form.Get("annotation"))
@@ -205,7 +209,7 @@ func (v *workbenchView) suggest() error {
 		v.Fault = sentence(err)
 		return nil
 	}
-	v.Request.Mapping, v.Request.InputFormat = s.Mapping, annotate.InputFormat(s.Format)
+	v.Request.Mapping, v.Request.InputFormat, v.Request.Language = s.Mapping, annotate.InputFormat(s.Format), annotate.LanguageRML
 	return nil
 }
 
@@ -227,9 +231,19 @@ func (b *workbench) suggest(w http.ResponseWriter, r *http.Request) error {
 
 // mappingOfForm returns the mapping of the workbench's form.
 func mappingOfForm(form url.Values) annotate.Mapping {
-	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"),
+	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"), Shapes: form.Get("shapes"),
 		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
-		OutputFormat: annotate.OutputFormat(form.Get("outputFormat"))}
+		OutputFormat: annotate.OutputFormat(form.Get("outputFormat")),
+		Language:     languageOf(form)}
+}
+
+// languageOf returns the language of a form's mapping. RML is not stored, because it is the default.
+func languageOf(form url.Values) annotate.MappingLanguage {
+	language := annotate.MappingLanguage(form.Get("language"))
+	if language == annotate.LanguageRML {
+		return ""
+	}
+	return language
 }
 
 // useMapping gives a channel the mapping of a form.
@@ -242,7 +256,8 @@ func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m, made := e.view().Mapping, mappingOfForm(r.PostForm)
-	m.RML, m.InputFormat, m.OutputFormat = made.RML, made.InputFormat, made.OutputFormat
+	m.RML, m.Language, m.Shapes = made.RML, made.Language, made.Shapes
+	m.InputFormat, m.OutputFormat = made.InputFormat, made.OutputFormat
 	if err := b.manager.SetMapping(r.Context(), e.id, m); err != nil {
 		return channelError(err, e.id)
 	}

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/iotenablers/enablers/annotate"
@@ -145,9 +146,11 @@ func (r *reconciler) catchUp(ctx context.Context, e *entry, stored record) error
 	return e.channel.SetTopics(ctx, stored.Off)
 }
 
-// sameMapping reports whether two mappings have the same text and formats.
+// sameMapping reports whether two mappings have the same texts and formats.
 func sameMapping(a, b annotate.Mapping) bool {
-	return a.RML == b.RML && a.InputFormat == b.InputFormat && a.OutputFormat == b.OutputFormat
+	language := func(m annotate.Mapping) annotate.MappingLanguage { return cmp.Or(m.Language, annotate.LanguageRML) }
+	return a.RML == b.RML && language(a) == language(b) && a.Shapes == b.Shapes &&
+		a.InputFormat == b.InputFormat && a.OutputFormat == b.OutputFormat
 }
 
 // finishRemoval stops a channel, removes its subscription from the broker, and then its

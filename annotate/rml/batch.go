@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/resultset"
 )
 
 // flushAt is how many bytes of output a batch gathers before it writes them.
@@ -77,7 +78,9 @@ type batch struct {
 	files  Files
 	loaded []bool // inputs whose document holds the whole source
 
-	streams map[Source][]byte // streams that several inputs read
+	message []byte // what is read in place of files, if it is not nil
+
+	streams map[Source][]byte // streams and sources on the web that several inputs read
 }
 
 // hasSteps reports whether a triples map reads an input.
@@ -169,7 +172,13 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if plan.table != nil {
 		return b.table(ctx, in, use)
 	}
-	file, err := b.open(plan.source)
+	if b.message != nil {
+		if plan.rows() {
+			return b.rows(ctx, in, bytes.NewReader(b.message), largePiece, use)
+		}
+		return b.parts(ctx, in, bytes.NewReader(b.message), use)
+	}
+	file, err := b.open(ctx, plan.source)
 	if err != nil {
 		return b.inputError(in, err)
 	}
@@ -179,11 +188,22 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 		return b.inputError(in, err)
 	}
 	switch {
+	case plan.source.Kind == SourceEndpoint && plan.source.Access.MediaType == mediaTSV:
+		reader = resultset.FromTSV(reader, maxRowSize)
+	case plan.source.Kind == SourceFile && plan.source.Query != "":
+		results, err := b.ask(ctx, reader, plan.source)
+		if err != nil {
+			return b.inputError(in, err)
+		}
+		defer results.Close()
+		reader = results
+	}
+	switch {
 	case plan.lines:
 		return b.lines(ctx, in, reader, use)
 	case plan.whole != "":
 	case plan.rows():
-		return b.rows(ctx, in, reader, use)
+		return b.rows(ctx, in, reader, pieceSize, use)
 	default:
 		return b.parts(ctx, in, reader, use)
 	}
@@ -199,23 +219,27 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 }
 
 // open opens a source. A stream that several inputs read can be read only once,
-// so its bytes are kept for the next input.
-func (b *batch) open(source Source) (io.ReadCloser, error) {
-	if b.files.Open == nil {
+// so its bytes are kept for the next input. So are those of a source on the web.
+func (b *batch) open(ctx context.Context, source Source) (io.ReadCloser, error) {
+	open := b.files.Open
+	switch {
+	case source.onTheWeb() && (b.files.Fetch != nil || source.Kind != SourceFile):
+		open = func(source Source) (io.ReadCloser, error) { return b.fetch(ctx, source) }
+	case open == nil:
 		return nil, errors.New("Files.Open is nil")
 	}
 	readers := 0
 	for _, in := range b.plan.sources {
-		if b.plan.inputs[in].source.Kind == SourceStream && b.plan.inputs[in].source == source {
+		if source.passing() && b.plan.inputs[in].source == source {
 			readers++
 		}
 	}
 	if readers <= 1 {
-		return b.files.Open(source)
+		return open(source)
 	}
 	data, kept := b.streams[source]
 	if !kept {
-		stream, err := b.files.Open(source)
+		stream, err := open(source)
 		if err != nil {
 			return nil, err
 		}

@@ -17,12 +17,12 @@
 //
 // The legacy vocabulary (rr, the rml of semweb.mmlab.be, ql, fnml and carml) and that of
 // http://w3id.org/rml/ with its modules Core, IO, FNML, CC and LV may be mixed in one mapping.
-// Where the two differ, each node follows the vocabulary it is written in: natural datatypes belong
-// to the new one, text outside the lexical space of its datatype is an error under the new one
-// only, an iterator such as "$.list" or "$" that selects an array maps the elements of the array
-// under the legacy one only, and a term that cannot be made (an IRI with a space, say) drops its
-// statements under the legacy one and is an error under the new one. [Options].Strict makes it an
-// error under both.
+// Where the two differ, each node follows the vocabulary it is written in: natural datatypes of
+// references belong to the new one, text outside the lexical space of its datatype is an error
+// under the new one only, an iterator such as "$.list" or "$" that selects an array maps the
+// elements of the array under the legacy one only, and a term that cannot be made (an IRI with a
+// space, say) drops its statements under the legacy one and is an error under the new one.
+// [Options].Strict makes it an error under both.
 //
 // # Errors
 //
@@ -68,7 +68,8 @@
 // normalizeDateWithLang notEqual random slugify stringContainsOtherString
 // toUpperCaseURL trueCondition. The functions for conditions (isNull,
 // isNotNull, equal or equals, notEqual or notEquals, IF) exist in both
-// namespaces.
+// namespaces. The functions of IDLab, their parameters and outputs also have
+// the names of their older namespace, http://example.com/idlab/function/.
 //
 // Values are passed to a function as text. If a parameter that is not a list
 // has several values, the function is called for each. A call without the value
@@ -78,8 +79,8 @@
 // have an offset; date patterns are those of Java. The result of one call has
 // at most 16 MiB, and factorials have at most 1000 factors.
 //
-// In the new vocabulary a result has the natural datatype of its function where
-// the mapping names neither datatype nor language: lengths and positions are
+// A result has the natural datatype of its function where the mapping names
+// neither datatype nor language, under both vocabularies: lengths and positions are
 // xsd:integer, numbers xsd:integer or xsd:decimal, truth values xsd:boolean, and
 // the date functions of GREL give xsd:date or xsd:dateTime.
 //

@@ -30,3 +30,10 @@ func Variant(p *Plan, flat, doubtful bool) *Plan {
 	}
 	return &changed
 }
+
+// Undivided returns the plan with all messages mapped as a whole.
+func Undivided(p *Plan) *Plan {
+	changed := *p
+	changed.divides = false
+	return &changed
+}

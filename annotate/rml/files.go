@@ -10,11 +10,15 @@ import (
 	"strings"
 )
 
-// Files opens what a mapping reads and creates what it writes. Either function
+// Files opens what a mapping reads and creates what it writes. Each function
 // may be nil when the mapping needs none.
 type Files struct {
 	// Open opens a source for reading. [Mapper.Run] unpacks and closes it.
 	Open func(Source) (io.ReadCloser, error)
+	// Fetch requests a source on the web: an endpoint, a thing, or a file whose name begins
+	// with http:// or https://. Nil means that such a file is opened by Open and the others are
+	// an error. [Mapper.Run] closes what it returns. Package web has a client.
+	Fetch func(context.Context, Source) (io.ReadCloser, error)
 	// Create creates a target. [Mapper.Run] packs what it writes to it.
 	Create func(Target) (TargetWriter, error)
 	// Query opens the rows of a table or query. [Mapper.Run] closes them before it
@@ -48,7 +52,8 @@ func LocalFiles(dir string, stdin io.Reader) Files {
 			case s.Kind == SourceStream:
 				return io.NopCloser(stdin), nil
 			case isWeb(s.Name):
-				return nil, fmt.Errorf("open %s: sources on the web are not fetched; download it and name the local file", s)
+				return nil, fmt.Errorf("open %s: sources on the web are not fetched; "+
+					"allow it (rml map: -network), or download it and name the local file", s)
 			}
 			return os.Open(resolve(s.Name, s.WorkingDirectory))
 		},

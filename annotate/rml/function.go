@@ -27,8 +27,8 @@ type Function struct {
 	// such as xsd:integer and xsd:decimal. Where the mapping names neither
 	// datatype nor language, a result gets the first of them whose lexical space
 	// contains it, and is a plain literal if there is none. No datatypes mean
-	// text. By default natural datatypes apply under the new vocabulary only, see
-	// [Options].Natural.
+	// text. They apply under both vocabularies, unless [Options].Natural is
+	// [NaturalNever].
 	Datatypes []string
 	// Apply computes the output that the mapping names. Each value becomes a term;
 	// no values mean no term. An error fails the message. Apply is called from
@@ -106,6 +106,15 @@ func functionsByIRI(own []Function) map[string]*Function {
 	return functions
 }
 
+// ownIRIs returns the IRIs of the functions of the embedding program.
+func ownIRIs(own []Function) []string {
+	iris := make([]string, len(own))
+	for i := range own {
+		iris[i] = own[i].IRI
+	}
+	return iris
+}
+
 // fromLibrary returns a function of the library as mappings call it. A function
 // of the library has one output.
 func fromLibrary(f function.Function) *Function {
@@ -134,7 +143,7 @@ func markLimit(err error) error {
 func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 	called := c.functions[f.function]
 	if called == nil {
-		return nil, f.node.errorf("%s", function.Unknown(f.function))
+		return nil, f.node.errorf("%s", function.Unknown(f.function, ownIRIs(c.opts.Functions)))
 	}
 	plan := &callPlan{
 		function: called, output: f.output, natural: naturalDatatypes(called.Datatypes),

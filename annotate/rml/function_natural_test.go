@@ -3,6 +3,7 @@ package rml_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,15 +117,49 @@ func TestFunction_Datatypes_areThoseOfAProgramsOwnFunctions(t *testing.T) {
 	}
 }
 
-// CARML knows no natural datatypes, and so neither does the legacy form.
-func TestFunction_givesAPlainResultInLegacyMappings(t *testing.T) {
-	m := newMapper(t, prefixes+`@prefix fnml: <http://semweb.mmlab.be/ns/fnml#> .
+// legacyResult maps a message with a call in the older form as an object, in both dialects, and
+// returns the object.
+func legacyResult(t *testing.T, call, more string, natural rml.Natural) string {
+	t.Helper()
+	var object string
+	for i, dialect := range []rml.Dialect{rml.DialectRML, rml.DialectCARML} {
+		m := newMapper(t, prefixes+`@prefix fnml: <http://semweb.mmlab.be/ns/fnml#> .
 @prefix grel: <http://users.ugent.be/~bjdmeest/function/grel.ttl#> .
+@prefix fno: <https://w3id.org/function/ontology#> .
 map:M a rr:TriplesMap ; `+jsonStream+
-		` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ fnml:functionValue [
-  rr:predicateObjectMap [ rr:predicate <https://w3id.org/function/ontology#executes> ; rr:objectMap [ rr:constant grel:string_length ] ] ;
-  rr:predicateObjectMap [ rr:predicate grel:valueParameter ; rr:objectMap [ rml:reference "s" ] ] ] ] ] .`, nil)
-	out, err := m.Append(nil, []byte(`{"s":"Venus"}`))
-	require.NoError(t, err)
-	require.Contains(t, string(out), `"5" .`)
+			` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ fnml:functionValue [ `+call+` ] `+more+` ] ] .`,
+			&rml.Options{Natural: natural, Dialect: dialect})
+		out, err := m.Append(nil, []byte(`{"s":"Venus","n":2.5,"d":"2026-01-31"}`))
+		require.NoError(t, err)
+		_, made, found := strings.Cut(strings.TrimSuffix(string(out), " .\n"), "p> ")
+		require.True(t, found, string(out))
+		require.True(t, i == 0 || made == object, "%s in the dialect carml, %s in the dialect rml", made, object)
+		object = made
+	}
+	return object
+}
+
+func legacyCall(function, parameter, reference string) string {
+	return `rr:predicateObjectMap [ rr:predicate fno:executes ; rr:objectMap [ rr:constant ` + function + ` ] ],
+  [ rr:predicate ` + parameter + ` ; rr:objectMap [ rml:reference "` + reference + `" ] ]`
+}
+
+func TestFunction_givesItsResultANaturalDatatypeInLegacyMappings(t *testing.T) {
+	const xsd = "^^<http://www.w3.org/2001/XMLSchema#"
+	length := legacyCall("grel:string_length", "grel:valueParameter", "s")
+	for call, want := range map[string]string{
+		length: `"5"` + xsd + "integer>",
+		legacyCall("grel:math_abs", "grel:p_dec_n", "n"):               `"2.5"` + xsd + "decimal>",
+		legacyCall("grel:math_ceil", "grel:p_dec_n", "n"):              `"3"` + xsd + "integer>",
+		legacyCall("grel:boolean_not", "grel:bool_b", "s"):             `"true"` + xsd + "boolean>",
+		legacyCall("grel:date_toDate", "grel:valueParameter", "d"):     `"2026-01-31"` + xsd + "date>",
+		legacyCall("grel:toUpperCase", "grel:valueParameter", "s"):     `"VENUS"`,
+		legacyCall("grel:string_toString", "grel:valueParameter", "n"): `"2.5"`,
+	} {
+		require.Equal(t, want, legacyResult(t, call, "", rml.NaturalByVocabulary), call)
+	}
+	require.Equal(t, `"5"`+xsd+"byte>",
+		legacyResult(t, length, "; rr:datatype <http://www.w3.org/2001/XMLSchema#byte>", rml.NaturalByVocabulary))
+	require.Equal(t, `"5"@en`, legacyResult(t, length, `; rr:language "en"`, rml.NaturalByVocabulary))
+	require.Equal(t, `"5"`, legacyResult(t, length, "", rml.NaturalNever))
 }

@@ -207,6 +207,12 @@ func TestFunction_appliesInTheOlderForm(t *testing.T) {
 			`{"v":"a"}`,
 			`"A"`,
 		},
+		"the ontology of functions by http": {
+			strings.Replace(call("toUpperCase", "valueParameter", reference("v")), "fno:executes",
+				"<http://w3id.org/function/ontology#executes>", 1),
+			`{"v":"a"}`,
+			`"A"`,
+		},
 		"a shortcut for what it executes": {
 			strings.Replace(call("toUpperCase", "valueParameter", reference("v")),
 				"rr:objectMap [ rr:constant grel:toUpperCase ]", "rr:object grel:toUpperCase", 1),
@@ -351,7 +357,21 @@ func TestCompile_refusesInvalidCalls(t *testing.T) {
 	for name, c := range map[string]struct{ mapping, reason string }{
 		"an unknown function": {
 			execution(`rml:function grel:unknown`),
-			"grel.ttl#unknown> is not known: expected one of the built-in functions",
+			"grel.ttl#unknown> is not known: expected one of the functions IF, array_get, array_join",
+		},
+		"an unknown function of IDLab": {
+			execution(`rml:function <http://example.com/idlab/function/unknown>`),
+			"inRange, isNotNull, isNull, listContainsElement, normalizeDate, normalizeDateTime, normalizeDateTimeWithLang, " +
+				"normalizeDateWithLang, notEqual, notEquals, random, slugify",
+		},
+		"a function of another namespace": {
+			execution(`rml:function ex:unknown`),
+			"expected a function of <http://users.ugent.be/~bjdmeest/function/grel.ttl#>, <https://w3id.org/imec/idlab/function#> or " +
+				"<http://example.com/idlab/function/>, or one that the program registers",
+		},
+		"a function that reads, by its older name": {
+			execution(`rml:function <http://example.com/idlab/function/readFile>`),
+			"readFile> is left out: it would read files, which a mapping must not; expected one of the functions IF, alwaysReturnsABC",
 		},
 		"a function that reads": {
 			execution(`rml:function idlab:readFile`),

@@ -203,7 +203,9 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		g.suffix = rdf.AppendTerm(nil, rdf.NewLang("", tm.language.constant.Value))[len(`""`):]
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)
-	case tm.kind == referenceExpression || tm.kind == functionExpression:
+	case tm.kind == functionExpression:
+		g.natural = c.opts.Natural != NaturalNever
+	case tm.kind == referenceExpression:
 		g.natural = c.opts.Natural.in(tm.vocab) || c.opts.Natural != NaturalNever && c.plan.inputs[c.in].table != nil
 	}
 	return err

@@ -1,15 +1,21 @@
 package rml
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
-// The properties of the Function Ontology that the older form of FNML uses.
-const (
-	fnoExecutes    = "https://w3id.org/function/ontology#executes"
-	fnoExecutesOld = "http://semweb.datasciencelab.be/ns/function#executes"
-)
+// isExecutes reports whether a property is the fno:executes of the Function Ontology, which the
+// older form of FNML uses, under any of the names that the ontology has had.
+func isExecutes(property string) bool {
+	namespace, isExecutes := strings.CutSuffix(property, "executes")
+	return isExecutes && slices.Contains([]string{
+		"https://w3id.org/function/ontology#", "http://w3id.org/function/ontology#", "http://semweb.datasciencelab.be/ns/function#",
+	}, namespace)
+}
 
 // maxNesting bounds how deep calls, lists and fields may be nested, and
 // maxNested how many there may be. One that is used twice counts twice, with
@@ -138,7 +144,7 @@ func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 		if len(values) == 0 {
 			return nil, in.node.errorf("it has no object: expected one object or objectMap, or several for a list")
 		}
-		executes := in.parameter == fnoExecutes || in.parameter == fnoExecutesOld
+		executes := isExecutes(in.parameter)
 		for _, in.value = range values {
 			switch {
 			case !executes:

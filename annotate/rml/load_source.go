@@ -36,6 +36,12 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if l.isTable(r) {
 		return source, l.tableSource(r, &source)
 	}
+	if service := l.service(r); service != nil {
+		return source, l.serviceSource(r, service, &source)
+	}
+	if l.asksFile(r) {
+		return source, l.fileQuery(r, &source)
+	}
 	if err := l.formulation(r, &source); err != nil {
 		return source, err
 	}
@@ -47,15 +53,20 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	case len(iterators) == 1:
 		source.iterator = iterators[0].Value
 	}
+	return source, l.place(r, &source)
+}
+
+// place loads where a logical source reads.
+func (l *loader) place(r *document.Resource, source *logicalSource) error {
 	sources := r.All("source")
 	if len(sources) != 1 {
-		return source, n.errorf("it has %s: expected exactly one", count(len(sources), "source"))
+		return source.node.errorf("it has %s: expected exactly one", count(len(sources), "source"))
 	}
 	if sources[0].Kind == rdf.Literal {
 		source.Kind, source.Name = SourceFile, sources[0].Value
-		return source, nil
+		return nil
 	}
-	return source, l.source(l.About(sources[0]), &source)
+	return l.source(l.About(sources[0]), source)
 }
 
 func (l *loader) formulation(r *document.Resource, source *logicalSource) error {
@@ -101,6 +112,8 @@ func (l *loader) source(r *document.Resource, source *logicalSource) error {
 	case r.IsA("Stream"):
 		source.Kind, source.Name = SourceStream, text("streamName")
 		return nil
+	case isThing(r):
+		return l.thing(r, n, source)
 	case r.Has("url") || r.IsA("FileSource"):
 		source.Name = text("url")
 	case r.Has("path"):
@@ -129,7 +142,7 @@ func (l *loader) describedFile(r *document.Resource, n node, source *logicalSour
 		source.Name = t.Value
 		if t.Kind == rdf.IRI {
 			var err error
-			if source.Name, err = fileOf(t); err != nil {
+			if source.Name, err = fileOrWeb(t); err != nil {
 				return n.errorf("its %s: %v", l.Shorten(property), err)
 			}
 		}

@@ -105,6 +105,9 @@ func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 // message. On an error, which is a [*MessageError], Append returns dst
 // unchanged. The message must not change during the call; the mapper does not
 // keep it.
+//
+// A message of 256 KiB or more is mapped in parts where the iterators allow it, see
+// [Plan.Explain]. The statements are the same, in an order that may differ.
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 	m.out, m.collect, m.lines = dst, false, m.plan.format <= rdf.NQuads
 	m.beginTally()
@@ -153,6 +156,11 @@ func (m *Mapper) message(message []byte) error {
 	}
 	for i := range m.inputs {
 		m.inputs[i].built = false
+	}
+	if len(message) >= largeMessage && m.plan.divides {
+		if done, err := m.large(message); done {
+			return err
+		}
 	}
 	for _, in := range m.plan.sources {
 		if err := m.load(in, message); err != nil {
@@ -233,7 +241,7 @@ func (m *Mapper) load(in int, data []byte) error {
 // inputError returns an error about a whole input.
 func (m *Mapper) inputError(in int, err error) *MessageError {
 	e := &MessageError{Place: syntaxPlace(err), Err: err}
-	if source := m.plan.inputs[in].source; source.Kind == SourceFile || source.Kind == SourceDatabase {
+	if source := m.plan.inputs[in].source; source.Kind != SourceStream && source.Kind != sourceView && source.Kind != 0 {
 		e.Source = source.String()
 	}
 	return e
@@ -258,9 +266,8 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 				return nil, m.inputError(in, err)
 			}
 		}
-		if limit := m.plan.limits.MaxRecords; m.limit > 0 && len(nodes) > limit {
-			return nil, m.inputError(in,
-				fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
+		if m.limit > 0 && len(nodes) > m.plan.limits.MaxRecords {
+			return nil, m.tooManyRecords(in, len(nodes))
 		}
 		state.records[iterator], state.selected[iterator] = nodes, true
 		if m.uses != nil {
@@ -268,6 +275,10 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 		}
 	}
 	return state.records[iterator], nil
+}
+
+func (m *Mapper) tooManyRecords(in, count int) error {
+	return m.inputError(in, fmt.Errorf("the iterator selects %d records, the limit is %d: %w", count, m.plan.limits.MaxRecords, ErrLimit))
 }
 
 // arrays is implemented by documents of formats with arrays.

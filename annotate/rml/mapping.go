@@ -27,6 +27,10 @@ const (
 	SourceStream
 	// SourceDatabase is a table of a relational database, or the result of a query.
 	SourceDatabase
+	// SourceEndpoint is the result of a query of a SPARQL endpoint.
+	SourceEndpoint
+	// SourceThing is an answer of an HTTP API that a Web of Things description describes.
+	SourceThing
 
 	sourceView // a logical view: it reads other sources
 )
@@ -44,10 +48,11 @@ const (
 
 // Source is the input side of a logical source. Sources are comparable.
 type Source struct {
-	// Kind is [SourceFile], [SourceStream] or [SourceDatabase].
+	// Kind is the kind of place.
 	Kind SourceKind
 	// Name is the path of a file as the mapping gives it, the name of a stream, which
-	// is empty for the unnamed one, or the name of a table, empty for a query.
+	// is empty for the unnamed one, the name of a table, empty for a query, or the URL
+	// of an endpoint or of an API.
 	Name string
 	// WorkingDirectory resolves a relative path against the current folder instead
 	// of the mapping's folder.
@@ -58,10 +63,13 @@ type Source struct {
 	Encoding Encoding
 	// Compression is the compression of a file.
 	Compression Compression
-	// Query is the SQL query of a database. It is empty for a table.
+	// Query is the SQL query of a database, empty for a table, or the SPARQL query of
+	// an endpoint or of a file of RDF.
 	Query string
 	// Database is the database; zero if the mapping names none.
 	Database Database
+	// Access says how a source on the web is requested.
+	Access Access
 }
 
 // String describes the source in a few words.
@@ -69,8 +77,14 @@ func (s Source) String() string {
 	switch {
 	case s.Kind == sourceView:
 		return "logical view " + s.Name
+	case s.Kind == SourceFile && isWeb(s.Name):
+		return fmt.Sprintf("file %q", publicURL(s.Name))
 	case s.Kind == SourceFile:
 		return fmt.Sprintf("file %q", s.Name)
+	case s.Kind == SourceEndpoint:
+		return fmt.Sprintf("endpoint %q, query %q", publicURL(s.Name), strings.Join(strings.Fields(s.Query), " "))
+	case s.Kind == SourceThing:
+		return fmt.Sprintf("thing %q", publicURL(s.Name))
 	case s.Kind == SourceDatabase && s.Query != "":
 		return fmt.Sprintf("query %q", strings.Join(strings.Fields(s.Query), " "))
 	case s.Kind == SourceDatabase:

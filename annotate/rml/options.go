@@ -26,10 +26,15 @@ type Options struct {
 	// new vocabulary it is always an error; under the legacy one the literal is
 	// written unchanged, as CARML does, and counted.
 	Strict bool
+	// StrictInput makes a message that is not JSON as RFC 8259 has it an error in the dialect
+	// of CARML too. Otherwise that dialect reads texts in single quotes or without quotes,
+	// further commas and text after the value, as CARML's JSON reader does.
+	StrictInput bool
 	// Natural decides whether a value without a datatype or language gets the
 	// natural datatype of its format: "30" or "30"^^xsd:integer for the number 30
 	// in JSON. The zero value is [NaturalByVocabulary]. Values of a database have it unless
-	// this is NaturalNever, because R2RML has it too.
+	// this is NaturalNever, because R2RML has it too. So have the results of functions,
+	// whose datatypes are part of their description, see [Function].Datatypes.
 	Natural Natural
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.
@@ -49,8 +54,8 @@ type Natural uint8
 
 // The choices about natural datatypes.
 const (
-	// NaturalByVocabulary gives them under the new vocabulary, as RML-Core
-	// has it, and not under the legacy one, as CARML has it.
+	// NaturalByVocabulary gives them to references under the new vocabulary, as
+	// RML-Core has it, and not under the legacy one, as CARML has it.
 	NaturalByVocabulary Natural = iota
 	// NaturalAlways gives them under both vocabularies.
 	NaturalAlways

@@ -23,15 +23,14 @@ type rowReader interface {
 	LoadRows(data []byte) error
 }
 
-// rows loads a CSV source piece by piece.
-func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error) error {
+// rows loads a CSV source in pieces of a size.
+func (b *batch) rows(ctx context.Context, in int, r io.Reader, size int, use func() error) error {
 	document := b.inputs[in].document.(rowReader)
-	data := make([]byte, 0, pieceSize)
+	data := make([]byte, 0, size)
 	for first := true; ; {
-		n, err := io.ReadFull(r, data[len(data):cap(data)])
+		n, last, err := fill(r, data[len(data):cap(data)])
 		data = data[:len(data)+n]
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
+		if err != nil {
 			return b.inputError(in, err)
 		}
 		end := len(data)
@@ -73,6 +72,23 @@ func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error)
 		data = data[:copy(data, data[end:])]
 		first = false
 	}
+}
+
+// fill reads until p is full or the source ends. Unlike [io.ReadFull] it tells the end from an error of
+// the source that is io.ErrUnexpectedEOF, such as that of a packed file that is cut off.
+func fill(r io.Reader, p []byte) (n int, last bool, err error) {
+	for n < len(p) {
+		var read int
+		read, err = r.Read(p[n:])
+		n += read
+		if err == io.EOF {
+			return n, true, nil
+		}
+		if err != nil {
+			return n, false, err
+		}
+	}
+	return n, false, nil
 }
 
 // lines loads a source line by line.

@@ -28,6 +28,7 @@ type Plan struct {
 	targets  []Target
 	blanks   bool // whether a term map makes blank nodes
 	doubtful bool // whether two places could make the same statement
+	divides  bool // whether a message can be read in parts
 
 	graphless bool // whether the output has no named graphs
 }
@@ -109,6 +110,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.plan.doubtful = c.plan.repeats()
 	c.plan.flatten()
 	c.plan.decideStreams()
+	c.plan.divides = c.plan.divisible()
 	return c.plan, nil
 }
 
@@ -304,6 +306,8 @@ func (s logicalSource) key() string {
 	if s.WorkingDirectory {
 		write("cwd")
 	}
+	write(s.Name, s.Access.Method, s.Access.MediaType, s.Access.Headers)
+	write(string(s.Access.Security.Scheme), s.Access.Security.In, s.Access.Security.Name)
 	write(s.Query, s.Database.URL, s.Database.Username, string(s.Database.Password))
 	write(string(rune(s.Encoding)), string(rune(s.Compression)))
 	for _, ns := range s.details.namespaces {
@@ -346,9 +350,14 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		}
 		in.compiler = xml
 	default:
-		if in.compiler = jsondoc.New(limits); c.opts.Dialect == DialectCARML {
-			in.compiler = jsondoc.NewJayway(limits)
+		json := jsondoc.New(limits)
+		if c.opts.Dialect == DialectCARML {
+			json = jsondoc.NewJayway(limits)
 		}
+		if c.opts.StrictInput {
+			json.ReadStrictly()
+		}
+		in.compiler = json
 		lower := strings.ToLower(source.Name)
 		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
 	}

@@ -36,8 +36,12 @@ func (p *Plan) decideStreams() {
 			continue
 		}
 		in.whole = in.reasonForWhole()
-		if in.whole == "" && in.source.Kind != SourceFile && passes[i] > 1 {
-			in.whole = fmt.Sprintf("a stream is read once, and the mapping goes through it %d times", passes[i])
+		if in.whole == "" && in.source.passing() && passes[i] > 1 {
+			what := "a stream"
+			if in.source.onTheWeb() {
+				what = "a source on the web"
+			}
+			in.whole = fmt.Sprintf("%s is read once, and the mapping goes through it %d times", what, passes[i])
 		}
 	}
 }
@@ -73,6 +77,15 @@ func (in *inputPlan) manner() string {
 	return "read whole: " + in.whole
 }
 
+// largest returns how large a record of a stream may be. A large message with records of that
+// size takes less memory if it is read whole.
+func (b *batch) largest() int {
+	if b.message != nil {
+		return max(largePiece, len(b.message)/8)
+	}
+	return maxRecordSize
+}
+
 // parts loads a source part by part.
 func (b *batch) parts(ctx context.Context, in int, r io.Reader, use func() error) error {
 	state, plan := &b.inputs[in], b.plan.inputs[in]
@@ -80,7 +93,7 @@ func (b *batch) parts(ctx context.Context, in int, r io.Reader, use func() error
 	if state.bounded != nil {
 		state.bounded.Bound(b.memory())
 	}
-	document.Open(r, plan.iterators, plan.spread, maxRecordSize)
+	document.Open(r, plan.iterators, plan.spread, b.largest())
 	for state.piece = 0; ; state.piece++ {
 		more, err := document.Next()
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/endpoint"
 	"github.com/iotenablers/enablers/annotate/internal/sink"
-	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
 // The defaults of Options.
@@ -66,14 +66,7 @@ func New(opts *Options) *Broker {
 	o.BatchBytes = positive(o.BatchBytes, DefaultBatchBytes)
 	o.RetryMin = positive(o.RetryMin, DefaultRetryMin)
 	o.RetryMax = max(positive(o.RetryMax, DefaultRetryMax), o.RetryMin)
-	transport := &http.Transport{
-		DialContext: o.Hosts.Over(o.Dial), IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: parallel,
-		MaxResponseHeaderBytes: 64 << 10, TLSHandshakeTimeout: o.RequestTimeout, ForceAttemptHTTP2: true,
-	}
-	if o.TLS != nil {
-		transport.TLSClientConfig = o.TLS.Clone()
-	}
-	b.client = httpclient.New(&http.Client{Transport: transport})
+	b.client = endpoint.NewClient(endpoint.ClientConfig{TLS: o.TLS, Hosts: o.Hosts, Dial: o.Dial, Timeout: o.RequestTimeout, Idle: parallel})
 	return b
 }
 
@@ -99,20 +92,23 @@ func (b *Broker) Connect(ctx context.Context, topic annotate.Topic, opts annotat
 	if err := (settingsDriver{b.opts.Hosts}).Check(topic, annotate.OutputTopic); err != nil {
 		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
-	e := &endpoint{client: b.client, timeout: b.opts.RequestTimeout, topic: topic.Name, settings: topic.Settings.(Settings)}
+	settings := topic.Settings.(Settings)
+	e := &store{
+		Endpoint: endpoint.Endpoint{Client: b.client, Timeout: b.opts.RequestTimeout, Settings: settings.endpoint()}, topic: topic.Name,
+	}
 	var writer sink.Writer = &updates{e}
 	err := error(nil)
-	if e.settings.Protocol == GraphStore {
+	if settings.Protocol == GraphStore {
 		writer = &graphs{e}
 		probe := graphName(topic.Name, "connection-"+rand.Text())
 		if err = e.put(ctx, probe, nil, annotate.Trace{}); err == nil {
 			err = e.remove(ctx, probe)
 		}
 	} else {
-		err = e.update(ctx, []byte("INSERT DATA { }"))
+		err = e.update(ctx, []byte("INSERT DATA { }"), annotate.Trace{})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("connect to topic %q at %v: %w", topic.Name, e.settings, unavailable(err))
+		return nil, fmt.Errorf("connect to topic %q at %v: %w", topic.Name, settings, endpoint.Unavailable(err))
 	}
 	return sink.Start(writer, sink.Config{
 		Topic: topic.Name, Window: opts.Window, Permit: opts.Permit,

@@ -2,14 +2,11 @@ package sparql
 
 import (
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/members"
 	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
 // ChannelWindow is the number of messages in flight of a channel to a store.
@@ -73,47 +70,7 @@ func (d settingsDriver) check(s Settings) error {
 	if s.Protocol != Update && s.Protocol != GraphStore {
 		return &annotate.FieldError{Field: "protocol", Reason: fmt.Sprintf("expected one of graphStore, update, got %q", s.Protocol)}
 	}
-	at, err := httpclient.BaseURL(s.URL)
-	switch {
-	case err != nil:
-		return &annotate.FieldError{Field: "url", Reason: err.Error()}
-	case at.User != nil:
-		return &annotate.FieldError{Field: "url", Reason: "has a user; set the members user and password instead"}
-	case at.Fragment != "":
-		return &annotate.FieldError{Field: "url", Reason: "has a fragment, which no server receives; leave it out"}
-	case s.Token != "" && (s.User != "" || s.Password != ""):
-		return &annotate.FieldError{Field: "token", Reason: "user and password are set too; set one of the two"}
-	case s.User == "" && s.Password != "":
-		return &annotate.FieldError{Field: "user", Reason: "required with a password"}
-	case strings.Contains(s.User, ":"):
-		return &annotate.FieldError{Field: "user", Reason: "has a colon, which the Basic scheme cannot send"}
-	}
-	if err := httpclient.CheckToken(s.Token, at); err != nil {
-		return &annotate.FieldError{Field: "token", Reason: err.Error()}
-	}
-	port, err := portOf(at)
-	if err != nil {
-		return err
-	}
-	if err := d.hosts.Check(at.Hostname(), port); err != nil {
-		return &annotate.FieldError{Field: "url", Reason: strings.TrimPrefix(err.Error(), "host: ")}
-	}
-	return nil
-}
-
-// portOf returns the port of an address.
-func portOf(at *url.URL) (int, error) {
-	switch {
-	case at.Port() != "":
-		port, err := strconv.Atoi(at.Port())
-		if err != nil || port < 1 || port > 65535 {
-			return 0, &annotate.FieldError{Field: "url", Reason: fmt.Sprintf("expected a port from 1 to 65535, got %s", at.Port())}
-		}
-		return port, nil
-	case at.Scheme == "https":
-		return 443, nil
-	}
-	return 80, nil
+	return s.endpoint().Check(d.hosts)
 }
 
 // Fields implements annotate.FormDriver.

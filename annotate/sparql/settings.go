@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/endpoint"
 )
 
 // Type is the kind of broker, as the REST interface names it.
@@ -77,4 +78,9 @@ func (s Settings) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 		}
 	}
 	return s
+}
+
+// endpoint returns the address and the credentials.
+func (s Settings) endpoint() endpoint.Settings {
+	return endpoint.Settings{URL: s.URL, User: s.User, Password: s.Password, Token: s.Token}
 }

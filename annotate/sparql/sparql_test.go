@@ -207,6 +207,47 @@ func TestBroker_Connect_replacesAGraphForEachMessage(t *testing.T) {
 	require.Contains(t, s.sent(), "DELETE "+topicName+"/1 ")
 }
 
+func TestBroker_Connect_writesOneGraphInTheOrderOfItsMessages(t *testing.T) {
+	s := startServer(t, always(http.StatusNoContent))
+	p, err := connect(t, sparql.Settings{Protocol: sparql.GraphStore, URL: s.URL})
+	require.NoError(t, err)
+	const n = 100
+	for i := range n {
+		m := annotate.Message{ID: fmt.Sprint(i / 3 % 2), Payload: fmt.Appendf(nil, statement, fmt.Sprintf(`"%d"`, i))}
+		require.NoError(t, p.Publish(t.Context(), m, func(error) {}))
+	}
+	require.NoError(t, p.Close(t.Context()))
+	last := map[string]int{}
+	for _, body := range s.sent()[2:] { // after the check of the connection
+		graph, value, _ := strings.Cut(strings.TrimPrefix(body, "PUT "+topicName+"/"), " <https://e/s> <https://e/p> ")
+		var i int
+		_, err := fmt.Sscanf(value, `"%d"`, &i)
+		require.NoError(t, err, body)
+		require.Equal(t, graph, fmt.Sprint(i/3%2))
+		require.GreaterOrEqual(t, i, last[graph], "written after a later message of its graph")
+		last[graph] = i
+	}
+}
+
+func TestBroker_Connect_passesTheTraceOfAMessageOn(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, protocol := range []string{sparql.Update, sparql.GraphStore} {
+		var parents []string
+		s := startServer(t, func(r *http.Request, _ string) int {
+			parents = append(parents, r.Header.Get("traceparent"))
+			return http.StatusNoContent
+		})
+		p, err := connect(t, sparql.Settings{Protocol: protocol, URL: s.URL})
+		require.NoError(t, err)
+		m := annotate.Message{ID: "1", Payload: fmt.Appendf(nil, statement, `"1"`), Trace: annotate.Trace{Parent: parent}}
+		require.NoError(t, p.Publish(t.Context(), m, func(error) {}))
+		require.NoError(t, p.Close(t.Context()))
+		s.mu.Lock()
+		require.Equal(t, parent, parents[len(parents)-1], protocol)
+		s.mu.Unlock()
+	}
+}
+
 func TestBroker_Connect_keepsTermsApart(t *testing.T) {
 	s := startServer(t, always(http.StatusOK))
 	p, err := connect(t, sparql.Settings{Protocol: sparql.Update, URL: s.URL})

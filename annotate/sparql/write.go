@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/endpoint"
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
@@ -18,13 +19,13 @@ const parallel = 8
 func refused(err error) error { return fmt.Errorf("refused by the store: %w", err) }
 
 // graphs writes each message by a request of the Graph Store Protocol.
-type graphs struct{ *endpoint }
+type graphs struct{ *store }
 
 // Write implements sink.Writer.
 func (g *graphs) Write(ctx context.Context, messages []annotate.Message) ([]error, error) {
 	var outcomes []error
 	for len(messages) > 0 {
-		n := min(parallel, len(messages))
+		n := turn(messages)
 		results := make([]error, n)
 		var group sync.WaitGroup
 		for i, m := range messages[:n] {
@@ -33,13 +34,26 @@ func (g *graphs) Write(ctx context.Context, messages []annotate.Message) ([]erro
 		group.Wait()
 		for _, err := range results {
 			if err != nil && !isFinal(err) {
-				return outcomes, unavailable(err)
+				return outcomes, endpoint.Unavailable(err)
 			}
 			outcomes = append(outcomes, err)
 		}
 		messages = messages[n:]
 	}
 	return outcomes, nil
+}
+
+// turn returns how many of the messages may be written at a time: no two of one graph, of
+// which the last one has to stay.
+func turn(messages []annotate.Message) int {
+	seen := map[string]bool{}
+	for i, m := range messages[:min(parallel, len(messages))] {
+		if seen[m.ID] {
+			return i
+		}
+		seen[m.ID] = true
+	}
+	return min(parallel, len(messages))
 }
 
 func (g *graphs) writeOne(ctx context.Context, m annotate.Message) error {
@@ -53,7 +67,7 @@ func (g *graphs) writeOne(ctx context.Context, m annotate.Message) error {
 	} else {
 		err = g.put(ctx, name, statements, m.Trace)
 	}
-	if err != nil && refuses(err) {
+	if err != nil && endpoint.Refuses(err) {
 		return &finalError{refused(err)}
 	}
 	return err
@@ -71,12 +85,13 @@ func isFinal(err error) bool {
 }
 
 // updates writes many messages by one SPARQL Update request.
-type updates struct{ *endpoint }
+type updates struct{ *store }
 
 // prepared is a message as part of an update.
 type prepared struct {
 	graph      string
 	statements []byte
+	trace      annotate.Trace
 	err        error // why it cannot be written
 }
 
@@ -87,7 +102,7 @@ func (u *updates) Write(ctx context.Context, messages []annotate.Message) ([]err
 		// Labels of blank nodes hold for the whole request (SPARQL 1.1 Update section 3.1.1),
 		// so those of each message have a prefix of their own.
 		statements, err := appendStatements(nil, m.Payload, fmt.Sprintf("m%db", i))
-		parts[i] = prepared{graphName(u.topic, m.ID), statements, err}
+		parts[i] = prepared{graphName(u.topic, m.ID), statements, m.Trace, err}
 	}
 	return u.write(ctx, parts)
 }
@@ -102,11 +117,11 @@ func (u *updates) write(ctx context.Context, parts []prepared) ([]error, error) 
 	if n == 0 {
 		return outcomes, nil
 	}
-	switch err := u.update(ctx, request); {
+	switch err := u.update(ctx, request, traceOf(parts)); {
 	case err == nil:
 		return outcomes, nil
-	case !refuses(err):
-		return nil, unavailable(err)
+	case !endpoint.Refuses(err):
+		return nil, endpoint.Unavailable(err)
 	case len(parts) == 1:
 		return []error{refused(err)}, nil
 	}
@@ -117,6 +132,17 @@ func (u *updates) write(ctx context.Context, parts []prepared) ([]error, error) 
 	}
 	others, err := u.write(ctx, parts[half:])
 	return append(outcomes, others...), err
+}
+
+// traceOf returns the trace of the messages if they have one in common. A request has only
+// one, and each message's own span has the time that it took.
+func traceOf(parts []prepared) annotate.Trace {
+	for _, part := range parts {
+		if part.trace != parts[0].trace {
+			return annotate.Trace{}
+		}
+	}
+	return parts[0].trace
 }
 
 // requestOf returns the update that replaces the graphs of messages, and how many graphs that

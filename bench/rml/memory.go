@@ -35,9 +35,11 @@ func memory(ctx context.Context, s settings) error {
 	fmt.Fprintf(&b, "# Memory\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %s, %d cores, %s.\n\n",
 		command(), time.Now().UTC().Format(time.RFC3339), commit(ctx), m.CPU, m.Cores, m.Kernel)
 	fmt.Fprintf(&b, "`rml map` on observations, %d statements a row. NDJSON comes from standard input with "+
-		"`-stream ndjson`, CSV from a file.\n\n", workload.StreamStatements)
-	b.WriteString("| Input | Rows | Wall time | Peak memory | Statements |\n|---|---:|---:|---:|---|\n")
-	for _, format := range []string{workload.NDJSON, workload.CSV} {
+		"`-stream ndjson`, the others from a file. Processor time is that of the process, in user and kernel mode.\n\n",
+		workload.StreamStatements)
+	b.WriteString("| Input | Rows | Wall time | Processor time | Rows a processor second | Peak memory | Statements |\n" +
+		"|---|---:|---:|---:|---:|---:|---|\n")
+	for _, format := range []string{workload.NDJSON, workload.JSON, workload.XML, workload.CSV} {
 		for _, size := range []int64{s.bytes / 10, s.bytes} {
 			line, err := memoryOf(ctx, r, tool, filepath.Join(scratch, format), format, size)
 			if err != nil {
@@ -81,7 +83,7 @@ func memoryOf(ctx context.Context, r runner, tool, dir, format string, size int6
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(runErr, errTimeout), errors.As(runErr, &exit):
-		return fmt.Sprintf("%s | **failed:** %v |\n", head, runErr), nil
+		return fmt.Sprintf("%s | | | **failed:** %v |\n", head, runErr), nil
 	case runErr != nil:
 		return "", runErr
 	}
@@ -93,5 +95,6 @@ func memoryOf(ctx context.Context, r runner, tool, dir, format string, size int6
 	if lines != rows*workload.StreamStatements {
 		verdict = fmt.Sprintf("**wrong:** %d instead of %d", lines, rows*workload.StreamStatements)
 	}
-	return fmt.Sprintf("%s %d MB | %s |\n", head, used.rss>>20, verdict), nil
+	return fmt.Sprintf("%s %.1f s | %.0f | %d MB | %s |\n", head, used.cpu.Seconds(), float64(rows)/used.cpu.Seconds(),
+		used.rss>>20, verdict), nil
 }

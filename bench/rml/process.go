@@ -9,15 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 )
 
 // usage is what a process took.
 type usage struct {
 	wall time.Duration
-	rss  int64 // peak of the largest process, in bytes
+	cpu  time.Duration // in user and kernel mode
+	rss  int64         // peak of the largest process, in bytes
 }
 
 // runner runs processes one at a time and measures them.
@@ -44,7 +43,7 @@ func (r runner) run(ctx context.Context, dir string, args []string, stdin io.Rea
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	report := filepath.Join(r.scratch, "usage")
-	cmd := exec.CommandContext(ctx, r.time, append([]string{"-q", "-f", "%M", "-o", report}, args...)...)
+	cmd := exec.CommandContext(ctx, r.time, append([]string{"-q", "-f", "%M %U %S", "-o", report}, args...)...)
 	cmd.Dir = dir
 	cmd.Stdin = stdin
 	cmd.Stdout = stdout
@@ -64,10 +63,12 @@ func (r runner) run(ctx context.Context, dir string, args []string, stdin io.Rea
 	if err != nil {
 		return used, err
 	}
-	kilobytes, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		return used, fmt.Errorf("read what GNU time reports: %w", err)
+	var kilobytes int64
+	var user, system float64
+	if _, err := fmt.Sscan(string(text), &kilobytes, &user, &system); err != nil {
+		return used, fmt.Errorf("read the report of time, %q: %w", text, err)
 	}
 	used.rss = kilobytes << 10
+	used.cpu = time.Duration((user + system) * float64(time.Second))
 	return used, nil
 }

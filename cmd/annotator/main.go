@@ -38,9 +38,11 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
@@ -71,6 +73,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	functions, err := mappingfunctions.Open(ctx, s.functions)
+	if err != nil {
+		return fmt.Errorf("-functions: %w", err)
+	}
+	defer func() { err = errors.Join(err, functions.Close()) }()
 	stored, err := openPersistence(ctx, s, flags.Variable("encryption-auth-secret"), log)
 	if err != nil {
 		return err
@@ -81,9 +88,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			Drivers: []annotate.Driver{
 				mqtt.Driver(mqtt.New(&mqtt.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.mqtt),
 				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.kafka),
+				ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: brokers, TLS: brokerTLS})),
 				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers, TLS: brokerTLS})),
 			},
 			Defaults:       s.defaults,
+			Functions:      functions.Functions(),
 			TracerProvider: server.TracerProvider(ctx),
 			Instance:       s.instanceAt(listener.Addr()),
 			Logger:         log,

@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -40,6 +41,7 @@ type settings struct {
 	database         database
 	brokerCA         string
 	brokerHosts      *brokerhosts.Flag
+	functions        string
 	instance         string // empty until the listener is known, unless given
 	lease            time.Duration
 	maxShutdown      time.Duration
@@ -91,6 +93,7 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.brokerCA, "broker-ca", "",
 		"a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
 	s.brokerHosts = brokerhosts.Declare(f)
+	f.StringVar(&s.functions, "functions", "", mappingfunctions.Usage)
 	f.StringVar(&s.kafka.Host, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings")
 	f.IntVar(&s.kafka.Port, "kafka-port", 9093, "`port` for topics without kafkaSettings")
 	for _, id := range []struct {

@@ -33,6 +33,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
@@ -40,6 +41,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
 	"github.com/iotenablers/enablers/internal/server"
@@ -126,14 +128,21 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	functions, err := mappingfunctions.Open(ctx, s.functions)
+	if err != nil {
+		return fmt.Errorf("-functions: %w", err)
+	}
+	defer func() { err = errors.Join(err, functions.Close()) }()
 	transport := mqtt.New(&mqtt.Options{Hosts: brokers, Logger: log})
 	annotator, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
 			Drivers: []annotate.Driver{
 				mqtt.Driver(transport, &mqtt.Defaults{Host: mqttAt.Host, Port: mqttAt.Port}),
 				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, Logger: log}), nil),
+				ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: brokers})),
 				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers})),
 			},
+			Functions:      functions.Functions(),
 			TracerProvider: server.TracerProvider(ctx),
 			Logger:         events.Logger(log, overview.Source{Block: annotationBlock, Href: pageOf("annotation/", "channels/", "channel")}),
 		},

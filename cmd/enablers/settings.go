@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -38,6 +39,7 @@ type settings struct {
 	mqttRemote  bool
 	data        string
 	secret      string
+	functions   string
 	demo        bool
 	demoRate    int
 	// private is whether published definitions may name this machine and private networks,
@@ -68,6 +70,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which requires no authentication")
 	s.brokers = brokerhosts.Declare(f)
+	f.StringVar(&s.functions, "functions", "", mappingfunctions.Usage)
 	f.StringVar(&s.data, "data", "./data",
 		"`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
 	f.StringVar(&s.secret, "encryption-auth-secret", "",

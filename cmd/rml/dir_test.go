@@ -29,5 +29,5 @@ func TestRunMap_readsSourcesInTheFolderOfDir(t *testing.T) {
 
 func TestRunMap_fetchesNoSourceFromTheWeb(t *testing.T) {
 	_, _, err := rmlNotes(t, "", "map", "-mapping", write(t, "m.ttl", fileMapping("https://example.org/rows.csv")))
-	require.ErrorContains(t, err, "sources on the web are not fetched; download it and name the local file")
+	require.ErrorContains(t, err, "sources on the web are not fetched; allow it (rml map: -network), or download it and name the local file")
 }

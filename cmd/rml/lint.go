@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	lintUsage    = "rml lint [-dialect rml|carml] [-sample FILE] MAPPING"
-	explainUsage = "rml explain [-dialect rml|carml] MAPPING"
+	lintUsage    = "rml lint [-dialect rml|carml] [-functions FILE] [-sample FILE] MAPPING"
+	explainUsage = "rml explain [-dialect rml|carml] [-functions FILE] MAPPING"
 )
 
 func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.Writer) error {
-	sample := new(string)
+	sample, paths := new(string), new(string)
 	opts := &rml.Options{}
-	flags := lintFlags(sample, &opts.Dialect)
+	flags := lintFlags(sample, paths, &opts.Dialect)
 	done, err := parse(flags, args, lintUsage, stdout)
 	if done || err != nil {
 		return err
@@ -28,6 +28,12 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.W
 	if flags.NArg() != 1 {
 		return cli.Usage(fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), lintUsage))
 	}
+	functions, err := openFunctions(ctx, *paths)
+	if err != nil {
+		return err
+	}
+	defer functions.Close()
+	opts.Functions = functions.Functions()
 	plan, err := compile(flags.Arg(0), opts)
 	if err != nil {
 		return err
@@ -53,16 +59,18 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.W
 }
 
 // lintFlags declares the flags of rml lint.
-func lintFlags(sample *string, dialect *rml.Dialect) *flag.FlagSet {
+func lintFlags(sample, functions *string, dialect *rml.Dialect) *flag.FlagSet {
 	flags := flag.NewFlagSet("rml lint", flag.ContinueOnError)
 	flags.StringVar(sample, "sample", "", "a `file` with a sample of the stream; the files that the mapping names are their own sample")
 	declareDialect(flags, dialect)
+	declareFunctions(flags, functions)
 	return flags
 }
 
-func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
+func runExplain(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
+	paths := new(string)
 	opts := &rml.Options{}
-	flags := explainFlags(&opts.Dialect)
+	flags := explainFlags(paths, &opts.Dialect)
 	done, err := parse(flags, args, explainUsage, stdout)
 	if done || err != nil {
 		return err
@@ -70,6 +78,12 @@ func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writ
 	if flags.NArg() != 1 {
 		return cli.Usage(fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), explainUsage))
 	}
+	functions, err := openFunctions(ctx, *paths)
+	if err != nil {
+		return err
+	}
+	defer functions.Close()
+	opts.Functions = functions.Functions()
 	plan, err := compile(flags.Arg(0), opts)
 	if err != nil {
 		return err
@@ -79,8 +93,9 @@ func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writ
 }
 
 // explainFlags declares the flags of rml explain.
-func explainFlags(dialect *rml.Dialect) *flag.FlagSet {
+func explainFlags(functions *string, dialect *rml.Dialect) *flag.FlagSet {
 	flags := flag.NewFlagSet("rml explain", flag.ContinueOnError)
 	declareDialect(flags, dialect)
+	declareFunctions(flags, functions)
 	return flags
 }

@@ -1,10 +1,12 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
-// mapping, and checks and explains mappings.
+// mapping, and checks, explains and translates mappings.
 //
 //	rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson]
-//	    [-strict] [-database URL]
+//	    [-strict] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE]
+//	    [-shapes FILE]
 //	rml lint [-dialect rml|carml] [-sample FILE] MAPPING
 //	rml explain [-dialect rml|carml] MAPPING
+//	rml translate -to yarrrml|rml MAPPING
 //	rml version
 //	rml completion bash|zsh|fish
 //
@@ -16,6 +18,10 @@
 // when it finds something. A mapping that succeeded has notes on standard error where its
 // input gave less than one may expect, such as an iterator that selected
 // nothing.
+//
+// With -shapes an output that violates a shape of SHACL is an error as well: its results
+// are on standard error, one a line. Those of severity sh:Warning or sh:Info are there
+// too and are no error. The files of logical targets are not checked.
 //
 // A term that cannot be made, such as an IRI with a space, is an error for the
 // current vocabulary. For the legacy one its statements are left out and a note counts
@@ -37,6 +43,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/annotate/rml/yarrrml"
+	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
 )
@@ -61,8 +68,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"map", "map files or standard input to RDF", mapUsage, new(mapSettings).declare(), runMap},
-		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string), new(rml.Dialect)), runLint},
-		{"explain", "print how a mapping runs", explainUsage, explainFlags(new(rml.Dialect)), runExplain},
+		{"lint", "find mistakes in a mapping", lintUsage, lintFlags(new(string), new(string), new(rml.Dialect)), runLint},
+		{"explain", "print how a mapping runs", explainUsage, explainFlags(new(string), new(rml.Dialect)), runExplain},
+		{"translate", "write a mapping as YARRRML or as RML", translateUsage, translateFlags(new(string)), runTranslate},
 	}
 }
 
@@ -87,9 +95,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return nil
 	}
 	if len(args) == 0 {
-		return cli.Usage(errors.New("expected map, lint, explain, version or help; " + mapUsage))
+		return cli.Usage(errors.New("expected map, lint, explain, translate, version or help; " + mapUsage))
 	}
-	return cli.Usage(fmt.Errorf("expected map, lint, explain, version or help, got %q; %s", args[0], mapUsage))
+	return cli.Usage(fmt.Errorf("expected map, lint, explain, translate, version or help, got %q; %s", args[0], mapUsage))
 }
 
 // complete prints the completion script of a shell.
@@ -128,6 +136,20 @@ func declareDialect(flags *flag.FlagSet, to *rml.Dialect) {
 			*to, err = rml.ParseDialect(name)
 			return err
 		})
+}
+
+// declareFunctions declares the flag -functions.
+func declareFunctions(flags *flag.FlagSet, to *string) {
+	flags.StringVar(to, "functions", "", mappingfunctions.Usage)
+}
+
+// openFunctions loads the modules of the flag -functions.
+func openFunctions(ctx context.Context, paths string) (*mappingfunctions.Set, error) {
+	set, err := mappingfunctions.Open(ctx, paths)
+	if err != nil {
+		return nil, fmt.Errorf("-functions: %w", err)
+	}
+	return set, nil
 }
 
 // compile loads and compiles the mapping in a file.

@@ -79,8 +79,8 @@ func TestRun_reportsAFailureInOneLine(t *testing.T) {
 		args  []string
 		want  string
 	}{
-		"no command":        {"", nil, "expected map, lint, explain, version or help"},
-		"unknown command":   {"", []string{"convert"}, "expected map, lint, explain, version or help"},
+		"no command":        {"", nil, "expected map, lint, explain, translate, version or help"},
+		"unknown command":   {"", []string{"convert"}, "expected map, lint, explain, translate, version or help"},
 		"unknown flag":      {"", []string{"map", "-maping", file}, "flag provided but not defined: -maping"},
 		"no mapping":        {"", []string{"map"}, "-mapping is required"},
 		"missing mapping":   {"", []string{"map", "-mapping", "no.ttl"}, "no.ttl"},

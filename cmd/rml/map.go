@@ -13,14 +13,18 @@ import (
 )
 
 const mapUsage = "rml map -mapping FILE [-dialect rml|carml] [-dir FOLDER] [-base IRI] [-format NAME] [-stream message|ndjson] " +
-	"[-strict] [-database URL]"
+	"[-strict] [-functions FILE] [-database URL] [-network any|ORIGINS] [-credential ORIGIN=VARIABLE] " +
+	"[-shapes FILE]"
 
 // mapSettings are the values of the flags of rml map.
 type mapSettings struct {
-	file, dir, base, format, stream, database string
+	file, dir, base, format, stream, database, functions, shapes string
 
 	dialect rml.Dialect
 	strict  bool
+
+	network     string
+	credentials map[string]string // by origin
 }
 
 // declare declares the flags.
@@ -37,6 +41,13 @@ func (s *mapSettings) declare() *flag.FlagSet {
 			"statements are left out and a note counts them")
 	f.StringVar(&s.database, "database", "",
 		"the `URL` of the database of all tables, in place of that in the mapping: postgres://, mysql:// or sqlite:///path")
+	declareFunctions(f, &s.functions)
+	f.StringVar(&s.shapes, "shapes", "",
+		"a `file` of SHACL Core shapes in Turtle that standard output has to conform to; it is then kept in memory")
+	f.StringVar(&s.network, "network", "",
+		"the `origins` on the web that sources may be read from, with commas, such as https://example.org, or any (default none)")
+	f.Func("credential", "the credential for an origin, ORIGIN=VARIABLE: the `variable` of the environment has the token, the API key "+
+		"or USER:PASSWORD; may be repeated", s.credential)
 	return f
 }
 
@@ -58,7 +69,18 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if err != nil {
 		return cli.Usage(fmt.Errorf("-format: %w", err))
 	}
-	plan, err := compile(s.file, &rml.Options{Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict})
+	shapes, err := loadShapes(s.shapes, syntax)
+	if err != nil {
+		return err
+	}
+	functions, err := openFunctions(ctx, s.functions)
+	if err != nil {
+		return err
+	}
+	defer functions.Close()
+	plan, err := compile(s.file, &rml.Options{
+		Dialect: s.dialect, Format: syntax, Base: s.base, Strict: s.strict, Functions: functions.Functions(),
+	})
 	if err != nil {
 		return err
 	}
@@ -72,6 +94,15 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 	if err != nil {
 		return err
+	}
+	if shapes != nil {
+		written, err := out.reader()
+		if err != nil {
+			return err
+		}
+		if err := shapes.check(written, syntax, stderr); err != nil {
+			return err
+		}
 	}
 	if err := out.copyTo(stdout); err != nil {
 		return err

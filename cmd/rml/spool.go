@@ -32,6 +32,17 @@ func (s *spool) Write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
+// reader reads all output from its beginning.
+func (s *spool) reader() (io.Reader, error) {
+	if s.file == nil {
+		return bytes.NewReader(s.memory.Bytes()), nil
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read back the output: %w", err)
+	}
+	return io.MultiReader(bytes.NewReader(s.memory.Bytes()), s.file), nil
+}
+
 // copyTo writes all output to w.
 func (s *spool) copyTo(w io.Writer) error {
 	if _, err := s.memory.WriteTo(w); err != nil {

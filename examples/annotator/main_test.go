@@ -7,7 +7,7 @@ func Example() {
 	// @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 	// @prefix weather: <http://example.org/weather#> .
 	//
-	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> a sosa:Observation ;
+	// <http://example.org/obs/EWR/2013-01-01T06%3a00%3a00Z> a sosa:Observation ;
 	// 	sosa:resultTime "2013-01-01T06:00:00Z"^^xsd:dateTime ;
 	// 	sosa:madeBySensor <http://example.org/sensor/EWR> ;
 	// 	sosa:hasFeatureOfInterest <http://example.org/airport/EWR> ;

@@ -8,7 +8,7 @@ func httpHomes() []string {
 	return []string{
 		"internal/access", "internal/exposition", "internal/httpapi/...", "internal/httpclient", "internal/server/...", "internal/shell",
 		"storage/s3/...",
-		"annotate/manager", "annotate/sparql",
+		"annotate/manager", "annotate/internal/endpoint", "annotate/ngsild", "annotate/sparql", "annotate/rml/web",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",
 		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...",
 		"apimgmt", "apimgmt/gateway/...", "apimgmt/kong", "apimgmt/oidc/...", "apimgmt/portal",

@@ -23,12 +23,12 @@ func importTable() []room {
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
-		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rdf"},
-			modules: []string{sync, uuid, oteltrace}},
+		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rml/yarrrml",
+			"annotate/rdf", "annotate/rdf/shacl"}, modules: []string{sync, uuid, oteltrace}},
 		{dir: "annotate/members", imports: []string{"annotate"}},
 		{dir: "annotate/manager", imports: []string{
 			"annotate", "annotate/members", "annotate/manager/internal/...",
-			"annotate/rdf", "annotate/rml", "annotate/rml/suggest", "internal/editor", "internal/exposition",
+			"annotate/rdf", "annotate/rdf/shacl", "annotate/rml", "annotate/rml/suggest", "internal/editor", "internal/exposition",
 			"internal/graph", "internal/history", "internal/httpapi", "internal/keep", "internal/shell", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "annotate/manager/internal/fleet", imports: []string{"internal/notify", "storage"}},
@@ -41,7 +41,8 @@ func importTable() []room {
 		{dir: "annotate/rml", imports: []string{"annotate/internal/xsd", "annotate/rdf", "annotate/rml/internal/..."},
 			modules: []string{text, xz}},
 		{dir: "annotate/rml/suggest"},
-		{dir: "annotate/rml/yarrrml", imports: []string{"annotate/rdf", "annotate/rml"}, modules: []string{yaml}},
+		{dir: "annotate/rml/yarrrml", imports: []string{"annotate/rdf", "annotate/rml", "annotate/rml/internal/document"},
+			modules: []string{yaml}},
 		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
 		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rml/internal/..."}},
@@ -55,6 +56,9 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},
+		{dir: "annotate/rml/wasm", imports: []string{"annotate/rdf", "annotate/rml", "internal/wasmfuel"}, modules: []string{wazero}},
+		{dir: "annotate/rml/web", imports: []string{"annotate/rml", "internal/httpclient"}},
+		{dir: "annotate/rml/internal/resultset", imports: []string{"annotate/rdf"}},
 		{dir: "annotate/rml/relational", imports: []string{"annotate/internal/xsd", "annotate/rml"}},
 		{dir: "annotate/rml/relational/sqlite", imports: []string{"annotate/rml/relational"}, modules: []string{sqlite}},
 		{dir: "annotate/rml/relational/postgres", imports: []string{"annotate/rml/relational"}, modules: []string{pgx}},
@@ -74,8 +78,12 @@ func importTable() []room {
 		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/internal/sink", imports: []string{"internal/notify", "annotate"}},
+		{dir: "annotate/internal/endpoint", imports: []string{"internal/httpclient", "internal/tracing", "annotate"}},
 		{dir: "annotate/sparql", imports: []string{
-			"internal/httpclient", "internal/tracing", "annotate", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+			"annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
+		}},
+		{dir: "annotate/ngsild", imports: []string{
+			"internal/httpclient", "annotate", "annotate/internal/endpoint", "annotate/internal/sink", "annotate/members", "annotate/rdf",
 		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
@@ -152,7 +160,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/strategytest", imports: []string{
 			"flcollect/strategy", "flcollect/tensor",
 		}, modules: []string{testify}},
-		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"},
+		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor", "internal/wasmfuel"},
 			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
@@ -246,6 +254,7 @@ func importTable() []room {
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
 		}, modules: []string{oteltrace, prometheus}},
 		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
+		{dir: "cmd/internal/mappingfunctions", imports: []string{"annotate/rml", "annotate/rml/wasm"}},
 		{dir: "cmd/internal/channelstore", imports: []string{
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
@@ -300,6 +309,7 @@ func importTable() []room {
 		{dir: "internal/uplot"},
 		{dir: "internal/tracing", modules: []string{otel}},
 		{dir: "internal/version"},
+		{dir: "internal/wasmfuel"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
@@ -375,7 +385,7 @@ func testModules() []string {
 	return []string{
 		testify, sync, openapi, compress, crypto, protobuf,
 		mochi, paho, paho3, sarama, franz, mongo, minio, otel,
-		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns,
+		rdf2go, jsongold, jsonpath, xmlquery, netlink, netns, wazero,
 	}
 }
 
@@ -409,6 +419,8 @@ func separations() []separation {
 		{dir: "modelrepo", bans: []string{prometheus}},
 		{dir: "annotate", bans: evaluators},
 		{dir: "annotate/rml", bans: evaluators},
+		{dir: "annotate", bans: []string{wazero}},
+		{dir: "annotate/rml", bans: []string{wazero}},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "flcollect", bans: drivers},
 		{dir: "flcollect", bans: []string{wazero}},

@@ -1,5 +1,5 @@
 // Package peertest makes the programs that tests run as peers: servers that
 // are written in Go and built from a module of their own below the folder test,
-// so that none of their code is linked into the project, and Python interpreters
-// with the packages that tests name.
+// so that none of their code is linked into the project, Python interpreters
+// with the packages that tests name, and class paths of Java with libraries.
 package peertest

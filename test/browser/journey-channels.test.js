@@ -8,6 +8,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { Stage, desktop, enablersFlags, overflows, phone, picture, reach } from "./stage.js";
 import { faint } from "./contrast.js";
 
@@ -124,3 +125,59 @@ test("the list shows how many messages come in", async (t) => {
   await page.waitForFunction(() => parseFloat(document.querySelector('[data-id="demo-json"] [data-field="rate"]').textContent) > 20);
   assert.deepEqual(complaints, []);
 });
+
+// A store stands in for one of SPARQL and for an NGSI-LD broker: it takes everything.
+for (const [kind, path, members, written] of [
+  ["SPARQL", "/update", { protocol: "update" }, /INSERT DATA \{\nGRAPH <https:\/\/example\.org\/kept\/[0-9a-f]{32}>/],
+  ["NGSI-LD", "", { mode: "replace", tenant: "city" }, /^\[\{.*"id":"/],
+]) {
+  test(`a channel to a store is made with a mouse: ${kind}`, async (t) => {
+    const bodies = [];
+    const store = createServer(async (request, response) => {
+      let body = "";
+      for await (const part of request) body += part;
+      bodies.push(`${request.headers["ngsild-tenant"] ?? ""} ${request.headers.authorization ?? ""} ${body}`);
+      response.writeHead(204).end();
+    });
+    await new Promise((listening) => store.listen(0, "127.0.0.1", listening));
+    t.after(() => {
+      store.close();
+      store.closeAllConnections();
+    });
+    const { page, complaints } = await stage.open(t, "/ui/annotation/new", desktop, "data:");
+    page.setDefaultTimeout(20_000);
+    page.on("dialog", (dialog) => dialog.accept());
+    const field = (name) => page.locator(`[id="output.${kind}.${name}"]`);
+    await page.locator('.cm-content[aria-label^="One message"]').fill(sample);
+    await page.getByRole("button", { name: "Suggest a mapping" }).click();
+    await page.locator('.cm-content[aria-label^="RML"]').filter({ hasText: "rr:" }).waitFor();
+    await page.locator("#inputTopic").fill("demo/json");
+    await page.locator("#outputTopic").fill("https://example.org/kept/");
+    await page.getByText("Output: another broker", { exact: true }).click();
+    assert.equal(await page.locator(`#inputBroker option[value="${kind}"]`).count(), 0, "a store is no input");
+    await page.locator("#outputBroker").selectOption(kind);
+    await field("url").waitFor();
+    for (const [name, value] of Object.entries(members)) {
+      if (await field(name).evaluate((element) => element.tagName === "SELECT")) await field(name).selectOption(value);
+      else await field(name).fill(value);
+    }
+    await page.getByRole("button", { name: "Test the connections" }).click();
+    await page.getByText(/url: required/i).first().waitFor();
+    await field("url").fill(`http://127.0.0.1:${store.address().port}${path}`);
+    await field("token").fill("key");
+    await page.getByRole("button", { name: "Test the connections" }).click();
+    await page.locator("#connections", { hasText: "Output: connected to" }).waitFor();
+    await seen(page, `channels-store-${kind}`);
+    await page.locator("#name").fill(`Store ${kind}`);
+    await page.getByRole("button", { name: "Make the channel", exact: true }).click();
+    await page.locator(".badge", { hasText: "running" }).first().waitFor();
+    await page.waitForFunction(() => Number(document.querySelector('[data-field="published"]').textContent) > 0);
+    const last = bodies.at(-1).replace(/^\S* Bearer key /, "");
+    assert.match(last, written);
+    assert.equal(bodies.at(-1).split(" ")[0], members.tenant ?? "");
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByText(/is removed/).waitFor();
+    const others = complaints.filter((complaint) => !complaint.includes("status of 422"));
+    assert.deepEqual(others, [], "besides the address that was missing");
+  });
+}

@@ -147,6 +147,41 @@ test("what is typed is run, and findings are at their lines", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
+test("shapes are checked as they are typed, and become those of the channel", async (t) => {
+  const { page, complaints } = await begin(t, desktop);
+  const shapes = (most) => `@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix ex: <http://example.org/vocabulary#> .
+ex:Cold sh:targetSubjectsOf ex:temperature ;
+  sh:property [ sh:path ex:temperature ; sh:maxInclusive ${most} ; sh:message "too warm" ] .`;
+  await page.locator("#mapping-title ~ details summary", { hasText: "Shapes" }).click();
+  await page.locator("#shapes").fill(shapes(2));
+  await page.locator("#verdict .fault", { hasText: "The RDF violates the shapes" }).waitFor();
+  assert.match(await page.locator("#violations li").textContent(), /^Violation, line 4 of the shapes: .*too warm/);
+  assert.deepEqual(await found(page), []);
+  await picture(page, "workbench-shapes");
+
+  await page.locator("#shapes").fill(shapes('"warm" ; sh:minCont 1'));
+  await page.locator("#verdict .fault", { hasText: /^Mapping, shapes: .*line 4/ }).waitFor();
+  await page.locator("#shapes").fill(shapes(40));
+  await upToDate(page);
+  assert.equal(await page.locator("#violations li").count(), 0);
+
+  await page.locator('button[formaction$="new"]').click();
+  await page.waitForURL("**/ui/annotation/new");
+  assert.equal(await page.locator("#shapes").inputValue(), shapes(40));
+  assert.ok(await page.locator("#shapes").isVisible(), "the shapes of a channel are open");
+  assert.deepEqual(await found(page), []);
+  await page.locator("#inputTopic").fill("cold/in");
+  await page.locator("#outputTopic").fill("cold/out");
+  await page.locator("#shapes").fill(shapes(2));
+  await page.locator('main form p.buttons button[name="action"][value="create"]').click();
+  await page.waitForURL(/\/ui\/annotation\/channels\//);
+  await page.locator('.badge[data-state="running"]').waitFor();
+  await publish("cold/in", message.replace('"temp"', '"temperature"'));
+  await page.locator('[data-field="invalid"]', { hasText: /^1$/ }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("a line of the mapping shows its statements", async (t) => {
   const { page } = await begin(t, desktop);
   await page.locator("#rml + .editor .cm-line", { hasText: "rr:predicate ex:station" }).click();

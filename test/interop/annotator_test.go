@@ -122,6 +122,7 @@ func createChannel(t *testing.T, server *interop.Server, broker *mqtttest.Mosqui
 		},
 		"settings": map[string]any{
 			"inputTopicSettings": topic(f.input()), "outputTopicSettings": topic(f.output()),
+			"dialect": "rml", // as weather.Expected has the statements
 		},
 		"status": map[string]any{"isStopped": false},
 	})

@@ -124,6 +124,7 @@ func (r *rig) create(server *interop.Server) {
 		},
 		"settings": map[string]any{
 			"channelId": channelID, "exactlyOnce": r.exactly, "distributed": r.distributed(), "errorFormat": "JSON",
+			"dialect":             "rml", // as weather.Expected has the statements
 			"inputTopicSettings":  r.in.settings(r.in.input(), inputCable),
 			"outputTopicSettings": r.out.settings(outTopic, out),
 			"errorTopicSettings":  r.out.settings(errTopic, noCable),

@@ -9,7 +9,9 @@ const root = field("main").dataset.root;
 const form = field("channel-form");
 const languages = { JSON: "json", XML: "xml", CSV: "" };
 
-createEditor(field("rml"), { language: "turtle" });
+const notations = { RML: "turtle", YARRRML: "yaml" };
+const mapping = createEditor(field("rml"), { language: notations[field("language").value] });
+field("language").addEventListener("change", () => mapping.speak(notations[field("language").value]));
 if (field("sample")) {
   const sample = createEditor(field("sample"), { language: languages[field("inputFormat").value] });
   field("inputFormat").addEventListener("change", () => sample.speak(languages[field("inputFormat").value]));

@@ -8,9 +8,10 @@ const pause = 400; // milliseconds after the last key
 const root = document.getElementById("main").dataset.root;
 const field = (id) => document.getElementById(id);
 const languages = { JSON: "json", XML: "xml", CSV: "" };
+const notations = { RML: "turtle", YARRRML: "yaml" }; // of mappings
 
 const sample = createEditor(field("sample"), { language: languages[field("inputFormat").value], onChange: changed });
-const mapping = createEditor(field("rml"), { language: "turtle", onChange: changed, onLine: showLine });
+const mapping = createEditor(field("rml"), { language: notations[field("language").value], onChange: changed, onLine: showLine });
 
 let timer;
 
@@ -45,6 +46,7 @@ async function run() {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({
         sample: sample.text, mapping: mapping.text, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value,
+        language: field("language").value, shapes: field("shapes").value,
       }),
     });
     const result = await answer.json();
@@ -81,9 +83,11 @@ function show(result) {
     const count = result.statements.length + result.more;
     verdict.push(element("p", { className: count ? "" : "fault" }, `${counted(count, "statement")} from ${counted(result.records, "record")} of the message.`));
   }
+  if (result.invalid) verdict.push(element("p", { className: "fault" }, "The RDF violates the shapes; a channel does not publish it."));
+  if (result.unchecked) verdict.push(element("p", { className: "note" }, "The shapes select no node of the RDF, so that nothing was checked."));
   if (fault && statements.length > 0) verdict.push(element("p", { className: "note" }, "Below is the RDF of the last mapping without an error."));
   if (field("verdict").textContent !== verdict.map((p) => p.textContent).join("")) field("verdict").replaceChildren(...verdict);
-  setLive(fault || failure ? "failed" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : "up to date");
+  setLive(fault || failure || result.invalid ? "failed" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : result.invalid ? "the shapes are violated" : "up to date");
 
   field("findings").replaceChildren(...findings.map(({ line, node, text }) => {
     const words = node ? `${node}: ${text}` : text;
@@ -92,8 +96,10 @@ function show(result) {
     link.addEventListener("click", () => mapping.go(line, 1));
     return element("li", {}, link, " ", words);
   }));
+  field("violations").replaceChildren(...result.violations.map(({ severity, line, shape, text }) =>
+    element("li", {}, `${severity}, line ${line} of the shapes`, ...(shape ? [", ", element("code", {}, shape)] : []), `: ${text}`)));
   const marks = findings.filter(({ line }) => line > 0).map(({ line, text }) => ({ line, column: 1, severity: "warning", message: text }));
-  if (fault?.line) marks.push({ line: fault.line, column: 1, severity: "error", message: fault.text });
+  if (fault?.line) marks.push({ line: fault.line, column: fault.column || 1, severity: "error", message: fault.text });
   mapping.show(marks);
   sample.show(failure?.at ? [{ ...failure.at, severity: "error", message: failure.text }] : []);
 
@@ -104,7 +110,8 @@ function show(result) {
   field("more").textContent = result.more > 0 ? `${counted(result.more, "more statement")} not shown.` : "";
   field("rule").textContent = "";
   statements = result.statements;
-  prefixes = [...mapping.text.matchAll(/^\s*@?prefix\s+([\w.-]*:)\s*<([^>]+)>/gim)].map(([, name, iri]) => [name, iri]);
+  const declared = field("language").value === "YARRRML" ? /^\s+([\w.-]+:)\s+["']?([a-z][a-z0-9+.-]*:[^\s"',}]+)/gim : /^\s*@?prefix\s+([\w.-]*:)\s*<([^>]+)>/gim;
+  prefixes = [...mapping.text.matchAll(declared)].map(([, name, iri]) => [name, iri]);
   table();
   if (!panel("graph").hidden) draw();
 }
@@ -253,11 +260,16 @@ async function draw() {
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panel("graph").hidden || draw());
 
+field("language").addEventListener("change", () => {
+  mapping.speak(notations[field("language").value]);
+  changed();
+});
 field("inputFormat").addEventListener("change", () => {
   sample.speak(languages[field("inputFormat").value]);
   run();
 });
 field("outputFormat").addEventListener("change", run);
+field("shapes").addEventListener("input", changed);
 
 field("run").hidden = true; // it runs by itself
 
@@ -269,6 +281,8 @@ field("suggest").addEventListener("click", async (event) => {
     const isNew = !mapping.text.trim();
     field("inputFormat").value = suggested.inputFormat;
     sample.speak(languages[suggested.inputFormat]);
+    field("language").value = "RML";
+    mapping.speak(notations.RML);
     mapping.text = suggested.mapping;
     run();
     if (!isNew) toast("The mapping was replaced. Undo in its editor brings the old one back.");
@@ -285,7 +299,11 @@ field("store")?.addEventListener("click", async (event) => {
     const answer = await request(`${root}api/annotations`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ name, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value, rml: mapping.text }),
+      body: JSON.stringify({
+        name, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value, rml: mapping.text,
+        language: field("language").value === "RML" ? undefined : field("language").value,
+        shapes: field("shapes").value,
+      }),
     });
     const id = (await answer.text()).trim();
     toast(`The mapping is stored as “${name || id}”.`, { link: element("a", { href: `${root}annotations/${id}` }, "Show it") });

@@ -22,8 +22,8 @@ func ExampleLoad() {
 		Object: rdf.NewTyped("85", rdf.XSDInteger),
 	}})
 	fmt.Println(report.Conforms(), err)
-	fmt.Println(report.Results[0])
+	fmt.Println(report.Results[0].Message, report.Results[0].Value.Value)
 	// Output:
 	// false <nil>
-	// <http://example.org/1> <http://example.org/celsius>: the sensor is broken, value "85"^^<http://www.w3.org/2001/XMLSchema#integer>
+	// the sensor is broken 85
 }

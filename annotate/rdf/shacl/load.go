@@ -169,6 +169,9 @@ func (c *compiler) shape(node rdf.Term, depth int) (*shape, error) {
 	}
 	s := &shape{node: node, severity: Violation}
 	c.shapes[node] = s
+	if described := c.doc.nodes[node]; described != nil {
+		s.line = described.line
+	}
 	for _, step := range []func(*shape) error{c.describe, c.target} {
 		if err := step(s); err != nil {
 			return nil, err

@@ -245,6 +245,9 @@ func (c *compiler) nested(s *shape, depth int) error {
 				return err
 			}
 			switch {
+			case name == "node" && inner.path != nil:
+				return c.doc.errorf(s.node, "sh:node refers to the shape %s, which has a sh:path; "+
+					"put it into a node shape: [ sh:property … ]", show(node))
 			case name != "property":
 				s.add(&shapeConstraint{inner, name == "not"})
 			case inner.path == nil:

@@ -93,7 +93,7 @@ func TestShapes_Validate_checksEachComponent(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, report.Results, 1)
 			require.Equal(t, sh+c.component+"ConstraintComponent", report.Results[0].Component)
-			require.Equal(t, shacl.Report{Results: report.Results, Violations: 1}, report)
+			require.Equal(t, shacl.Report{Results: report.Results, Violations: 1, Focus: 1}, report)
 			require.NotEmpty(t, report.Results[0].Message)
 			deactivated := load(t, "ex:S sh:targetNode ex:a ; sh:deactivated true ; "+c.shape+" .")
 			report, err = deactivated.Validate(quads(t, c.bad))
@@ -138,6 +138,8 @@ func TestShapes_Validate_countsSeveritiesAndKeepsMessages(t *testing.T) {
 	require.Len(t, report.Results[0].Messages, 2)
 	require.Equal(t, "Wert", report.Results[1].Message)
 	require.Equal(t, "http://example.org/Trouble", report.Results[2].Severity)
+	require.Equal(t, []int{4, 5, 6, 3}, []int{report.Results[0].Line, report.Results[1].Line, report.Results[2].Line, report.Focus})
+	require.Equal(t, `<http://example.org/a>: Wert (shape <http://example.org/I>, line 5)`, report.Results[1].String())
 }
 
 func TestShapes_Validate_isLimited(t *testing.T) {
@@ -208,6 +210,7 @@ func TestLoad_refusesIllFormedShapes(t *testing.T) {
 		`sh:severity 7 ; sh:class ex:C`:               "expected an IRI such as",
 		`sh:message 7 ; sh:class ex:C`:                "expected a text",
 		`sh:property [ sh:class ex:C ]`:               "which has no sh:path",
+		`sh:node [ sh:path ex:p ; sh:minCount 1 ]`:    "which has a sh:path",
 		`sh:node ex:S`:                                "refers to itself",
 		`sh:not [ sh:node ex:S ]`:                     "refers to itself",
 		`a sh:PropertyShape`:                          "needs sh:path",

@@ -5,6 +5,7 @@ import "github.com/iotenablers/enablers/annotate/rdf"
 // shape is a node shape or property shape.
 type shape struct {
 	node        rdf.Term
+	line        int   // where it begins
 	path        *path // nil for a node shape
 	pathText    string
 	deactivated bool

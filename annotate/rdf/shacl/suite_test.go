@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rdf/shacl"
 	"github.com/iotenablers/enablers/internal/conformance"
+	"github.com/iotenablers/enablers/internal/peertest"
 )
 
 const (
@@ -68,9 +69,24 @@ func describe(focus rdf.Term, path string, value, shape rdf.Term, component, sev
 	return strings.Join([]string{show(focus), path, show(value), show(shape), component, severity}, " | ")
 }
 
-func TestShapes_Validate_passesTheSuiteOfTheW3C(t *testing.T) {
+// pyshacl is a validator in Python. Its source archive has the suite of the W3C.
+const pyshacl = "pyshacl==0.40.1"
+
+// suite returns the folder with the cases of SHACL Core.
+func suite(t *testing.T) string {
+	t.Helper()
+	source, err := peertest.PythonSource(t, pyshacl)
+	if err == nil {
+		return filepath.Join(source, "test", "resources", "sht_tests", "core")
+	}
+	t.Logf("no suite from a source archive: %v", err)
 	dir, err := filepath.Abs(filepath.Join(conformance.Dir(t, "shacl"), "tests", "core"))
 	require.NoError(t, err)
+	return dir
+}
+
+func TestShapes_Validate_passesTheSuiteOfTheW3C(t *testing.T) {
+	dir := suite(t)
 	cases := 0
 	require.NoError(t, filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".ttl" {

@@ -20,6 +20,9 @@ type Report struct {
 	// Violations, Warnings and Infos count the results of these severities, and Others
 	// those of severities that SHACL does not define. They count all results.
 	Violations, Warnings, Infos, Others int
+	// Focus is how many focus nodes the targets of the shapes selected; a node that
+	// several shapes select counts as often.
+	Focus int
 }
 
 // Conforms reports whether there is no result, of any severity (SHACL, section 3.6.1.1).
@@ -42,6 +45,8 @@ type Result struct {
 	Value rdf.Term
 	// Shape is the shape that has the constraint; a blank node if it has no name.
 	Shape rdf.Term
+	// Line is where the shape begins in its document, from 1.
+	Line int
 	// Component is the IRI of the constraint component.
 	Component string
 	// Severity is the IRI of the severity of the shape.
@@ -53,7 +58,7 @@ type Result struct {
 	Messages []rdf.Term
 }
 
-// String returns the focus node, the path, the message and the value.
+// String returns the focus node, the path, the message, the value, and the shape with its line.
 func (r Result) String() string {
 	text := string(rdf.AppendTerm(nil, r.Focus))
 	if r.Path != "" {
@@ -63,8 +68,11 @@ func (r Result) String() string {
 	if !r.Value.IsZero() && r.Value != r.Focus {
 		text += ", value " + string(rdf.AppendTerm(nil, r.Value))
 	}
-	if r.Shape.Kind == rdf.IRI {
-		text += " (shape " + string(rdf.AppendTerm(nil, r.Shape)) + ")"
+	switch {
+	case r.Shape.Kind == rdf.IRI:
+		text += fmt.Sprintf(" (shape %s, line %d)", rdf.AppendTerm(nil, r.Shape), r.Line)
+	case r.Line > 0:
+		text += fmt.Sprintf(" (shape on line %d)", r.Line)
 	}
 	return text
 }
@@ -96,6 +104,7 @@ func (s *Shapes) Validate(quads []rdf.Quad) (Report, error) {
 	r.spend(len(quads))
 	for _, shape := range s.targeted {
 		r.targets(shape)
+		r.report.Focus += len(r.focus)
 		for _, node := range r.focus {
 			if r.err != nil {
 				break
@@ -219,8 +228,8 @@ func (r *run) add(s *shape, focus id, path string, value rdf.Term, component, me
 		return
 	}
 	r.report.Results = append(r.report.Results, Result{
-		Focus: r.graph.term(focus), Path: path, Value: value, Shape: s.node, Component: Namespace + component + componentSuffix,
-		Severity: s.severity, Message: chosen(s.messages, message), Messages: s.messages,
+		Focus: r.graph.term(focus), Path: path, Value: value, Shape: s.node, Line: s.line,
+		Component: Namespace + component + componentSuffix, Severity: s.severity, Message: chosen(s.messages, message), Messages: s.messages,
 	})
 }
 

@@ -35,6 +35,8 @@ type database struct {
 	*sql.DB
 	driver Driver
 	clean  func(error) error // takes the password out of an error
+	closed context.Context   // ends the queries
+	end    func()
 }
 
 // New returns databases of the kinds of the drivers. It opens nothing.
@@ -57,6 +59,7 @@ func (d *Databases) Close() error {
 	defer d.mu.Unlock()
 	var errs []error
 	for key, db := range d.open {
+		db.end()
 		errs = append(errs, db.clean(db.Close()))
 		delete(d.open, key)
 	}
@@ -96,6 +99,7 @@ func (d *Databases) database(named rml.Database) (*database, error) {
 	if db.DB, err = db.driver.Open(u); err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", rml.Database{URL: u.Redacted()}, db.clean(err))
 	}
+	db.closed, db.end = context.WithCancel(context.Background())
 	d.open[named] = db
 	return db, nil
 }

@@ -24,6 +24,8 @@ type Driver struct {
 	Text string
 	// ReadOnly reports whether a query runs in a transaction that only reads.
 	ReadOnly bool
+	// Check refuses a query that such a transaction would run although it writes. It may be nil.
+	Check func(query string) error
 	// Booleans returns the columns of a table that hold truth values although their
 	// type says otherwise. It may be nil.
 	Booleans func(ctx context.Context, db *sql.DB, table string) ([]string, error)

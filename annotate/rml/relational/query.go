@@ -22,6 +22,11 @@ type column struct {
 // table, and of a join, only the columns that the mapping names are asked for.
 func (db *database) query(ctx context.Context, q rml.Query) (*rows, error) {
 	if q.Source.Query != "" && q.Parent.Kind == 0 {
+		if db.driver.Check != nil {
+			if err := db.driver.Check(q.Source.Query); err != nil {
+				return nil, err
+			}
+		}
 		return db.run(ctx, statement(q.Source.Query), q.Columns, nil)
 	}
 	child, err := db.describe(ctx, q.Source)

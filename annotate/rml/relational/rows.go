@@ -13,6 +13,8 @@ type rows struct {
 	result *sql.Rows
 	tx     *sql.Tx
 	clean  func(error) error
+	cancel func() // ends the query, and frees what waits for its end
+	atEnd  bool   // whether the last row was read
 	dest   []any
 	values []*value // by column of the query; two may be the same
 	text   []byte
@@ -21,7 +23,9 @@ type rows struct {
 // run sends a query. Either wanted names columns of its result, or kinds says
 // what its columns are, all of which are wanted.
 func (db *database) run(ctx context.Context, query string, wanted []rml.Column, kinds []column) (*rows, error) {
-	r := &rows{clean: db.clean}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(db.closed, cancel)
+	r := &rows{clean: db.clean, cancel: func() { stop(); cancel() }}
 	if err := db.start(ctx, r, query, wanted, kinds); err != nil {
 		_ = r.Close() // the error that led here says more
 		return nil, err
@@ -78,6 +82,7 @@ func (r *rows) Next(row []rml.Cell) error {
 		if err := r.result.Err(); err != nil {
 			return r.clean(err)
 		}
+		r.atEnd = true
 		return io.EOF
 	}
 	r.text = r.text[:0]
@@ -90,14 +95,22 @@ func (r *rows) Next(row []rml.Cell) error {
 	return nil
 }
 
-// Close ends the query.
+// Close ends the query. Rows that were not read are not asked for: the drivers would read them to the end, unless the
+// context of the query has ended.
 func (r *rows) Close() error {
+	defer r.cancel()
+	if !r.atEnd {
+		r.cancel()
+	}
 	var err error
 	if r.result != nil {
 		err = r.result.Close()
 	}
 	if r.tx != nil {
 		_ = r.tx.Rollback() // it has only read, and the end of the context rolls it back too
+	}
+	if !r.atEnd {
+		return nil // it would say that the query was ended
 	}
 	return r.clean(err)
 }

@@ -67,13 +67,22 @@ func (r *reader) mapping(m *mapping) {
 			next++
 			r.say(m.value, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
 			r.say(m.value, t, nsRDFS+"label", rdf.NewLiteral(m.name))
-			r.say(source, t, nsRML+"logicalSource", logical)
+			r.sayLogical(source, t, logical)
 			if r.base != "" {
 				r.say(m.value, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
 			}
 			r.triplesMap(m, t, logical, subject)
 		}
 	}
+}
+
+// sayLogical says the logical source or logical table of a triples map.
+func (r *reader) sayLogical(v value, t, logical rdf.Term) {
+	property := nsRML + "logicalSource"
+	if r.tables[logical] {
+		property = nsRR + "logicalTable"
+	}
+	r.say(v, t, property, logical)
 }
 
 func (r *reader) triplesMap(m *mapping, t, logical rdf.Term, subject value) {
@@ -226,9 +235,16 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 		r.fail(predicate, "an inverse predicate needs a subject, and the mapping makes new blank nodes")
 		return
 	}
+	if k := r.kindOfObject(object, opts.kind); k != iriKind && k != blankKind {
+		r.fail(predicate, "an inverse predicate needs an object that is an IRI or a blank node: expected an object with the type iri or blank")
+		return
+	}
 	t := r.name(m.name + "_inverse")
 	r.say(predicate, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
-	r.say(predicate, t, nsRML+"logicalSource", logical)
+	r.sayLogical(predicate, t, logical)
+	if r.base != "" {
+		r.say(predicate, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
+	}
 	s, pom, p, o := r.node(), r.node(), r.node(), r.node()
 	r.say(object, t, nsRR+"subjectMap", s)
 	opts.role = subjectRole
@@ -239,4 +255,19 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 	r.say(subject, pom, nsRR+"objectMap", o)
 	r.term(o, termOptions{at: subject, source: logical, role: objectRole, kind: iriKind,
 		conditions: r.conditions(m.members["conditions"])}, subject)
+}
+
+// kindOfObject returns the kind that an object names, or the usual one.
+func (r *reader) kindOfObject(v value, usual kind) kind {
+	if v.isMap() {
+		m := r.members(v, termKeys())
+		if k := r.kindOfType(m["type"]); k != noKind {
+			return k
+		}
+		v = m["value"]
+	}
+	if _, k := cutSuffix(v.raw()); k != noKind {
+		return k
+	}
+	return usual
 }

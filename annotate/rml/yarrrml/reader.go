@@ -35,13 +35,25 @@ const (
 	nsMapping = "http://mapping.example.com/" // of the names of mappings, as other translators have it
 )
 
-// knownPrefixes are those that need no declaration.
+// knownPrefixes are those that need no declaration: the initial context of RDFa, and those of RML.
 func knownPrefixes() map[string]string {
 	return map[string]string{
-		"rdf": nsRDF, "rdfs": nsRDFS, "xsd": nsXSD, "owl": "http://www.w3.org/2002/07/owl#",
-		"foaf": nsFOAF, "schema": "http://schema.org/", "dc": "http://purl.org/dc/elements/1.1/",
-		"dcterms": nsDC, "skos": "http://www.w3.org/2004/02/skos/core#", "rr": nsRR, "rml": nsRML,
-		"ql": nsQL, "fnml": nsFNML, "fno": nsFNO, "void": nsVoID, "grel": nsGREL, "idlab-fn": nsIDLab,
+		"as": "https://www.w3.org/ns/activitystreams#", "cc": "http://creativecommons.org/ns#", "csvw": nsCSVW,
+		"ctag": "http://commontag.org/ns#", "dc": nsDC, "dc11": "http://purl.org/dc/elements/1.1/", "dcat": nsDCAT, "dcterms": nsDC,
+		"dqv": "http://www.w3.org/ns/dqv#", "duv": "https://www.w3.org/ns/duv#", "foaf": nsFOAF,
+		"gr": "http://purl.org/goodrelations/v1#", "grddl": "http://www.w3.org/2003/g/data-view#",
+		"ical": "http://www.w3.org/2002/12/cal/icaltzd#", "jsonld": "http://www.w3.org/ns/json-ld#",
+		"ldp": "http://www.w3.org/ns/ldp#", "ma": "http://www.w3.org/ns/ma-ont#", "oa": "http://www.w3.org/ns/oa#",
+		"odrl": "http://www.w3.org/ns/odrl/2/", "og": "http://ogp.me/ns#", "org": "http://www.w3.org/ns/org#",
+		"owl": "http://www.w3.org/2002/07/owl#", "prov": "http://www.w3.org/ns/prov#", "qb": "http://purl.org/linked-data/cube#",
+		"rdf": nsRDF, "rdfa": "http://www.w3.org/ns/rdfa#", "rdfs": nsRDFS, "rev": "http://purl.org/stuff/rev#",
+		"rif": "http://www.w3.org/2007/rif#", "rr": nsRR, "schema": "http://schema.org/", "sd": nsSD,
+		"sioc": "http://rdfs.org/sioc/ns#", "skos": "http://www.w3.org/2004/02/skos/core#",
+		"skosxl": "http://www.w3.org/2008/05/skos-xl#", "sosa": "http://www.w3.org/ns/sosa/", "ssn": "http://www.w3.org/ns/ssn/",
+		"time": "http://www.w3.org/2006/time#", "v": "http://rdf.data-vocabulary.org/#", "vcard": "http://www.w3.org/2006/vcard/ns#",
+		"void": nsVoID, "wdr": "http://www.w3.org/2007/05/powder#", "wdrs": "http://www.w3.org/2007/05/powder-s#",
+		"xhv": "http://www.w3.org/1999/xhtml/vocab#", "xml": "http://www.w3.org/XML/1998/namespace", "xsd": nsXSD,
+		"rml": nsRML, "ql": nsQL, "fnml": nsFNML, "fno": nsFNO, "grel": nsGREL, "idlab-fn": nsIDLab,
 	}
 }
 
@@ -62,6 +74,7 @@ type reader struct {
 	sources  map[string]value
 	targets  map[string]value
 	shared   map[string]rdf.Term // logical sources by their name
+	tables   map[rdf.Term]bool   // which of them are logical tables
 	mappings map[string]*mapping
 	order    []*mapping
 }
@@ -70,7 +83,7 @@ func newReader() *reader {
 	return &reader{
 		names: make(map[string]bool), prefixes: knownPrefixes(), external: make(map[string]string),
 		sources: make(map[string]value), targets: make(map[string]value),
-		shared: make(map[string]rdf.Term), mappings: make(map[string]*mapping),
+		shared: make(map[string]rdf.Term), tables: make(map[rdf.Term]bool), mappings: make(map[string]*mapping),
 	}
 }
 
@@ -156,6 +169,10 @@ func (r *reader) authors(v value) {
 	r.say(v, rules, rdf.Type, rdf.NewIRI(nsVoID+"Dataset"))
 	for i, author := range authors {
 		person := rdf.NewIRI(fmt.Sprintf("%sperson_%03d", nsMapping, i))
+		if text := author.raw(); strings.Contains(text, "://") && !strings.ContainsAny(text, "<( ") { // a WebID
+			r.say(author, rules, nsDC+"contributor", r.iri(author, text))
+			continue
+		}
 		r.say(author, rules, nsDC+"contributor", person)
 		r.say(author, person, rdf.Type, rdf.NewIRI(nsFOAF+"Person"))
 		name, email, website := r.author(author)
@@ -163,10 +180,10 @@ func (r *reader) authors(v value) {
 			r.say(author, person, nsRDFS+"label", rdf.NewLiteral(name))
 		}
 		if email != "" {
-			r.say(author, person, nsFOAF+"mbox", rdf.NewIRI("mailto:"+email))
+			r.say(author, person, nsFOAF+"mbox", r.absolute(author, "mailto:"+email))
 		}
 		if website != "" {
-			r.say(author, person, nsFOAF+"homepage", rdf.NewIRI(website))
+			r.say(author, person, nsFOAF+"homepage", r.iri(author, website))
 		}
 	}
 	for _, m := range r.order {
@@ -196,7 +213,12 @@ func (r *reader) author(v value) (name, email, website string) {
 
 // iri returns the IRI that a text stands for: a prefixed name, an IRI, or one relative to base.
 func (r *reader) iri(v value, text string) rdf.Term {
-	text = strings.ReplaceAll(r.expand(text), `\:`, ":")
+	text = strings.NewReplacer(`\:`, ":", `\$(`, "$(").Replace(r.expand(text))
+	return r.absolute(v, text)
+}
+
+// absolute returns an IRI that has no prefix and no escapes.
+func (r *reader) absolute(v value, text string) rdf.Term {
 	if !strings.Contains(text, ":") {
 		if r.base == "" {
 			r.fail(v, "%q is no IRI: expected an IRI or a name with a prefix", text)
@@ -246,6 +268,9 @@ const (
 	blankKind
 	literalKind
 )
+
+// String returns the name that the language has for the kind.
+func (k kind) String() string { return [...]string{"", "iri", "blank", "literal"}[k] }
 
 // kindOfType reads the key type of a term.
 func (r *reader) kindOfType(v value) kind {

@@ -16,22 +16,43 @@ func formulations() map[string]string {
 	}
 }
 
-// queryFormulations are those of databases.
+// queryFormulations are those of databases, by the identifiers of R2RML (section 5.2, with the W3C's list of
+// identifiers of SQL versions). SQL:2011 and SQL:2016 have none.
 func queryFormulations() map[string]string {
-	return map[string]string{"sql2008": nsRR + "SQL2008", "mysql": nsD2RQ + "MySQL", "oracle": nsD2RQ + "Oracle",
-		"sparql11": nsSD + "SPARQL11Query"}
+	return map[string]string{
+		"sql2008": "SQL2008", "mysql": "MySQL", "oracle": "Oracle", "postgresql": "PostgreSQL", "mssqlserver": "MSSQLServer",
+		"hsqldb": "HSQLDB", "db2": "DB2", "informix": "Informix", "ingres": "Ingres", "sapase": "SybaseASE",
+		"sapsqlanywhere": "SybaseSQLAnywhere", "firebird": "Firebird", "virtuoso": "Virtuoso",
+	}
 }
 
 // drivers are the JDBC drivers and the beginnings of the URLs of databases.
 func drivers() map[string][2]string {
 	return map[string][2]string{
-		"mysql":      {"com.mysql.cj.jdbc.Driver", "mysql"},
-		"mariadb":    {"org.mariadb.jdbc.Driver", "mariadb"},
-		"postgresql": {"org.postgresql.Driver", "postgresql"},
-		"sqlserver":  {"com.microsoft.sqlserver.jdbc.SQLServerDriver", "sqlserver"},
-		"oracle":     {"oracle.jdbc.OracleDriver", "oracle"},
-		"sqlite":     {"org.sqlite.JDBC", "sqlite"},
+		"mysql":       {"com.mysql.cj.jdbc.Driver", "mysql"},
+		"mariadb":     {"org.mariadb.jdbc.Driver", "mariadb"},
+		"postgresql":  {"org.postgresql.Driver", "postgresql"},
+		"mssqlserver": {"com.microsoft.sqlserver.jdbc.SQLServerDriver", "sqlserver"},
+		"sqlserver":   {"com.microsoft.sqlserver.jdbc.SQLServerDriver", "sqlserver"},
+		"oracle":      {"oracle.jdbc.OracleDriver", "oracle"},
+		"db2":         {"com.ibm.db2.jcc.DB2Driver", "db2"},
+		"sqlite":      {"org.sqlite.JDBC", "sqlite"},
 	}
+}
+
+// dsn returns the URL of a database: the access itself if it is one of JDBC, otherwise the host and the path of the access.
+func dsn(kind, access string) string {
+	if strings.HasPrefix(access, "jdbc:") {
+		return access
+	}
+	scheme := drivers()[kind][1]
+	if kind == "sqlite" {
+		return "jdbc:sqlite:" + strings.TrimPrefix(access, "sqlite:")
+	}
+	if _, rest, ok := strings.Cut(access, "://"); ok {
+		access = rest
+	}
+	return "jdbc:" + scheme + "://" + strings.TrimPrefix(access, "//")
 }
 
 // hasFormulation reports whether an inline source names how it is read: data.json~jsonpath.
@@ -84,7 +105,12 @@ func (r *reader) sourceOf(v value) rdf.Term {
 
 // logicalSource says a logical source. Inline ones have the formulation after the access.
 func (r *reader) logicalSource(v value, m map[string]value, inline bool) rdf.Term {
-	if m["access"].isZero() {
+	isQuery := !m["query"].isNull() || !m["table"].isNull()
+	switch {
+	case !m["access"].isZero():
+	case isQuery && m["type"].isNull() && m["credentials"].isNull():
+		return r.logicalTable(v, m)
+	default:
 		r.fail(v, "it has no access: expected a file, a URL or a name")
 		return rdf.Term{}
 	}
@@ -116,33 +142,45 @@ func (r *reader) logicalSource(v value, m map[string]value, inline bool) rdf.Ter
 	switch iri, known := formulations()[formulation]; {
 	case known:
 		r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(iri))
-	case formulation == "" && !m["query"].isNull() || formulation == "" && !m["table"].isNull():
-		if _, database := drivers()[kind]; database {
-			r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(nsQL+"CSV"))
-		}
+	case formulation == "" && isDatabase(kind):
+		r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(nsQL+"CSV"))
 	default:
 		r.fail(at(m["referenceFormulation"], v), "the reference formulation %q is not known: expected csv, jsonpath or xpath",
 			formulation)
 	}
-	r.query(t, m)
+	if isDatabase(kind) && !isQuery {
+		r.fail(v, "it names no rows of the database: expected the key query, with a query in SQL, or the key table")
+	}
+	r.query(t, m, kind)
+	return t
+}
+
+func isDatabase(kind string) bool {
+	_, ok := drivers()[kind]
+	return ok
+}
+
+// logicalTable says a table or a query of a database that the mapping does not name (R2RML, section 5).
+func (r *reader) logicalTable(v value, m map[string]value) rdf.Term {
+	t := r.node()
+	r.say(v, t, rdf.Type, rdf.NewIRI(nsRR+"LogicalTable"))
+	for _, name := range []string{"iterator", "delimiter", "encoding"} {
+		if other := m[name]; !other.isNull() {
+			r.fail(other, "a table or a query has no %s: expected it for a file", name)
+		}
+	}
+	r.query(t, m, "")
+	r.tables[t] = true
 	return t
 }
 
 // access says where a source is.
 func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, formulation string) {
-	database, isDatabase := drivers()[kind]
 	switch {
-	case isDatabase:
+	case isDatabase(kind):
 		d := r.describe(v, t, nsD2RQ+"Database")
-		dsn := access
-		if !strings.HasPrefix(dsn, "jdbc:") {
-			dsn = "jdbc:" + database[1] + ":" + strings.TrimPrefix("//"+strings.TrimPrefix(access, "//"), "//:")
-			if kind == "sqlite" {
-				dsn = "jdbc:sqlite:" + access
-			}
-		}
-		r.say(v, d, nsD2RQ+"jdbcDSN", rdf.NewLiteral(dsn))
-		r.say(v, d, nsD2RQ+"jdbcDriver", rdf.NewLiteral(database[0]))
+		r.say(v, d, nsD2RQ+"jdbcDSN", rdf.NewLiteral(dsn(kind, access)))
+		r.say(v, d, nsD2RQ+"jdbcDriver", rdf.NewLiteral(drivers()[kind][0]))
 		if c := m["credentials"]; !c.isNull() {
 			login := r.members(c, []key{{"username"}, {"password"}})
 			if user := login["username"]; !user.isNull() {
@@ -152,7 +190,6 @@ func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, f
 				r.say(password, d, nsD2RQ+"password", rdf.NewLiteral(r.text(password)))
 			}
 		}
-		return
 	case !m["credentials"].isNull():
 		r.fail(m["credentials"], "a source of the type %s takes no credentials: expected them for a database", kind)
 	case kind == "stream":
@@ -174,7 +211,7 @@ func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, f
 		r.file(v, t, m, access)
 	default:
 		r.fail(at(m["type"], v), "the type %q is not known: expected localfile, remotefile, stream, sparql or a database: "+
-			"mysql, mariadb, postgresql, sqlserver, oracle or sqlite", kind)
+			"mysql, mariadb, postgresql, mssqlserver, oracle, db2 or sqlite", kind)
 	}
 	for _, name := range []string{"delimiter", "encoding"} {
 		if other := m[name]; !other.isNull() && !strings.HasSuffix(kind, "file") {
@@ -219,23 +256,42 @@ func (r *reader) file(v value, t rdf.Term, m map[string]value, access string) {
 	}
 }
 
-// query says the query of a database.
-func (r *reader) query(t rdf.Term, m map[string]value) {
+// query says the query of a source and the language that it is in. A logical table has other terms for them than a
+// logical source; kind is then empty.
+func (r *reader) query(t rdf.Term, m map[string]value, kind string) {
+	property := nsRML + "query"
+	if kind == "" {
+		property = nsRR + "sqlQuery"
+	}
 	if q := m["query"]; !q.isNull() {
-		r.say(q, t, nsRML+"query", rdf.NewLiteral(r.text(q)))
+		r.say(q, t, property, rdf.NewLiteral(r.text(q)))
+		if kind != "" && kind != "sparql" && !isDatabase(kind) {
+			r.fail(q, "a source of the type %s has no query: expected it for a database or a SPARQL endpoint", kind)
+		}
 	}
 	if table := m["table"]; !table.isNull() {
+		if kind != "" && !isDatabase(kind) || !m["query"].isNull() {
+			r.fail(table, "it has a table beside a query, or without a database: expected one of table and query")
+		}
 		r.say(table, t, nsRR+"tableName", rdf.NewLiteral(r.text(table)))
 	}
 	f := m["queryFormulation"]
 	if f.isNull() {
 		return
 	}
-	iri, known := queryFormulations()[strings.ToLower(r.text(f))]
-	if !known {
-		r.fail(f, "the query formulation %q is not known: expected sql2008, mysql, oracle or sparql11", f.raw())
-	}
-	if strings.HasPrefix(iri, nsRR) {
-		r.say(f, t, nsRR+"sqlVersion", rdf.NewIRI(iri))
+	name := strings.ToLower(r.text(f))
+	iri, isSQL := queryFormulations()[name]
+	switch isPlain := kind == "" || isDatabase(kind); {
+	case isSQL && isPlain:
+		r.say(f, t, nsRR+"sqlVersion", rdf.NewIRI(nsRR+iri))
+	case name == "sparql11" && kind == "sparql": // said by the service
+	case isSQL || name == "sparql11":
+		r.fail(f, "the query formulation %s does not belong to this source: expected sparql11 for the type sparql, and SQL for "+
+			"a database", name)
+	case name == "sql2011" || name == "sql2016":
+		r.fail(f, "the query formulation %s has no identifier in R2RML: expected sql2008 or none; the database gets the query "+
+			"as it is", name)
+	default:
+		r.fail(f, "the query formulation %q is not known: expected sql2008, sparql11 or the type of a database", f.raw())
 	}
 }

@@ -95,7 +95,7 @@ func (r *reader) expression(v value, t rdf.Term, text string, k kind) {
 	case len(segments) > 1:
 		r.say(v, t, nsRR+"template", rdf.NewLiteral(templateOf(segments)))
 	case k == iriKind:
-		r.say(v, t, nsRR+"constant", r.iri(v, first.text))
+		r.say(v, t, nsRR+"constant", r.absolute(v, first.text))
 	default:
 		r.say(v, t, nsRR+"constant", rdf.NewLiteral(first.text))
 	}

@@ -159,7 +159,7 @@ func (r *reader) parts(t rdf.Term, opts termOptions, m map[string]value, k *kind
 		text, _ := cutSuffix(r.text(datatype))
 		*k = literalKind
 		if segments := r.template(datatype, r.expand(text)); len(segments) == 1 && segments[0].ref == "" {
-			r.say(datatype, t, nsRR+"datatype", r.iri(datatype, text))
+			r.say(datatype, t, nsRR+"datatype", r.absolute(datatype, segments[0].text))
 		} else {
 			d := r.node()
 			r.say(datatype, t, nsRML+"datatypeMap", d)

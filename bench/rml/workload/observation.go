@@ -193,17 +193,17 @@ func batch(f inputFormat, rows int) Case {
 const StreamStatements = 2
 
 // Stream returns a mapping of few statements a row and the writer of its source,
-// about size bytes in NDJSON or CSV, with the number of its rows. The NDJSON
-// mapping reads a carml:Stream, the CSV mapping the file data.csv.
+// about size bytes in a format, with the number of its rows. The mapping of NDJSON
+// reads a carml:Stream, the others a file such as data.csv.
 func Stream(format string, size int64) (mapping string, source Source, rows int) {
-	sample := len(appendObservation(nil, format, messageRow))
-	if format == NDJSON {
-		sample += len("{}\n")
-	}
+	between := map[string]string{JSON: "{},\n", NDJSON: "{}\n", XML: "<o></o>\n"}[format]
+	sample := len(appendObservation(nil, format, messageRow)) + len(between)
 	rows = int(size / int64(sample))
-	logical, formulation := `"data.csv"`, "CSV"
-	if format == NDJSON {
-		logical, formulation = `[ a carml:Stream ] ; rml:iterator "$"`, "JSONPath"
+	logical, formulation := `[ a carml:Stream ] ; rml:iterator "$"`, "JSONPath"
+	for _, f := range inputFormats() {
+		if f.name == format {
+			logical, formulation = fmt.Sprintf(`"data.%s"`, strings.ToLower(format))+f.many, f.formulation
+		}
 	}
 	mapping = observationMapping(logical, formulation, []predicateMap{{"temp", "decimal"}})
 	return mapping, Source{"data." + strings.ToLower(format), func(w io.Writer) error {

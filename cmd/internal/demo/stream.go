@@ -81,6 +81,7 @@ func openStream(ctx context.Context, config *Config, f format) (*stream, error) 
 	err = s.makeChannel(ctx, manager.ChannelConfig{
 		ChannelConfig: annotate.ChannelConfig{
 			ID: "demo-" + word, Input: topic(s.topic), Output: topic(rdf), Error: &failures,
+			Dialect: "rml", // as package weather expects the statements
 			Mapping: annotate.Mapping{Name: "weather-" + word, InputFormat: f.input, OutputFormat: f.output, RML: f.mapping},
 		},
 		Metadata: manager.Metadata{

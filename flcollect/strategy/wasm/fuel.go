@@ -7,7 +7,14 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/iotenablers/enablers/internal/wasmfuel"
 )
+
+// fuelName is the name that metering adds to a module.
+const fuelName = "flcollect-fuel"
+
+func names() wasmfuel.Names { return wasmfuel.Names{Host: hostModule, Fuel: fuelName} }
 
 // What a call may use if [Options].Fuel is zero.
 const (
@@ -38,8 +45,8 @@ func provideFuel(ctx context.Context, runtime wazero.Runtime) error {
 		}
 		g.refuel()
 	})
-	_, err := runtime.NewHostModuleBuilder(fuelModule).
-		NewFunctionBuilder().WithGoModuleFunction(refuel, nil, nil).Export(refuelName).Instantiate(ctx)
+	_, err := runtime.NewHostModuleBuilder(fuelName).
+		NewFunctionBuilder().WithGoModuleFunction(refuel, nil, nil).Export(wasmfuel.Refuel).Instantiate(ctx)
 	return err
 }
 
@@ -74,7 +81,7 @@ func (g *guest) elementFuel() int64 {
 
 // gauge is the variable with the remaining fuel of the guest's sip.
 func (g *guest) gauge() api.MutableGlobal {
-	return g.instance.ExportedGlobal(fuelVariable).(api.MutableGlobal)
+	return g.instance.ExportedGlobal(fuelName).(api.MutableGlobal)
 }
 
 // refuel gives the guest another sip if its fuel is negative.

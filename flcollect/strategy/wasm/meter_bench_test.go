@@ -12,25 +12,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/wasmfuel"
 )
-
-// gauged returns a module that is not metered, with the variable that the host
-// looks for.
-func gauged(module []byte) ([]byte, error) {
-	sections, err := split(module)
-	if err != nil {
-		return nil, err
-	}
-	globals := &reader{data: sections[sectionGlobal]}
-	number := count(globals)
-	sections[sectionGlobal] = appendVector(nil, int(number)+1,
-		append(append([]byte{}, globals.data...), typeI64, 1, opI64Const, 0, opEnd))
-	exports := &reader{data: sections[sectionExport]}
-	all := count(exports)
-	name := appendVector(append([]byte{}, exports.data...), len(fuelVariable), []byte(fuelVariable))
-	sections[sectionExport] = appendVector(nil, int(all)+1, appendU32(append(name, 3), number))
-	return join(sections), nil
-}
 
 // BenchmarkMetering tells what it costs to bound a module: not at all, by having
 // wazero look at the context in every loop, and by fuel.
@@ -51,16 +34,16 @@ func BenchmarkMetering(b *testing.B) {
 	model := strategy.Model{tensor.FromFloat32s(values)}
 	for _, bound := range []string{"nothing", "context", "fuel"} {
 		for from, binary := range map[string][]byte{"momentum.c": momentum, "fedavg.go": fedavg} {
-			rewrite := gauged
+			rewrite := wasmfuel.Gauge
 			if bound == "fuel" {
-				rewrite = metered
+				rewrite = wasmfuel.Meter
 			}
 			m := &Module{options: Options{Memory: 256 << 20, Time: time.Minute, Fuel: 1 << 50, MaxState: 64 << 20}}
 			config := m.config()
 			if bound == "context" {
 				config = config.WithCloseOnContextDone(true)
 			}
-			rewritten, err := rewrite(binary)
+			rewritten, err := rewrite(binary, names())
 			require.NoError(b, err)
 			begun := time.Now()
 			require.NoError(b, m.compile(b.Context(), rewritten, config))

@@ -13,6 +13,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/iotenablers/enablers/internal/wasmfuel"
 )
 
 // Errors of this package.
@@ -83,7 +85,7 @@ type Module struct {
 }
 
 // Is reports whether data begins as a WebAssembly module of version 1 does.
-func Is(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
+func Is(data []byte) bool { return bytes.HasPrefix(data, []byte(wasmfuel.Magic)) }
 
 // Compile checks and compiles a module. It does not run the module. The error of a
 // module that cannot be used matches [ErrModule]. The memory is freed when the
@@ -97,7 +99,7 @@ func Compile(ctx context.Context, binary []byte, options *Options) (*Module, err
 	if int64(len(binary)) > m.options.MaxModule {
 		return nil, fmt.Errorf("%w: it has %d bytes, more than %d", ErrModule, len(binary), m.options.MaxModule)
 	}
-	binary, err = metered(binary)
+	binary, err = wasmfuel.Meter(binary, names())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
@@ -200,7 +202,7 @@ func provided(from, name string) bool {
 			}
 		}
 	}
-	return from == wasi_snapshot_preview1.ModuleName || from == fuelModule // which only metering imports
+	return from == wasi_snapshot_preview1.ModuleName || from == fuelName // which only metering imports
 }
 
 // Close frees the memory of the module. Its strategies fail from then on. It may

@@ -19,11 +19,12 @@ func idlabText() Parameter { return idlab("_str", "str").or(grelValue()) }
 
 func idlabDelimiter() Parameter { return idlab("_delimiter", "delimiter").optional() }
 
-// idlabFunction returns a function of IDLab. Its outputs are named after the
-// given type: string, boolean or list.
+// idlabFunction returns a function of IDLab. Its output is named after the
+// given type: stringOut, boolOut or listOut. The older descriptions of functions on truth values
+// name stringOut.
 func idlabFunction(name, output string, apply func(Call) ([]string, error), parameters ...Parameter) Function {
 	f := Function{IRI: nsIDLab + name, Parameters: parameters, Apply: apply}
-	for _, local := range []string{"_" + output, output, "o_" + output} {
+	for _, local := range []string{"_" + output, output, "o_" + output, "_stringOut", "stringOut"} {
 		f.Outputs = append(f.Outputs, nsIDLab+local)
 	}
 	f.Outputs = append(f.Outputs, nsGREL+"stringOut", nsGREL+"stringOutput")

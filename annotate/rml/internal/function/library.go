@@ -2,6 +2,8 @@ package function
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +12,8 @@ const (
 	nsRDF   = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 	nsGREL  = "http://users.ugent.be/~bjdmeest/function/grel.ttl#"
 	nsIDLab = "https://w3id.org/imec/idlab/function#"
+	// nsOldIDLab is the namespace that the functions of IDLab had before nsIDLab.
+	nsOldIDLab = "http://example.com/idlab/function/"
 )
 
 // MaxText is the largest result of one call, in bytes. It bounds the memory
@@ -29,10 +33,37 @@ func ByIRI() map[string]Function {
 	} {
 		for _, f := range list {
 			f.Datatypes = naturalDatatypesOf(f.IRI)
+			f = f.withOldNames()
 			functions[f.IRI] = f
+			if old := oldNames([]string{f.IRI}); len(old) > 0 {
+				f.IRI = old[0]
+				functions[f.IRI] = f
+			}
 		}
 	}
 	return functions
+}
+
+// withOldNames returns the function with the names of the older namespace of IDLab added to its
+// parameters and outputs.
+func (f Function) withOldNames() Function {
+	f.Parameters = slices.Clone(f.Parameters)
+	for i, p := range f.Parameters {
+		f.Parameters[i].IRIs = slices.Concat(p.IRIs, oldNames(p.IRIs))
+	}
+	f.Outputs = slices.Concat(f.Outputs, oldNames(f.Outputs))
+	return f
+}
+
+// oldNames returns the names in the older namespace of IDLab of those IRIs that are in the newer one.
+func oldNames(iris []string) []string {
+	var old []string
+	for _, iri := range iris {
+		if name, isIDLab := strings.CutPrefix(iri, nsIDLab); isIDLab {
+			old = append(old, nsOldIDLab+name)
+		}
+	}
+	return old
 }
 
 // withheldFunctions are the functions of IDLab that reach beyond the message,
@@ -54,15 +85,37 @@ var withheldFunctions = map[string]string{
 	"explicitDelete":      "keep a state on disk",
 }
 
-// Unknown returns why the library has no function with an IRI.
-func Unknown(iri string) string {
-	name, isIDLab := strings.CutPrefix(iri, nsIDLab)
-	if does, withheld := withheldFunctions[name]; isIDLab && withheld {
-		return fmt.Sprintf("the function <%s> is left out: it would %s, which a mapping must not; "+
-			"a program that wants it registers one of its own", iri, does)
+// Unknown returns why there is no function with an IRI, and which functions there are: those of the
+// library and those with the IRIs own.
+func Unknown(iri string, own []string) string {
+	place := strings.LastIndexAny(iri, "#/") + 1
+	namespace, name := iri[:place], iri[place:]
+	expected := "expected " + offered(namespace, own)
+	isIDLab := namespace == nsIDLab || namespace == nsOldIDLab
+	if does, isWithheld := withheldFunctions[name]; isIDLab && isWithheld {
+		return fmt.Sprintf("the function <%s> is left out: it would %s, which a mapping must not; %s; "+
+			"a program that wants it registers one of its own", iri, does, expected)
 	}
-	return fmt.Sprintf("the function <%s> is not known: expected one of the built-in functions, "+
-		"or one that the program registers", iri)
+	return fmt.Sprintf("the function <%s> is not known: %s", iri, expected)
+}
+
+// offered names the functions of a namespace, or the namespaces that have functions, and those with
+// the IRIs own.
+func offered(namespace string, own []string) string {
+	var names []string
+	for _, iri := range slices.Sorted(maps.Keys(ByIRI())) {
+		if name, isThere := strings.CutPrefix(iri, namespace); isThere && namespace != "" && !strings.ContainsAny(name, "#/") {
+			names = append(names, name)
+		}
+	}
+	text := fmt.Sprintf("a function of <%s>, <%s> or <%s>", nsGREL, nsIDLab, nsOldIDLab)
+	if len(names) > 0 {
+		text = fmt.Sprintf("one of the functions %s of <%s>", strings.Join(names, ", "), namespace)
+	}
+	if len(own) == 0 {
+		return text + ", or one that the program registers"
+	}
+	return fmt.Sprintf("%s, or one that the program registers: <%s>", text, strings.Join(own, ">, <"))
 }
 
 // parameter returns a parameter with local names in a namespace.

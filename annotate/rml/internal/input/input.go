@@ -121,6 +121,8 @@ type SyntaxError struct {
 	Line, Column int
 	// Offset is the 0-based byte offset.
 	Offset int
+	// Parted tells that the input is refused only because it is read in parts.
+	Parted bool
 	// Reason is what was wrong and what was expected.
 	Reason string
 }

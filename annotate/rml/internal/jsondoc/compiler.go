@@ -21,7 +21,7 @@ const (
 type Compiler struct {
 	maxDepth, maxNodes int
 	slots              map[string]int // numbers of the member names in the paths
-	jayway             bool
+	jayway, strict     bool
 }
 
 var _ input.Compiler = (*Compiler)(nil)

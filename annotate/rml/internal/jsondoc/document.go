@@ -61,7 +61,7 @@ func (d *Document) Load(data []byte) error {
 	}
 	tape, bad := d.scan(data)
 	d.tape = tape
-	if bad != nil && d.jayway {
+	if bad != nil && d.jayway && !d.owner.strict {
 		bad = d.permit(data, bad)
 	}
 	if bad != nil {
@@ -94,7 +94,7 @@ func (d *Document) reset() {
 }
 
 // refuse empties the document and returns the error for a fault.
-func (d *Document) refuse(bad *fault) error {
+func (d *Document) refuse(bad *fault) *input.SyntaxError {
 	at := input.Position{Line: 1, Column: 1}
 	head := 0
 	if d.stream != nil {

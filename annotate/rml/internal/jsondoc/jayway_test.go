@@ -119,9 +119,19 @@ func TestNewJayway_readsWhatIsNotJSON(t *testing.T) {
 		require.Len(t, values, 1, text)
 		require.Equal(t, want, string(values[0].Text), text)
 	}
-	for _, text := range []string{"", "{", `{"a"}`, `{"a":[1}`, `"x`, "[[[[[[[[[1]]]]]]]]]"} {
+	for _, text := range []string{"", "{", "not JSON", "'a'", `{"a"}`, `{"a":[1}`, `"x`, "[[[[[[[[[1]]]]]]]]]"} {
 		require.Error(t, doc.Load([]byte(text)), text)
 	}
+}
+
+func TestCompiler_ReadStrictly_refusesWhatIsNotJSON(t *testing.T) {
+	c := jsondoc.NewJayway(input.Limits{})
+	c.ReadStrictly()
+	doc := c.NewDocument()
+	for _, text := range []string{`{'a':1}`, `{"a":b}`, `{"a":1} x`, `[1,]`} {
+		require.Error(t, doc.Load([]byte(text)), text)
+	}
+	require.NoError(t, doc.Load([]byte(`{"a":1}`)))
 }
 
 func FuzzJayway(f *testing.F) {

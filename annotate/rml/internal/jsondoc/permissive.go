@@ -8,13 +8,16 @@ import (
 // permit reads a text that is not JSON as json-smart does in its permissive mode: strings in
 // single quotes or without quotes, NaN, numbers with zeros before them, commas too many, control
 // characters in strings, which are left out, and text after the value, which is ignored. The text is
-// written as JSON and read again; its fault is returned if that is not possible.
+// written as JSON and read again; its fault is returned if that is not possible. Other than
+// json-smart it takes only objects and arrays: any text is a string there, and would be a message
+// without a record here, where it is a fault.
 func (d *Document) permit(data []byte, bad *fault) *fault {
 	if bad.reason == d.tooDeep() || bad.reason == d.tooManyNodes() {
 		return bad
 	}
 	r := permissive{data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), depth: d.maxDepth}
-	if !r.value("") {
+	r.space()
+	if c := r.peek(); c != '{' && c != '[' || !r.value("") {
 		return bad
 	}
 	d.tape, d.escaped = d.tape[:0], d.escaped[:0]

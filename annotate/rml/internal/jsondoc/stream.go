@@ -103,7 +103,7 @@ func (d *Document) Next() (bool, error) {
 			return true, d.repeated()
 		}
 		if len(s.buf)-s.head >= s.limit {
-			return false, d.refuse(&fault{s.head, fmt.Sprintf("a value of more than %d bytes, the limit for one that is read as a whole", s.limit)})
+			return false, d.parted(s.head, fmt.Sprintf("a value of more than %d bytes, the limit for one that is read as a whole", s.limit))
 		}
 		s.grow()
 	}
@@ -342,9 +342,16 @@ func (d *Document) repeated() error {
 			if i := slices.Index(l.names, string(d.key(t))); i >= 0 && l.seen[i] {
 				reason := "the member name %q stands in this object again, after its records were mapped; " +
 					"the last member of a name counts, so a large object must not repeat it"
-				return d.refuse(&fault{int(t.keyStart) - 1, fmt.Sprintf(reason, l.names[i])})
+				return d.parted(int(t.keyStart)-1, fmt.Sprintf(reason, l.names[i]))
 			}
 		}
 	}
 	return nil
+}
+
+// parted is refuse for what only a text that is read in parts cannot have.
+func (d *Document) parted(offset int, reason string) error {
+	err := d.refuse(&fault{offset, reason})
+	err.Parted = true
+	return err
 }

@@ -287,7 +287,7 @@ func (d *Document) failEnd(offset int, format string, args ...any) error {
 }
 
 // fail returns the error for an offset of the data.
-func (d *Document) fail(offset int, format string, args ...any) error {
+func (d *Document) fail(offset int, format string, args ...any) *input.SyntaxError {
 	at := d.position(offset)
 	return &input.SyntaxError{
 		Format: "XML",

@@ -4,11 +4,13 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -29,6 +31,7 @@ func Driver() relational.Driver {
 		Quote:    func(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" },
 		Text:     "CHAR",
 		ReadOnly: true,
+		Check:    check,
 		Booleans: booleans,
 	}
 }
@@ -66,6 +69,41 @@ func open(u *url.URL) (*sql.DB, error) {
 	}
 	return sql.OpenDB(connector), nil
 }
+
+// check refuses what is no query by its first word. The servers commit the transaction before they run a statement that
+// defines something, such as DROP TABLE, and MariaDB then runs it.
+func check(query string) error {
+	rest := query
+	for {
+		rest = strings.TrimLeft(rest, " \t\r\n(")
+		var after string
+		found := true
+		switch {
+		case strings.HasPrefix(rest, "/*!"), strings.HasPrefix(rest, "/*M!"): // is run
+			return errNoQuery
+		case strings.HasPrefix(rest, "/*"):
+			_, after, found = strings.Cut(rest, "*/")
+		case strings.HasPrefix(rest, "#"), strings.HasPrefix(rest, "--"):
+			_, after, found = strings.Cut(rest, "\n")
+		default:
+			end := strings.IndexFunc(rest, func(c rune) bool { return !unicode.IsLetter(c) })
+			if end < 0 {
+				end = len(rest)
+			}
+			switch strings.ToUpper(rest[:end]) {
+			case "SELECT", "WITH", "TABLE", "VALUES", "SHOW", "DESCRIBE", "EXPLAIN":
+				return nil
+			}
+			return errNoQuery
+		}
+		if !found {
+			return errNoQuery
+		}
+		rest = after
+	}
+}
+
+var errNoQuery = errors.New("it is no query: expected one that begins with SELECT, WITH, TABLE, VALUES, SHOW, DESCRIBE or EXPLAIN")
 
 // booleans returns the columns of a table with the type TINYINT(1).
 func booleans(ctx context.Context, db *sql.DB, table string) (columns []string, err error) {

@@ -18,6 +18,11 @@ func TestDriver_passesTheSuites(t *testing.T) {
 	u, err := url.Parse(address)
 	require.NoError(t, err)
 	u.Path = "/test"
+	t.Run("contract", func(t *testing.T) {
+		relationaltest.Contract{Driver: mysql.Driver(), URL: u.String(), Execute: func(t *testing.T, statements string) {
+			relationaltest.Execute(t, db, "DROP DATABASE IF EXISTS test; CREATE DATABASE test; USE test;"+statements)
+		}}.Run(t)
+	})
 	for _, suite := range []string{"r2rml", "rml-sql"} {
 		t.Run(suite, func(t *testing.T) {
 			relationaltest.Suite{

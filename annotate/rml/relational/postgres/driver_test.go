@@ -14,6 +14,11 @@ import (
 func TestDriver_passesTheSuites(t *testing.T) {
 	address := relationaltest.StartPostgres(t, postgres.Driver())
 	db := relationaltest.Open(t, postgres.Driver(), address)
+	t.Run("contract", func(t *testing.T) {
+		relationaltest.Contract{Driver: postgres.Driver(), URL: address, Execute: func(t *testing.T, statements string) {
+			relationaltest.Execute(t, db, statements)
+		}}.Run(t)
+	})
 	for _, suite := range []string{"r2rml", "rml-sql"} {
 		t.Run(suite, func(t *testing.T) {
 			relationaltest.Suite{

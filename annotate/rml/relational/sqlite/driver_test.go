@@ -122,6 +122,17 @@ func TestDriver_onlyReads(t *testing.T) {
 	require.ErrorContains(t, err, "unable to open database file")
 }
 
+func TestDriver_passesTheContract(t *testing.T) {
+	url := database(t, "CREATE TABLE t (i INTEGER)")
+	relationaltest.Contract{Driver: sqlite.Driver(), URL: url, Execute: func(t *testing.T, statements string) {
+		db, err := sql.Open("sqlite", filepath.FromSlash(strings.TrimPrefix(url, "sqlite://")))
+		require.NoError(t, err)
+		_, err = db.Exec(statements)
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+	}}.Run(t)
+}
+
 // TestDriver_passesTheDatabaseCaseOfRMLIO runs RMLSTC0006a, whose table is a
 // file of CSV in the suite.
 func TestDriver_passesTheDatabaseCaseOfRMLIO(t *testing.T) {

@@ -1,0 +1,106 @@
+package ngsild
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/endpoint"
+	"github.com/iotenablers/enablers/annotate/internal/sink"
+)
+
+// The defaults of Options.
+const (
+	DefaultRequestTimeout = 30 * time.Second
+	DefaultBatchMessages  = 256
+	DefaultBatchBytes     = 1 << 20
+	DefaultRetryMin       = 200 * time.Millisecond
+	DefaultRetryMax       = 5 * time.Second
+)
+
+// Options tunes a Broker. The zero value is ready for use. Durations, sizes and counts that
+// are zero or negative mean their defaults.
+type Options struct {
+	// TLS is used with https. Nil means the system's roots.
+	TLS *tls.Config
+	// Hosts are the hosts that topic settings may name. [Driver] refuses settings with any
+	// other, and no connection is made to one. Nil means all.
+	Hosts *annotate.BrokerHosts
+	// Dial makes the network connections. Nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// RequestTimeout bounds one request.
+	RequestTimeout time.Duration
+	// BatchMessages and BatchBytes bound the messages that are written together, the bytes
+	// as N-Quads. One message always fits.
+	BatchMessages, BatchBytes int
+	// RetryMin and RetryMax are the shortest and the longest pause before a request that
+	// failed is repeated.
+	RetryMin, RetryMax time.Duration
+}
+
+// Broker makes connections to the NGSI-LD brokers that topic settings name. It is safe for
+// concurrent use, and keeps idle connections for a minute at most.
+type Broker struct {
+	opts   Options
+	client *http.Client
+}
+
+var _ annotate.Broker = (*Broker)(nil)
+
+// New returns a Broker. It connects to nothing. opts may be nil. Redirects to other hosts are
+// refused, and proxies of the environment are not used.
+func New(opts *Options) *Broker {
+	b := &Broker{}
+	if opts != nil {
+		b.opts = *opts
+	}
+	o := &b.opts
+	o.RequestTimeout = positive(o.RequestTimeout, DefaultRequestTimeout)
+	o.BatchMessages = positive(o.BatchMessages, DefaultBatchMessages)
+	o.BatchBytes = positive(o.BatchBytes, DefaultBatchBytes)
+	o.RetryMin = positive(o.RetryMin, DefaultRetryMin)
+	o.RetryMax = max(positive(o.RetryMax, DefaultRetryMax), o.RetryMin)
+	b.client = endpoint.NewClient(endpoint.ClientConfig{TLS: o.TLS, Hosts: o.Hosts, Dial: o.Dial, Timeout: o.RequestTimeout, Idle: 1})
+	return b
+}
+
+// positive returns v, or the default if v is not positive.
+func positive[N int | time.Duration](v, byDefault N) N {
+	if v > 0 {
+		return v
+	}
+	return byDefault
+}
+
+// Subscribe implements annotate.Broker: nothing is read from an NGSI-LD broker.
+func (b *Broker) Subscribe(context.Context, annotate.Topic, annotate.ConnectOptions) (annotate.Subscription, error) {
+	return nil, errors.New("an NGSI-LD broker can only be the output of a channel")
+}
+
+// Connect implements annotate.Broker. It checks the address and the right to write by a
+// request without entities.
+func (b *Broker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+	if topic.Broker != Type {
+		return nil, fmt.Errorf("connect to topic %q: broker type %q is not %s", topic.Name, topic.Broker, Type)
+	}
+	driver := settingsDriver{b.opts.Hosts}
+	topic.Settings = driver.Complete(topic.Settings, annotate.OutputTopic, "")
+	if err := driver.Check(topic, annotate.OutputTopic); err != nil {
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
+	}
+	settings := topic.Settings.(Settings)
+	w := newWriter(endpoint.Endpoint{Client: b.client, Timeout: b.opts.RequestTimeout, Settings: settings.endpoint()}, topic.Name, settings)
+	if err := w.probe(ctx); err != nil {
+		return nil, fmt.Errorf("connect to topic %q at %v: %w", topic.Name, settings, endpoint.Unavailable(err))
+	}
+	return sink.Start(w, sink.Config{
+		Topic: topic.Name, Window: opts.Window, Permit: opts.Permit,
+		BatchMessages: b.opts.BatchMessages, BatchBytes: b.opts.BatchBytes,
+		RetryMin: b.opts.RetryMin, RetryMax: b.opts.RetryMax,
+	}), nil
+}
