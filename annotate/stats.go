@@ -38,6 +38,9 @@ type Stats struct {
 	// IllTyped is the number of literals whose text their datatype does not
 	// have. They are published as they are, see [rml.Tally].
 	IllTyped uint64
+	// IrregularRows is the number of rows of CSV that the dialect carml cut or filled up, because
+	// they have more or fewer cells than the header, or passed over as comments, see [rml.Tally].
+	IrregularRows uint64
 	// NotesDropped is the number of monitoring notes that were dropped because
 	// their broker was too slow.
 	NotesDropped uint64
@@ -65,7 +68,7 @@ type counters struct {
 	failed, notesDropped      atomic.Uint64
 	revoked                   atomic.Uint64
 	empty, illTyped           atomic.Uint64
-	unmatched                 atomic.Uint64
+	unmatched, irregular      atomic.Uint64
 	invalid, warned           atomic.Uint64
 	reconnects                atomic.Uint64 // of the runs before this one
 	latency                   histogram
@@ -86,7 +89,7 @@ func (c *Channel) Stats() Stats {
 		Published: n.published.Load(), PublishedBytes: n.publishedBytes.Load(),
 		Failed: n.failed.Load(), Invalid: n.invalid.Load(), Warned: n.warned.Load(),
 		NotesDropped: n.notesDropped.Load(), Revoked: n.revoked.Load(),
-		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(), Unmatched: n.unmatched.Load(),
+		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(), Unmatched: n.unmatched.Load(), IrregularRows: n.irregular.Load(),
 		Latency:   n.latency.snapshot(),
 		LastError: last, LastErrorTime: at,
 	}

@@ -24,6 +24,7 @@ type statusView struct {
 	Invalid                   uint64 `json:"invalid,omitempty"`
 	Warned                    uint64 `json:"warned,omitempty"`
 	IllTypedLiterals          uint64 `json:"illTypedLiterals,omitempty"`
+	IrregularRows             uint64 `json:"irregularRows,omitempty"`
 }
 
 func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
@@ -31,7 +32,11 @@ func (r *rest) viewChannel(c Channel, req *http.Request) channelView {
 	all := flag(req, "all")
 	if all || flag(req, "status") {
 		s := r.noticed(c.ID)
-		view.Status = &statusView{statusOf(&c.ChannelConfig.ChannelConfig, c.Status), s.Empty, s.Unmatched, s.Invalid, s.Warned, s.IllTyped}
+		view.Status = &statusView{
+			statusForm:                statusOf(&c.ChannelConfig.ChannelConfig, c.Status),
+			MessagesWithoutStatements: s.Empty, Unmatched: s.Unmatched, Invalid: s.Invalid, Warned: s.Warned,
+			IllTypedLiterals: s.IllTyped, IrregularRows: s.IrregularRows,
+		}
 	}
 	if all || flag(req, "settings") {
 		settings := r.manager.records.forms.settings(c.ChannelConfig)

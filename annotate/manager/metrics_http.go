@@ -57,6 +57,8 @@ func newChannelCollector(m *Manager) *channelCollector {
 				func(s annotate.Stats) uint64 { return s.Warned }),
 			counter("literals_ill_typed_total", "Literals whose text their datatype does not have, given out as they are.",
 				func(s annotate.Stats) uint64 { return s.IllTyped }),
+			counter("rows_irregular_total", "Rows of CSV that were cut, filled up or passed over as comments.",
+				func(s annotate.Stats) uint64 { return s.IrregularRows }),
 			counter("received_bytes_total", "Bytes of the messages that came in.", func(s annotate.Stats) uint64 { return s.ReceivedBytes }),
 			counter("published_bytes_total", "Bytes of the confirmed outputs.", func(s annotate.Stats) uint64 { return s.PublishedBytes }),
 			counter("monitor_notes_dropped_total", "Monitoring notes dropped because their broker was too slow.",

@@ -58,3 +58,47 @@ func TestChannel_messageWithoutStatements_isCounted(t *testing.T) {
 	require.Equal(t, uint64(2), m.Stats()["void"].Empty)
 	require.Equal(t, uint64(1), m.Stats()["void"].Unmatched)
 }
+
+// A legacy mapping reads a row of CSV with a cell too many as the original service did. The status
+// counts what it cut, filled up and passed over.
+func TestChannel_irregularRows_areCounted(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, nil))
+	rest := newClientOf(t, m)
+	c := config("table")
+	c.Mapping.InputFormat = annotate.CSV
+	c.Mapping.RML = strings.Replace(strings.Replace(c.Mapping.RML, "ql:JSONPath", "ql:CSV", 1), `rml:iterator "$"`, "", 1)
+	create(t, m, c)
+	send(t, b, "table/in", "id,value\n1,2\n# a comment\n3,4,5\n6\n")
+	out := await(t, b, "table/out", 1)
+	require.Contains(t, out[0], `<http://example.com/3> <http://example.com/value> "4"`)
+	require.NotContains(t, out[0], "5")
+	rest.json(rest.get("/channels/table?status=true"), `{"status":{"isStopped":false,"irregularRows":3}}`)
+	require.Contains(t, rest.get("/metrics").body, `annotator_rows_irregular_total{channel="table"} 3`)
+}
+
+// The dialect of a channel is a setting: without it, a mapping in the legacy vocabulary is read as
+// CARML 0.3.2 did, which writes the escapes of IRIs in lower case.
+func TestChannel_dialect_isThatOfItsVocabularyUnlessItIsSet(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, nil))
+	rest := newClientOf(t, m)
+	for dialect, want := range map[string]string{"": "6%3a00", "carml": "6%3a00", "rml": "6%3A00"} {
+		id := "dialect" + dialect
+		c := config(id)
+		c.Dialect = dialect
+		create(t, m, c)
+		send(t, b, id+"/in", `{"id":"6:00","value":1}`)
+		require.Contains(t, await(t, b, id+"/out", 1)[0], want, "dialect %q", dialect)
+		answer := rest.get("/channels/" + id + "?settings=true").body
+		if dialect == "" {
+			require.NotContains(t, answer, `"dialect":`)
+		} else {
+			require.Contains(t, answer, `"dialect":"`+dialect+`"`)
+		}
+	}
+	c := config("other")
+	c.Dialect = "turtle"
+	_, err := m.Create(t.Context(), c)
+	require.ErrorContains(t, err, "dialect")
+}

@@ -47,6 +47,7 @@ type counts struct {
 	Invalid   uint64 `json:"invalid"`
 	Warned    uint64 `json:"warned"`
 	IllTyped  uint64 `json:"illTyped"`
+	Irregular uint64 `json:"irregular"`
 	Lag       *int64 `json:"lag"` // nil where the broker does not say
 	// LastFailure is about the newest message that could not be annotated.
 	LastFailure     string    `json:"lastFailure"`
@@ -81,7 +82,8 @@ func (r row) withStatus(s Status) row {
 func (r row) withCounts(s annotate.Stats) row {
 	r.Counts = counts{
 		Received: s.Received, Published: s.Published, Failed: s.Failed,
-		Empty: s.Empty, Unmatched: s.Unmatched, IllTyped: s.IllTyped, Invalid: s.Invalid, Warned: s.Warned, LastFailure: s.LastError,
+		Empty: s.Empty, Unmatched: s.Unmatched, IllTyped: s.IllTyped, Irregular: s.IrregularRows,
+		Invalid: s.Invalid, Warned: s.Warned, LastFailure: s.LastError,
 	}
 	if s.HasLag {
 		r.Counts.Lag = &s.Lag

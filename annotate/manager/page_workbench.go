@@ -132,6 +132,7 @@ func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 			return nil, channelError(err, id)
 		}
 		v.Channel, v.Name, v.Request = id, cmp.Or(c.Metadata.Name, id), requestOf(c.Mapping)
+		v.Request.Dialect = c.Dialect
 		here.Href += "?channel=" + url.QueryEscape(id)
 		trail = []shell.Crumb{{Name: v.Name, Href: channelHref(id)}, here}
 	}
@@ -153,9 +154,9 @@ func (b *workbench) load(r *http.Request, v *workbenchView, id string) error {
 	if err != nil {
 		return annotationError(err, id)
 	}
-	sample := v.Request.Sample
+	before := v.Request
 	v.Request, v.MappingName = requestOf(m), m.Name
-	v.Request.Sample = sample
+	v.Request.Sample, v.Request.Dialect = before.Sample, before.Dialect
 	return nil
 }
 
@@ -174,7 +175,7 @@ func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
 	v.Request = trialRequest{Sample: form.Get("sample"), Mapping: form.Get("rml"), Shapes: form.Get("shapes"),
 		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
 		OutputFormat: annotate.OutputFormat(form.Get("outputFormat")),
-		Language:     annotate.MappingLanguage(form.Get("language"))}
+		Language:     annotate.MappingLanguage(form.Get("language")), Dialect: form.Get("dialect")}
 	switch form.Get("action") {
 	case "load":
 		err = b.load(r, v, form.Get("annotation"))

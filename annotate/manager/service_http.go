@@ -71,8 +71,8 @@ type serviceSettings struct {
 	StandaloneMode bool   `json:"standaloneMode"`
 	RestoreStopped bool   `json:"restoreChannelsStopped"`
 	Instance       string `json:"instance,omitempty"`
-	DatabaseHost   string `json:"mongoHost,omitempty"`
-	DatabasePort   int    `json:"mongoPort,omitempty"`
+	DatabaseHost   string `json:"mongoHost"` // empty without a database, but there, as clients expect
+	DatabasePort   int    `json:"mongoPort"`
 }
 
 // describer is an annotate.SettingsDriver that has further members of GET

@@ -18,7 +18,7 @@ poll(2000, async () => {
   write("state", channel.state);
   document.querySelector(".badge").dataset.state = channel.state;
   write("fault", channel.fault);
-  for (const name of ["received", "published", "failed", "empty", "unmatched", "invalid", "warned", "illTyped"]) write(name, number.format(channel.counts[name]));
+  for (const name of ["received", "published", "failed", "empty", "unmatched", "invalid", "warned", "illTyped", "irregular"]) write(name, number.format(channel.counts[name]));
   write("lag", channel.counts.lag === null ? "–" : number.format(channel.counts.lag));
   const failures = document.querySelector('[data-field="failures"]');
   if (failures) failures.hidden = channel.counts.failed === 0;

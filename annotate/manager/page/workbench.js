@@ -46,7 +46,7 @@ async function run() {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({
         sample: sample.text, mapping: mapping.text, inputFormat: field("inputFormat").value, outputFormat: field("outputFormat").value,
-        language: field("language").value, shapes: field("shapes").value,
+        language: field("language").value, dialect: field("dialect").value, shapes: field("shapes").value,
       }),
     });
     const result = await answer.json();
@@ -269,6 +269,7 @@ field("inputFormat").addEventListener("change", () => {
   run();
 });
 field("outputFormat").addEventListener("change", run);
+field("dialect").addEventListener("change", run);
 field("shapes").addEventListener("input", changed);
 
 field("run").hidden = true; // it runs by itself
