@@ -94,7 +94,8 @@ func (b *Broker) Connect(ctx context.Context, topic annotate.Topic, opts annotat
 		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
 	settings := topic.Settings.(Settings)
-	w := newWriter(endpoint.Endpoint{Client: b.client, Timeout: b.opts.RequestTimeout, Settings: settings.endpoint()}, topic.Name, settings)
+	w := newWriter(endpoint.Endpoint{Client: b.client, Timeout: b.opts.RequestTimeout, Settings: settings.endpoint(),
+		Permit: opts.Permit}, topic.Name, settings)
 	if err := w.probe(ctx); err != nil {
 		return nil, fmt.Errorf("connect to topic %q at %v: %w", topic.Name, settings, endpoint.Unavailable(err))
 	}

@@ -81,7 +81,7 @@ func (d settingsDriver) check(s Settings) error {
 	}
 	at, err := url.Parse(s.URL)
 	switch {
-	case err != nil || at.RawQuery != "":
+	case err != nil || at.RawQuery != "" || at.ForceQuery:
 		return &annotate.FieldError{Field: "url", Reason: "has a query; leave it out"}
 	case strings.HasSuffix(strings.TrimRight(at.Path, "/"), "/ngsi-ld/v1"):
 		return &annotate.FieldError{Field: "url", Reason: "ends with /ngsi-ld/v1, which is added; leave it out"}
@@ -94,8 +94,11 @@ func (d settingsDriver) check(s Settings) error {
 	if s.Context == "" {
 		return nil
 	}
-	if _, err := httpclient.BaseURL(s.Context); err != nil {
+	switch context, err := httpclient.BaseURL(s.Context); {
+	case err != nil:
 		return &annotate.FieldError{Field: "context", Reason: err.Error()}
+	case context.User != nil:
+		return &annotate.FieldError{Field: "context", Reason: "has a user, which every reader of the channel would see; leave it out"}
 	}
 	if _, ok := rdf.ValidIRI([]byte(s.Context)); !ok {
 		return &annotate.FieldError{Field: "context", Reason: "expected an address without spaces and <>\"{}|^`\\"}

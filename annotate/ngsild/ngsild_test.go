@@ -51,6 +51,9 @@ func TestDriver_refusesWhatNoBrokerHas(t *testing.T) {
 	}{
 		{func(s *ngsild.Settings) { s.URL = "ftp://h" }, "url"},
 		{func(s *ngsild.Settings) { s.URL = "http://h?q" }, "url"},
+		{func(s *ngsild.Settings) { s.URL = "http://h/?" }, "url"},
+		{func(s *ngsild.Settings) { s.URL = "http://h/#" }, "url"},
+		{func(s *ngsild.Settings) { s.Context = "https://u:hidden@c/d.jsonld" }, "context"},
 		{func(s *ngsild.Settings) { s.URL = "http://h/ngsi-ld/v1/" }, "url"},
 		{func(s *ngsild.Settings) { s.URL = "http://127.0.0.1" }, "url"},
 		{func(s *ngsild.Settings) { s.Mode = "merge" }, "mode"},
@@ -183,6 +186,26 @@ func TestBroker_Connect_findsTheMessageThatIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A refusal of few bytes may have an answer of many.
+func TestBroker_Connect_readsALongAnswer(t *testing.T) {
+	b := startBroker(t)
+	b.answer = func(entities []map[string]any) (int, string) {
+		if len(entities) == 1 && entities[0]["id"] != "https://e/poison" {
+			return 0, ""
+		}
+		for _, e := range entities {
+			if e["id"] == "https://e/poison" {
+				return http.StatusMultiStatus, `{"success": [], "errors": [{"entityId": "https://e/poison",
+					"error": {"title": "no", "detail": "` + strings.Repeat("x", 200<<10) + `", "status": 400}}]}`
+			}
+		}
+		return 0, ""
+	}
+	outcomes := publish(t, ngsild.Settings{URL: b.URL}, reading("a", 1), reading("poison", 2), reading("b", 3))
+	require.NoError(t, outcomes[0])
+	require.NoError(t, outcomes[2])
 }
 
 func TestBroker_Connect_writesAgainUntilTheBrokerConfirms(t *testing.T) {

@@ -14,7 +14,8 @@ const Type annotate.BrokerType = "NGSI-LD"
 
 // The modes of Settings.
 const (
-	// Update keeps the attributes of an entity that a message does not have.
+	// Update keeps the attributes of an entity that a message does not have. If a message has
+	// fewer values of an attribute than the one before, it keeps the values beyond those as well.
 	Update = "update"
 	// Replace leaves an entity with the attributes of the message only.
 	Replace = "replace"

@@ -169,7 +169,11 @@ func (w *writer) settle(ctx context.Context, parts []*prepared, status int, answ
 	}
 	var r result
 	if err := json.Unmarshal(answer, &r); err != nil {
-		return fmt.Errorf("the broker answered %d without the result of a batch: %s", status, w.Reason(answer))
+		err = fmt.Errorf("the broker answered %d without the result of a batch: %s", status, w.Reason(answer))
+		if len(parts) > 1 {
+			return w.refuse(ctx, parts, err)
+		}
+		return err
 	}
 	success := map[string]bool{}
 	for _, id := range r.Success {

@@ -2,7 +2,6 @@ package sparql
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -94,13 +93,14 @@ func (b *Broker) Connect(ctx context.Context, topic annotate.Topic, opts annotat
 	}
 	settings := topic.Settings.(Settings)
 	e := &store{
-		Endpoint: endpoint.Endpoint{Client: b.client, Timeout: b.opts.RequestTimeout, Settings: settings.endpoint()}, topic: topic.Name,
+		Endpoint: endpoint.Endpoint{Client: b.client, Timeout: b.opts.RequestTimeout, Settings: settings.endpoint(),
+			Permit: opts.Permit}, topic: topic.Name,
 	}
 	var writer sink.Writer = &updates{e}
 	err := error(nil)
 	if settings.Protocol == GraphStore {
 		writer = &graphs{e}
-		probe := graphName(topic.Name, "connection-"+rand.Text())
+		probe := graphName(topic.Name, "connection-check")
 		if err = e.put(ctx, probe, nil, annotate.Trace{}); err == nil {
 			err = e.remove(ctx, probe)
 		}

@@ -2,6 +2,7 @@ package sparql
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
@@ -70,7 +71,13 @@ func (d settingsDriver) check(s Settings) error {
 	if s.Protocol != Update && s.Protocol != GraphStore {
 		return &annotate.FieldError{Field: "protocol", Reason: fmt.Sprintf("expected one of graphStore, update, got %q", s.Protocol)}
 	}
-	return s.endpoint().Check(d.hosts)
+	if err := s.endpoint().Check(d.hosts); err != nil {
+		return err
+	}
+	if at, err := url.Parse(s.URL); err == nil && s.Protocol == GraphStore && (at.Query().Has("graph") || at.Query().Has("default")) {
+		return &annotate.FieldError{Field: "url", Reason: "names a graph in its query; each message has a graph of its own, leave it out"}
+	}
+	return nil
 }
 
 // Fields implements annotate.FormDriver.

@@ -56,7 +56,12 @@ func turn(messages []annotate.Message) int {
 	return min(parallel, len(messages))
 }
 
-func (g *graphs) writeOne(ctx context.Context, m annotate.Message) error {
+func (g *graphs) writeOne(ctx context.Context, m annotate.Message) (err error) {
+	defer func() { // of a goroutine of its own
+		if cause := recover(); cause != nil {
+			err = &finalError{fmt.Errorf("it cannot be written: the driver failed: %v", cause)}
+		}
+	}()
 	statements, err := appendStatements(nil, m.Payload, "b")
 	if err != nil {
 		return &finalError{err}

@@ -20,9 +20,10 @@ import (
 	"github.com/iotenablers/enablers/internal/tracing"
 )
 
-// maxAnswer bounds what is read of an answer, and maxReason what of it is in errors, in bytes.
+// maxAnswer bounds what is read of an answer, besides four times the request, whose parts an
+// answer may name. maxReason bounds what of it is in errors. Both are in bytes.
 const (
-	maxAnswer = 64 << 10
+	maxAnswer = 1 << 20
 	maxReason = 300
 )
 
@@ -31,6 +32,9 @@ type Endpoint struct {
 	Client   *http.Client
 	Timeout  time.Duration // of one request
 	Settings Settings
+	// Permit returns why nothing may be written at this moment. It is asked before each request;
+	// nil permits it.
+	Permit func() error
 }
 
 // Request is a request to a store.
@@ -93,6 +97,11 @@ func Unavailable(err error) error {
 // Send sends a request. It returns the status and the beginning of the answer if the status is
 // 200, 201, 204 or 207, and an [*AnswerError] for any other.
 func (e *Endpoint) Send(ctx context.Context, r Request) (status int, answer []byte, err error) {
+	if e.Permit != nil {
+		if err := e.Permit(); err != nil {
+			return 0, nil, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
@@ -119,9 +128,13 @@ func (e *Endpoint) Send(ctx context.Context, r Request) (status int, answer []by
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	limit := maxAnswer + 4*len(r.Body)
+	text, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
 	switch response.StatusCode {
 	case http.StatusOK, http.StatusCreated, http.StatusNoContent, http.StatusMultiStatus:
+		if len(text) > limit {
+			err = fmt.Errorf("the answer has more than %d bytes", limit)
+		}
 		return response.StatusCode, text, err // an answer that is cut off is no confirmation
 	}
 	return response.StatusCode, nil, &AnswerError{response.StatusCode, text, e.Reason(text)}
@@ -130,7 +143,7 @@ func (e *Endpoint) Send(ctx context.Context, r Request) (status int, answer []by
 // Reason returns the beginning of an answer as one line, without credentials.
 func (e *Endpoint) Reason(text []byte) string {
 	line := strings.ToValidUTF8(string(text), "")
-	for _, secret := range []string{e.Settings.User, e.Settings.Password, e.Settings.Token} {
+	for _, secret := range e.Settings.secrets() {
 		if secret != "" {
 			line = strings.ReplaceAll(line, secret, annotate.Masked)
 		}

@@ -3,10 +3,12 @@ package endpoint
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,26 @@ type Settings struct {
 	User, Password, Token string
 }
 
+// minSecret is the length from which on a value of a query is taken for confidential.
+const minSecret = 4
+
+// secrets returns what must not be in an error, the longest first: the credentials, as they are and
+// as they are sent, and the values of the query.
+func (s Settings) secrets() []string {
+	secrets := []string{s.User, s.Password, s.Token}
+	if s.User != "" {
+		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(s.User+":"+s.Password)))
+	}
+	if at, err := url.Parse(s.URL); err == nil {
+		secrets = append(secrets, at.RawQuery)
+		for _, values := range at.Query() {
+			secrets = append(secrets, slices.DeleteFunc(values, func(value string) bool { return len(value) < minSecret })...)
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	return secrets
+}
+
 // Check returns an *annotate.FieldError, of url, user or token, for settings that no store can
 // have, and for a host that is not permitted.
 func (s Settings) Check(hosts *annotate.BrokerHosts) error {
@@ -31,7 +53,7 @@ func (s Settings) Check(hosts *annotate.BrokerHosts) error {
 		return &annotate.FieldError{Field: "url", Reason: err.Error()}
 	case at.User != nil:
 		return &annotate.FieldError{Field: "url", Reason: "has a user; set the members user and password instead"}
-	case at.Fragment != "":
+	case strings.Contains(s.URL, "#"):
 		return &annotate.FieldError{Field: "url", Reason: "has a fragment, which no server receives; leave it out"}
 	case s.Token != "" && (s.User != "" || s.Password != ""):
 		return &annotate.FieldError{Field: "token", Reason: "user and password are set too; set one of the two"}

@@ -112,9 +112,9 @@ func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed f
 
 // run writes the messages, and writes again what failed, until Close.
 func (p *Publisher) run() {
-	pause := p.config.RetryMin
+	pause, most := p.config.RetryMin, p.config.BatchMessages
 	for {
-		batch := p.batch()
+		batch := p.batch(most)
 		if len(batch) == 0 {
 			select {
 			case <-p.wake:
@@ -124,8 +124,11 @@ func (p *Publisher) run() {
 			}
 		}
 		outcomes, err := p.write(batch)
-		if len(outcomes) > 0 {
-			pause = p.config.RetryMin
+		switch {
+		case len(outcomes) > 0:
+			pause, most = p.config.RetryMin, min(2*most, p.config.BatchMessages)
+		default: // a smaller batch may be answered in time, and leaves out what the service cannot take
+			most = max(1, len(batch)/2)
 		}
 		p.setFault(err)
 		p.confirm(outcomes)
@@ -143,7 +146,19 @@ func (p *Publisher) run() {
 	}
 }
 
-func (p *Publisher) write(batch []annotate.Message) ([]error, error) {
+// write hands a batch to the writer. A message that makes it panic is refused for good.
+func (p *Publisher) write(batch []annotate.Message) (outcomes []error, err error) {
+	defer func() {
+		cause := recover()
+		switch {
+		case cause == nil:
+			return
+		case len(batch) == 1:
+			outcomes, err = []error{fmt.Errorf("it cannot be written: the driver failed: %v", cause)}, nil
+		default:
+			outcomes, err = nil, fmt.Errorf("the driver failed: %v", cause)
+		}
+	}()
 	if p.config.Permit != nil {
 		if err := p.config.Permit(); err != nil {
 			return nil, fmt.Errorf("%w: %w", annotate.ErrBrokerUnavailable, err)
@@ -153,14 +168,14 @@ func (p *Publisher) write(batch []annotate.Message) ([]error, error) {
 }
 
 // batch returns the oldest messages, within the bounds.
-func (p *Publisher) batch() []annotate.Message {
+func (p *Publisher) batch(most int) []annotate.Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var batch []annotate.Message
 	size := 0
 	for _, next := range p.queue {
 		size += len(next.message.Payload)
-		if len(batch) > 0 && (size > p.config.BatchBytes || len(batch) >= p.config.BatchMessages) {
+		if len(batch) > 0 && (size > p.config.BatchBytes || len(batch) >= most) {
 			break
 		}
 		batch = append(batch, next.message)
@@ -187,7 +202,7 @@ func (p *Publisher) setFault(err error) {
 	p.fault = err
 }
 
-// Health implements annotate.Publisher. It is the outcome of the last request.
+// Health implements annotate.Publisher. It is the outcome of the last batch.
 func (p *Publisher) Health() error {
 	select {
 	case <-p.closing:

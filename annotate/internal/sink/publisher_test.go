@@ -2,6 +2,9 @@ package sink_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,4 +89,46 @@ func TestPublisher_boundsEachBatch(t *testing.T) {
 		sum += n
 	}
 	require.Equal(t, 50, sum)
+}
+
+// poison takes no batch with the message "bad", and one of that message alone makes it panic.
+type poison struct{ written chan string }
+
+func (w poison) Write(_ context.Context, messages []annotate.Message) ([]error, error) {
+	bad := slices.ContainsFunc(messages, func(m annotate.Message) bool { return string(m.Payload) == "bad" })
+	switch {
+	case bad && len(messages) == 1:
+		panic("as it was asked to")
+	case bad:
+		return nil, errors.New("the service takes too long")
+	}
+	for _, m := range messages {
+		w.written <- string(m.Payload)
+	}
+	return make([]error, len(messages)), nil
+}
+
+func TestPublisher_dividesABatchThatFailsUntilOneMessageIsLeft(t *testing.T) {
+	w := poison{make(chan string, 100)}
+	p := sink.Start(w, sink.Config{BatchMessages: 64, BatchBytes: 1 << 20, RetryMin: time.Millisecond, RetryMax: time.Millisecond})
+	refused := make(chan error, 100)
+	for i := range 40 {
+		payload := fmt.Sprint(i)
+		if i == 23 {
+			payload = "bad"
+		}
+		require.NoError(t, p.Publish(t.Context(), annotate.Message{Payload: []byte(payload)}, func(err error) {
+			if err != nil {
+				refused <- err
+			}
+		}))
+	}
+	for i := range 40 {
+		if i != 23 {
+			require.Equal(t, fmt.Sprint(i), <-w.written)
+		}
+	}
+	require.ErrorContains(t, <-refused, "the driver failed: as it was asked to")
+	require.NoError(t, p.Close(t.Context()))
+	require.Empty(t, refused)
 }

@@ -151,6 +151,17 @@ func TestShapes_Validate_isLimited(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3, 1}, []int{len(report.Results), report.Violations, report.Omitted()})
 
+	mixed := []byte(prefixes + `ex:W sh:targetSubjectsOf ex:p ; sh:hasValue 1 ; sh:severity sh:Warning .
+		ex:Z sh:targetSubjectsOf ex:p ; sh:hasValue 1 .`)
+	shapes, err = shacl.Load(mixed, &shacl.Options{MaxResults: 2})
+	require.NoError(t, err)
+	report, err = shapes.Validate(data)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 3, 3, 4}, []int{len(report.Results), report.Violations, report.Warnings, report.Omitted()})
+	for _, r := range report.Results {
+		require.Equal(t, shacl.Violation, r.Severity, "what decides is listed first")
+	}
+
 	shapes, err = shacl.Load(text, &shacl.Options{MaxSteps: 5})
 	require.NoError(t, err)
 	_, err = shapes.Validate(data)

@@ -85,6 +85,7 @@ type run struct {
 	err       error
 	reporting bool
 	report    Report
+	lesser    int // results in the report that are no violations
 	scratch   []byte
 	single    []id // of node shapes, a stack
 	focus     []id // of a shape that has targets
@@ -99,7 +100,7 @@ func (s *Shapes) Validate(quads []rdf.Quad) (Report, error) {
 	if r == nil {
 		r = &run{shapes: s, graph: graph{constants: s.constants, known: s.terms}}
 	}
-	r.steps, r.err, r.reporting, r.report, r.single = 0, nil, true, Report{}, r.single[:0]
+	r.steps, r.err, r.reporting, r.report, r.lesser, r.single = 0, nil, true, Report{}, 0, r.single[:0]
 	r.graph.load(quads)
 	r.spend(len(quads))
 	for _, shape := range s.targeted {
@@ -225,7 +226,16 @@ func (r *run) add(s *shape, focus id, path string, value rdf.Term, component, me
 		r.report.Others++
 	}
 	if len(r.report.Results) >= r.shapes.maxResults {
-		return
+		if s.severity != Violation || r.lesser == 0 {
+			return
+		}
+		// A violation decides, so that it takes the place of what does not.
+		i := slices.IndexFunc(r.report.Results, func(listed Result) bool { return listed.Severity != Violation })
+		r.report.Results = slices.Delete(r.report.Results, i, i+1)
+		r.lesser--
+	}
+	if s.severity != Violation {
+		r.lesser++
 	}
 	r.report.Results = append(r.report.Results, Result{
 		Focus: r.graph.term(focus), Path: path, Value: value, Shape: s.node, Line: s.line,

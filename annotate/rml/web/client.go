@@ -37,7 +37,7 @@ type Options struct {
 	Credentials map[string]string
 	// Timeout bounds the time until an answer begins, and that between two parts of it.
 	Timeout time.Duration
-	// Total bounds the time of a whole answer.
+	// Total bounds the time of a whole answer, with that of its reader.
 	Total time.Duration
 	// MaxBytes bounds an answer, in bytes, unpacked if it was sent compressed.
 	MaxBytes int64
@@ -150,6 +150,7 @@ func (c *Client) Fetch(ctx context.Context, s rml.Source) (io.ReadCloser, error)
 		a.end()
 		return nil, err
 	}
+	a.pause.Stop()
 	return a, nil
 }
 

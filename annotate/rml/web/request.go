@@ -2,18 +2,23 @@ package web
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
+
+// minSecret is the length from which on a value of a query is taken for confidential.
+const minSecret = 4
 
 // maxReason is how much of the answer of a refusal is in the error, in bytes.
 const maxReason = 300
@@ -88,9 +93,8 @@ func authorize(request *http.Request, security rml.Security, credential, origin 
 			request.Header.Set(security.Name, credential)
 			return nil
 		}
-		query := request.URL.Query()
-		query.Set(security.Name, credential)
-		request.URL.RawQuery = query.Encode()
+		key := url.QueryEscape(security.Name) + "=" + url.QueryEscape(credential)
+		request.URL.RawQuery = strings.TrimPrefix(request.URL.RawQuery+"&"+key, "&") // the rest as the mapping has it
 	default:
 		return fmt.Errorf("the security scheme %q is not known", scheme)
 	}
@@ -123,7 +127,12 @@ func (c *Client) firstLine(text, origin string, s rml.Source) string {
 	}
 	if at, err := url.Parse(s.Name); err == nil {
 		secrets = append(secrets, at.RawQuery)
+		for _, values := range at.Query() {
+			secrets = append(secrets, slices.DeleteFunc(values, func(value string) bool { return len(value) < minSecret })...)
+		}
 	}
+	secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(credential)))
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "(hidden)")
