@@ -402,7 +402,7 @@ func TestNewHandler_describesTheService(t *testing.T) {
 			"monitorInputTopicBrokerSettings": %[1]s, "monitorOutputTopicBrokerSettings": %[1]s},
 		"mqttSettings": {"inputTopicBrokerSettings": %[2]s, "outputTopicBrokerSettings": %[3]s, "errorTopicBrokerSettings": %[4]s,
 			"monitorInputTopicBrokerSettings": %[5]s, "monitorOutputTopicBrokerSettings": %[6]s},
-		"maxShutdownDuration": "20 seconds", "parallelism": 2, "bufferSize": 10,
+		"maxShutdownDuration": "20 seconds", "mongoHost": "", "mongoPort": 0, "parallelism": 2, "bufferSize": 10,
 		"standaloneMode": true, "restoreChannelsStopped": false,
 		"mqttClientIdPrefixes": {"inputClientId": "semann/source", "outputClientId": "semann/sink", "errorClientId": "semann/error",
 			"mqttMonitorInputClientId": "semann/monitor/input", "mqttMonitorOutputClientId": "semann/monitor/output"}}`,
