@@ -58,7 +58,7 @@ func TestManager_documentsOfTheVersionBefore(t *testing.T) {
 		handler.ServeHTTP(answer, request)
 		return fmt.Sprintf("%d %s", answer.Code, answer.Body)
 	}
-	for path, want := range b.Answers {
+	for path, want := range b.Answers { // mongoHost and mongoPort came since
 		require.Equal(t, want, send(http.MethodGet, path, ""), path)
 	}
 	for body, want := range b.Refused {
