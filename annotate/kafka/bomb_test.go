@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -42,8 +43,9 @@ func TestBroker_Subscribe_decompressesNoMoreThanTheBound(t *testing.T) {
 			require.Len(t, d.Payload, bound/2)
 			d.Ack()
 			require.NoError(t, client.ProduceSync(ctx, &kgo.Record{Topic: "topic", Value: make([]byte, 32<<20)}).FirstErr())
-			require.Eventually(t, func() bool { return sub.Health() != nil }, patience, 10*time.Millisecond)
-			require.ErrorContains(t, sub.Health(), "decompressed to more than 1048576 bytes")
+			require.EventuallyWithT(t, func(c *assert.CollectT) {
+				assert.ErrorContains(c, sub.Health(), "decompressed to more than 1048576 bytes")
+			}, patience, 10*time.Millisecond)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,11 +44,14 @@ var largeMessages = map[string]struct {
 	"CSV": {"CSV", "", "id,kind,next\n" + strings.Join(rows("%d,k%d,%d", 30000), "\n")},
 }
 
+// unhurried is for messages that take long under the race detector.
+var unhurried = &rml.Options{Limits: rml.Limits{MaxTime: 5 * time.Minute}}
+
 func TestMapper_Append_givesOfALargeMessageWhatItGivesOfTheWhole(t *testing.T) {
 	for name, c := range largeMessages {
 		t.Run(name, func(t *testing.T) {
 			require.Greater(t, len(c.message), 300<<10)
-			plan := newPlan(t, largeMapping(c.formulation, c.iterator))
+			plan := newPlanWith(t, largeMapping(c.formulation, c.iterator), unhurried)
 			parts, whole := plan.NewMapper(), rml.Undivided(plan).NewMapper()
 			got, err := parts.Append(nil, []byte(c.message))
 			require.NoError(t, err)

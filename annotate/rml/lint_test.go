@@ -10,11 +10,13 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-func newPlan(t *testing.T, mapping string) *rml.Plan {
+func newPlan(t *testing.T, mapping string) *rml.Plan { return newPlanWith(t, mapping, nil) }
+
+func newPlanWith(t *testing.T, mapping string, opts *rml.Options) *rml.Plan {
 	t.Helper()
 	m, err := rml.Load([]byte(mapping), nil)
 	require.NoError(t, err)
-	plan, err := rml.Compile(m, nil)
+	plan, err := rml.Compile(m, opts)
 	require.NoError(t, err)
 	return plan
 }
