@@ -76,6 +76,9 @@ func nested(size int) []byte {
 }
 
 func TestMapper_Append_takesAMultipleOfTheBytesOfAMessage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory")
+	}
 	for name, c := range greedy {
 		t.Run(name, func(t *testing.T) {
 			reference := "id"
