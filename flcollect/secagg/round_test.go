@@ -40,15 +40,34 @@ func newParty(t *testing.T, size int) *party {
 		for k := range values {
 			values[k] = math.Sin(float64(10*i+k)) * 5
 		}
-		p.updates[id], p.weights[id] = values, int64(50+100*i)
-		matrix := tensor.FromFloat64s(values[:6], 2, 3)
-		scalar, err := tensor.New(tensor.Float64, []int{}, binary.LittleEndian.AppendUint64(nil, math.Float64bits(values[6])))
-		require.NoError(t, err)
-		p.clients[id] = secagg.NewClient(id, func(context.Context) ([]tensor.Tensor, int64, error) {
-			return []tensor.Tensor{matrix, scalar}, p.weights[id], nil
-		})
+		p.updates[id] = values
+		p.add(t, id, int64(50+100*i))
 	}
 	return p
+}
+
+// add adds a client with an update.
+func (p *party) add(t *testing.T, id uint64, weight int64) {
+	t.Helper()
+	values := p.updates[id]
+	matrix := tensor.FromFloat64s(values[:6], 2, 3)
+	scalar, err := tensor.New(tensor.Float64, []int{}, binary.LittleEndian.AppendUint64(nil, math.Float64bits(values[6])))
+	require.NoError(t, err)
+	p.weights[id] = weight
+	p.clients[id] = secagg.NewClient(id, func(context.Context) ([]tensor.Tensor, int64, error) {
+		return []tensor.Tensor{matrix, scalar}, p.weights[id], nil
+	})
+}
+
+// rename gives a client another identifier.
+func (p *party) rename(t *testing.T, from, to uint64) {
+	t.Helper()
+	weight := p.weights[from]
+	p.updates[to] = p.updates[from]
+	delete(p.updates, from)
+	delete(p.weights, from)
+	delete(p.clients, from)
+	p.add(t, to, weight)
 }
 
 // exchange asks all clients at one time.
@@ -379,7 +398,9 @@ func TestRound_Run_runsAgain(t *testing.T) {
 
 func TestClient_Answer_givesNoSecondSecretOfAClient(t *testing.T) {
 	p := newParty(t, 4)
-	p.change = func(stage secagg.Stage, client uint64, answer secagg.Values, err error) (secagg.Values, error) { return answer, err }
+	p.change = func(stage secagg.Stage, client uint64, answer secagg.Values, err error) (secagg.Values, error) {
+		return answer, err
+	}
 	config := p.config()
 	asked := false
 	config.Exchange = func(ctx context.Context, stage secagg.Stage, requests map[uint64]secagg.Values,
