@@ -80,7 +80,7 @@ func (r *Round) removeMasks(ctx context.Context, active []uint64, shares map[uin
 		}
 		masks = append(masks, pairs...)
 	}
-	if err := r.sum.unmask(ctx, masks, runtime.GOMAXPROCS(0)); err != nil {
+	if err := r.sum.unmask(ctx, masks, runtime.NumCPU()); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("secagg: stage %s: %w", StageUnmask, context.Cause(ctx))
 		}

@@ -83,7 +83,7 @@ func TestMask_refusesSeeds(t *testing.T) {
 	}
 }
 
-func TestUnmask_isTheSameWithManyWorkers(t *testing.T) {
+func TestVector_unmask_isTheSameWithManyWorkers(t *testing.T) {
 	seeds := make([][]byte, 9)
 	for i := range seeds {
 		seeds[i] = []byte{byte(i), 1, 2, 3}
@@ -223,7 +223,7 @@ func TestSeal_opens(t *testing.T) {
 	}
 }
 
-func TestDequantize_equalsFlowers(t *testing.T) {
+func TestRound_dequantize_equalsFlowers(t *testing.T) {
 	for _, c := range readVectors(t).Means {
 		mean, err := secagg.Dequantize(secagg.Config{
 			Shapes: [][]int{{len(c.Sums)}}, ClippingRange: c.Clipping, QuantizationRange: c.Levels,
