@@ -137,15 +137,15 @@ func set[T comparable](field *T, value T) {
 
 func (c *Config) checkClients() error {
 	if c.Exchange == nil {
-		return errors.New("Exchange: is missing")
+		return errors.New("field Exchange: is missing")
 	}
 	if n := len(c.Clients); n < 2 || n > maxClients {
-		return fmt.Errorf("Clients: %d; from 2 to %d are needed", n, maxClients)
+		return fmt.Errorf("field Clients: %d; from 2 to %d are needed", n, maxClients)
 	}
 	slices.Sort(c.Clients)
 	for i, id := range c.Clients[1:] {
 		if id == c.Clients[i] {
-			return fmt.Errorf("Clients: %d is there twice", id)
+			return fmt.Errorf("field Clients: %d is there twice", id)
 		}
 	}
 	return nil
@@ -153,27 +153,27 @@ func (c *Config) checkClients() error {
 
 func (c *Config) checkShapes() error {
 	if n := len(c.Shapes); n == 0 || n > maxArrays {
-		return fmt.Errorf("Shapes: %d arrays; from 1 to %d are needed", n, maxArrays)
+		return fmt.Errorf("field Shapes: %d arrays; from 1 to %d are needed", n, maxArrays)
 	}
 	total := uint64(0)
 	for i, shape := range c.Shapes {
 		size := uint64(1)
 		for _, axis := range shape {
 			if axis < 0 {
-				return fmt.Errorf("Shapes: array %d has an axis of %d", i, axis)
+				return fmt.Errorf("field Shapes: array %d has an axis of %d", i, axis)
 			}
 			high, low := bits.Mul64(size, uint64(axis))
 			if high != 0 || low > maxNumbers {
-				return fmt.Errorf("Shapes: array %d has more than %d numbers", i, maxNumbers)
+				return fmt.Errorf("field Shapes: array %d has more than %d numbers", i, maxNumbers)
 			}
 			size = low
 		}
 		if total += size; total > maxNumbers {
-			return fmt.Errorf("Shapes: the arrays have more than %d numbers", maxNumbers)
+			return fmt.Errorf("field Shapes: the arrays have more than %d numbers", maxNumbers)
 		}
 	}
 	if total == 0 {
-		return errors.New("Shapes: the arrays have no numbers")
+		return errors.New("field Shapes: the arrays have no numbers")
 	}
 	return nil
 }
@@ -181,11 +181,11 @@ func (c *Config) checkShapes() error {
 func (c *Config) checkShares() error {
 	switch {
 	case c.Shares < 2 || c.Shares > maxShares:
-		return fmt.Errorf("Shares: %d is not from 3 to %d", c.Shares, maxShares)
+		return fmt.Errorf("field Shares: %d is not from 3 to %d", c.Shares, maxShares)
 	case c.Threshold < 2 || c.Threshold > c.Shares:
-		return fmt.Errorf("Threshold: %d is not from 2 to the %d shares of each client", c.Threshold, c.Shares)
+		return fmt.Errorf("field Threshold: %d is not from 2 to the %d shares of each client", c.Threshold, c.Shares)
 	case c.MinClients < 2 || c.MinClients > len(c.Clients):
-		return fmt.Errorf("MinClients: %d is not from 2 to the %d clients", c.MinClients, len(c.Clients))
+		return fmt.Errorf("field MinClients: %d is not from 2 to the %d clients", c.MinClients, len(c.Clients))
 	}
 	return nil
 }
@@ -193,16 +193,16 @@ func (c *Config) checkShares() error {
 func (c *Config) checkRanges() error {
 	switch {
 	case !(c.MaxWeight > 0) || math.IsInf(c.MaxWeight, 0):
-		return fmt.Errorf("MaxWeight: %v is not a finite number over 0", c.MaxWeight)
+		return fmt.Errorf("field MaxWeight: %v is not a finite number over 0", c.MaxWeight)
 	case !(c.ClippingRange > 0) || math.IsInf(2*c.ClippingRange, 0):
-		return fmt.Errorf("ClippingRange: %v is not a finite number over 0", c.ClippingRange)
+		return fmt.Errorf("field ClippingRange: %v is not a finite number over 0", c.ClippingRange)
 	case c.QuantizationRange < 1 || c.QuantizationRange > math.MaxInt32:
-		return fmt.Errorf("QuantizationRange: %d is not from 1 to %d", c.QuantizationRange, math.MaxInt32)
+		return fmt.Errorf("field QuantizationRange: %d is not from 1 to %d", c.QuantizationRange, math.MaxInt32)
 	case c.ModulusRange < 2 || c.ModulusRange > 1<<62 || c.ModulusRange&(c.ModulusRange-1) != 0:
-		return fmt.Errorf("ModulusRange: %d is not a power of 2 up to 2^62", c.ModulusRange)
+		return fmt.Errorf("field ModulusRange: %d is not a power of 2 up to 2^62", c.ModulusRange)
 	case c.ModulusRange/int64(len(c.Clients)) < c.QuantizationRange ||
 		c.ModulusRange == c.QuantizationRange*int64(len(c.Clients)):
-		return fmt.Errorf("ModulusRange: %d cannot hold the sum of %d clients with a QuantizationRange of %d; raise it, or lower the other",
+		return fmt.Errorf("field ModulusRange: %d cannot hold the sum of %d clients with a QuantizationRange of %d; raise it, or lower the other",
 			c.ModulusRange, len(c.Clients), c.QuantizationRange)
 	}
 	return nil

@@ -27,15 +27,17 @@ func (e element) plus(other element) element {
 
 func (e element) times(other element) element {
 	var product element
-	for range 128 {
-		chosen := -(other.lo & 1)
-		product.hi ^= e.hi & chosen
-		product.lo ^= e.lo & chosen
-		other.lo = other.lo>>1 | other.hi<<63
-		other.hi >>= 1
-		overflow := -(e.hi >> 63)
-		e.hi = e.hi<<1 | e.lo>>63
-		e.lo = e.lo<<1 ^ overflow&0x87
+	high, low := e.hi, e.lo // times x for each bit of the other
+	for _, word := range [2]uint64{other.lo, other.hi} {
+		for range 64 {
+			chosen := -(word & 1)
+			product.hi ^= high & chosen
+			product.lo ^= low & chosen
+			word >>= 1
+			overflow := -(high >> 63)
+			high = high<<1 | low>>63
+			low = low<<1 ^ overflow&0x87
+		}
 	}
 	return product
 }
