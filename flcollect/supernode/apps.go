@@ -19,8 +19,8 @@ import (
 // Bounds of a folder of apps.
 const (
 	mostApps  = 1024
-	maxFAB    = 64 << 20  // bytes of a file; Flower publishes at most 10 MiB
-	maxBundle = 256 << 20 // bytes of all files in it
+	maxFAB    = 64 << 20 // bytes of a file; Flower publishes at most 10 MiB
+	maxBundle = 64 << 20 // bytes of all files in it
 	mostFiles = 10_000
 )
 

@@ -35,7 +35,10 @@ func (m *Member) Done() <-chan struct{} { return m.ctx.Done() }
 func (m *Member) Err() error { return context.Cause(m.ctx) }
 
 // Leave ends the node's part in the run. Its messages fail. The node stays active.
-func (m *Member) Leave() { m.end(fmt.Errorf("%w: it has left the run", flower.ErrGone)) }
+func (m *Member) Leave() {
+	m.end(fmt.Errorf("%w: it has left the run", flower.ErrGone))
+	m.forget()
+}
 
 // Reconnect is [Member.Leave]: a SuperNode stays connected for other runs, whatever the
 // seconds. It is what a session of package flower has at the end of a job.

@@ -130,9 +130,7 @@ func (s *Server) heartbeat(c *call) (flower.Blob, error) {
 // pullMessages gives a node its next message.
 func (s *Server) pullMessages(c *call) (flower.Blob, error) {
 	n := c.node
-	if f := c.form(); f != formUnknown {
-		n.setForm(f)
-	}
+	n.setForm(c.form())
 	d, err := n.next(c.ctx, s.config.Hold)
 	switch {
 	case errors.Is(err, flower.ErrStopped):
