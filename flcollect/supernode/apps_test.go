@@ -20,7 +20,7 @@ func TestApps_Find_takesTheNewestVersion(t *testing.T) {
 		addApp(t, dir, "acme", "vision", version)
 	}
 	addApp(t, dir, "acme", "sound", "3.0")
-	apps, err := supernode.OpenApps(dir)
+	apps, err := supernode.OpenApps(t.Context(), dir)
 	require.NoError(t, err)
 	app, err := apps.Find("acme/vision==1.9.0")
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestApps_Find_takesTheNewestVersion(t *testing.T) {
 
 func TestApps_folder_isReadAgainWhenItChanges(t *testing.T) {
 	dir := t.TempDir()
-	apps, err := supernode.OpenApps(dir)
+	apps, err := supernode.OpenApps(t.Context(), dir)
 	require.NoError(t, err)
 	_, err = apps.Find("acme/vision")
 	require.ErrorContains(t, err, "has no apps")
@@ -67,7 +67,7 @@ func TestApps_folder_isReadAgainWhenItChanges(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	_, err = apps.Find("acme/vision")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = supernode.OpenApps(dir)
+	_, err = supernode.OpenApps(t.Context(), dir)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -132,7 +132,8 @@ func TestCheckFAB_refusesWhatIsNoApp(t *testing.T) {
 
 func unlisted(t *testing.T) []byte {
 	good := project("acme", "vision", "1.0")
-	archive, err := zip.NewReader(bytes.NewReader(bundle(t, [2]string{"pyproject.toml", good})), int64(len(bundle(t, [2]string{"pyproject.toml", good}))))
+	fab := bundle(t, [2]string{"pyproject.toml", good})
+	archive, err := zip.NewReader(bytes.NewReader(fab), int64(len(fab)))
 	require.NoError(t, err)
 	manifest, err := archive.Open(".info/CONTENT")
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func ExampleOpenApps() {
 	}
 	defer os.RemoveAll(dir)
 	writeApp(dir)
-	apps, err := supernode.OpenApps(dir)
+	apps, err := supernode.OpenApps(context.Background(), dir)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func ExampleNew() {
 	}
 	defer os.RemoveAll(dir)
 	writeApp(dir)
-	apps, err := supernode.OpenApps(dir)
+	apps, err := supernode.OpenApps(context.Background(), dir)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -176,7 +176,9 @@ func (m *Member) Evaluate(ctx context.Context, ins flower.EvaluateIns) (*flower.
 }
 
 // instruct sends an instruction with a model.
-func (m *Member) instruct(ctx context.Context, kind, prefix string, p flower.Parameters, config flower.Config, trains bool) (*Reply, error) {
+func (m *Member) instruct(
+	ctx context.Context, kind, prefix string, p flower.Parameters, config flower.Config, trains bool,
+) (*Reply, error) {
 	model, size, release, err := m.run.model(p)
 	if err != nil {
 		return nil, err

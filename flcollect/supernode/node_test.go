@@ -141,7 +141,7 @@ func TestNode_thatLosesAMessageAgainAndAgain_failsIt(t *testing.T) {
 	require.ErrorContains(t, err, "3 times")
 }
 
-func TestNode_Deactivate_endsIt(t *testing.T) {
+func TestNode_Done_isClosedByADeactivation(t *testing.T) {
 	transports(t, func(t *testing.T, grpc bool) {
 		w := start(t, supernode.Config{})
 		c, node := w.node(supernodetest.Config{GRPC: grpc})
@@ -238,7 +238,7 @@ func TestServer_activation_refusesAnOddInterval(t *testing.T) {
 	require.Contains(t, refused.Detail, "expected 10 to 1800 s")
 }
 
-func TestServer_MaxNodes_refusesWithASentence(t *testing.T) {
+func TestConfig_MaxNodes_refusesWithASentence(t *testing.T) {
 	w := start(t, supernode.Config{MaxNodes: 1})
 	w.node(supernodetest.Config{})
 	c := w.client(supernodetest.Config{})

@@ -148,6 +148,13 @@ func TestMember_Exchange_carriesAnyRecords(t *testing.T) {
 	require.Zero(t, w.InUse())
 }
 
+// weighted returns an answer with a number of examples.
+func weighted(arrays record.Arrays, examples any) record.Dict {
+	return record.Dict{
+		{Name: "arrays", Value: arrays}, {Name: "metrics", Value: record.Metrics{{Name: "num-examples", Value: examples}}},
+	}
+}
+
 func TestMember_Fit_saysWhatAnAppMustReturn(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c, node := w.node(supernodetest.Config{})
@@ -160,13 +167,15 @@ func TestMember_Fit_saysWhatAnAppMustReturn(t *testing.T) {
 	var failure error
 	w.works(c, func(record.Message) (record.Dict, error) { return answer, failure })
 	for problem, content := range map[string]record.Dict{
-		"0 ArrayRecords, expected one":     {{Name: "metrics", Value: examples}},
-		"2 ArrayRecords, expected one":     {{Name: "arrays", Value: arrays}, {Name: "more", Value: arrays[:1]}, {Name: "metrics", Value: examples}},
+		"0 ArrayRecords, expected one": {{Name: "metrics", Value: examples}},
+		"2 ArrayRecords, expected one": {
+			{Name: "arrays", Value: arrays}, {Name: "more", Value: arrays[:1]}, {Name: "metrics", Value: examples},
+		},
 		`no layer "bias", only "weights"`:  {{Name: "arrays", Value: arrays[:1]}, {Name: "metrics", Value: examples}},
 		"0 MetricRecords, expected one":    {{Name: "arrays", Value: arrays}},
 		`MetricRecord has no "num-examp`:   {{Name: "arrays", Value: arrays}, {Name: "metrics", Value: record.Metrics{}}},
-		`"num-examples" is 0.5 (float64)`:  {{Name: "arrays", Value: arrays}, {Name: "metrics", Value: record.Metrics{{Name: "num-examples", Value: 0.5}}}},
-		`"num-examples" is [1] ([]int64),`: {{Name: "arrays", Value: arrays}, {Name: "metrics", Value: record.Metrics{{Name: "num-examples", Value: []int64{1}}}}},
+		`"num-examples" is 0.5 (float64)`:  weighted(arrays, 0.5),
+		`"num-examples" is [1] ([]int64),`: weighted(arrays, []int64{1}),
 	} {
 		answer = content
 		_, err := m.Fit(bounded(t), flower.FitIns{Parameters: model(1)})

@@ -84,7 +84,7 @@ func startOn(t *testing.T, config supernode.Config, listener net.Listener) *worl
 	dir := t.TempDir()
 	w.fab = addApp(t, dir, "acme", "vision", "1.0")
 	var err error
-	config.Apps, err = supernode.OpenApps(dir)
+	config.Apps, err = supernode.OpenApps(t.Context(), dir)
 	require.NoError(t, err)
 	if config.Handle == nil {
 		config.Handle = func(ctx context.Context, node *supernode.Node) error {
@@ -217,7 +217,8 @@ func addOne(m record.Message) (record.Dict, error) {
 		model[i] = tensor.FromFloat32s(values, layer.Shape()...)
 	}
 	if m.Metadata.Type == record.Evaluate {
-		return record.Dict{{Name: "metrics", Value: record.Metrics{{Name: "eval_loss", Value: sum}, {Name: "num-examples", Value: int64(4)}}}}, nil
+		metrics := record.Metrics{{Name: "eval_loss", Value: sum}, {Name: "num-examples", Value: int64(4)}}
+		return record.Dict{{Name: "metrics", Value: metrics}}, nil
 	}
 	changed, err := record.FromTensors(arrays.Names(), model...)
 	return record.Dict{
