@@ -15,7 +15,7 @@ func distance(a, b Model, counters []bool) lengths {
 	kernel := newKernel()
 	parallel(len(work), func(k int) {
 		where := work[k]
-		m := gauge{kernel: kernel, base: a[where.tensor]}
+		m := &gauge{kernel: kernel, base: a[where.tensor]}
 		var narrow [blockLen]float32
 		var wide [blockLen]float64
 		t := b[where.tensor]
@@ -52,6 +52,9 @@ type gauge struct {
 	kernel kernel
 	base   tensor.Tensor
 	sums   [squareLanes]float64
+
+	narrowed [blockLen]float32 // of the base, where they do not lie together
+	widened  [blockLen]float64
 }
 
 // narrow reports whether the elements of a tensor are measured as 32-bit numbers.
@@ -61,14 +64,13 @@ func (g *gauge) narrow(t tensor.Tensor) bool {
 
 // add32 measures a block that begins at an index.
 func (g *gauge) add32(x []float32, from int) {
-	var other [blockLen]float32
-	g.kernel.squares(&g.sums, x, g.base.Float32s(from, len(x), other[:]))
+	g.kernel.squares(&g.sums, x, g.base.Float32s(from, len(x), g.narrowed[:]))
 }
 
 // add64 is add32 for other types.
 func (g *gauge) add64(x []float64, from int) {
-	var other [blockLen]float64
-	g.base.ReadFloat64s(other[:len(x)], from)
+	other := g.widened[:len(x)]
+	g.base.ReadFloat64s(other, from)
 	for i, v := range x {
 		d := v - other[i]
 		g.sums[i%squareLanes] += float64(d * d)
