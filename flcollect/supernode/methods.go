@@ -116,7 +116,9 @@ func (c *call) heartbeat() (flower.Blob, error) {
 	}
 	name, err := c.s.authorize(c, c.node.id)
 	if err != nil {
-		c.s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
+		if asRefusal(err).status != http.StatusServiceUnavailable {
+			c.s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
+		}
 		return nil, err
 	}
 	c.node.mu.Lock()

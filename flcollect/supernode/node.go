@@ -46,6 +46,7 @@ type Node struct {
 
 	queue   []*delivery
 	current *delivery // that the node works on
+	repeats bool      // objects of the last answer may come again
 	waiting *pull
 }
 
@@ -189,7 +190,7 @@ func (n *Node) next(ctx context.Context, hold time.Duration) (*delivery, error) 
 	for {
 		d, lost, err := n.take(p)
 		for _, d := range lost {
-			d.fail(fmt.Errorf("%w %d times", ErrLost, d.lost))
+			d.fail(fmt.Errorf("%w: it asked for the next one %d times without an answer", ErrLost, d.given-1))
 		}
 		if d != nil || err != nil {
 			return d, err
@@ -228,6 +229,7 @@ func (n *Node) take(p *pull) (d *delivery, lost []*delivery, err error) {
 	if n.waiting != p {
 		return nil, nil, nil
 	}
+	n.repeats = false
 	if d := n.current; d != nil {
 		if d.confirmed {
 			d.lost++

@@ -59,13 +59,14 @@ func (s *Server) admitObject(c *call) error {
 	if n.current != nil {
 		c.answer = n.current.answer
 	}
+	c.repeated = n.repeats
 	n.mu.Unlock()
 	if c.answer == nil {
 		return nil
 	}
 	err = c.answer.begin(c.ctx, c.size)
 	if errors.Is(err, errDropped) {
-		c.answer = nil
+		c.answer, c.repeated = nil, false
 		return nil
 	}
 	if err == nil {
@@ -99,7 +100,7 @@ func (c *call) pushMessages() (flower.Blob, error) {
 		return c.pushed(tree.ID, nil, err)
 	}
 	if head.Error != nil {
-		c.node.answered(d)
+		c.node.answered(d, false)
 		d.finish(&reply{read: func() (record.Message, error) { return head, nil }, release: func() {}}, nil)
 		return c.pushed(tree.ID, nil, nil)
 	}
@@ -215,7 +216,7 @@ func (c *call) pushWhole(m record.Message, err error) (flower.Blob, error) {
 	if d == nil || err != nil {
 		return c.pushed(m.Metadata.ReplyTo, nil, err)
 	}
-	c.node.answered(d)
+	c.node.answered(d, false)
 	release := c.release
 	c.release = nil
 	d.finish(&reply{read: func() (record.Message, error) { return m, nil }, release: release}, nil)
