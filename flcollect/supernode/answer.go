@@ -18,10 +18,10 @@ const admission = 20 * time.Second
 // leastAnswer is the least that is reserved for an answer, in bytes.
 const leastAnswer = 64 << 10
 
-// answer is the answer to a delivery while its objects arrive.
+// answer is the answer to a dispatch while its objects arrive.
 type answer struct {
 	node   *Node
-	d      *delivery
+	d      *dispatch
 	root   string // the ID of its message
 	charge *charge
 
@@ -38,7 +38,7 @@ type answer struct {
 
 // newAnswer begins an answer with those objects. Those of the instruction, which the node
 // has by right, need not be sent.
-func newAnswer(n *Node, d *delivery, tree record.Tree) *answer {
+func newAnswer(n *Node, d *dispatch, tree record.Tree) *answer {
 	a := &answer{node: n, d: d, root: tree.ID, parts: map[string]flower.Blob{}}
 	for id := range tree.IDs() {
 		content, known := d.object(id)
@@ -211,7 +211,7 @@ func (a *answer) drop() {
 
 // answered ends the work of the node on a message. With objects, the SuperNode may send one
 // of them again.
-func (n *Node) answered(d *delivery, objects bool) {
+func (n *Node) answered(d *dispatch, objects bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current == d {

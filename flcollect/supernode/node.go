@@ -44,8 +44,8 @@ type Node struct {
 	handled  bool  // Handle is running
 	unfit    error // of Handle
 
-	queue   []*delivery
-	current *delivery // that the node works on
+	queue   []*dispatch
+	current *dispatch // that the node works on
 	repeats bool      // objects of the last answer may come again
 	waiting *pull
 }
@@ -176,7 +176,7 @@ func (n *Node) formOf(ctx context.Context) (form, error) {
 
 // next returns the next message for the node. It waits for one; nil means that there is
 // none.
-func (n *Node) next(ctx context.Context, hold time.Duration) (*delivery, error) {
+func (n *Node) next(ctx context.Context, hold time.Duration) (*dispatch, error) {
 	p := &pull{make(chan struct{}, 1), make(chan struct{})}
 	n.mu.Lock()
 	if n.waiting != nil { // the node has given up that request
@@ -220,7 +220,7 @@ func (n *Node) endPull(p *pull) {
 // take returns the message that a request gets, if there is one, and those that the node
 // has lost too often. A SuperNode works on one message at a time, so one that asks again
 // has lost the last one: its process was restarted, or it could not send its answer.
-func (n *Node) take(p *pull) (d *delivery, lost []*delivery, err error) {
+func (n *Node) take(p *pull) (d *dispatch, lost []*dispatch, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx.Err() != nil {
@@ -252,7 +252,7 @@ func (n *Node) take(p *pull) (d *delivery, lost []*delivery, err error) {
 }
 
 // send queues a message.
-func (n *Node) send(d *delivery) error {
+func (n *Node) send(d *dispatch) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx.Err() != nil {
@@ -269,7 +269,7 @@ func (n *Node) send(d *delivery) error {
 }
 
 // withdraw takes a message back. What the node still sends of its answer is dropped.
-func (n *Node) withdraw(d *delivery) {
+func (n *Node) withdraw(d *dispatch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i, queued := range n.queue {
@@ -289,7 +289,7 @@ func (n *Node) withdraw(d *delivery) {
 
 // working returns the message that the node works on, if it belongs to the run; 0 means
 // any run.
-func (n *Node) working(run uint64) *delivery {
+func (n *Node) working(run uint64) *dispatch {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if d := n.current; d != nil && (run == 0 || d.run.config.ID == run) {
