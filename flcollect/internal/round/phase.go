@@ -116,7 +116,7 @@ func (c *Conductor) call(ctx context.Context, phase strategy.Phase, client *Clie
 	do func(ctx context.Context) (answer, error)) (answer, error) {
 	ctx, span := c.config.Tracer.Start(ctx, phase.String(), tracing.Client)
 	if span.On() {
-		span.Text("client.address", client.Session.Peer().Addr)
+		span.Text("client.address", client.Peer.Addr)
 		span.Text("flower.client", excerpt.Client(client.Name()))
 	}
 	got, err := do(ctx)

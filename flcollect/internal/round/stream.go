@@ -167,7 +167,7 @@ func (s *Stream) train(c *Client, v *version) {
 
 // take adds an answer to a buffer in which it has a place.
 func (s *Stream) take(b *buffer, c *Client, v *version, staleness int, res *flower.FitRes, failure error) (got answer, err error) {
-	part := b.attempt.Add(c.Identity, c.Session.Peer().Label(), c.Name())
+	part := b.attempt.Add(c.Identity, c.Peer.Label(), c.Name())
 	part.Stale(staleness)
 	defer func() { part.Answered(err) }()
 	if failure != nil {
