@@ -397,7 +397,14 @@ func TestStream_doesNotCountWrongUpdates(t *testing.T) {
 
 func TestStream_Wait_endsAVersionForWhichNoDeviceIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		broken := &device{takes: time.Second, fails: func() error { return &flower.StatusError{Status: flower.Status{Message: "no data"}} }}
+		first := true
+		broken := &device{takes: time.Second, step: 1, fails: func() error {
+			if !first {
+				return nil
+			}
+			first = false
+			return &flower.StatusError{Status: flower.Status{Message: "no data"}}
+		}}
 		c := newCourse(t, newStrategy(t, "FedAvg", nil), Streaming{Buffer: 2, Concurrency: 2, Staleness: 0.5, Need: 2},
 			broken, &device{takes: time.Second, step: 1})
 		defer c.stream.Close()
@@ -406,7 +413,6 @@ func TestStream_Wait_endsAVersionForWhichNoDeviceIsLeft(t *testing.T) {
 		require.Equal(t, 1, result.Phase.Results)
 		require.NotNil(t, result.Model)
 		require.Contains(t, result.Notes, "fit: the version has 1 of 2 updates, since no other client was left to train")
-		broken.fails = nil
 		result, _, _ = c.next()
 		require.Equal(t, 2, result.Phase.Results, "it is drawn again for the next one")
 	})
