@@ -91,13 +91,14 @@ type statusView struct {
 	Loss            *float64           `json:"loss,omitempty"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 
-	Mechanisms  []string `json:"privacy_mechanisms,omitempty"`
-	*Privacy             // with differential privacy: epsilon and delta
-	Budget      any      `json:"epsilon_budget,omitempty"`
-	BudgetSpent bool     `json:"budget_spent,omitempty"`
-	Note        string   `json:"note,omitempty"`
-	Aggregated  int      `json:"rounds_aggregated,omitempty"`
-	Updates     Updates  `json:"updates,omitzero"`
+	Async       *JobAsync `json:"async,omitempty"` // as it was configured
+	Mechanisms  []string  `json:"privacy_mechanisms,omitempty"`
+	*Privacy              // with differential privacy: epsilon and delta
+	Budget      any       `json:"epsilon_budget,omitempty"`
+	BudgetSpent bool      `json:"budget_spent,omitempty"`
+	Note        string    `json:"note,omitempty"`
+	Aggregated  int       `json:"rounds_aggregated,omitempty"`
+	Updates     Updates   `json:"updates,omitzero"`
 
 	finished int // the last finished round, which Round is ahead of while clients evaluate
 }
@@ -130,6 +131,7 @@ func viewOf(s Status) statusView {
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
 		Suspended:       s.Suspended,
+		Async:           s.Config.Async,
 		Mechanisms:      s.Config.Mechanisms(),
 		Privacy:         s.Privacy,
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],

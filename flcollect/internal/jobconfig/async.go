@@ -16,13 +16,13 @@ import (
 type Async struct {
 	// Buffer is how many updates, each of another client, make a version, 1 to
 	// [MaxBuffer]. Zero means min_fit_clients of the strategy.
-	Buffer int
+	Buffer int `json:"buffer,omitempty"`
 	// Concurrency is how many clients train at once, at most [MaxConcurrency]. So many
 	// older versions are in memory at most. Zero means ten times Buffer.
-	Concurrency int
+	Concurrency int `json:"concurrency,omitempty"`
 	// Staleness is the exponent a, 0 to [MaxStaleness]; 0 weighs all updates alike. Nil
 	// means [DefaultStaleness].
-	Staleness *float64
+	Staleness *float64 `json:"staleness,omitempty"`
 }
 
 // Bounds and defaults of [Async].
@@ -47,6 +47,18 @@ func (a Async) With(policy strategy.Policy) (buffer, concurrency int, staleness 
 		staleness = *a.Staleness
 	}
 	return buffer, concurrency, staleness
+}
+
+// AsyncParameters describes the members of [Async].
+func AsyncParameters() []strategy.Parameter {
+	return []strategy.Parameter{
+		{Name: "buffer", Kind: "integer", Default: "min_fit_clients", Least: 1, Most: MaxBuffer,
+			Meaning: "How many updates, each of another client, make a version of the model."},
+		{Name: "concurrency", Kind: "integer", Default: "10 times buffer", Least: 1, Most: MaxConcurrency,
+			Meaning: "How many clients train at once."},
+		{Name: "staleness", Kind: "number", Default: DefaultStaleness, Least: 0, Most: MaxStaleness,
+			Meaning: "How much less an update counts for each version that was made meanwhile: the exponent a of (1+s)^-a. 0 weighs all alike."},
+	}
 }
 
 // Demand returns the policy of a job whose strategy has the given one: an asynchronous job

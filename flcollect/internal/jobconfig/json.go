@@ -33,14 +33,7 @@ type wirePrivacy struct {
 type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
-	Async   *wireAsync  `json:"async,omitempty"`
-}
-
-// wireAsync is the JSON form of an Async.
-type wireAsync struct {
-	Buffer      int      `json:"buffer,omitempty"`
-	Concurrency int      `json:"concurrency,omitempty"`
-	Staleness   *float64 `json:"staleness,omitempty"`
+	Async   *Async      `json:"async,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -51,7 +44,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: (*wireAsync)(c.Async)},
+		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
@@ -82,7 +75,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		AdaptConfig:     wire.AdaptConfig,
 		Rounds:          wire.Server.Rounds,
 		RoundTimeout:    time.Duration(wire.Server.Timeout),
-		Async:           (*Async)(wire.Server.Async),
+		Async:           wire.Server.Async,
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
