@@ -247,9 +247,11 @@ func TestServer_Start_refusesAsyncWhereItHasNoMeaning(t *testing.T) {
 		changes map[string]string
 		path    []any
 	}{
-		"bounds":                {w, map[string]string{"server_conf": `{"async":{"buffer":0}}`}, []any{"body", "server_conf", "async", "buffer"}},
-		"a registered strategy": {w, map[string]string{"server_conf": `{"async":{}}`, "strategy": `"fair"`}, []any{"body", "server_conf", "async"}},
-		"an edge":               {edge, map[string]string{"server_conf": `{"async":{}}`}, []any{"body", "server_conf", "async"}},
+		"bounds": {w, map[string]string{"server_conf": `{"async":{"buffer":0}}`}, []any{"body", "server_conf", "async", "buffer"}},
+		"a registered strategy": {
+			w, map[string]string{"server_conf": `{"async":{}}`, "strategy": `"fair"`}, []any{"body", "server_conf", "async"},
+		},
+		"an edge": {edge, map[string]string{"server_conf": `{"async":{}}`}, []any{"body", "server_conf", "async"}},
 	} {
 		answer := ask(h(c.at), "POST", "/job/config/7", string(body(t, c.changes)))
 		require.Equal(t, http.StatusUnprocessableEntity, answer.Code, name)
