@@ -91,14 +91,20 @@ type statusView struct {
 	Loss            *float64           `json:"loss,omitempty"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 
-	Async       *JobAsync `json:"async,omitempty"` // as it was configured
-	Mechanisms  []string  `json:"privacy_mechanisms,omitempty"`
-	*Privacy              // with differential privacy: epsilon and delta
-	Budget      any       `json:"epsilon_budget,omitempty"`
-	BudgetSpent bool      `json:"budget_spent,omitempty"`
-	Note        string    `json:"note,omitempty"`
-	Aggregated  int       `json:"rounds_aggregated,omitempty"`
-	Updates     Updates   `json:"updates,omitzero"`
+	Mechanisms  []string `json:"privacy_mechanisms,omitempty"`
+	*Privacy             // with differential privacy: epsilon and delta
+	Budget      any      `json:"epsilon_budget,omitempty"`
+	BudgetSpent bool     `json:"budget_spent,omitempty"`
+	Note        string   `json:"note,omitempty"`
+	Aggregated  int      `json:"rounds_aggregated,omitempty"`
+	Updates     Updates  `json:"updates,omitzero"`
+	// The counts of Updates that a user may not expect, again where programs look first.
+	Clipped   int `json:"clipped,omitempty"`
+	Refused   int `json:"refused,omitempty"`
+	Far       int `json:"far,omitempty"`
+	Converted int `json:"converted,omitempty"`
+	// Async is how a job without rounds was configured.
+	Async *JobAsync `json:"async,omitempty"`
 
 	finished int // the last finished round, which Round is ahead of while clients evaluate
 }
@@ -139,6 +145,10 @@ func viewOf(s Status) statusView {
 		Note:            s.Note,
 		Aggregated:      s.Aggregated,
 		Updates:         s.Updates,
+		Clipped:         s.Updates.Clipped,
+		Refused:         s.Updates.Refused,
+		Far:             s.Updates.Far,
+		Converted:       s.Updates.Converted,
 		finished:        s.Round,
 	}
 }

@@ -91,6 +91,9 @@ func (a *Attempt) Empty() bool {
 	return len(a.parts) == 0
 }
 
+// Digests reports whether parameters are digested.
+func (a *Attempt) Digests() bool { return a.digests }
+
 // Begun reports whether clients were sent the model.
 func (a *Attempt) Begun() bool { return a.begun }
 
@@ -108,7 +111,7 @@ func (p *Part) Stale(versions int) {
 func (p *Part) Received(res *flower.FitRes) {
 	digest := ""
 	if p.attempt.digests {
-		digest = Digest(res.Parameters)
+		digest = res.Digest()
 	}
 	p.attempt.mu.Lock()
 	defer p.attempt.mu.Unlock()

@@ -82,7 +82,7 @@ func (s *Stream) Close() {
 // train on its model, which is the newest version. Attempt records their answers.
 func (s *Stream) Begin(start Start, attempt *audit.Attempt) error {
 	v := &version{number: start.Number - 1, model: start.Model, ins: flower.FitIns{
-		Parameters: s.config.Encryption.Encode(start.Model), Config: s.configure(start),
+		Parameters: s.config.Encryption.Encode(start.Model), Config: s.configure(start), Digest: attempt.Digests(),
 	}}
 	v.bytes = length(v.ins.Parameters)
 	sums, err := s.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: s.config.Dir})
