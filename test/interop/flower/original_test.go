@@ -45,7 +45,8 @@ func TestCollector_originalLocalOperations_train(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			collector, folder := startCollector(t, setup{}), t.TempDir()
-			code, answer, err := ask(http.MethodPost, collector.url+"/job/config/12", strings.NewReader(ofOriginal(c.mechanisms)), "application/json")
+			code, answer, err := ask(http.MethodPost, collector.url+"/job/config/12", strings.NewReader(ofOriginal(c.mechanisms)),
+				"application/json")
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, code, string(answer))
 			require.Equal(t, "200", string(answer))
