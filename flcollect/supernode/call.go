@@ -31,6 +31,9 @@ const (
 	piece     = 256 << 10
 )
 
+// spoken is which releases of flower-supernode are served.
+const spoken = "Flower 1.13 to 1.18, and of 1.20 and later"
+
 // method is one of the calls of the Fleet API.
 type method struct {
 	name   string // over gRPC
@@ -142,7 +145,7 @@ func (s *Server) check(c *call) error {
 	switch isGRPC := strings.HasPrefix(r.Header.Get("Content-Type"), grpcType); {
 	case c.method == nil && (isGRPC || strings.HasPrefix(r.URL.Path, fleetPath)):
 		c.grpc = isGRPC
-		return unsupported("This collector speaks with flower-supernode of Flower 1.15 and later; it does not know " + shown(r.URL.Path) + ".")
+		return unsupported("This collector speaks with flower-supernode of " + spoken + "; it does not know " + shown(r.URL.Path) + ".")
 	case c.method == nil:
 		return &refusal{http.StatusNotFound, codes.NotFound, codePayload,
 			"This port is for flower-supernode. The REST interface of the collector is on another port.", "a program called that is no SuperNode"}

@@ -30,6 +30,7 @@ type dispatch struct {
 	given     int  // how often the node was sent it
 	lost      int  // how often the node had it, and asks again
 	confirmed bool // the node has it
+	deep      bool // the node has asked for more than the objects directly below the message
 	answer    *answer
 
 	once sync.Once
@@ -53,6 +54,29 @@ func newDispatch(run *Run, message record.Message, expect int64) (*dispatch, err
 	}
 	message.Metadata.MessageID = tree.ID
 	return &dispatch{run: run, message: message, tree: tree, objects: objects, expect: expect, done: make(chan struct{})}, nil
+}
+
+// isDeep reports whether an object is neither the message nor directly below it.
+func (d *dispatch) isDeep(id string) bool {
+	if id == d.tree.ID {
+		return false
+	}
+	for _, child := range d.tree.Children {
+		if id == child.ID {
+			return false
+		}
+	}
+	return true
+}
+
+// hasDeep reports whether the message has such objects.
+func (d *dispatch) hasDeep() bool {
+	for _, child := range d.tree.Children {
+		if len(child.Children) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // object returns the content of an object of the message.

@@ -37,6 +37,7 @@ type Node struct {
 	release string
 	form    form
 	known   chan struct{} // closed when form changes
+	created bool          // by CreateNode, and it may be Flower 1.19
 
 	patience time.Duration
 	deadline time.Time
