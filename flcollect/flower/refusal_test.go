@@ -117,7 +117,7 @@ func TestServer_refusesUnknownServicesOverGRPC(t *testing.T) {
 		require.NoError(t, err)
 		defer connection.Close()
 		for method, want := range map[string]string{
-			"/flwr.proto.Fleet/RegisterNode": "This port is not for SuperNodes",
+			"/flwr.proto.Fleet/RegisterNode":  "This port is not for SuperNodes",
 			"/flwr.proto.Fleet/CreateNode":    "SuperNodes",
 			"/flwr.proto.Control/StartRun":    `unknown service or method "/flwr.proto.Control/StartRun"`,
 			"/flwr.proto.FlowerService/Other": "unknown service or method",
