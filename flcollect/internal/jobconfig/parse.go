@@ -95,6 +95,7 @@ func (p *parser) config(body []byte) Config {
 		c.Stopping = v.truth()
 	}
 	c.Targets = p.targets(members.at("stopping_target"))
+	p.app(&c, members)
 	for _, fault := range c.checkAsync() {
 		value{parser: p, path: fault.Path}.report(fault)
 	}
