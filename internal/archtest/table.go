@@ -132,7 +132,7 @@ func importTable() []room {
 		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/internal/reputation", "storage", "storage/lease"}},
 		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
 		{dir: "flcollect/internal/jobconfig", imports: []string{
-			"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage",
+			"flcollect/ckks", "flcollect/dp", "flcollect/secagg", "flcollect/strategy", "storage",
 		}},
 		{dir: "flcollect/internal/jobform", imports: []string{"flcollect/dp", "flcollect/internal/jobconfig", "flcollect/strategy"}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 	// DPAdaptive holds the settings of differential privacy with adaptive clipping,
 	// as dp.New takes them; nil without differential privacy.
 	DPAdaptive strategy.Conf
+	// SecAgg holds the settings of secure aggregation; nil without it. The server then
+	// knows the sum of the updates of a round, and not the updates.
+	SecAgg *secagg.Settings
 	// ConfigurationID is the id under which the result is stored.
 	ConfigurationID string
 	// Stopping ends the training early when an aggregated evaluation metric is
@@ -55,6 +59,9 @@ var ErrInvalid = errors.New("flcollect: invalid")
 
 // Homomorphic is the name of homomorphic encryption among the privacy mechanisms.
 const Homomorphic = "homomorphic"
+
+// SecAgg is the name of secure aggregation among the privacy mechanisms.
+const SecAgg = "secagg"
 
 // Averaging is the strategy of jobs whose clients encrypt their updates
 // (specification section 4, rule 2).
@@ -77,12 +84,15 @@ func (c Config) Mechanisms() []string {
 	if c.Homomorphic != nil {
 		names = append(names, Homomorphic)
 	}
+	if c.SecAgg != nil {
+		names = append(names, SecAgg)
+	}
 	return names
 }
 
 // Check returns the configuration with the defaults of its encryption parameters,
 // unless it leaves the moduli open. The error is a *[ckks.FieldError], a
-// *[strategy.FieldError], or matches [ErrInvalid]. Parameters of the strategy itself
+// *[secagg.FieldError], a *[strategy.FieldError], or matches [ErrInvalid]. Parameters of the strategy itself
 // are checked where the strategy is made.
 func (c Config) Check() (Config, error) {
 	switch {
@@ -105,6 +115,11 @@ func (c Config) Check() (Config, error) {
 	}
 	if c.DPAdaptive != nil {
 		if err := dp.Check(c.Aggregator(), c.DPAdaptive); err != nil {
+			return Config{}, err
+		}
+	}
+	if c.SecAgg != nil {
+		if err := c.checkSecAgg(); err != nil {
 			return Config{}, err
 		}
 	}

@@ -50,6 +50,10 @@ func (s Stored) Copy() Config {
 		settings.CoeffModBitSizes = slices.Clone(settings.CoeffModBitSizes)
 		c.Homomorphic = &settings
 	}
+	if c.SecAgg != nil {
+		settings := *c.SecAgg
+		c.SecAgg = &settings
+	}
 	c.ClientConf = slices.Clone(c.ClientConf)
 	for i, conf := range c.ClientConf {
 		c.ClientConf[i] = maps.Clone(conf)
