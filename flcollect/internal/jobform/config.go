@@ -104,6 +104,11 @@ func (f *Form) mechanisms(clients string) map[string]any {
 		}
 		made[jobconfig.Homomorphic] = conf
 	}
+	if f.Values.Get(jobconfig.SecAgg) != "" {
+		conf := map[string]any{}
+		f.take(conf, jobconfig.SecAgg+".", f.Masking)
+		made[jobconfig.SecAgg] = conf
+	}
 	return made
 }
 
@@ -189,7 +194,7 @@ func Of(config jobconfig.Config) (url.Values, error) {
 			form.Set("client.further", form.Get("client.further")+name+": "+Plain(body.Clients[0][name])+"\n")
 		}
 	}
-	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {
+	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: jobconfig.Homomorphic, jobconfig.SecAgg: jobconfig.SecAgg} {
 		if conf, there := body.Privacy[mechanism]; there {
 			form.Set(prefix, "1")
 			for name, value := range conf {
