@@ -115,6 +115,16 @@ func (s Settings) CheckClients(n int) error {
 	return nil
 }
 
+// Complete returns the settings with their defaults, except for the shares and the
+// threshold, which depend on the clients.
+func (s Settings) Complete() Settings {
+	set(&s.MaxWeight, defaultMaxWeight)
+	set(&s.ClippingRange, defaultClipping)
+	set(&s.QuantizationRange, defaultQuantization)
+	set(&s.ModulusRange, defaultModulus)
+	return s
+}
+
 // Config returns the configuration of a round with the clients.
 func (s Settings) Config(clients []uint64, shapes [][]int, exchange Exchange) Config {
 	c := Config{
