@@ -14,7 +14,7 @@ import (
 
 // A job with secure aggregation whose clients are all of start_client says at once why it
 // waits, and does not train them in clear.
-func TestServer_SecAgg_saysWhichClientsItCannotMask(t *testing.T) {
+func TestServer_Status_saysWhichClientsCannotMask(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	config := flcollect.JobConfig{Strategy: "FedAvg", Rounds: 1, SecAgg: &secagg.Settings{}}
 	require.NoError(t, w.Start(t.Context(), "masked", config))
@@ -32,7 +32,7 @@ func TestServer_SecAgg_saysWhichClientsItCannotMask(t *testing.T) {
 	require.Contains(t, status.Note, "2 of 2 clients take no part in the secure aggregation")
 	require.Contains(t, status.Note, "the job waits for 2 more SuperNodes")
 	require.Equal(t, []string{"secagg"}, status.Config.Mechanisms())
-	require.NoError(t, w.Stop(t.Context(), "masked"))
+	require.NoError(t, w.StopJob(t.Context(), "masked"))
 	status, err = w.Status(t.Context(), "masked")
 	require.NoError(t, err)
 	require.NotContains(t, status.Note, "SuperNode")
@@ -45,9 +45,11 @@ func TestNewHandler_namesTheSettingOfSecureAggregation(t *testing.T) {
 		changes map[string]string
 		want    string
 	}{
-		"setting":   {map[string]string{"privacy-mechanisms": `{"secagg":{"num_shares":2}}`}, `"loc":["body","privacy-mechanisms","secagg","num_shares"]`},
-		"mechanism": {map[string]string{"privacy-mechanisms": `{"secagg":{},"homomorphic":{}}`}, `"loc":["body","privacy-mechanisms","secagg"]`},
-		"strategy":  {map[string]string{"privacy-mechanisms": `{"secagg":{}}`, "strategy": `"FedMedian"`}, `"loc":["body","strategy"]`},
+		"setting": {map[string]string{"privacy-mechanisms": `{"secagg":{"num_shares":2}}`},
+			`"loc":["body","privacy-mechanisms","secagg","num_shares"]`},
+		"mechanism": {map[string]string{"privacy-mechanisms": `{"secagg":{},"homomorphic":{}}`},
+			`"loc":["body","privacy-mechanisms","secagg"]`},
+		"strategy": {map[string]string{"privacy-mechanisms": `{"secagg":{}}`, "strategy": `"FedMedian"`}, `"loc":["body","strategy"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := ask(h, http.MethodPost, "/job/config/x", string(body(t, c.changes)))

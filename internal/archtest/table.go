@@ -114,8 +114,8 @@ func importTable() []room {
 			modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/secagg",
+			"flcollect/strategy", "flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
 			"storage/lease",
 		}, modules: []string{oteltrace, prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
@@ -151,7 +151,7 @@ func importTable() []room {
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/internal/upstream", "flcollect/strategy", "flcollect/tensor",
+			"flcollect/internal/upstream", "flcollect/record", "flcollect/secagg", "flcollect/strategy", "flcollect/tensor",
 		}},
 		{dir: "flcollect/internal/upstream", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",

@@ -194,8 +194,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 			form.Set("client.further", form.Get("client.further")+name+": "+Plain(body.Clients[0][name])+"\n")
 		}
 	}
-	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: jobconfig.Homomorphic, jobconfig.SecAgg: jobconfig.SecAgg} {
+	for _, mechanism := range []string{dp.Mechanism, jobconfig.Homomorphic, jobconfig.SecAgg} {
 		if conf, there := body.Privacy[mechanism]; there {
+			prefix := mechanismField(mechanism, "")
 			form.Set(prefix, "1")
 			for name, value := range conf {
 				form.Set(prefix+"."+name, strings.Trim(Plain(value), "[]"))

@@ -44,8 +44,8 @@ func walk(t tensor.Tensor, do func(values []float64, from int)) {
 // precision says how exact a mean is.
 func (m *masked) precision(result secagg.Result) []string {
 	config := m.settings.Complete()
-	notes := []string{fmt.Sprintf("fit: the mean of %d masked updates is exact to %.2g, unless clients clipped them, which the server cannot see",
-		len(result.Clients), result.Step)}
+	notes := []string{fmt.Sprintf("fit: the mean of %d masked updates is exact to %.2g, "+
+		"unless clients clipped them, which the server cannot see", len(result.Clients), result.Step)}
 	if result.Overweight {
 		notes = append(notes, fmt.Sprintf("fit: the clients have %.0f examples on average, more than max_weight, %v",
 			result.Weight/float64(len(result.Clients)), config.MaxWeight))

@@ -290,7 +290,9 @@ func TestConductor_Fit_asksForTheModOfMaskedClients(t *testing.T) {
 	h.nodes[1].change = func(context.Context, secagg.Stage, record.Dict, error) (record.Dict, error) {
 		return nil, &record.Error{Reason: "KeyError: fitins.parameters"}
 	}
-	h.nodes[2].change = func(context.Context, secagg.Stage, record.Dict, error) (record.Dict, error) { return record.Dict{}, nil }
+	h.nodes[2].change = func(context.Context, secagg.Stage, record.Dict, error) (record.Dict, error) {
+		return record.Dict{}, nil
+	}
 	_, reports := h.fit(t)
 	for _, r := range reports[:2] {
 		require.Contains(t, r.Reason, "is secaggplus_mod among the mods of its ClientApp?")
