@@ -1,9 +1,11 @@
 package round
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
@@ -22,9 +24,10 @@ type Exchanger interface {
 	// in a job, and stays the same while the session lasts.
 	Node() uint64
 	// Exchange sends records in a message of a type, such as [record.Train], and returns
-	// those of the answer, which must not be changed. It returns soon after the context
-	// or the session ends. The error of a ClientApp that failed is a *[record.Error].
-	Exchange(ctx context.Context, messageType string, content record.Dict) (record.Dict, error)
+	// those of the answer, which must not be changed, nor used once they were released.
+	// Without an error they must be. It returns soon after the context or the session
+	// ends. The error of a ClientApp that failed matches a *[record.Error].
+	Exchange(ctx context.Context, messageType string, content record.Dict) (answer record.Dict, release func(), err error)
 }
 
 // Masks reports whether a client can take part in secure aggregation.
@@ -66,44 +69,70 @@ func (m *masked) exchange(ctx context.Context, stage secagg.Stage, requests map[
 				span.Text("client.address", c.Peer.Addr)
 				span.Text("flower.client", excerpt.Client(c.Name()))
 			}
-			answer, err := m.ask(calling, stage, c, request)
+			err := m.ask(calling, stage, c, request, func(answer secagg.Values) { reply(id, answer, nil) })
 			span.Fail(err)
 			span.End()
-			reply(id, answer, err)
+			if err != nil {
+				reply(id, nil, err)
+			}
 		})
 	}
 	group.Wait()
 	return nil
 }
 
-// ask sends a client the values of a stage and returns those of its answer.
-func (m *masked) ask(ctx context.Context, stage secagg.Stage, c *member, request secagg.Values) (secagg.Values, error) {
+// ask sends a client the values of a stage and passes those of its answer on.
+func (m *masked) ask(ctx context.Context, stage secagg.Stage, c *member, request secagg.Values, reply func(secagg.Values)) error {
 	content := record.Dict{{Name: secagg.Record, Value: record.FromConfig(flower.Config(request))}}
 	if stage == secagg.StageCollect {
 		content = append(content, m.fitins...)
 	}
-	answer, err := c.session.Exchange(ctx, record.Train, content)
+	answer, release, err := c.session.Exchange(ctx, record.Train, content)
 	var failed *record.Error
 	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
 	case errors.As(err, &failed) && stage == secagg.StageSetup:
-		return nil, fmt.Errorf("%w; is secaggplus_mod among the mods of its ClientApp?", err)
+		return fmt.Errorf("%w; is secaggplus_mod among the mods of its ClientApp?", err)
 	case err != nil:
-		return nil, err
+		return err
 	}
+	defer release()
 	config, there := answer.Config(secagg.Record)
 	if !there {
-		return nil, fmt.Errorf("the answer has no record %q; is secaggplus_mod among the mods of its ClientApp?", secagg.Record)
+		return fmt.Errorf("the answer has no record %q; is secaggplus_mod among the mods of its ClientApp?", secagg.Record)
 	}
 	values := make(secagg.Values, len(config))
 	for _, v := range config {
 		values[v.Name] = v.Value
+		if stage != secagg.StageCollect { // they are kept, and their memory is released
+			values[v.Name] = owned(v.Value)
+		}
 	}
 	if stage == secagg.StageCollect {
-		return values, m.received(c, answer, secagg.Masked(values))
+		if err := m.received(c, answer, secagg.Masked(values)); err != nil {
+			return err
+		}
 	}
-	return values, nil
+	reply(values)
+	return nil
+}
+
+// owned returns a value in memory of its own.
+func owned(value any) any {
+	switch v := value.(type) {
+	case []byte:
+		return bytes.Clone(v)
+	case [][]byte:
+		own := make([][]byte, len(v))
+		for i, data := range v {
+			own[i] = bytes.Clone(data)
+		}
+		return own
+	case string:
+		return strings.Clone(v)
+	}
+	return value
 }
 
 // received notes what a client sent beside its masked vector, and the vector's digest.

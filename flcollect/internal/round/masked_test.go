@@ -1,6 +1,7 @@
 package round_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -66,7 +68,28 @@ func newNode(id uint64, examples int64) *node {
 
 func (n *node) Node() uint64 { return n.id }
 
-func (n *node) Exchange(ctx context.Context, messageType string, content record.Dict) (record.Dict, error) {
+// Exchange overwrites the bytes of an answer once it was released.
+func (n *node) Exchange(ctx context.Context, messageType string, content record.Dict) (record.Dict, func(), error) {
+	answer, err := n.answer(ctx, messageType, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	return answer, func() {
+		config, _ := answer.Config(secagg.Record)
+		for _, v := range config {
+			if data, ok := v.Value.([]byte); ok {
+				clear(data)
+			}
+			if list, ok := v.Value.([][]byte); ok {
+				for _, data := range list {
+					clear(data)
+				}
+			}
+		}
+	}, nil
+}
+
+func (n *node) answer(ctx context.Context, messageType string, content record.Dict) (record.Dict, error) {
 	if messageType != record.Train {
 		return nil, fmt.Errorf("a message of type %q", messageType)
 	}
@@ -91,7 +114,7 @@ func (n *node) Exchange(ctx context.Context, messageType string, content record.
 		}
 	}
 	values, err := n.client.Answer(ctx, request)
-	answer := record.Dict{{Name: secagg.Record, Value: record.FromConfig(flower.Config(values))}}
+	answer := record.Dict{{Name: secagg.Record, Value: record.FromConfig(copied(values))}}
 	if stage == secagg.StageCollect {
 		answer = append(answer,
 			record.Named[record.Record]{Name: "fitres.num_examples", Value: record.Metrics{{Name: "num_examples", Value: n.examples}}},
@@ -104,6 +127,25 @@ func (n *node) Exchange(ctx context.Context, messageType string, content record.
 		return n.change(ctx, stage, answer, err)
 	}
 	return answer, err
+}
+
+// copied returns values whose bytes are not those of the client.
+func copied(values secagg.Values) flower.Config {
+	config := flower.Config{}
+	for name, value := range values {
+		switch v := value.(type) {
+		case []byte:
+			value = bytes.Clone(v)
+		case [][]byte:
+			list := make([][]byte, len(v))
+			for i := range v {
+				list[i] = bytes.Clone(v[i])
+			}
+			value = list
+		}
+		config[name] = value
+	}
+	return config
 }
 
 // hall is a job with secure aggregation, its nodes, and one client that is none.
@@ -329,19 +371,23 @@ func TestConductor_Fit_ignoresMetricsOfMaskedClientsThatAreWrong(t *testing.T) {
 // The time of a phase bounds each stage, unless the settings have a time of their own.
 func TestConductor_Fit_boundsTheTimeOfEachStage(t *testing.T) {
 	for name, set := range map[string]func(*round.Config){
-		"round_timeout": func(c *round.Config) { c.Timeout = 100 * time.Millisecond },
-		"timeout":       func(c *round.Config) { c.Timeout, c.Masking.Timeout = time.Hour, 0.1 },
+		"round_timeout": func(c *round.Config) { c.Timeout = 90 * time.Second },
+		"timeout":       func(c *round.Config) { c.Timeout, c.Masking.Timeout = time.Hour, 90 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, "FedAvg", nil, 100, 200, 300, 400)
-			set(&h.conf)
-			h.nodes[4].change = func(ctx context.Context, _ secagg.Stage, answer record.Dict, err error) (record.Dict, error) {
-				<-ctx.Done()
-				return nil, context.Cause(ctx)
-			}
-			result, reports := h.fit(t)
-			require.InDelta(t, 0.5+h.shift(1, 2, 3), result.Model[0].Float64s()[0], 1e-4)
-			require.Equal(t, audit.Failed, reports[3].Outcome)
+			synctest.Test(t, func(t *testing.T) {
+				h := newHall(t, "FedAvg", nil, 100, 200, 300, 400)
+				set(&h.conf)
+				h.nodes[4].change = func(ctx context.Context, _ secagg.Stage, _ record.Dict, _ error) (record.Dict, error) {
+					<-ctx.Done()
+					return nil, context.Cause(ctx)
+				}
+				began := time.Now()
+				result, reports := h.fit(t)
+				require.Equal(t, 90*time.Second, time.Since(began))
+				require.InDelta(t, 0.5+h.shift(1, 2, 3), result.Model[0].Float64s()[0], 1e-4)
+				require.Equal(t, audit.Failed, reports[3].Outcome)
+			})
 		})
 	}
 }
