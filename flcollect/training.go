@@ -14,9 +14,11 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -30,9 +32,11 @@ type training struct {
 	keys       *adoption         // nil if the configuration names the parameters
 	audit      *audit.Log
 	model      strategy.Model
-	digest     string   // of the model; empty where it is not known yet
-	loss       *float64 // the last aggregated one
-	aggregated bool     // whether a round has changed the model
+	run        *supernode.Run // of SuperNodes; nil if none take part
+	layers     []string       // names of the model's layers; nil without
+	digest     string         // of the model; empty where it is not known yet
+	loss       *float64       // the last aggregated one
+	aggregated bool           // whether a round has changed the model
 	began      time.Time
 }
 
@@ -49,9 +53,14 @@ func (j *job) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer t.closeRun()
+	if t.config.Records == jobconfig.FitIns {
+		t.openRun() // its SuperNodes may have a model to begin with
+	}
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	t.openRun()
 	for {
 		r := j.record()
 		if r.trained() {
@@ -189,7 +198,7 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *record) { r.Checkpoint, r.Keys = made, t.keys })
+	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers = made, t.keys, t.layers })
 }
 
 // resume loads the model and the state of the strategy after the last finished round.
@@ -222,6 +231,7 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	t.setRound(number)
 	rec := Round{Number: number, Started: now()}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())

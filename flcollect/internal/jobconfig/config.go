@@ -49,7 +49,19 @@ type Config struct {
 	Stopping bool
 	// Targets holds the targets by the names of metrics.
 	Targets map[string]float64
+	// App is the app of the SuperNodes that take part, "publisher/name", whose last
+	// version is taken, or "publisher/name==version". Empty means that none take part.
+	App string
+	// Records is how messages to the app carry a model: [Arrays] or [FitIns]. Empty
+	// means Arrays with an App; without one it is empty.
+	Records string
 }
+
+// The kinds of apps.
+const (
+	Arrays = "arrays" // of Flower's Message API
+	FitIns = "fitins" // with a client_fn
+)
 
 // MaxRounds is the greatest number of rounds of a job.
 const MaxRounds = 1_000_000
@@ -122,6 +134,10 @@ func (c Config) Check() (Config, error) {
 		if err := c.checkSecAgg(); err != nil {
 			return Config{}, err
 		}
+	}
+	c.Records = c.completeRecords()
+	if faults := c.appFaults(); len(faults) > 0 {
+		return Config{}, fmt.Errorf("%w: %v", ErrInvalid, faults[0])
 	}
 	return c, nil
 }

@@ -24,6 +24,7 @@ type wireConfig struct {
 	ConfigurationID string              `json:"configuration_id"`
 	Stopping        bool                `json:"stopping_flag"`
 	Targets         map[string]float64  `json:"stopping_target,omitempty"`
+	App             string              `json:"app,omitempty"`
 }
 
 type wirePrivacy struct {
@@ -35,6 +36,7 @@ type wirePrivacy struct {
 type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
+	Records string      `json:"records,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -45,13 +47,14 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout)},
+		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
 		Targets:         c.Targets,
+		App:             c.App,
 	}
 	if c.DPAdaptive != nil {
 		wire.Privacy.DPAdaptive = toScalars(c.DPAdaptive)
@@ -82,6 +85,8 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		SecAgg:          wire.Privacy.SecAgg,
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
+		App:             wire.App,
+		Records:         wire.Server.Records,
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

@@ -93,6 +93,7 @@ func (p *parser) config(body []byte) Config {
 		c.Stopping = v.truth()
 	}
 	c.Targets = p.targets(members.at("stopping_target"))
+	p.app(&c, members)
 	return c
 }
 

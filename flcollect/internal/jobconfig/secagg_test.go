@@ -3,6 +3,7 @@ package jobconfig_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,7 @@ import (
 // masked returns the body of a job with secure aggregation.
 func masked(name, conf, mechanisms string) []byte {
 	return fmt.Appendf(nil, `{"strategy": %q, "model_name": "m", "model_version": "1", "server_conf": {}, "strategy_conf": %s,
-		"client_conf": [{"epochs": 1}], "privacy-mechanisms": %s, "configuration_id": 1}`, name, conf, mechanisms)
+		"client_conf": [{"epochs": 1}], "privacy-mechanisms": %s, "configuration_id": 1, "app": "us/masked"}`, name, conf, mechanisms)
 }
 
 func TestParse_readsSecureAggregation(t *testing.T) {
@@ -27,6 +28,7 @@ func TestParse_readsSecureAggregation(t *testing.T) {
 		QuantizationRange: 1 << 20, ModulusRange: 1 << 32, Timeout: 30}
 	require.Equal(t, want, *c.SecAgg)
 	require.Equal(t, []string{"secagg"}, c.Mechanisms())
+	require.Equal(t, jobconfig.FitIns, c.Records, "the default of such a job")
 
 	stored, data, err := jobconfig.NewStored(c)
 	require.NoError(t, err)
@@ -75,9 +77,10 @@ func TestParse_refusesWhatSecureAggregationCannotDo(t *testing.T) {
 
 // What a program sets is checked like what the REST interface reads.
 func TestConfig_Check_refusesWhatSecureAggregationCannotDo(t *testing.T) {
-	config := jobconfig.Config{Strategy: "FedAvg", Rounds: 1, SecAgg: &secagg.Settings{}}
-	_, err := config.Check()
+	config := jobconfig.Config{Strategy: "FedAvg", Rounds: 1, SecAgg: &secagg.Settings{}, App: "us/masked"}
+	checked, err := config.Check()
 	require.NoError(t, err)
+	require.Equal(t, jobconfig.FitIns, checked.Records)
 	var setting *secagg.FieldError
 	var parameter *strategy.FieldError
 	config.SecAgg.NumShares = -1
@@ -95,4 +98,24 @@ func TestConfig_Check_refusesWhatSecureAggregationCannotDo(t *testing.T) {
 	_, err = config.Check()
 	require.ErrorAs(t, err, &parameter)
 	require.Equal(t, "norm_clip", parameter.Field)
+	config.StrategyConf, config.Records = nil, jobconfig.Arrays
+	_, err = config.Check()
+	require.ErrorContains(t, err, `server_conf.records: must be "fitins" with secagg`)
+	config.Records, config.App = "", ""
+	_, err = config.Check()
+	require.ErrorContains(t, err, "app: must name an app with secaggplus_mod")
+}
+
+func TestParse_demandsAnAppForSecureAggregation(t *testing.T) {
+	for fault, change := range map[string][2]string{
+		"app: must name an app with secaggplus_mod":               {`, "app": "us/masked"`, ``},
+		`server_conf.records: must be "fitins" with secagg: Flow`: {`"server_conf": {}`, `"server_conf": {"records": "arrays"}`},
+	} {
+		body := strings.Replace(string(masked("avg", `{}`, `{"secagg": {}}`)), change[0], change[1], 1)
+		_, err := jobconfig.Parse([]byte(body))
+		var faults *jobconfig.Error
+		require.ErrorAs(t, err, &faults)
+		require.Len(t, faults.Faults, 1)
+		require.Contains(t, faults.Faults[0].String(), fault)
+	}
 }

@@ -1,0 +1,240 @@
+package supernode
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/record"
+)
+
+// methods returns the calls of the Fleet API, of all releases.
+func methods() []method {
+	small := func(*Server) int64 { return smallBody }
+	object := func(s *Server) int64 { return s.config.MaxObject + 1024 }
+	whole := func(s *Server) int64 { return s.config.MaxMessage }
+	return []method{
+		{"RegisterNode", "register-node", true, small, (*Server).registerNode},
+		{"ActivateNode", "activate-node", true, small, (*Server).activateNode},
+		{"DeactivateNode", "deactivate-node", false, small, (*Server).deactivateNode},
+		{"UnregisterNode", "unregister-node", false, small, (*Server).deactivateNode},
+		{"SendNodeHeartbeat", "send-node-heartbeat", false, small, (*Server).heartbeat},
+		{"PullMessages", "pull-messages", false, small, (*Server).pullMessages},
+		{"PushMessages", "push-messages", false, whole, (*Server).pushMessages},
+		{"GetRun", "get-run", false, small, (*Server).getRun},
+		{"GetFab", "get-fab", false, small, (*Server).getFab},
+		{"PushObject", "push-object", false, object, (*Server).pushObject},
+		{"PullObject", "pull-object", false, small, (*Server).pullObject},
+		{"ConfirmMessageReceived", "confirm-message-received", false, small, (*Server).confirm},
+		{"CreateNode", "", true, small, (*Server).createNode},
+		{"DeleteNode", "", false, small, (*Server).deactivateNode},
+		{"Ping", "", false, small, (*Server).heartbeat},
+		{"PullTaskIns", "", false, small, (*Server).pullMessages},
+		{"PushTaskRes", "", false, whole, (*Server).pushTask},
+	}
+}
+
+// unsigned reports whether a call may come without a signature: those of Flower 1.13 and
+// 1.14. The calls that they share with later releases are allowed too.
+func (s *Server) unsigned(m *method) bool {
+	switch m.name {
+	case "CreateNode", "DeleteNode", "Ping", "PullTaskIns", "PushTaskRes", "GetRun", "GetFab":
+		return true
+	}
+	return false
+}
+
+// registerNode answers a SuperNode without a key of its own, which made one. There is
+// nothing to keep: the number follows from the key.
+func (s *Server) registerNode(c *call) (flower.Blob, error) {
+	if err := c.checkKey(); err != nil {
+		return nil, err
+	}
+	if _, err := s.authorize(c, c.key.id); err != nil {
+		return nil, err
+	}
+	return numberReply(1, c.key.id), nil
+}
+
+// checkKey checks that a request is signed with the key that it names.
+func (c *call) checkKey() error {
+	named, err := parseKey(c.request.publicKey)
+	if err != nil {
+		return unauthenticated("The SuperNode is not authenticated: "+err.Error()+".", true)
+	}
+	if !named.public.Equal(c.key.public) {
+		return unauthenticated("The request names another public key than it is signed with.", true)
+	}
+	return nil
+}
+
+func (s *Server) activateNode(c *call) (flower.Blob, error) {
+	if err := c.checkKey(); err != nil {
+		return nil, err
+	}
+	seconds, err := interval(c.request.interval)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.activate(c, c.key.id, seconds, true); err != nil {
+		return nil, err
+	}
+	return numberReply(1, c.key.id), nil
+}
+
+// createNode activates a SuperNode of a release before 1.23.
+func (s *Server) createNode(c *call) (flower.Blob, error) {
+	seconds, err := interval(c.request.interval)
+	if err != nil {
+		return nil, err
+	}
+	id := newID()
+	if c.key != nil {
+		id = c.key.id
+	}
+	if _, err := s.activate(c, id, seconds, true); err != nil {
+		return nil, err
+	}
+	return nodeReply(id), nil
+}
+
+// deactivateNode ends a node that says goodbye. One that is not known has ended already.
+func (s *Server) deactivateNode(c *call) (flower.Blob, error) {
+	if c.node != nil {
+		s.remove(c.node, fmt.Errorf("%w: it was stopped", flower.ErrGone))
+	}
+	return nil, nil
+}
+
+func (s *Server) heartbeat(c *call) (flower.Blob, error) {
+	seconds, err := interval(c.request.interval)
+	if err != nil {
+		return nil, err
+	}
+	name, err := s.authorize(c, c.node.id)
+	if err != nil {
+		s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
+		return nil, err
+	}
+	c.node.mu.Lock()
+	c.node.name = name
+	c.node.setIntervalLocked(seconds)
+	c.node.mu.Unlock()
+	c.node.setForm(c.form())
+	return numberReply(1, 1), nil
+}
+
+// pullMessages gives a node its next message.
+func (s *Server) pullMessages(c *call) (flower.Blob, error) {
+	n := c.node
+	if f := c.form(); f != formUnknown {
+		n.setForm(f)
+	}
+	d, err := n.next(c.ctx, s.config.Hold)
+	switch {
+	case errors.Is(err, flower.ErrStopped):
+		return nil, busy("The collector stops.")
+	case err != nil && n.ctx.Err() != nil:
+		return nil, busy("The SuperNode was silent for too long.")
+	case err != nil:
+		return nil, busy("The request was given up.")
+	case d == nil:
+		return nil, nil
+	}
+	f, err := n.formOf(c.ctx)
+	if err != nil {
+		return nil, busy("The request was given up.")
+	}
+	if f != formObjects {
+		return d.whole(f)
+	}
+	head, err := record.EncodeHead(d.message)
+	if err != nil {
+		return nil, err
+	}
+	return pulled(head, &d.tree), nil
+}
+
+// getRun describes a run to a node that is in it.
+func (s *Server) getRun(c *call) (flower.Blob, error) {
+	run, err := s.runOf(c)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := run.describe()
+	if err != nil {
+		return nil, &refusal{http.StatusInternalServerError, codes.Internal, codeGetRun, err.Error(), "a run cannot be described"}
+	}
+	return reply, nil
+}
+
+// getFab sends an app to a node that is in a run of it. Releases before 1.15 do not name
+// the run.
+func (s *Server) getFab(c *call) (flower.Blob, error) {
+	var run *Run
+	if c.request.run == 0 {
+		run = s.runWith(c.node, c.request.id)
+	} else {
+		var err error
+		if run, err = s.runOf(c); err != nil {
+			return nil, err
+		}
+	}
+	if run == nil || run.app.Hash != c.request.id {
+		return nil, &refusal{http.StatusNotFound, codes.NotFound, codeGetFab,
+			fmt.Sprintf("Run %d has no app with the hash %.64q.", c.request.run, c.request.id), ""}
+	}
+	content, err := run.app.Content()
+	if err != nil {
+		return nil, &refusal{http.StatusInternalServerError, codes.Internal, codeGetFab, err.Error(), "an app cannot be read"}
+	}
+	return fabReply(run.app.Hash, content)
+}
+
+// runOf returns the run that a request names, if the node is in it.
+func (s *Server) runOf(c *call) (*Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.runs[c.request.run]
+	if run == nil || run.members[c.node.id] == nil {
+		return nil, notRunning(c.request.run)
+	}
+	return run, nil
+}
+
+// runWith returns a run of an app that the node is in, or nil.
+func (s *Server) runWith(n *Node, hash string) *Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, run := range s.runs {
+		if run.app.Hash == hash && run.members[n.id] != nil {
+			return run
+		}
+	}
+	return nil
+}
+
+// pullObject sends an object of the message that the node works on.
+func (s *Server) pullObject(c *call) (flower.Blob, error) {
+	d := c.node.working(c.request.run)
+	if d == nil {
+		return objectReply(nil, false), nil
+	}
+	content, found := d.object(c.request.id)
+	return objectReply(content, found), nil
+}
+
+// confirm notes that a node has all objects of a message.
+func (s *Server) confirm(c *call) (flower.Blob, error) {
+	d := c.node.working(c.request.run)
+	if d == nil || d.message.Metadata.MessageID != c.request.id {
+		return nil, notRunning(c.request.run)
+	}
+	c.node.mu.Lock()
+	defer c.node.mu.Unlock()
+	d.confirmed = true
+	return nil, nil
+}
