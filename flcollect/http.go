@@ -38,6 +38,9 @@ type HandlerOptions struct {
 	// Clients says how Flower clients reach the server, for the pages. The zero value has
 	// them show no command.
 	Clients ClientEndpoint
+	// Fleet says how SuperNodes reach the server, for the pages and for those that call
+	// another port. The zero value is a server without a listener for them.
+	Fleet FleetEndpoint
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger

@@ -33,6 +33,17 @@ type ClientEndpoint struct {
 	Token bool
 }
 
+// FleetEndpoint says how SuperNodes reach a server, for the commands that its pages show.
+type FleetEndpoint struct {
+	// Address is HOST:PORT, as in a [ClientEndpoint]. Empty means that SuperNodes cannot
+	// connect.
+	Address string
+	// TLS says that they need TLS.
+	TLS bool
+	// Key says that they need a key that the server knows.
+	Key bool
+}
+
 // Page returns the pages of the server for people: its jobs with their rounds and clients,
 // making, stopping and comparing them. All addresses in them are relative, so that the
 // handler may be mounted anywhere with [http.StripPrefix]. The REST interface, which the

@@ -114,8 +114,9 @@ func importTable() []room {
 			modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/secagg",
-			"flcollect/strategy", "flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/record", "flcollect/secagg",
+			"flcollect/strategy", "flcollect/supernode", "flcollect/tensor",
+			"internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
 			"storage/lease",
 		}, modules: []string{oteltrace, prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
