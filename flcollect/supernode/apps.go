@@ -2,6 +2,7 @@ package supernode
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,8 +20,8 @@ import (
 // Bounds of a folder of apps.
 const (
 	mostApps  = 1024
-	maxFAB    = 64 << 20  // bytes of a file; Flower publishes at most 10 MiB
-	maxBundle = 256 << 20 // bytes of all files in it
+	maxFAB    = 64 << 20 // bytes of a file; Flower publishes at most 10 MiB
+	maxBundle = 64 << 20 // bytes of all files in it
 	mostFiles = 10_000
 )
 
@@ -89,7 +90,10 @@ type bundle struct {
 // OpenApps reads a folder of .fab files. Files that appear, change or go later are noticed
 // when an app is looked for. A file that is no app is not an error here: [Apps.Find] and
 // [Apps.Problems] tell of it.
-func OpenApps(dir string) (*Apps, error) {
+func OpenApps(ctx context.Context, dir string) (*Apps, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("open apps: %w", err)
+	}
 	a := &Apps{dir: dir, files: map[string]*bundle{}}
 	if err := a.refreshLocked(); err != nil {
 		return nil, fmt.Errorf("open apps: %w", err)

@@ -36,7 +36,7 @@ type method struct {
 	path   string // over HTTP, below /v1/fleet/; empty where there is none
 	starts bool   // a SuperNode calls it first
 	body   func(*Server) int64
-	serve  func(*Server, *call) (flower.Blob, error)
+	serve  func(*call) (flower.Blob, error)
 }
 
 // call is a request of a SuperNode.
@@ -131,7 +131,7 @@ func (s *Server) serve(c *call) (flower.Blob, error) {
 			return nil, err
 		}
 	}
-	return c.method.serve(s, c)
+	return c.method.serve(c)
 }
 
 // check refuses requests that are no calls of the Fleet API.

@@ -11,7 +11,7 @@
 //
 // # Use
 //
-//	apps, err := supernode.OpenApps("apps")           // a folder of .fab files
+//	apps, err := supernode.OpenApps(ctx, "apps")           // a folder of .fab files
 //	server, err := supernode.New(supernode.Config{
 //		Apps: apps,
 //		Handle: func(ctx context.Context, node *supernode.Node) error { ... }, // for each node, until it is gone

@@ -110,10 +110,10 @@ func (s *Server) activate(c *call, id uint64, seconds float64, fresh bool) (*Nod
 		node.certs = c.r.TLS.VerifiedChains[0]
 	}
 	node.setIntervalLocked(seconds)
-	if f := c.form(); f != formUnknown && node.form == formUnknown {
-		node.form = f
-		close(node.known)
+	if fresh {
+		node.form = formUnknown // it may be another release
 	}
+	node.setFormLocked(c.form())
 	node.unfit = nil
 	s.handleLocked(node)
 	if fresh {
@@ -155,7 +155,7 @@ func (c *call) form() form {
 		}
 		return formTask
 	}
-	if !c.grpc {
+	if !c.grpc || c.version() != "" { // 1.30 and later
 		return formObjects
 	}
 	return formUnknown

@@ -35,7 +35,10 @@ func (m *Member) Done() <-chan struct{} { return m.ctx.Done() }
 func (m *Member) Err() error { return context.Cause(m.ctx) }
 
 // Leave ends the node's part in the run. Its messages fail. The node stays active.
-func (m *Member) Leave() { m.end(fmt.Errorf("%w: it has left the run", flower.ErrGone)) }
+func (m *Member) Leave() {
+	m.end(fmt.Errorf("%w: it has left the run", flower.ErrGone))
+	m.forget()
+}
 
 // Reconnect is [Member.Leave]: a SuperNode stays connected for other runs, whatever the
 // seconds. It is what a session of package flower has at the end of a job.
@@ -173,7 +176,9 @@ func (m *Member) Evaluate(ctx context.Context, ins flower.EvaluateIns) (*flower.
 }
 
 // instruct sends an instruction with a model.
-func (m *Member) instruct(ctx context.Context, kind, prefix string, p flower.Parameters, config flower.Config, trains bool) (*Reply, error) {
+func (m *Member) instruct(
+	ctx context.Context, kind, prefix string, p flower.Parameters, config flower.Config, trains bool,
+) (*Reply, error) {
 	model, size, release, err := m.run.model(p)
 	if err != nil {
 		return nil, err

@@ -17,23 +17,23 @@ func methods() []method {
 	object := func(s *Server) int64 { return s.config.MaxObject + 1024 }
 	whole := func(s *Server) int64 { return s.config.MaxMessage }
 	return []method{
-		{"RegisterNode", "register-node", true, small, (*Server).registerNode},
-		{"ActivateNode", "activate-node", true, small, (*Server).activateNode},
-		{"DeactivateNode", "deactivate-node", false, small, (*Server).deactivateNode},
-		{"UnregisterNode", "unregister-node", false, small, (*Server).deactivateNode},
-		{"SendNodeHeartbeat", "send-node-heartbeat", false, small, (*Server).heartbeat},
-		{"PullMessages", "pull-messages", false, small, (*Server).pullMessages},
-		{"PushMessages", "push-messages", false, whole, (*Server).pushMessages},
-		{"GetRun", "get-run", false, small, (*Server).getRun},
-		{"GetFab", "get-fab", false, small, (*Server).getFab},
-		{"PushObject", "push-object", false, object, (*Server).pushObject},
-		{"PullObject", "pull-object", false, small, (*Server).pullObject},
-		{"ConfirmMessageReceived", "confirm-message-received", false, small, (*Server).confirm},
-		{"CreateNode", "", true, small, (*Server).createNode},
-		{"DeleteNode", "", false, small, (*Server).deactivateNode},
-		{"Ping", "", false, small, (*Server).heartbeat},
-		{"PullTaskIns", "", false, small, (*Server).pullMessages},
-		{"PushTaskRes", "", false, whole, (*Server).pushTask},
+		{"RegisterNode", "register-node", true, small, (*call).registerNode},
+		{"ActivateNode", "activate-node", true, small, (*call).activateNode},
+		{"DeactivateNode", "deactivate-node", false, small, (*call).deactivateNode},
+		{"UnregisterNode", "unregister-node", false, small, (*call).deactivateNode},
+		{"SendNodeHeartbeat", "send-node-heartbeat", false, small, (*call).heartbeat},
+		{"PullMessages", "pull-messages", false, small, (*call).pullMessages},
+		{"PushMessages", "push-messages", false, whole, (*call).pushMessages},
+		{"GetRun", "get-run", false, small, (*call).getRun},
+		{"GetFab", "get-fab", false, small, (*call).getFab},
+		{"PushObject", "push-object", false, object, (*call).pushObject},
+		{"PullObject", "pull-object", false, small, (*call).pullObject},
+		{"ConfirmMessageReceived", "confirm-message-received", false, small, (*call).confirm},
+		{"CreateNode", "", true, small, (*call).createNode},
+		{"DeleteNode", "", false, small, (*call).deactivateNode},
+		{"Ping", "", false, small, (*call).heartbeat},
+		{"PullTaskIns", "", false, small, (*call).pullMessages},
+		{"PushTaskRes", "", false, whole, (*call).pushTask},
 	}
 }
 
@@ -49,11 +49,11 @@ func (s *Server) unsigned(m *method) bool {
 
 // registerNode answers a SuperNode without a key of its own, which made one. There is
 // nothing to keep: the number follows from the key.
-func (s *Server) registerNode(c *call) (flower.Blob, error) {
+func (c *call) registerNode() (flower.Blob, error) {
 	if err := c.checkKey(); err != nil {
 		return nil, err
 	}
-	if _, err := s.authorize(c, c.key.id); err != nil {
+	if _, err := c.s.authorize(c, c.key.id); err != nil {
 		return nil, err
 	}
 	return numberReply(1, c.key.id), nil
@@ -71,7 +71,7 @@ func (c *call) checkKey() error {
 	return nil
 }
 
-func (s *Server) activateNode(c *call) (flower.Blob, error) {
+func (c *call) activateNode() (flower.Blob, error) {
 	if err := c.checkKey(); err != nil {
 		return nil, err
 	}
@@ -79,14 +79,14 @@ func (s *Server) activateNode(c *call) (flower.Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.activate(c, c.key.id, seconds, true); err != nil {
+	if _, err := c.s.activate(c, c.key.id, seconds, true); err != nil {
 		return nil, err
 	}
 	return numberReply(1, c.key.id), nil
 }
 
 // createNode activates a SuperNode of a release before 1.23.
-func (s *Server) createNode(c *call) (flower.Blob, error) {
+func (c *call) createNode() (flower.Blob, error) {
 	seconds, err := interval(c.request.interval)
 	if err != nil {
 		return nil, err
@@ -95,28 +95,28 @@ func (s *Server) createNode(c *call) (flower.Blob, error) {
 	if c.key != nil {
 		id = c.key.id
 	}
-	if _, err := s.activate(c, id, seconds, true); err != nil {
+	if _, err := c.s.activate(c, id, seconds, true); err != nil {
 		return nil, err
 	}
 	return nodeReply(id), nil
 }
 
 // deactivateNode ends a node that says goodbye. One that is not known has ended already.
-func (s *Server) deactivateNode(c *call) (flower.Blob, error) {
+func (c *call) deactivateNode() (flower.Blob, error) {
 	if c.node != nil {
-		s.remove(c.node, fmt.Errorf("%w: it was stopped", flower.ErrGone))
+		c.s.remove(c.node, fmt.Errorf("%w: it was stopped", flower.ErrGone))
 	}
 	return nil, nil
 }
 
-func (s *Server) heartbeat(c *call) (flower.Blob, error) {
+func (c *call) heartbeat() (flower.Blob, error) {
 	seconds, err := interval(c.request.interval)
 	if err != nil {
 		return nil, err
 	}
-	name, err := s.authorize(c, c.node.id)
+	name, err := c.s.authorize(c, c.node.id)
 	if err != nil {
-		s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
+		c.s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
 		return nil, err
 	}
 	c.node.mu.Lock()
@@ -128,12 +128,10 @@ func (s *Server) heartbeat(c *call) (flower.Blob, error) {
 }
 
 // pullMessages gives a node its next message.
-func (s *Server) pullMessages(c *call) (flower.Blob, error) {
+func (c *call) pullMessages() (flower.Blob, error) {
 	n := c.node
-	if f := c.form(); f != formUnknown {
-		n.setForm(f)
-	}
-	d, err := n.next(c.ctx, s.config.Hold)
+	n.setForm(c.form())
+	d, err := n.next(c.ctx, c.s.config.Hold)
 	switch {
 	case errors.Is(err, flower.ErrStopped):
 		return nil, busy("The collector stops.")
@@ -159,8 +157,8 @@ func (s *Server) pullMessages(c *call) (flower.Blob, error) {
 }
 
 // getRun describes a run to a node that is in it.
-func (s *Server) getRun(c *call) (flower.Blob, error) {
-	run, err := s.runOf(c)
+func (c *call) getRun() (flower.Blob, error) {
+	run, err := c.runOf()
 	if err != nil {
 		return nil, err
 	}
@@ -173,13 +171,13 @@ func (s *Server) getRun(c *call) (flower.Blob, error) {
 
 // getFab sends an app to a node that is in a run of it. Releases before 1.15 do not name
 // the run.
-func (s *Server) getFab(c *call) (flower.Blob, error) {
+func (c *call) getFab() (flower.Blob, error) {
 	var run *Run
 	if c.request.run == 0 {
-		run = s.runWith(c.node, c.request.id)
+		run = c.s.runWith(c.node, c.request.id)
 	} else {
 		var err error
-		if run, err = s.runOf(c); err != nil {
+		if run, err = c.runOf(); err != nil {
 			return nil, err
 		}
 	}
@@ -195,10 +193,10 @@ func (s *Server) getFab(c *call) (flower.Blob, error) {
 }
 
 // runOf returns the run that a request names, if the node is in it.
-func (s *Server) runOf(c *call) (*Run, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	run := s.runs[c.request.run]
+func (c *call) runOf() (*Run, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	run := c.s.runs[c.request.run]
 	if run == nil || run.members[c.node.id] == nil {
 		return nil, notRunning(c.request.run)
 	}
@@ -218,7 +216,7 @@ func (s *Server) runWith(n *Node, hash string) *Run {
 }
 
 // pullObject sends an object of the message that the node works on.
-func (s *Server) pullObject(c *call) (flower.Blob, error) {
+func (c *call) pullObject() (flower.Blob, error) {
 	d := c.node.working(c.request.run)
 	if d == nil {
 		return objectReply(nil, false), nil
@@ -228,7 +226,7 @@ func (s *Server) pullObject(c *call) (flower.Blob, error) {
 }
 
 // confirm notes that a node has all objects of a message.
-func (s *Server) confirm(c *call) (flower.Blob, error) {
+func (c *call) confirm() (flower.Blob, error) {
 	d := c.node.working(c.request.run)
 	if d == nil || d.message.Metadata.MessageID != c.request.id {
 		return nil, notRunning(c.request.run)

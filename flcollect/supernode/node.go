@@ -36,7 +36,7 @@ type Node struct {
 	certs   []*x509.Certificate
 	release string
 	form    form
-	known   chan struct{} // closed once form is known
+	known   chan struct{} // closed when form changes
 
 	patience time.Duration
 	deadline time.Time
@@ -142,24 +142,35 @@ func (n *Node) leave(cause error) {
 func (n *Node) setForm(f form) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.form == formUnknown {
-		n.form = f
-		close(n.known)
+	n.setFormLocked(f)
+}
+
+func (n *Node) setFormLocked(f form) {
+	if n.form == f || f == formUnknown {
+		return
 	}
+	n.form = f
+	close(n.known)
+	n.known = make(chan struct{})
 }
 
 // formOf returns how the node's release carries messages, once that is known.
 func (n *Node) formOf(ctx context.Context) (form, error) {
-	select {
-	case <-n.known:
-	case <-ctx.Done():
-		return formUnknown, context.Cause(ctx)
-	case <-n.ctx.Done():
-		return formUnknown, context.Cause(n.ctx)
+	for {
+		n.mu.Lock()
+		f, known := n.form, n.known
+		n.mu.Unlock()
+		if f != formUnknown {
+			return f, nil
+		}
+		select {
+		case <-known:
+		case <-ctx.Done():
+			return formUnknown, context.Cause(ctx)
+		case <-n.ctx.Done():
+			return formUnknown, context.Cause(n.ctx)
+		}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.form, nil
 }
 
 // next returns the next message for the node. It waits for one; nil means that there is

@@ -11,18 +11,17 @@ import (
 
 // admit takes memory for the body of a request before it is read.
 func (c *call) admit() error {
-	s := c.s
 	switch {
 	case c.method.name == "PushObject":
-		return s.admitObject(c)
-	case c.method.name == "PushTaskRes", c.method.name == "PushMessages" && s.sendsWhole(c.key):
-		return c.hold(s.uploads)
+		return c.s.admitObject(c)
+	case c.method.name == "PushTaskRes", c.method.name == "PushMessages" && c.s.sendsWhole(c.key):
+		return c.hold(c.s.uploads)
 	case c.size <= smallBody:
 		return nil
 	case c.size > listBody:
 		return tooLarge("The list of an answer's objects", c.size, listBody)
 	}
-	return c.hold(s.lists)
+	return c.hold(c.s.lists)
 }
 
 // sendsWhole reports whether the node sends messages with their content.
@@ -76,13 +75,13 @@ func (s *Server) admitObject(c *call) error {
 }
 
 // pushMessages takes the head of an answer, and says which of its objects are missing.
-func (s *Server) pushMessages(c *call) (flower.Blob, error) {
+func (c *call) pushMessages() (flower.Blob, error) {
 	if len(c.request.messages) == 0 {
 		return nil, malformed(errors.New("there is no message"))
 	}
-	if s.sendsWhole(c.key) {
-		m, err := record.DecodeMessage(c.request.messages[0], record.Maps, record.Limits{Bytes: s.config.MaxMessage})
-		return s.pushWhole(c, m, err)
+	if c.s.sendsWhole(c.key) {
+		m, err := record.DecodeMessage(c.request.messages[0], record.Maps, record.Limits{Bytes: c.s.config.MaxMessage})
+		return c.pushWhole(m, err)
 	}
 	if len(c.request.trees) == 0 {
 		return nil, malformed(errors.New("there is no tree of objects"))
@@ -95,7 +94,7 @@ func (s *Server) pushMessages(c *call) (flower.Blob, error) {
 	if err != nil {
 		return nil, malformed(err)
 	}
-	d, err := s.answered(c, head)
+	d, err := c.answered(head)
 	if d == nil || err != nil {
 		return c.pushed(tree.ID, nil, err)
 	}
@@ -129,21 +128,21 @@ func (c *call) pushed(id string, missing []string, err error) (flower.Blob, erro
 
 // answered returns the message that an answer belongs to. It is nil if the answer is not
 // awaited any more, which the SuperNode need not know.
-func (s *Server) answered(c *call, head record.Message) (*delivery, error) {
+func (c *call) answered(head record.Message) (*delivery, error) {
 	of := head.Metadata
 	if of.Source != c.node.id {
 		return nil, unauthenticated(fmt.Sprintf("The message is of node %d, and node %d sends it.", of.Source, c.node.id), false)
 	}
-	s.mu.Lock()
-	run := s.runs[of.RunID]
+	c.s.mu.Lock()
+	run := c.s.runs[of.RunID]
 	member := run != nil && run.members[c.node.id] != nil
-	s.mu.Unlock()
+	c.s.mu.Unlock()
 	if !member {
 		return nil, notRunning(of.RunID)
 	}
 	d := c.node.working(of.RunID)
 	if d == nil || d.message.Metadata.MessageID != of.ReplyTo {
-		s.config.Logger.Debug("an answer is not awaited any more", "node", c.node.id, "run", of.RunID)
+		c.s.config.Logger.Debug("an answer is not awaited any more", "node", c.node.id, "run", of.RunID)
 		return nil, nil
 	}
 	return d, nil
@@ -174,7 +173,7 @@ func (a *answer) goesOn() bool {
 }
 
 // pushObject takes an object of an answer.
-func (s *Server) pushObject(c *call) (flower.Blob, error) {
+func (c *call) pushObject() (flower.Blob, error) {
 	if id := record.ID(c.request.content); id != c.request.id {
 		return nil, malformed(fmt.Errorf("object %.64q has the SHA-256 %s", c.request.id, id))
 	}
@@ -199,20 +198,20 @@ func (d *delivery) whole(f form) (flower.Blob, error) {
 }
 
 // pushTask takes an answer of Flower 1.13 or 1.14.
-func (s *Server) pushTask(c *call) (flower.Blob, error) {
+func (c *call) pushTask() (flower.Blob, error) {
 	if len(c.request.messages) == 0 {
 		return nil, malformed(errors.New("there is no task"))
 	}
-	m, err := record.DecodeTask(c.request.messages[0], record.Limits{Bytes: s.config.MaxMessage})
-	return s.pushWhole(c, m, err)
+	m, err := record.DecodeTask(c.request.messages[0], record.Limits{Bytes: c.s.config.MaxMessage})
+	return c.pushWhole(m, err)
 }
 
 // pushWhole takes an answer with its content, whose memory the body's charge covers.
-func (s *Server) pushWhole(c *call, m record.Message, err error) (flower.Blob, error) {
+func (c *call) pushWhole(m record.Message, err error) (flower.Blob, error) {
 	if err != nil {
 		return nil, malformed(err)
 	}
-	d, err := s.answered(c, m)
+	d, err := c.answered(m)
 	if d == nil || err != nil {
 		return c.pushed(m.Metadata.ReplyTo, nil, err)
 	}

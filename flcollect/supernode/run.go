@@ -118,7 +118,7 @@ func (r *Run) Join(node *Node) (*Member, error) {
 		return nil, fmt.Errorf("join run %d: %w", r.config.ID, ErrClosed)
 	case node.ctx.Err() != nil:
 		return nil, fmt.Errorf("join run %d: %w", r.config.ID, context.Cause(node.ctx))
-	case r.members[node.id] != nil:
+	case r.members[node.id] != nil && r.members[node.id].ctx.Err() == nil:
 		return nil, fmt.Errorf("join run %d: %v is in it already", r.config.ID, node)
 	}
 	m := &Member{run: r, node: node}

@@ -166,6 +166,8 @@ func importTable() []room {
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/supernode", imports: []string{"flcollect/flower", "flcollect/internal/wire", "flcollect/record"},
 			modules: []string{grpc, protobuf}},
+		{dir: "flcollect/supernode/supernodetest", imports: []string{"flcollect/flower", "flcollect/internal/wire", "flcollect/record"},
+			modules: []string{protobuf}},
 		{dir: "flcollect/secagg", imports: []string{"flcollect/tensor"}, modules: []string{sync}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/internal/wire", modules: []string{protobuf}},

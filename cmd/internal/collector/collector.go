@@ -123,7 +123,8 @@ func New(config Config) (_ *Collector, err error) {
 	options := flcollect.Config{
 		Documents:    storage.Prefixed(config.Documents, "collector/"),
 		Blobs:        storage.PrefixedBlobs(config.Blobs, "collector/"),
-		InitialNamed: config.initial, Fleet: c.fleet, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit, NoEdges: config.NoEdges,
+		InitialNamed: config.initial, Fleet: c.fleet,
+		Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit, NoEdges: config.NoEdges,
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext,
 		TracerProvider: config.TracerProvider,
 		Upstream:       config.Upstream, Logger: config.Logger,

@@ -143,7 +143,8 @@ func parseOpenSSH(line string) (key *ecdsa.PublicKey, comment string, err error)
 	name, isECDSA := strings.CutPrefix(fields[0], "ecdsa-sha2-")
 	curve := curves[name]
 	if !isECDSA || curve == nil {
-		return nil, "", fmt.Errorf("the key is of the kind %.40q, and SuperNodes sign with ecdsa-sha2-nistp256, -nistp384 or -nistp521", fields[0])
+		return nil, "", fmt.Errorf("the key is of the kind %.40q, and SuperNodes sign with ecdsa-sha2-nistp256, -nistp384 or -nistp521",
+			fields[0])
 	}
 	data, err := base64.StdEncoding.DecodeString(fields[1])
 	if err != nil {

@@ -90,7 +90,7 @@ func (c Config) appFaults() (faults []Fault) {
 	case c.App != "" && c.SecAgg != nil && c.Records != FitIns:
 		reason = fmt.Sprintf("must be %q with %s: Flower's secaggplus_mod understands no others", FitIns, SecAgg)
 	case c.App != "" && c.Homomorphic != nil && c.Records != FitIns:
-		reason = fmt.Sprintf("must be %q where updates are encrypted: the ArrayRecords of the Message API hold arrays, and no messages of CKKS", FitIns)
+		reason = fmt.Sprintf("must be %q where updates are encrypted: arrays of the Message API cannot be messages of CKKS", FitIns)
 	}
 	if reason != "" {
 		faults = append(faults, Fault{Path: []any{"server_conf", "records"}, Kind: Invalid, Reason: reason})
