@@ -72,7 +72,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 		grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(int(config.MaxMessage)),
 		grpc.MaxSendMsgSize(int(config.MaxMessage)),
-		grpc.UnknownServiceHandler(unknownMethod),
+		grpc.UnknownServiceHandler(s.unknownMethod),
 	)
 	s.grpc.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service,

@@ -145,6 +145,7 @@ func New(config Config) (_ *Collector, err error) {
 		return nil, err
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
+		Fleet:  c.fleetEndpoint().Address,
 		Handle: c.Jobs.Handle, Relay: c.Jobs.TrustsRelay, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
 		Authorize: config.authorizeClient(), ConnState: server.ConnState, Logger: config.Logger,
 	})

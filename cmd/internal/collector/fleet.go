@@ -41,7 +41,7 @@ func (c *Collector) openFleet(config Config) error {
 	var apps *supernode.Apps
 	var err error
 	if config.Apps != "" {
-		if apps, err = supernode.OpenApps(config.Apps); err != nil {
+		if apps, err = supernode.OpenApps(c.over, config.Apps); err != nil {
 			return fmt.Errorf("open the apps for SuperNodes: %w", err)
 		}
 		for _, problem := range apps.Problems() {

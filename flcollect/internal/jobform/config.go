@@ -57,6 +57,10 @@ func (f *Form) body() map[string]any {
 	server, client := map[string]any{}, map[string]any{}
 	put(server, "num_rounds", f.Values.Get("rounds"))
 	put(server, "round_timeout", f.Values.Get("timeout"))
+	app := strings.TrimSpace(f.Values.Get("app"))
+	if app != "" {
+		put(server, "records", f.Values.Get("records"))
+	}
 	for _, name := range []string{"epochs", "batch_size", "steps_per_epoch", "learning_rate"} {
 		put(client, name, f.Values.Get("client."+name))
 	}
@@ -72,6 +76,9 @@ func (f *Form) body() map[string]any {
 		"model_version":    strings.TrimSpace(f.Values.Get("model_version")),
 		"configuration_id": strings.TrimSpace(f.Values.Get("configuration_id")),
 		"server_conf":      server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": f.mechanisms(clients),
+	}
+	if app != "" {
+		body["app"] = app
 	}
 	if len(targets) > 0 {
 		body["stopping_flag"], body["stopping_target"] = true, targets
@@ -168,6 +175,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	form := url.Values{"strategy": {config.Strategy}, "model_name": {config.ModelName}, "model_version": {config.ModelVersion},
 		"configuration_id": {config.ConfigurationID}, "rounds": {Plain(body.Server["num_rounds"])},
 		"timeout": {Plain(body.Server["round_timeout"])}}
+	if config.App != "" {
+		form["app"], form["records"] = []string{config.App}, []string{config.Records}
+	}
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
 		form.Set("strategy", otherStrategy)

@@ -35,7 +35,7 @@ func (f *Form) Note(path []any, text string) {
 			name = "strategyName"
 		}
 	case "server_conf":
-		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout"}[steps[1]]
+		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout", "records": "records"}[steps[1]]
 	case "strategy_conf":
 		name = f.parameterField(steps[1])
 	case "client_conf":
@@ -84,7 +84,7 @@ func (f *Form) parameterField(name string) string {
 // has reports whether the form has a field of the name, chosen or not.
 func (f *Form) has(name string) bool {
 	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "clients", "strategy", "strategyName",
-		"further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
+		"app", "records", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
 		"homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes", "homomorphic.scale_bits", jobconfig.SecAgg}
 	if slices.Contains(fixed, name) {
 		return true
