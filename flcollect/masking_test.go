@@ -98,10 +98,10 @@ func TestServer_Start_trainsOnMaskedUpdates(t *testing.T) {
 	config := masked(4, 5)
 	config.Records = ""
 	fails := map[int]secagg.Stage{2: secagg.StageSetup, 3: secagg.StageCollect, 4: secagg.StageUnmask}
-	for i, step := range []float64{1, 2, 3, 4} {
+	for i, step := range []float64{0.1, 0.2, 0.3, 0.4} {
 		w.maskedNode(t, step, int64(100*(i+1)), nil)
 	}
-	w.maskedNode(t, 10, 500, func(round int, stage secagg.Stage) error {
+	w.maskedNode(t, 1, 500, func(round int, stage secagg.Stage) error {
 		if fails[round] == stage {
 			return errors.New("the data are away")
 		}
@@ -109,7 +109,7 @@ func TestServer_Start_trainsOnMaskedUpdates(t *testing.T) {
 	})
 	require.NoError(t, w.Start(t.Context(), "masked", config))
 	w.untilState(t, "masked", flcollect.Finished)
-	all, four := (1.*100+2*200+3*300+4*400+10*500)/1500, (1.*100+2*200+3*300+4*400)/1000
+	all, four := (0.1*100+0.2*200+0.3*300+0.4*400+1*500)/1500, (0.1*100+0.2*200+0.3*300+0.4*400)/1000
 	moved := all + four + four + all
 	require.InDeltaSlice(t, []float64{moved, moved, moved, 1 + moved}, w.weights(t, "masked"), 1e-3)
 	rounds, err := w.Rounds(t.Context(), "masked", 0, 0)
@@ -146,7 +146,9 @@ func TestServer_Status_saysWhichClientsCannotMask(t *testing.T) {
 			default:
 			}
 			return nil
-		}, fit: func(context.Context, flower.FitIns, *flower.FitRes) error { return errors.New("it was asked to train in clear") }})
+		}, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
+			return errors.New("it was asked to train in clear")
+		}})
 	}
 	status := w.until(t, "masked", "three clients", func(s flcollect.Status) bool { return s.Clients == 3 })
 	require.Equal(t, flcollect.Waiting, status.State)

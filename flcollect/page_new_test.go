@@ -140,7 +140,7 @@ func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
 		require.Regexp(t, `(value="|">)`+regexp.QuoteMeta(changes[len(changes)-1])+`("|</textarea>)`, page, "%s: what was typed stays", at)
 	}
 	require.Empty(t, b.started)
-	require.Regexp(t, `id="fault-app">Must name an app with secaggplus_mod`, send(h, "/new", filled("secagg", "1")).Body.String())
+	require.Regexp(t, `id="fault-app">The value must name an app with secaggplus_mod`, send(h, "/new", filled("secagg", "1")).Body.String())
 	w := send(h, "/new", filled("rounds", "0", "model_name", "", "conf.FedAdam.eta", "-1"))
 	require.Contains(t, w.Body.String(), "The job is not started: 3 fields need another value.")
 }

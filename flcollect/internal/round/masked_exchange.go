@@ -90,6 +90,8 @@ func (m *masked) ask(ctx context.Context, stage secagg.Stage, c *member, request
 	answer, release, err := c.session.Exchange(ctx, record.Train, content)
 	var failed *record.Error
 	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return flower.ErrTimeout
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &failed) && stage == secagg.StageSetup:
