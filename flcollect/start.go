@@ -53,7 +53,7 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if repeated, err := s.repeated(ctx, id, data); repeated || err != nil {
 		return err
 	}
-	if err := s.checkApp(stored.Config); err != nil {
+	if err := checkApp(stored.Config, s.config.Fleet); err != nil {
 		return err
 	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
@@ -200,7 +200,7 @@ func (s *launch) begin() (err error) {
 		r.Upstream = s.Server.config.Upstream.Target
 	}
 	r.Privacy = round.PrivacyOf(made)
-	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {
+	if r.Misfit, err = contextMisfit(ctx, s.contexts, id, config.Config); err != nil {
 		return err
 	}
 	var last record
