@@ -112,7 +112,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 		client = config.ClientConf[0]
 	}
 	t.conductor = round.NewConductor(round.Config{
-		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client,
+		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)

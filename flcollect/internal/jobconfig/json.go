@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -29,6 +30,7 @@ type wireConfig struct {
 type wirePrivacy struct {
 	Homomorphic *ckks.Settings    `json:"homomorphic,omitempty"`
 	DPAdaptive  map[string]scalar `json:"dp-adaptive,omitzero"`
+	SecAgg      *secagg.Settings  `json:"secagg,omitempty"`
 }
 
 type wireServer struct {
@@ -49,7 +51,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Records: c.Records},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
-		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
+		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
 		Targets:         c.Targets,
@@ -82,6 +84,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
+		SecAgg:          wire.Privacy.SecAgg,
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
 		App:             wire.App,

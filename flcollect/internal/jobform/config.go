@@ -119,6 +119,11 @@ func (f *Form) mechanisms(clients string) map[string]any {
 		}
 		made[jobconfig.Homomorphic] = conf
 	}
+	if f.Values.Get(jobconfig.SecAgg) != "" {
+		conf := map[string]any{}
+		f.take(conf, jobconfig.SecAgg+".", f.Masking)
+		made[jobconfig.SecAgg] = conf
+	}
 	return made
 }
 
@@ -218,8 +223,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 			form.Set("async.staleness", strconv.FormatFloat(*async.Staleness, 'g', -1, 64))
 		}
 	}
-	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {
+	for _, mechanism := range []string{dp.Mechanism, jobconfig.Homomorphic, jobconfig.SecAgg} {
 		if conf, there := body.Privacy[mechanism]; there {
+			prefix := mechanismField(mechanism, "")
 			form.Set(prefix, "1")
 			for name, value := range conf {
 				form.Set(prefix+"."+name, strings.Trim(Plain(value), "[]"))
