@@ -46,6 +46,7 @@ type options struct {
 	Again      bool           `json:"again,omitempty"`
 	Gate       string         `json:"gate,omitempty"`
 	Evaluation string         `json:"evaluation,omitempty"`
+	Takes      float64        `json:"takes,omitempty"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
