@@ -33,6 +33,7 @@ type wirePrivacy struct {
 type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
+	Async   *Async      `json:"async,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -43,7 +44,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout)},
+		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
@@ -74,6 +75,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		AdaptConfig:     wire.AdaptConfig,
 		Rounds:          wire.Server.Rounds,
 		RoundTimeout:    time.Duration(wire.Server.Timeout),
+		Async:           wire.Server.Async,
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
