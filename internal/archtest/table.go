@@ -163,6 +163,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor", "internal/wasmfuel"},
 			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
+		{dir: "flcollect/compress", imports: []string{"flcollect/flower", "flcollect/tensor"}},
 		{dir: "flcollect/secagg", imports: []string{"flcollect/tensor"}, modules: []string{sync}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/internal/conf", "flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
