@@ -206,11 +206,13 @@ func TestNewEncoder_refusesWhatThereIsNot(t *testing.T) {
 	}
 }
 
-func blobOf(parts ...tensor.Tensor) (blob flower.Blob) {
+// parameters returns an update of one layer, of parts and what comes after them.
+func parameters(kind string, tail []byte, parts ...tensor.Tensor) flower.Parameters {
+	var blob flower.Blob
 	for _, part := range parts {
 		blob = append(blob, tensor.Encode(part)...)
 	}
-	return blob
+	return flower.Parameters{Type: kind, Tensors: []flower.Blob{append(blob, tail)}}
 }
 
 func TestDecode_namesLayerAndReason(t *testing.T) {
@@ -227,44 +229,39 @@ func TestDecode_namesLayerAndReason(t *testing.T) {
 	}
 	full := tensor.NewBuilder(tensor.Int8, []int{3})
 	full.Write([]float64{127, 127, 127}, 0)
-	for reason, c := range map[string]struct {
-		kind  string
-		parts []tensor.Tensor
-		tail  []byte
-		model tensor.Tensor
-	}{
-		"the scale is of int8":                          {kind: compress.Int8Type, parts: []tensor.Tensor{bytesOf(1), bytesOf(3)}},
-		"the quantized difference is of float64":        {kind: compress.Int8Type, parts: []tensor.Tensor{one(1), one(1)}},
-		"the shape is [4], that of the model [3]":       {kind: compress.Int8Type, parts: []tensor.Tensor{one(1), bytesOf(4)}},
-		"the scale has the shape [2], expected ()":      {kind: compress.Int8Type, parts: []tensor.Tensor{tensor.FromFloat32s([]float32{1, 2}), bytesOf(3)}},
-		"scale 0 is NaN":                                {kind: compress.Int8Type, parts: []tensor.Tensor{one(math.NaN()), bytesOf(3)}},
-		"scale 0 is -1":                                 {kind: compress.Int8Type, parts: []tensor.Tensor{one(-1), bytesOf(3)}},
-		"scale 0 is +Inf":                               {kind: compress.Int8Type, parts: []tensor.Tensor{one(math.Inf(1)), bytesOf(3)}},
-		"element 0 becomes 1.27e+40, which float32":     {kind: compress.Int8Type, parts: []tensor.Tensor{one(1e38), full.Tensor()}},
-		"the indices are of float64":                    {kind: compress.TopKType, parts: []tensor.Tensor{one(1), one(1)}},
-		"the values are of int8":                        {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(1), bytesOf(1)}},
-		"[2] and [1], expected one axis":                {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(1, 2), tensor.FromFloat32s([]float32{1})}},
-		"4 indices, the layer has 3 elements":           {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(0, 1, 2, 3), tensor.FromFloat32s(make([]float32, 4))}},
-		"index 1 is 0, expected an ascending order":     {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(0, 0), tensor.FromFloat32s(make([]float32, 2))}},
-		"index 0 is 3, expected an ascending order":     {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(3), tensor.FromFloat32s([]float32{1})}},
-		"element 2 becomes NaN":                         {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(2), tensor.FromFloat64s([]float64{math.NaN()})}},
-		"second part: tensor: bad .npy file":            {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(2)}, tail: []byte("more")},
-		"a difference, and the model has int64":         {kind: compress.TopKType, parts: []tensor.Tensor{uint32s(), uint32s()}, model: tensor.FromInt64s([]int64{1, 2, 3})},
-		"layer 0: tensor: bad .npy file: it does not":   {kind: compress.Int8Type},
-		`the type is "zip", expected "enablers.int8/1"`: {kind: "zip"},
-		"needs 3 elements, there are":                   {kind: compress.Int8Type, parts: []tensor.Tensor{one(1), bytesOf(3)}, tail: []byte("more")},
+	single := func(n int) tensor.Tensor { return tensor.FromFloat32s(make([]float32, n)) }
+	int8s := func(parts ...tensor.Tensor) flower.Parameters { return parameters(compress.Int8Type, nil, parts...) }
+	topk := func(parts ...tensor.Tensor) flower.Parameters { return parameters(compress.TopKType, nil, parts...) }
+	model := tensor.FromFloat32s([]float32{1, 2, 3})
+	for reason, p := range map[string]flower.Parameters{
+		"the scale is of int8":                          int8s(bytesOf(1), bytesOf(3)),
+		"the quantized difference is of float64":        int8s(one(1), one(1)),
+		"the shape is [4], that of the model [3]":       int8s(one(1), bytesOf(4)),
+		"the scale has the shape [2], expected ()":      int8s(single(2), bytesOf(3)),
+		"scale 0 is NaN":                                int8s(one(math.NaN()), bytesOf(3)),
+		"scale 0 is -1":                                 int8s(one(-1), bytesOf(3)),
+		"scale 0 is +Inf":                               int8s(one(math.Inf(1)), bytesOf(3)),
+		"element 0 becomes 1.27e+40, which float32":     int8s(one(1e38), full.Tensor()),
+		"needs 3 elements, there are":                   parameters(compress.Int8Type, []byte("more"), one(1), bytesOf(3)),
+		"the indices are of float64":                    topk(one(1), one(1)),
+		"the values are of int8":                        topk(uint32s(1), bytesOf(1)),
+		"[2] and [1], expected one axis":                topk(uint32s(1, 2), single(1)),
+		"4 indices, the layer has 3 elements":           topk(uint32s(0, 1, 2, 3), single(4)),
+		"index 1 is 0, expected an ascending order":     topk(uint32s(0, 0), single(2)),
+		"index 0 is 3, expected an ascending order":     topk(uint32s(3), single(1)),
+		"element 2 becomes NaN":                         topk(uint32s(2), tensor.FromFloat64s([]float64{math.NaN()})),
+		"second part: tensor: bad .npy file":            parameters(compress.TopKType, []byte("more"), uint32s(2)),
+		"layer 0: tensor: bad .npy file: it does not":   int8s(),
+		`the type is "zip", expected "enablers.int8/1"`: parameters("zip", nil),
 	} {
-		model := c.model
-		if model.Len() == 0 {
-			model = tensor.FromFloat32s([]float32{1, 2, 3})
-		}
-		p := flower.Parameters{Type: c.kind, Tensors: []flower.Blob{append(blobOf(c.parts...), c.tail)}}
 		_, err := compress.Decode(p, []tensor.Tensor{model})
 		require.ErrorIs(t, err, compress.ErrFormat, reason)
 		require.ErrorContains(t, err, reason)
 		_, err = compress.Decode(p, nil)
 		require.ErrorIs(t, err, compress.ErrFormat)
 	}
+	_, err := compress.Decode(topk(uint32s(), uint32s()), []tensor.Tensor{tensor.FromInt64s([]int64{1, 2, 3})})
+	require.ErrorContains(t, err, "a difference, and the model has int64")
 }
 
 func TestHalved_isForMorePreciseModels(t *testing.T) {
