@@ -15,6 +15,8 @@ import (
 // contender is a server that is measured.
 type contender struct {
 	name, how string
+	// still is whether it sends the model with which it began in every round.
+	still bool
 	// start starts it, for one training with so many clients, all of them in
 	// every round.
 	start func(ctx context.Context, folder string, rounds, clients int) (server, error)
@@ -37,6 +39,7 @@ const flowerVersion = "1.3.0"
 const (
 	ours   = "flcollector"
 	theirs = "Flower"
+	least  = "nothing"
 )
 
 // prepare builds and installs the programs, and begins the record.
@@ -62,11 +65,29 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	b.contenders = []contender{
-		{ours, "`cmd/flcollector`, all settings default; the model of every round is stored on the disk", b.startCollector},
-		{theirs, "`flwr.server.start_server` of Flower " + flowerVersion +
-			" with `FedAvg`, all settings default; nothing is stored", b.startFlower},
+		{
+			name: ours, how: "`cmd/flcollector`, all settings default; the model of every round is stored on the disk",
+			start: b.startCollector,
+		},
+		{
+			name: theirs, how: "`flwr.server.start_server` of Flower " + flowerVersion +
+				" with `FedAvg`, all settings default; nothing is stored",
+			start: b.startFlower,
+		},
+		{
+			name: least, how: "a server on `flcollect/flower` that sends all clients the model with which it began, " +
+				"and drops the updates: no aggregation, no storage, no audit",
+			still: true, start: b.startNothing,
+		},
+	}
+	if b.who != nil {
+		for _, name := range b.who {
+			if !slices.ContainsFunc(b.contenders, func(c contender) bool { return c.name == name }) {
+				return fmt.Errorf("-contenders: there is no %q", name)
+			}
+		}
+		b.contenders = slices.DeleteFunc(b.contenders, func(c contender) bool { return !slices.Contains(b.who, c.name) })
 	}
 	b.record = newRecord(ctx, b)
-	b.contenders = slices.DeleteFunc(b.contenders, func(c contender) bool { return b.who != "" && c.name != b.who })
 	return nil
 }

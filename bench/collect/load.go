@@ -28,6 +28,7 @@ func load(ctx context.Context, args []string) error {
 	target := flags.String("target", "", "`HOST:PORT` of the server")
 	clients := flags.Int("clients", 1, "how many")
 	size := flags.Int("bytes", 1e6, "`bytes` of the model")
+	still := flags.Bool("still", false, "the server sends the model with which it began in every round, to all clients")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -38,6 +39,9 @@ func load(ctx context.Context, args []string) error {
 		stop()
 	}()
 	trainer := &adder{elements: *size / layers / 4, rounds: map[int]*turn{}}
+	if *still {
+		trainer.still = *clients
+	}
 	slots := make(chan struct{}, dials)
 	failures := make(chan error, *clients)
 	var connecting, running sync.WaitGroup
@@ -119,13 +123,13 @@ func (t *tally) lengths(rounds, clients int) ([]float64, error) {
 }
 
 // startLoad starts clients in a process of their own.
-func startLoad(ctx context.Context, folder, target string, clients int, size int64) (*rig.Process, error) {
+func startLoad(ctx context.Context, folder, target string, clients int, size int64, still bool) (*rig.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	return rig.Start(ctx, folder, nil, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes",
-		fmt.Sprint(size))
+		fmt.Sprint(size), fmt.Sprintf("-still=%t", still))
 }
 
 // tallyOf ends a load and returns what its clients have seen.
@@ -145,8 +149,12 @@ func tallyOf(p *rig.Process) (tally, error) {
 // bytes, so that the clients need little memory.
 type adder struct {
 	elements int // of a layer
+	// still is the number of clients where the model stays as it is: the fits tell the
+	// round then, and not its value.
+	still int
 
 	mu     sync.Mutex
+	fits   int
 	models []flower.Parameters // by their value
 	rounds map[int]*turn
 }
@@ -185,10 +193,18 @@ func (a *adder) Fit(_ context.Context, ins flower.FitIns) (*flower.FitRes, error
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.rounds[value] == nil {
-		a.rounds[value] = &turn{Begin: now.UnixNano()}
+	round := value
+	if a.still > 0 {
+		if value != 0 {
+			return nil, fmt.Errorf("a model of %d, expected the first", value)
+		}
+		round = a.fits / a.still
 	}
-	a.rounds[value].Fits++
+	a.fits++
+	if a.rounds[round] == nil {
+		a.rounds[round] = &turn{Begin: now.UnixNano()}
+	}
+	a.rounds[round].Fits++
 	return &flower.FitRes{Parameters: a.model(value + 1), NumExamples: 1}, nil
 }
 

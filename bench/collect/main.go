@@ -4,13 +4,14 @@
 //	go run ./bench/collect                   everything; the record goes to bench/collect
 //	go run ./bench/collect -quick            small and once, to see that it works
 //	go run ./bench/collect -only rounds      some sections: rounds, streams
+//	go run ./bench/collect -quick -only rounds -contenders flcollector,nothing -sizes 10x8,100x4
 //	go run ./bench/collect report RECORD...  writes RESULTS.md again, from records in results
 //
 // It needs Linux, whose /proc reports what a process uses, Python, and the network
 // the first time, to install Flower.
 //
-// contender.go has what is compared, flower.go and collector.go how each is
-// started; rounds.go measures with clients in Python, streams.go with those of
+// contender.go has what is compared, flower.go, collector.go and nothing.go how each
+// is started; rounds.go measures with clients in Python, streams.go with those of
 // load.go; record.go and report.go write down what came of it.
 package main
 
@@ -33,7 +34,7 @@ func main() { rig.Main("bench/collect", run) }
 type settings struct {
 	trials  int
 	only    []string
-	who     string
+	who     []string // nil for all
 	sizes   []training
 	crowd   crowd
 	program string
@@ -48,6 +49,8 @@ func run(ctx context.Context, args []string) error {
 			return rewrite(args[1:])
 		case "load":
 			return load(ctx, args[1:])
+		case "nothing":
+			return nothing(ctx, args[1:])
 		}
 	}
 	s, err := parse(args)
@@ -62,7 +65,9 @@ func parse(args []string) (settings, error) {
 	flags := flag.NewFlagSet("bench/collect", flag.ContinueOnError)
 	flags.IntVar(&s.trials, "trials", 3, "how often each contender runs, in turns")
 	only := flags.String("only", "rounds,streams", "the `sections` to run")
-	flags.StringVar(&s.who, "contenders", "", "only the contender of that `name`, in the section rounds")
+	who := flags.String("contenders", "", "only the contenders of these `names`, in the section rounds")
+	sizes := flags.String("sizes", "", "`sizes` in place of those of the section rounds: MB of the model x clients, as in 10x8,100x4")
+	in := flags.String("in", inPython+","+inGo, "the `languages` of the clients in the section rounds")
 	flags.StringVar(&s.program, "program", "", "`file` of the collector's program, instead of building cmd/flcollector")
 	flags.DurationVar(&s.calm, "calm", 0, "how long a trial waits, at most, for the machine to have nothing else to do")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "collect"), "`folder` that the record is written to")
@@ -70,15 +75,29 @@ func parse(args []string) (settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	for _, in := range []string{inPython, inGo} {
-		s.sizes = append(s.sizes, training{Clients: 8, In: in, Bytes: 10e6, Rounds: 7},
-			training{Clients: 4, In: in, Bytes: 100e6, Rounds: 5})
+	if *who != "" {
+		s.who = strings.Split(*who, ",")
 	}
+	models := []training{{Clients: 8, Bytes: 10e6, Rounds: 7}, {Clients: 4, Bytes: 100e6, Rounds: 5}}
 	s.crowd = crowd{Active: 1000, Idle: 10_000, Bytes: 1e6, Rounds: 5}
 	if *quick {
 		s.trials, s.crowd = 1, crowd{Active: 20, Idle: 100, Bytes: 1e5, Rounds: 3}
-		s.sizes = []training{{Clients: 3, In: inPython, Bytes: 1e6, Rounds: 3},
-			{Clients: 3, In: inGo, Bytes: 1e6, Rounds: 3}}
+		models = []training{{Clients: 3, Bytes: 1e6, Rounds: 3}}
+	}
+	if *sizes != "" {
+		var err error
+		if models, err = readSizes(*sizes); err != nil {
+			return s, err
+		}
+	}
+	for _, language := range strings.Split(*in, ",") {
+		if language != inPython && language != inGo {
+			return s, fmt.Errorf("-in: there are no clients in %q", language)
+		}
+		for _, t := range models {
+			t.In = language
+			s.sizes = append(s.sizes, t)
+		}
 	}
 	s.only = strings.Split(*only, ",")
 	switch {
@@ -88,6 +107,22 @@ func parse(args []string) (settings, error) {
 		return s, errors.New("-trials is too small to measure anything")
 	}
 	return s, nil
+}
+
+// readSizes reads sizes such as 10x8,100x4.
+func readSizes(text string) (sizes []training, err error) {
+	for _, size := range strings.Split(text, ",") {
+		var megabytes, clients int
+		if _, err := fmt.Sscanf(size, "%dx%d", &megabytes, &clients); err != nil || megabytes < 1 || clients < 1 {
+			return nil, fmt.Errorf("-sizes: %q is no size such as 10x8", size)
+		}
+		t := training{Clients: clients, Bytes: int64(megabytes) * 1e6, Rounds: 7}
+		if megabytes >= 100 {
+			t.Rounds = 5
+		}
+		sizes = append(sizes, t)
+	}
+	return sizes, nil
 }
 
 // bench is a run of the benchmark.

@@ -10,9 +10,12 @@ import (
 
 // What is to be shown.
 const (
-	leastSpeed = 3.0  // times the rounds of the peer, with the most clients
-	mostMemory = 0.25 // of the peer's peak
-	mostCrowd  = 1e9  // bytes, with all streams
+	leastSpeed = 3.0 // times the rounds of the peer, with the most clients
+	// mostRound and mostLargeRound are times the round of the server that does nothing,
+	// with models below 100 MB and from there on.
+	mostRound, mostLargeRound = 1.5, 1.3
+	mostMemory                = 0.25 // of the peer's peak
+	mostCrowd                 = 1e9  // bytes, with all streams
 )
 
 // markdown is RESULTS.md.
@@ -76,8 +79,7 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 	fmt.Fprintf(b, "\n## %.0f MB, %d %s\n\n", float64(size.Bytes)/1e6, size.Clients, whose)
 	b.WriteString("| | rounds a minute | seconds a round | server's CPU, s a round | peak memory, MB " +
 		"|\n|---|---:|---:|---:|---:|\n")
-	peak := func(t *roundsTrial) float64 { return float64(t.Peak) / 1e6 }
-	for _, name := range []string{ours, theirs} {
+	for _, name := range []string{ours, theirs, least} {
 		speed := r.of(name, size, (*roundsTrial).perMinute)
 		if len(speed) == 0 {
 			continue
@@ -90,17 +92,18 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 		}
 		cpu := r.of(name, size, func(t *roundsTrial) float64 { return t.CPU / float64(t.Rounds) })
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, spread(speed, 1), spread(seconds, 2), spread(cpu, 2),
-			spread(r.of(name, size, peak), 0))
+			spread(r.of(name, size, megabytes), 0))
 	}
-	pairs := func(pick func(*roundsTrial) float64) []float64 {
-		mine, others := r.of(ours, size, pick), r.of(theirs, size, pick)
-		var all []float64
-		for k := range min(len(mine), len(others)) {
-			all = append(all, mine[k]/others[k])
-		}
-		return all
-	}
-	if speed, memory := pairs((*roundsTrial).perMinute), pairs(peak); len(speed) > 0 {
+	r.ratios(b, size)
+	fmt.Fprintf(b, "\nTrainings of %d rounds, fit and evaluation with every client; a round lasts until the first "+
+		"client receives the fit instruction of the next. Every client found in each round the model that the round before had "+
+		"to leave.\n", size.Rounds)
+}
+
+// ratios compares the contenders trial by trial.
+func (r *record) ratios(b *strings.Builder, size training) {
+	if speed := r.pairs(size, ours, theirs, (*roundsTrial).perMinute); len(speed) > 0 {
+		memory := r.pairs(size, ours, theirs, megabytes)
 		fmt.Fprintf(b, "\nTrial by trial %s times the rounds of %s and %s %% of its memory.", spread(speed, 1),
 			theirs, spread(scaled(memory, 100), 0))
 		if size.Clients >= 8 {
@@ -110,18 +113,40 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 		}
 		fmt.Fprintf(b, "%.0f %% of the memory: %s.\n", 100*mostMemory, verdict(median(memory) <= mostMemory))
 	}
-	if cpu := r.of(theirs, size, func(t *roundsTrial) float64 {
-		return t.ClientsCPU / float64(t.Rounds)
-	}); len(cpu) > 0 && median(cpu) > 0 && r.Cores > 0 {
+	if longer := r.pairs(size, least, ours, (*roundsTrial).perMinute); len(longer) > 0 {
+		most := mostRound
+		if size.Bytes >= 100e6 {
+			most = mostLargeRound
+		}
+		cpu := r.pairs(size, ours, least, func(t *roundsTrial) float64 { return t.CPU })
+		fmt.Fprintf(b, "\nTrial by trial a round takes %s times that of the server that does nothing, and %s times its "+
+			"processor time. Target: %.1f times the round: %s.", spread(longer, 2), spread(cpu, 1), most, verdict(median(longer) <= most))
+		if speed := r.pairs(size, least, theirs, (*roundsTrial).perMinute); len(speed) > 0 {
+			fmt.Fprintf(b, " The server that does nothing has %s times the rounds of %s.", spread(speed, 1), theirs)
+		}
+		b.WriteString("\n")
+	}
+	cpu := r.of(theirs, size, func(t *roundsTrial) float64 { return t.ClientsCPU / float64(t.Rounds) })
+	if len(cpu) > 0 && median(cpu) > 0 && r.Cores > 0 {
 		busy := median(cpu) / float64(r.Cores)
 		round := 60 / median(r.of(theirs, size, (*roundsTrial).perMinute))
 		fmt.Fprintf(b, "\nThe clients alone need %.2f s a round of all %d cores, so a server that took no time "+
 			"would be %.1f times as fast as %s here.\n", busy, r.Cores, round/busy, theirs)
 	}
-	fmt.Fprintf(b, "\nTrainings of %d rounds, fit and evaluation with every client; a round lasts until the first "+
-		"client receives the fit instruction of the next. Every client found in each round the model that the round before had "+
-		"to leave.\n", size.Rounds)
 }
+
+// pairs returns a number of one contender as a share of that of another, trial by trial.
+func (r *record) pairs(size training, name, other string, pick func(*roundsTrial) float64) []float64 {
+	mine, others := r.of(name, size, pick), r.of(other, size, pick)
+	var all []float64
+	for k := range min(len(mine), len(others)) {
+		all = append(all, mine[k]/others[k])
+	}
+	return all
+}
+
+// megabytes is the peak of a trial.
+func megabytes(t *roundsTrial) float64 { return float64(t.Peak) / 1e6 }
 
 func (r *record) streamsTable(b *strings.Builder) {
 	if len(r.Streams) == 0 {

@@ -89,7 +89,7 @@ func (b *bench) roundsTrial(ctx context.Context, c contender, folder string, siz
 	if size.In == inGo {
 		begin = b.goClients
 	}
-	clients, err := begin(ctx, folder, s.target(), size)
+	clients, err := begin(ctx, folder, s.target(), size, c.still)
 	for _, client := range clients {
 		defer client.End()
 	}
@@ -129,12 +129,16 @@ func peak(p *rig.Process) (int64, error) {
 	return most, nil
 }
 
-// pythonClients starts the clients, each as a process.
-func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*rig.Process,
+// pythonClients starts the clients, each as a process. Still is as in contender.
+func (b *bench) pythonClients(ctx context.Context, folder, target string, size training, still bool) (clients []*rig.Process,
 	err error) {
+	expected := "mean"
+	if still {
+		expected = "still"
+	}
 	for k := range size.Clients {
 		client, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "client.py"), target,
-			fmt.Sprint(k+1), fmt.Sprint(size.Clients), fmt.Sprint(size.Bytes), fmt.Sprint(layers))
+			fmt.Sprint(k+1), fmt.Sprint(size.Clients), fmt.Sprint(size.Bytes), fmt.Sprint(layers), expected)
 		if err != nil {
 			return clients, err
 		}
@@ -143,9 +147,9 @@ func (b *bench) pythonClients(ctx context.Context, folder, target string, size t
 	return clients, nil
 }
 
-// goClients starts the clients in one process.
-func (b *bench) goClients(ctx context.Context, folder, target string, size training) ([]*rig.Process, error) {
-	p, err := startLoad(ctx, folder, target, size.Clients, size.Bytes)
+// goClients starts the clients in one process. Still is as in contender.
+func (b *bench) goClients(ctx context.Context, folder, target string, size training, still bool) ([]*rig.Process, error) {
+	p, err := startLoad(ctx, folder, target, size.Clients, size.Bytes, still)
 	if err != nil {
 		return nil, err
 	}

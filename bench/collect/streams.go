@@ -60,7 +60,7 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 	}
 	var loads []*rig.Process
 	for _, clients := range []int{t.Idle, t.Active} {
-		p, err := startLoad(ctx, folder, c.target(), clients, t.Bytes)
+		p, err := startLoad(ctx, folder, c.target(), clients, t.Bytes, false)
 		if err != nil {
 			return nil, err
 		}

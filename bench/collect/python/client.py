@@ -1,7 +1,7 @@
-"""A client that computes next to nothing: HOST:PORT NUMBER CLIENTS BYTES LAYERS.
+"""A client that computes next to nothing: HOST:PORT NUMBER CLIENTS BYTES LAYERS mean|still.
 
 It adds its number to every parameter and says that it has as many examples, so that the model is known before each
-round, which is checked at some places. For each instruction to fit it prints when it came, by the clock that all
+round, which is checked at some places: it is the mean of the updates, or still the first one. For each instruction to fit it prints when it came, by the clock that all
 processes of the machine share."""
 
 import os
@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 
 address, number, clients, size, layers = sys.argv[1], *map(int, sys.argv[2:6])
 numbers = range(1, clients + 1)
-step = sum(n * n for n in numbers) / sum(numbers)
+step = {"mean": sum(n * n for n in numbers) / sum(numbers), "still": 0}[sys.argv[6]]
 initial = np.random.default_rng(1).standard_normal(size // layers // 4, dtype=np.float32)
 places = slice(None, None, max(1, len(initial) // 1000))
 
