@@ -107,6 +107,12 @@ func remarkText(c ClientReport) string {
 		}
 		text += "converted: " + audit.ConversionsText(c.Converted)
 	}
+	if c.Compressed != nil {
+		if text != "" {
+			text += "; "
+		}
+		text += "compressed: " + c.Compressed.Kind
+	}
 	return text
 }
 

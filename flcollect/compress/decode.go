@@ -19,8 +19,8 @@ const piece = 1024
 
 // Decode returns a compressed update as whole layers. The model is the one that the
 // client was sent. Layers that the client did not compress are views of its bytes, and
-// may have another type, or another shape, than those of the model; all others have the
-// form of the model's layer and memory of their own. Errors match [ErrFormat].
+// may have another type than those of the model; all others have that type, and memory of
+// their own. Errors match [ErrFormat].
 func Decode(p flower.Parameters, model []tensor.Tensor) ([]tensor.Tensor, error) {
 	kind := Encoded(p)
 	switch {
@@ -47,6 +47,9 @@ func decode(kind Kind, blob flower.Blob, form tensor.Tensor) (tensor.Tensor, err
 		return tensor.Tensor{}, err
 	}
 	if flower.Blob(rest).Len() == 0 {
+		if !slices.Equal(first.Shape(), form.Shape()) {
+			return tensor.Tensor{}, fmt.Errorf("the shape is %v, that of the model %v", first.Shape(), form.Shape())
+		}
 		return first, nil
 	}
 	if form.DType().IsInteger() {

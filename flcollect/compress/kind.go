@@ -57,14 +57,6 @@ func Halved(update, model []tensor.Tensor) bool {
 	return false
 }
 
-// Size returns the bytes that a model has as [flower.NumPy], apart from the headers.
-func Size(model []tensor.Tensor) (bytes int64) {
-	for _, layer := range model {
-		bytes += int64(layer.Size())
-	}
-	return bytes
-}
-
 // check returns an error unless there is such a kind.
 func (k Kind) check() error {
 	if !k.Known() {

@@ -132,7 +132,7 @@ func importTable() []room {
 		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/internal/reputation", "storage", "storage/lease"}},
 		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
 		{dir: "flcollect/internal/jobconfig", imports: []string{
-			"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage",
+			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/strategy", "storage",
 		}},
 		{dir: "flcollect/internal/jobform", imports: []string{"flcollect/dp", "flcollect/internal/jobconfig", "flcollect/strategy"}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{
@@ -149,7 +149,7 @@ func importTable() []room {
 			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
 		}},
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
+			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
 			"flcollect/internal/upstream", "flcollect/strategy", "flcollect/tensor",
 		}},

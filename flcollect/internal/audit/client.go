@@ -63,6 +63,8 @@ type ClientReport struct {
 	// Converted lists the layers that were converted to the types of the model, nil
 	// if none was.
 	Converted []Conversion `json:"converted,omitempty"`
+	// Compressed is how the client compressed the update, nil if it did not.
+	Compressed *Compression `json:"compressed,omitempty"`
 	// Reputation is the reputation of the client after the round, nil if it is that
 	// of a client without fault.
 	Reputation *reputation.Reputation `json:"reputation,omitempty"`

@@ -15,6 +15,8 @@ type Counts struct {
 	// layers of another type than the model.
 	Far       int `json:"far,omitempty"`
 	Converted int `json:"converted,omitempty"`
+	// Compressed counts the updates that came compressed.
+	Compressed int `json:"compressed,omitempty"`
 }
 
 // Total returns how many clients were drawn.
@@ -40,6 +42,9 @@ func CountOutcomes(clients []ClientReport) Counts {
 		if len(e.Converted) > 0 {
 			c.Converted++
 		}
+		if e.Compressed != nil {
+			c.Compressed++
+		}
 	}
 	return c
 }
@@ -49,6 +54,8 @@ type Updates struct {
 	Counts
 	// Conversions are in the order of their types, nil if no update was converted.
 	Conversions []Conversion `json:"conversions,omitempty"`
+	// Compressions are in the order of their kinds, nil if no update came compressed.
+	Compressions []Compression `json:"compressions,omitempty"`
 }
 
 // IsZero reports whether no client was drawn.
@@ -62,7 +69,9 @@ func (u Updates) Plus(more Updates) Updates {
 	u.Failed += more.Failed
 	u.Far += more.Far
 	u.Converted += more.Converted
+	u.Compressed += more.Compressed
 	u.Conversions = AddConversions(u.Conversions, more.Conversions)
+	u.Compressions = AddCompressions(u.Compressions, more.Compressions)
 	return u
 }
 
@@ -71,6 +80,9 @@ func Sum(clients []ClientReport) Updates {
 	u := Updates{Counts: CountOutcomes(clients)}
 	for _, e := range clients {
 		u.Conversions = AddConversions(u.Conversions, e.Converted)
+		if e.Compressed != nil {
+			u.Compressions = AddCompressions(u.Compressions, []Compression{*e.Compressed})
+		}
 	}
 	return u
 }
@@ -96,6 +108,9 @@ func (u Updates) String() string {
 	text := fmt.Sprintf("%d kept%s, %d clipped, %d refused, %d failed", u.Kept, far, u.Clipped, u.Refused, u.Failed)
 	if u.Converted > 0 {
 		text += fmt.Sprintf("; %d converted: %s", u.Converted, ConversionsText(u.Conversions))
+	}
+	if u.Compressed > 0 {
+		text += fmt.Sprintf("; %d compressed: %s", u.Compressed, CompressionsText(u.Compressions))
 	}
 	return text
 }
@@ -124,6 +139,9 @@ func (u Updates) Notes() []string {
 	say(u.Far, "beyond the norm bound and kept whole")
 	if u.Converted > 0 {
 		say(u.Converted, "converted: "+ConversionsText(u.Conversions))
+	}
+	if kinds, n := notable(u.Compressions); n > 0 {
+		say(n, "compressed by the clients: "+CompressionsText(kinds))
 	}
 	return notes
 }

@@ -23,6 +23,10 @@ type Config struct {
 	Rounds int
 	// RoundTimeout bounds each phase of a round. Zero waits for every client.
 	RoundTimeout time.Duration
+	// Compression lists the kinds of package compress that clients are told of, in the
+	// member "compression" of every fit instruction; nil tells them nothing. The
+	// server reads updates of every kind, whatever it lists.
+	Compression []string
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.
 	StrategyConf strategy.Conf
@@ -92,6 +96,9 @@ func (c Config) Check() (Config, error) {
 		return Config{}, fmt.Errorf("%w: %d rounds, must be 1 to %d", ErrInvalid, c.Rounds, MaxRounds)
 	case c.RoundTimeout < 0:
 		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
+	}
+	if err := c.checkCompression(); err != nil {
+		return Config{}, err
 	}
 	if c.Homomorphic != nil {
 		settings, err := completeSettings(*c.Homomorphic)

@@ -33,6 +33,8 @@ type wirePrivacy struct {
 type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
+
+	Compression []string `json:"compression,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -43,7 +45,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout)},
+		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Compression: c.Compression},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
@@ -79,6 +81,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
+		Compression:     wire.Server.Compression,
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

@@ -81,12 +81,16 @@ func (p *parser) config(body []byte) Config {
 		if v := server.at("round_timeout"); v.given() {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
+		c.Compression = server.at("compression").compression()
 	}
 	mechanisms, conf := members.at("privacy-mechanisms"), members.at("strategy_conf")
 	c.StrategyConf = p.strategyConf(c.Strategy, mechanisms.has(Homomorphic), conf)
 	p.bounds(c.StrategyConf, mechanisms, conf)
 	c.ClientConf = p.clientConf(members.at("client_conf"))
 	p.privacy(&c, mechanisms)
+	if reason := c.incompressible(); reason != "" {
+		root.child("server_conf").child("compression").reject(Invalid, "%s", reason)
+	}
 	c.ConfigurationID = members.at("configuration_id").identifier()
 	if v := members.at("stopping_flag"); v.raw != nil {
 		c.Stopping = v.truth()

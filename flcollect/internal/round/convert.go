@@ -34,6 +34,11 @@ func (c *Conductor) turn(ctx context.Context, update, form strategy.Model, takes
 	if !some {
 		return func() {}, nil
 	}
+	return c.wait(ctx)
+}
+
+// wait waits until an update may have copies of its layers.
+func (c *Conductor) wait(ctx context.Context) (done func(), err error) {
 	select {
 	case c.config.Converting <- struct{}{}:
 		return func() { <-c.config.Converting }, nil
