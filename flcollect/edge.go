@@ -97,7 +97,7 @@ func newEdgeRule() *edgeRule {
 // admitEdge has an edge join the job that it names. It waits until the strategy of the
 // job is known, and returns an error that matches [flower.ErrUnfit] if that takes no sums.
 func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
-	id := upstream.JobOf(v.Session.Peer())
+	id := upstream.JobOf(v.Peer)
 	if id == "" {
 		return nil
 	}

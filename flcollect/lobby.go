@@ -50,8 +50,9 @@ func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
 // visitor is a client whose job is not known yet.
 type visitor struct {
 	*round.Client
-	job   string // the id of its job, if its property or Config.Route names it
-	asked bool   // for its properties
+	session *flower.Session
+	job     string // the id of its job, if its property or Config.Route names it
+	asked   bool   // for its properties
 
 	last    *remote   // that it was relayed to
 	failing time.Time // since when relays to it fail; zero if they do not
@@ -62,7 +63,7 @@ const propertiesTimeout = 30 * time.Second
 
 // handle serves a client until its session or its job ends.
 func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
-	v := &visitor{Client: &round.Client{Session: session, Identity: round.Identity(session, l.identify)}}
+	v := &visitor{Client: round.NewClient(session, round.Identity(session, l.identify)), session: session}
 	l.enter()
 	defer l.leave()
 	for {
@@ -77,7 +78,7 @@ func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
 			over, err = l.keep(ctx, v.Client, j)
 		case other != nil:
 			over, err = l.relay(ctx, v, other)
-		case session.Peer().Relay != nil:
+		case v.Peer.Relay != nil:
 			err = l.sendBack(ctx, v.Client)
 		default:
 			over, err = l.wait(ctx, v.Client, next)
@@ -118,18 +119,18 @@ func (l *lobby) addWaiting(n int) {
 // there is none for it, the channel is closed when another job is started, and the client
 // counts as waiting.
 func (l *lobby) join(ctx context.Context, v *visitor) (*job, *remote, <-chan struct{}, error) {
-	relayed := v.Session.Peer().Relay
+	relayed := v.Peer.Relay
 	if relayed != nil {
 		v.job = relayed.Job
 	} else if l.route != nil && !v.Edge() {
-		if id := l.route(v.Session); id != "" {
+		if id := l.route(v.session); id != "" {
 			v.job = id
 		}
 	}
-	label := l.label(v.Session)
+	label := l.label(v.Peer)
 	if v.job == "" && !v.asked && l.jobs.ambiguous(label) {
 		v.asked = true
-		id, err := trainingID(ctx, v.Session)
+		id, err := trainingID(ctx, v.session)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -221,8 +222,8 @@ func (l *lobby) drain(bound time.Duration) {
 
 // label returns the first label of the host that a client called, empty if clients are
 // not routed by it.
-func (l *lobby) label(session *flower.Session) string {
-	header := session.Peer().Header
+func (l *lobby) label(peer flower.Peer) string {
+	header := peer.Header
 	if l.route != nil || header == nil {
 		return ""
 	}

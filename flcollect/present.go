@@ -31,7 +31,7 @@ func (s *Server) Clients(id string) []Client {
 	}
 	var clients []Client
 	for _, c := range j.pool.All() {
-		clients = append(clients, Client{Identity: c.Identity, Name: c.Session.Peer().Label(), Session: c.Name()})
+		clients = append(clients, Client{Identity: c.Identity, Name: c.Peer.Label(), Session: c.Name()})
 	}
 	slices.SortFunc(clients, func(a, b Client) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Session, b.Session))

@@ -185,7 +185,7 @@ func (r *registry) join(c *round.Client, id, label string) (*job, *remote, <-cha
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	j, other := r.chooseLocked(id, label), r.chooseRemoteLocked(id, label)
-	if c.Session.Peer().Relay != nil {
+	if c.Peer.Relay != nil {
 		other = nil // it is relayed once at most
 	}
 	if j != nil && other != nil && (id != "" || j.id == label || !other.beforeLocked(j)) {

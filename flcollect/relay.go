@@ -32,12 +32,12 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 		}
 	}()
 	began := time.Now()
-	seconds, err := c.Session.Relay(relaying, flower.RelayConfig{
+	seconds, err := v.session.Relay(relaying, flower.RelayConfig{
 		Target: other.address, TLS: l.relayTLS, Client: l.introduce(c, other),
 	})
 	switch {
-	case c.Session.Err() != nil:
-		return true, c.Session.Err()
+	case v.session.Err() != nil:
+		return true, v.session.Err()
 	case l.ending.Err() != nil:
 		return true, l.sendAway(ctx, c)
 	case err == nil && seconds == 0:
@@ -106,7 +106,7 @@ func (l *lobby) warnUnreachable(other *remote, err error) {
 
 // introduce describes a client to the server of its job.
 func (l *lobby) introduce(c *round.Client, other *remote) flower.Relayed {
-	peer := c.Session.Peer()
+	peer := c.Peer
 	client := flower.Relayed{
 		Token: l.together.Token(), Job: other.id, Client: c.Name(), Address: peer.Addr, Name: peer.Name, Label: peer.Label(),
 	}

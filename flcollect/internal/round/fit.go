@@ -84,7 +84,7 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 	clients := drawn.Clients
 	parts := make([]*audit.Part, len(clients))
 	for i, client := range clients {
-		parts[i] = attempt.Add(client.Identity, client.Session.Peer().Label(), client.Name())
+		parts[i] = attempt.Add(client.Identity, client.Peer.Label(), client.Name())
 	}
 	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
 	attempt.Send(start.Digest, ins.Parameters)

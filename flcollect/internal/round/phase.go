@@ -82,7 +82,7 @@ func (c *Conductor) ask(ctx context.Context, number int, phase strategy.Phase, c
 		group.Go(func() {
 			calling, span := c.config.Tracer.Start(asking, phase.String(), tracing.Client)
 			if span.On() {
-				span.Text("client.address", client.Session.Peer().Addr)
+				span.Text("client.address", client.Peer.Addr)
 				span.Text("flower.client", excerpt.Client(client.Name()))
 			}
 			got, err := call(calling, i)
