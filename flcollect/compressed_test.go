@@ -111,7 +111,7 @@ func TestServer_judgesTheWholeUpdateOfACompressedOne(t *testing.T) {
 	var digest string
 	sending := compressing(t, compress.Int8, func(conf flower.Config) {
 		if _, told := conf["compression"]; told {
-			panic("a client is told of compression that no one asked for")
+			panic("compression is announced, and the job does not say so")
 		}
 	})
 	fit := sending.fit

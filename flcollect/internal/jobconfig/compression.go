@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/dp"
 )
 
-// compression reads the kinds of compression that clients are told of.
+// compression reads the kinds of compression that are announced to clients.
 func (v value) compression() []string {
 	if !v.given() {
 		return nil
@@ -28,8 +28,8 @@ func (v value) compression() []string {
 	return kinds
 }
 
-// incompressible says why clients of the job cannot compress as it tells them, empty if
-// they can.
+// incompressible says why clients of the job cannot compress their updates, empty if they
+// can, or if none is announced.
 func (c Config) incompressible() string {
 	switch {
 	case len(c.Compression) == 0:

@@ -23,9 +23,9 @@ type Config struct {
 	Rounds int
 	// RoundTimeout bounds each phase of a round. Zero waits for every client.
 	RoundTimeout time.Duration
-	// Compression lists the kinds of package compress that clients are told of, in the
-	// member "compression" of every fit instruction; nil tells them nothing. The
-	// server reads updates of every kind, whatever it lists.
+	// Compression lists the kinds of package compress that are announced to clients, in the
+	// member "compression" of every fit instruction; nil adds no member. The server reads
+	// updates of every kind, whatever it lists.
 	Compression []string
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.

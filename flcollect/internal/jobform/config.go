@@ -57,6 +57,7 @@ func (f *Form) body() map[string]any {
 	server, client := map[string]any{}, map[string]any{}
 	put(server, "num_rounds", f.Values.Get("rounds"))
 	put(server, "round_timeout", f.Values.Get("timeout"))
+	putList(server, "compression", f.Values.Get("compression"))
 	for _, name := range []string{"epochs", "batch_size", "steps_per_epoch", "learning_rate"} {
 		put(client, name, f.Values.Get("client."+name))
 	}
@@ -121,6 +122,14 @@ func put(into map[string]any, name, text string) {
 	}
 }
 
+// putList puts a list into an object, of elements between commas or spaces.
+func putList(into map[string]any, name, text string) {
+	separates := func(c rune) bool { return c == ',' || c == ' ' }
+	if list := strings.FieldsFunc(text, separates); len(list) > 0 {
+		into[name] = list
+	}
+}
+
 // putLines puts values into an object, from lines of NAME: VALUE.
 func putLines(into map[string]any, text string) {
 	for line := range strings.Lines(text) {
@@ -163,6 +172,7 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	form := url.Values{"strategy": {config.Strategy}, "model_name": {config.ModelName}, "model_version": {config.ModelVersion},
 		"configuration_id": {config.ConfigurationID}, "rounds": {Plain(body.Server["num_rounds"])},
 		"timeout": {Plain(body.Server["round_timeout"])}}
+	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
 		form.Set("strategy", otherStrategy)

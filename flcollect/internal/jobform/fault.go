@@ -35,7 +35,7 @@ func (f *Form) Note(path []any, text string) {
 			name = "strategyName"
 		}
 	case "server_conf":
-		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout"}[steps[1]]
+		name = serverField(steps[1])
 	case "strategy_conf":
 		name = f.parameterField(steps[1])
 	case "client_conf":
@@ -51,6 +51,17 @@ func (f *Form) Note(path []any, text string) {
 		return
 	}
 	f.Faults[name] = text
+}
+
+// serverField returns the field of a member of server_conf.
+func serverField(name string) string {
+	switch name {
+	case "num_rounds":
+		return "rounds"
+	case "round_timeout":
+		return "timeout"
+	}
+	return name
 }
 
 // parameterField returns the field of a parameter of the strategy.
@@ -72,7 +83,7 @@ func (f *Form) parameterField(name string) string {
 // has reports whether the form has a field of the name, chosen or not.
 func (f *Form) has(name string) bool {
 	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "clients", "strategy", "strategyName",
-		"further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
+		"compression", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
 		"homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes", "homomorphic.scale_bits"}
 	if slices.Contains(fixed, name) {
 		return true
