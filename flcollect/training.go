@@ -329,7 +329,7 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	u := rec.Updates
 	t.log.Info("round finished", "round", rec.Number, "aggregated", rec.Aggregated,
 		"results", rec.Fit.Results, "failures", rec.Fit.Failures,
-		"clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "compressed", u.Compressed, "converted", u.Converted,
+		"compressed", u.Compressed, "clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
 		"note", rec.Note, "audit", head.SHA256)
 	t.server.counters.addRound(rec, time.Since(t.began).Seconds(), len(refused))
 	if before != nil && before != after {
