@@ -69,9 +69,10 @@ type Config struct {
 	// empty for none. Its reputation depends on the name, so a client must not be able
 	// to choose that of another. It is called concurrently. Nil has no names.
 	Identify func(session *flower.Session) string
-	// Clip cuts updates that lie further from the model than [DefaultNormFactor]
-	// allows, unless a job says otherwise. False only reports them: a job with a
-	// norm_bound of its own has them cut all the same.
+	// Clip cuts updates that lie further from the model than [DefaultClipFactor] medians
+	// of their round, the more the further they lie, unless a job says otherwise. False
+	// only reports those beyond [DefaultNormFactor] medians: a job with a norm_bound of
+	// its own has them cut all the same.
 	Clip bool
 	// TrustClients measures no update, unless a job requests it, and suspends no
 	// client. It excludes Clip.

@@ -48,7 +48,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 		ended:   desc("jobs_ended_total", "Runs of jobs that ended at this server.", "state"),
 		seconds: desc("round_duration_seconds", "How long the rounds took that were finished."),
 		epsilon: desc("job_epsilon", fmt.Sprintf("Epsilon of jobs with differential privacy: the active ones and the last %d that have ended.",
-			MaxEpsilons), "job_id"),
+			MaxEpsilons), "job"),
 		numbers: []number{
 			gauge("clients", "Clients that are connected.", func(t Totals) int { return t.Clients }),
 			gauge("lobby_clients", "Clients that wait for a job.", func(t Totals) int { return t.Lobby }),

@@ -31,7 +31,7 @@ func (p *pages) newView(r *http.Request, values url.Values) *newView {
 			v.Bounds[i].Default = DefaultNormFactor
 		case "norm_min_updates":
 			v.Bounds[i].Default = DefaultNormMinUpdates
-		case "norm_clip":
+		case "norm_clip", "norm_taper":
 			v.Bounds[i].Default = nil
 		}
 	}

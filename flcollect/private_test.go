@@ -245,7 +245,7 @@ func TestMetrics_keepEpsilonAfterTheEndOfAJob(t *testing.T) {
 	w.join(t, clipping(0.01))
 	w.join(t, clipping(0.01))
 	w.untilState(t, "a/b", flcollect.Finished)
-	want := fmt.Sprintf("flcollector_job_epsilon{job_id=%q} %v\n", "a/b", epsilonOf(t, 2))
+	want := fmt.Sprintf("flcollector_job_epsilon{job=%q} %v\n", "a/b", epsilonOf(t, 2))
 	require.Contains(t, metrics(h), want)
 	require.Contains(t, metrics(h), fmt.Sprintf("flcollector_epsilon %v\n", epsilonOf(t, 2)))
 
@@ -253,7 +253,7 @@ func TestMetrics_keepEpsilonAfterTheEndOfAJob(t *testing.T) {
 	h, _ = serveWorld(t, w)
 	require.Contains(t, metrics(h), want, "it is stored with the job")
 	require.NoError(t, w.Start(t.Context(), "a/b", private(2)))
-	require.Contains(t, metrics(h), "flcollector_job_epsilon{job_id=\"a/b\"} 0\n", "a new run has given nothing away")
+	require.Contains(t, metrics(h), "flcollector_job_epsilon{job=\"a/b\"} 0\n", "a new run has given nothing away")
 }
 
 func TestTotals_Epsilons_keepsTheLastEndedJobs(t *testing.T) {

@@ -111,14 +111,19 @@ func TestConfig_Clip_suspendsAnAttacker(t *testing.T) {
 	require.Less(t, drawn, rounds/3, "%v", fates)
 	require.Equal(t, []flcollect.Outcome{"", ""}, fates[6:8], "%v", fates)
 	require.GreaterOrEqual(t, w.Totals().Suspensions, int64(2))
-	require.EqualValues(t, drawn, w.Totals().Clipped)
+	cut := 0 // honest ones, as the model converges where one of them is further from it than the others
 	for i := range 6 {
 		for _, fate := range w.fates(t, rounds, fmt.Sprintf("name:honest-%d", i)) {
-			require.Equal(t, flcollect.Kept, fate)
+			if fate != flcollect.Kept {
+				require.Equal(t, flcollect.Clipped, fate, "they are never suspended")
+				cut++
+			}
 		}
 	}
+	require.LessOrEqual(t, cut, 6)
+	require.EqualValues(t, drawn+cut, w.Totals().Clipped)
 	for _, v := range w.weights(t, "job") {
-		require.InDelta(t, 4.25, v, 1.5)
+		require.InDelta(t, 4.25, v, 0.1)
 	}
 
 	report, err := w.Report(t.Context(), "job", 6, 0, 0)

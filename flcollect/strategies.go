@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/conf"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
@@ -20,6 +21,10 @@ const (
 	// DefaultNormFactor is the bound in medians of the round, or of the one before
 	// where that is greater.
 	DefaultNormFactor = 10
+	// DefaultClipFactor is the bound where updates are cut because the server or the job
+	// says so without naming a bound: closer, so that one of eight clients moves the
+	// model by less than half of an update.
+	DefaultClipFactor = 3
 	// DefaultNormMinUpdates is the least number of updates for that median.
 	DefaultNormMinUpdates = 4
 )
@@ -93,16 +98,18 @@ func (s strategies) make(ctx context.Context, config JobConfig, guarded bool) (s
 	if !guarded {
 		return made, nil
 	}
-	conf := strategy.Conf{
-		"norm_factor": DefaultNormFactor, "norm_min_updates": DefaultNormMinUpdates,
-		"norm_clip": s.clip || slices.ContainsFunc(cutting[:], func(field string) bool { return bounds[field] != nil }),
+	named := slices.ContainsFunc(cutting[:], func(field string) bool { return bounds[field] != nil })
+	clips := conf.NewReader(bounds).Truth("norm_clip", s.clip || named)
+	guard := strategy.Conf{"norm_factor": DefaultNormFactor, "norm_min_updates": DefaultNormMinUpdates, "norm_clip": clips}
+	if clips && !named {
+		guard["norm_factor"], guard["norm_taper"] = DefaultClipFactor, true
 	}
 	for field, given := range bounds {
 		if given != nil {
-			conf[field] = given
+			guard[field] = given
 		}
 	}
-	return strategy.NewBounded(made, conf)
+	return strategy.NewBounded(made, guard)
 }
 
 // private returns the strategy of a configuration, with its privacy mechanisms.
@@ -156,9 +163,9 @@ func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strat
 // ofProgram returns a strategy of the program. Its error is final: another try would fail
 // as well.
 func (s strategies) ofProgram(config JobConfig) (strategy.Strategy, error) {
-	conf := strategy.Conf{}
-	maps.Copy(conf, config.StrategyConf)
-	made, err := s.registered[config.Strategy](conf)
+	given := strategy.Conf{}
+	maps.Copy(given, config.StrategyConf)
+	made, err := s.registered[config.Strategy](given)
 	var field *strategy.FieldError
 	switch {
 	case errors.As(err, &field):

@@ -106,8 +106,8 @@ func (s *settings) declare() *server.Flags {
 	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
 	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
 	f.BoolVar(&s.clip, "clip", false,
-		"cut updates that lie further from the model than 10 medians of a round, unless a job says otherwise; by "+
-			"default they are reported and kept")
+		"cut updates that lie further from the model than 3 medians of a round, the more the further they lie, unless a job "+
+			"says otherwise; by default those beyond 10 medians are reported and kept")
 	f.BoolVar(&s.trustClients, "trust-clients", false,
 		"measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
 	f.BoolVar(&s.noAudit, "no-audit", false,

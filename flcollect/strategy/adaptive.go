@@ -6,11 +6,12 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// adaptive is the FedOpt family (Reddi and others 2020, arXiv 2003.00295) as in
-// Flower 1.3.0: both moments begin at zero without a bias correction.
+// adaptive is the FedOpt family (Reddi and others 2020, arXiv 2003.00295). Both moments
+// begin at zero, and are corrected for it only where corrected is set.
 type adaptive struct {
 	policy                 Policy
 	eta, tau, beta1, beta2 float64
+	corrected              bool
 	second                 secondMoment
 	firstMoments, seconds  moments
 }
@@ -63,6 +64,7 @@ func (a *adaptive) Begin(round Round) (Aggregation, error) {
 	if err != nil {
 		return nil, err
 	}
+	eta := a.rate(round.Number)
 	var before [4096]float64
 	step := func(values []float64, layer, from int) {
 		x := before[:len(values)]
@@ -74,9 +76,20 @@ func (a *adaptive) Begin(round Round) (Aggregation, error) {
 			v[i] = a.second(v[i], change*change, a.beta2)
 			values[i] = x[i]
 			if m[i] != 0 { // without a change, 0/0 where tau is 0
-				values[i] += a.eta * m[i] / (math.Sqrt(v[i]) + a.tau)
+				values[i] += eta * m[i] / (math.Sqrt(v[i]) + a.tau)
 			}
 		}
 	}
 	return stepping{newMeanOf(round, step), func() { a.firstMoments, a.seconds = first, second }}, nil
+}
+
+// rate returns the learning rate of a round. With the bias correction it is that of
+// Flower since 1.13, whose exponent is one more than that of Kingma and Ba (2014, arXiv
+// 1412.6980), and counts the rounds of the job, also those that aggregated nothing.
+func (a *adaptive) rate(round int) float64 {
+	if !a.corrected {
+		return a.eta
+	}
+	t := float64(round) + 1
+	return a.eta * math.Sqrt(1-math.Pow(a.beta2, t)) / (1 - math.Pow(a.beta1, t))
 }

@@ -24,6 +24,7 @@ const counterFactor = 1000
 type Bounded struct {
 	inner          Strategy
 	clip           bool    // whether updates are clipped
+	taper          bool    // whether those further beyond the bound are clipped to less
 	limit          float64 // infinite if there is none
 	factor, refuse float64 // refuse is infinite if no update is refused
 	least          int     // least number of updates for a median
@@ -41,6 +42,7 @@ type Bounded struct {
 //	norm_factor         the greatest norm in medians: 3
 //	norm_min_updates    a round of fewer updates has no median: 1
 //	norm_clip           whether an update beyond the bound is shortened: true
+//	norm_taper          whether it keeps the less, the further it lies: false
 //	norm_refuse_factor  an update of more than so many bounds is refused: none is
 //
 // The bound is the smaller of norm_bound and norm_factor medians. The median is that
@@ -49,7 +51,10 @@ type Bounded struct {
 // within the bound. Of an even number of norms it is the lower of the two in the
 // middle. It holds while more than half of the clients are honest.
 //
-// An update beyond the bound is clipped to it and keeps its direction. Since the median
+// An update beyond the bound is clipped to it and keeps its direction. With norm_taper
+// its length becomes the bound times the bound's share of its norm, so that an update of
+// 100 bounds counts with a hundredth of one: a client that lies in every round would
+// otherwise move the model by a whole bound each time. Since the median
 // is known at the end of a round, updates that may be beyond it are deferred: they are
 // kept in a file in [Round].Dir. Before the first median all updates are deferred, later
 // few. Their metrics stay in memory; a deferred update with more than 64 KiB of text in
@@ -70,8 +75,12 @@ type Bounded struct {
 func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
 	r := newReader(NormBounding, conf)
 	b := readBounds(r, inner)
-	if !b.clip && !math.IsInf(b.refuse, 1) {
+	switch {
+	case b.clip:
+	case !math.IsInf(b.refuse, 1):
 		r.Fail("norm_refuse_factor", "has no meaning where norm_clip is false")
+	case b.taper:
+		r.Fail("norm_taper", "has no meaning where norm_clip is false")
 	}
 	if err := r.end(); err != nil {
 		return nil, err
@@ -84,6 +93,7 @@ func readBounds(r *reader, inner Strategy) *Bounded {
 	return &Bounded{
 		inner:  inner,
 		clip:   r.Truth("norm_clip", true),
+		taper:  r.Truth("norm_taper", false),
 		limit:  r.Number("norm_bound", math.Inf(1), 1e-300, anything),
 		factor: r.Number("norm_factor", 3, 1, anything),
 		refuse: r.Number("norm_refuse_factor", math.Inf(1), 1, anything),

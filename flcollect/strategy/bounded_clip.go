@@ -181,6 +181,9 @@ func (c *clipping) admit(ctx context.Context, update Update, verdict *Verdict, b
 		}
 		verdict.Outcome, verdict.Reason = Clipped, why
 		share := lengths{norm: bound.norm / far.norm, counters: bound.counters / far.counters}
+		if c.rules.taper {
+			share = lengths{norm: share.norm * share.norm, counters: share.counters * share.counters}
+		}
 		update.Model = shorten(c.round.Model, update.Model, c.counters, share)
 	}
 	return c.Aggregation.Add(ctx, update)

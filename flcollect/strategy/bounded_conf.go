@@ -3,7 +3,8 @@ package strategy
 import "slices"
 
 // boundFields are the fields of [NewBounded].
-var boundFields = [...]string{"norm_bound", "norm_factor", "norm_min_updates", "norm_refuse_factor", "norm_clip"}
+var boundFields = [...]string{"norm_bound", "norm_factor", "norm_min_updates", "norm_refuse_factor", "norm_clip",
+	"norm_taper"}
 
 // TakeBounds splits a conf into the fields of [NewBounded] and the others. It
 // does not change conf. An empty result is nil.

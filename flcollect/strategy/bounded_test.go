@@ -155,11 +155,12 @@ func TestTakeBounds_splitsAConf(t *testing.T) {
 		"norm_min_updates":   4,
 		"norm_refuse_factor": 5,
 		"norm_clip":          true,
+		"norm_taper":         true,
 	}
 	bounds, rest := strategy.TakeBounds(conf)
 	require.Equal(t, strategy.Conf{"eta": 1}, rest)
-	require.Len(t, bounds, 5)
-	require.Len(t, conf, 6)
+	require.Len(t, bounds, 6)
+	require.Len(t, conf, 7)
 	fedAvg, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	_, err = strategy.NewBounded(fedAvg, bounds)
@@ -167,4 +168,17 @@ func TestTakeBounds_splitsAConf(t *testing.T) {
 	bounds, rest = strategy.TakeBounds(nil)
 	require.Nil(t, bounds)
 	require.Nil(t, rest)
+}
+
+func TestBounded_countsAnUpdateLessTheFurtherItLies(t *testing.T) {
+	for far, share := range map[float32]float64{2: 2, 3: 3, 6: 1.5, 300: 0.03, 3e20: 0} {
+		b := bounded(t, "FedAvg", strategy.Conf{"norm_taper": true})
+		mean := conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {1, 0}, "c": {1, 0}, "far": {0, far}})
+		require.InDeltaSlice(t, []float64{0.75, share / 4}, mean, 1e-6, "%v", far)
+		outcome := strategy.Kept
+		if far > 3 {
+			outcome = strategy.Clipped
+		}
+		require.Equal(t, outcome, verdictOf(t, b, "far").Outcome)
+	}
 }

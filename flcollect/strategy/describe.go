@@ -70,6 +70,7 @@ var parameterMeanings = map[string]string{
 	"tau":                          "How much the steps adapt: the smaller, the more.",
 	"beta_1":                       "The share of the average of past steps that is kept.",
 	"beta_2":                       "The share of the average of past squared steps that is kept.",
+	"bias_correction":              "Whether the first steps are scaled as in Flower 1.13 and newer; earlier releases do not.",
 	"q_param":                      "How much a high loss counts; 0 is federated averaging.",
 	"qffl_learning_rate":           "The learning rate of the clients, by which updates are scaled.",
 	"beta":                         "The share of the values that is cut off at either end.",
@@ -80,4 +81,5 @@ var parameterMeanings = map[string]string{
 	"norm_min_updates":             "How many updates a round needs for that median.",
 	"norm_refuse_factor":           "An update further away than so many bounds is refused. None is unless given.",
 	"norm_clip":                    "Whether updates beyond the bound are shortened to it, and not only reported.",
+	"norm_taper":                   "Whether such an update counts the less, the further away it is.",
 }

@@ -47,7 +47,7 @@ func (n npys) model(t *testing.T) strategy.Model {
 }
 
 func TestNew_strategiesAgreeWithFlower(t *testing.T) {
-	for _, version := range []string{"1.3.0", "1.11.1"} {
+	for _, version := range []string{"1.3.0", "1.11.1", "1.42.0"} {
 		file, err := os.ReadFile("testdata/flower-" + version + ".json")
 		require.NoError(t, err)
 		var known answers

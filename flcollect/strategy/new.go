@@ -17,7 +17,8 @@ func Known(name string) bool { return slices.Contains(Names(), name) }
 
 // New returns the built-in strategy of the name with its parameters; those that
 // are not given have the defaults of Flower 1.3.0, or of 1.11 for the rules that
-// came later. The error is a *[FieldError]: for an unknown name, an unknown
+// came later. FedAdam corrects the bias of its first rounds, as Flower's does since
+// 1.13, only where bias_correction is true. The error is a *[FieldError]: for an unknown name, an unknown
 // parameter, or a value out of range.
 func New(name string, conf Conf) (Strategy, error) {
 	r := newReader(name, conf)
@@ -79,6 +80,11 @@ func buildAdaptive(name string, r *reader) Strategy {
 	if name != "FedAdagrad" {
 		a.beta1 = r.Number("beta_1", 0.9, 0, 1)
 		a.beta2 = r.Number("beta_2", 0.99, 0, 1)
+	}
+	if name == "FedAdam" {
+		if a.corrected = r.Truth("bias_correction", false); a.corrected && a.beta1 == 1 {
+			r.Fail("beta_1", "is 1, which has no bias correction")
+		}
 	}
 	return a
 }

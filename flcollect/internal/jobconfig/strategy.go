@@ -101,7 +101,7 @@ func (v value) parameter(field string) any {
 	switch field {
 	case "min_fit_clients", "min_evaluate_clients", "min_available_clients":
 		return v.integer(math.MinInt64, math.MaxInt64)
-	case "accept_failures", "norm_clip":
+	case "accept_failures", "norm_clip", "norm_taper", "bias_correction":
 		return v.truth()
 	case "fraction_fit", "fraction_evaluate", "server_learning_rate", "server_momentum",
 		"min_completion_rate_fit", "min_completion_rate_evaluate",

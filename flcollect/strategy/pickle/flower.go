@@ -28,6 +28,9 @@ type family struct {
 	module  string            // the package of their modules
 	classes map[string]string // the module of each class with a built-in equivalent
 	common  map[string]attribute
+	// corrected is whether its FedAdam corrects the bias of its first rounds: which
+	// release of flwr.server made a pickle cannot be seen.
+	corrected bool
 }
 
 func same(value any) func(any) bool {
@@ -72,7 +75,8 @@ func server() *family {
 // serverApp are the strategies of flwr.serverapp, which has other names.
 func serverApp() *family {
 	return &family{
-		module: "flwr.serverapp.strategy.",
+		module:    "flwr.serverapp.strategy.",
+		corrected: true,
 		classes: map[string]string{
 			"FedAvg": "fedavg", "FedAvgM": "fedavgm", "FedAdam": "fedadam", "FedYogi": "fedyogi", "FedAdagrad": "fedadagrad",
 			"FedMedian": "fedmedian", "FedProx": "fedprox", "FedTrimmedAvg": "fedtrimmedavg",
@@ -157,8 +161,12 @@ func convert(m *machine, made *object) (Stored, error) {
 	if made.state == nil {
 		return stored, nil
 	}
-	known := familyOf(made.class).common
+	of := familyOf(made.class)
+	known := of.common
 	maps.Copy(known, own(made.class.name))
+	if of.corrected && stored.Name == "FedAdam" {
+		stored.Conf["bias_correction"] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(made.state.items)) {
 		value := made.state.items[name]
 		to, ok := known[name]

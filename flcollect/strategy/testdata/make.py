@@ -1,7 +1,8 @@
 """Makes flower-VERSION.json: what the strategies of Flower answer.
 
 Run once with each version, and numpy: python make.py
-Versions used: 1.3.0, which has no trimmed mean and no Bulyan, and 1.11.1.
+Versions used: 1.3.0, which has no trimmed mean and no Bulyan, 1.11.1, and 1.42.0, whose
+FedAdam corrects the bias of its first rounds.
 """
 
 import base64
@@ -32,8 +33,9 @@ NEW = {
     "Krum": [{}, {"num_malicious_clients": 2}, {"num_malicious_clients": 1, "num_clients_to_keep": 3}],
     "Bulyan": [{}, {"num_malicious_clients": 1}],
 }
+CORRECTED = {"FedAdam": [{"bias_correction": True}, {"bias_correction": True, "eta": 0.05, "beta_1": 0.8, "beta_2": 0.95, "tau": 0.001}]}
 STATEFUL = {"FedAvgM", "FedAdam", "FedYogi", "FedAdagrad"}
-CASES = OLD if flwr.__version__ == "1.3.0" else NEW if hasattr(strategy, "Bulyan") else {}
+CASES = {"1.3.0": OLD, "1.11.1": NEW, "1.42.0": CORRECTED}[flwr.__version__]
 
 
 def npy(array):
@@ -62,7 +64,8 @@ def run(name, conf, clients):
         extra["evaluate_fn"] = lambda number, weights, config: (losses[-1], {})
     if name == "Bulyan":
         extra["to_keep"] = 0
-    made = getattr(strategy, name)(**conf, **extra)
+    theirs = {field: value for field, value in conf.items() if field != "bias_correction"}
+    made = getattr(strategy, name)(**theirs, **extra)
     rounds = []
     for number in range(1, 4 if name in STATEFUL else 2):
         losses.append(1.5 / number)

@@ -1,10 +1,11 @@
-"""Makes the pickled strategies beside it: python make.py, with flwr 1.3.0 and then with flwr 1.11.1."""
+"""Makes the pickled strategies beside it: python make.py, with flwr 1.3.0, 1.11.1 and 1.42.0 one after another."""
 
 import os
 import pickle
 
 os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
 
+import flwr  # noqa: E402
 import flwr.server.strategy as flower  # noqa: E402
 import numpy as np  # noqa: E402
 from flwr.common import ndarrays_to_parameters  # noqa: E402
@@ -30,7 +31,12 @@ def keep(name, strategy, protocol=4):
         pickle.dump(strategy, file, protocol=protocol)
 
 
-if hasattr(flower, "Bulyan"):
+if hasattr(flwr, "serverapp"):
+    from flwr.serverapp.strategy import FedAdam
+
+    nodes = {"min_train_nodes": 3, "min_evaluate_nodes": 300, "min_available_nodes": 70_000, "fraction_train": 0.5}
+    keep("FedAdam-app", FedAdam(eta=0.2, **nodes))
+elif hasattr(flower, "Bulyan"):
     keep("FedTrimmedAvg", flower.FedTrimmedAvg(beta=0.1, **COMMON))
     keep("Krum", flower.Krum(num_malicious_clients=1, num_clients_to_keep=2, **COMMON))
     keep("Bulyan", flower.Bulyan(num_malicious_clients=1, **COMMON))
