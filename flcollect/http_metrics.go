@@ -62,6 +62,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 				func(t Totals) int64 { return t.Clipped }),
 			counter("far_updates_total", "Updates that lay too far from the model and were kept whole.", func(t Totals) int64 { return t.Far }),
 			counter("converted_updates_total", "Updates with layers of another type than the model.", func(t Totals) int64 { return t.Converted }),
+			counter("compressed_updates_total", "Updates that clients had compressed.", func(t Totals) int64 { return t.Compressed }),
 			counter("suspensions_total", "How many times a client was suspended.", func(t Totals) int64 { return t.Suspensions }),
 			counter("sent_bytes_total", "Bytes of parameters that went to clients.", func(t Totals) int64 { return t.Sent }),
 			counter("received_bytes_total", "Bytes of parameters that came from clients.", func(t Totals) int64 { return t.Received }),

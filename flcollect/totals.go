@@ -39,6 +39,8 @@ type Totals struct {
 	// and were kept whole, and Converted how many had layers of another type than
 	// the model. Suspensions is how many times a client was suspended.
 	Clipped, Far, Converted, Suspensions int64
+	// Compressed is how many updates came compressed.
+	Compressed int64
 	// Sent and Received are bytes of parameters.
 	Sent, Received int64
 }
@@ -89,6 +91,7 @@ func (c *counters) addUpdates(updates audit.Counts, suspended int) {
 	c.totals.Clipped += int64(updates.Clipped)
 	c.totals.Far += int64(updates.Far)
 	c.totals.Converted += int64(updates.Converted)
+	c.totals.Compressed += int64(updates.Compressed)
 	c.totals.Suspensions += int64(suspended)
 }
 

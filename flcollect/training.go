@@ -107,10 +107,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 			}
 		}
 	}
-	var client map[string]any
-	if len(config.ClientConf) > 0 {
-		client = config.ClientConf[0]
-	}
+	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
 		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
@@ -119,6 +116,18 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
+}
+
+// clientSettings returns the settings that are part of every fit instruction.
+func clientSettings(config JobConfig) map[string]any {
+	settings := map[string]any{}
+	if len(config.ClientConf) > 0 {
+		maps.Copy(settings, config.ClientConf[0])
+	}
+	if len(config.Compression) > 0 {
+		settings["compression"] = strings.Join(config.Compression, ",")
+	}
+	return settings
 }
 
 // retry repeats a request to the repository or the program until there is an answer, for
@@ -333,7 +342,7 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	u := rec.Updates
 	said := []any{"round", rec.Number, "aggregated", rec.Aggregated,
 		"results", rec.Fit.Results, "failures", rec.Fit.Failures,
-		"clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
+		"compressed", u.Compressed, "clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
 		"note", rec.Note, "audit", head.SHA256}
 	if v := rec.Async; v != nil {
 		said = append(said, "mean_staleness", v.MeanStaleness, "max_staleness", v.MaxStaleness, "cut_off", v.CutOff)

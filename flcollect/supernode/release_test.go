@@ -39,7 +39,7 @@ func (f fitted) release(t *testing.T) {
 	f.res.Release()
 }
 
-func TestServer_release1_18_sendsMessagesWithTheirContent(t *testing.T) {
+func TestServer_sendsMessagesToRelease118WithTheirContent(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))
@@ -68,7 +68,7 @@ func TestServer_release1_18_sendsMessagesWithTheirContent(t *testing.T) {
 	require.Zero(t, w.InUse())
 }
 
-func TestServer_release1_14_sendsTasksWithoutASignature(t *testing.T) {
+func TestServer_sendsTasksToRelease114WithoutASignature(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true, Unsigned: true})
 	require.NoError(t, c.Create(bounded(t)))
@@ -98,7 +98,7 @@ func TestServer_release1_14_sendsTasksWithoutASignature(t *testing.T) {
 	require.Contains(t, refusal(t, err).Detail, "is not signed", "a call of later releases")
 }
 
-func TestServer_release1_20_isSentObjectsOnceItsHeartbeatShowsIt(t *testing.T) {
+func TestServer_sendsObjectsToRelease120OnceItsHeartbeatShowsIt(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))

@@ -125,6 +125,13 @@ func (p *Part) Converted(list []Conversion) {
 	p.report.Converted = list
 }
 
+// Compressed records that the client compressed its update.
+func (p *Part) Compressed(how Compression) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Compressed = &how
+}
+
 // Answered records the outcome; err is nil if the strategy took the update.
 func (p *Part) Answered(err error) {
 	p.attempt.mu.Lock()

@@ -63,6 +63,8 @@ type ClientReport struct {
 	// Converted lists the layers that were converted to the types of the model, nil
 	// if none was.
 	Converted []Conversion `json:"converted,omitempty"`
+	// Compressed is how the client compressed the update, nil if it did not.
+	Compressed *Compression `json:"compressed,omitempty"`
 	// Staleness is how many versions of an asynchronous job were made while the client
 	// trained; nil in a round.
 	Staleness *int `json:"staleness,omitempty"`

@@ -24,6 +24,10 @@ type Config struct {
 	Rounds int
 	// RoundTimeout bounds each phase of a round. Zero waits for every client.
 	RoundTimeout time.Duration
+	// Compression lists the kinds of package compress that are announced to clients, in the
+	// member "compression" of every fit instruction; nil adds no member. The server reads
+	// updates of every kind, whatever it lists.
+	Compression []string
 	// Async has the job make versions from the updates of clients of unequal speed,
 	// without rounds; nil trains in rounds. Rounds counts the versions, and RoundTimeout
 	// bounds the answer of each client.
@@ -119,6 +123,9 @@ func (c Config) Check() (Config, error) {
 		return Config{}, fmt.Errorf("%w: %d rounds, must be 1 to %d", ErrInvalid, c.Rounds, MaxRounds)
 	case c.RoundTimeout < 0:
 		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
+	}
+	if err := c.checkCompression(); err != nil {
+		return Config{}, err
 	}
 	if faults := c.checkAsync(); len(faults) > 0 {
 		return Config{}, &Error{Faults: faults}

@@ -38,6 +38,8 @@ type wireServer struct {
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
 	Records string      `json:"records,omitempty"`
 	Async   *Async      `json:"async,omitempty"`
+
+	Compression []string `json:"compression,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -48,7 +50,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Records: c.Records},
+		Server:          serverOf(c),
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
@@ -64,6 +66,11 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		wire.ClientConf[i] = toScalars(item)
 	}
 	return json.Marshal(wire)
+}
+
+func serverOf(c Config) wireServer {
+	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records, Async: c.Async,
+		Compression: c.Compression}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
@@ -89,6 +96,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		Stopping:        wire.Stopping,
 		App:             wire.App,
 		Records:         wire.Server.Records,
+		Compression:     wire.Server.Compression,
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

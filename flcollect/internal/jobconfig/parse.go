@@ -81,6 +81,7 @@ func (p *parser) config(body []byte) Config {
 		if v := server.at("round_timeout"); v.given() {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
+		c.Compression = server.at("compression").compression()
 		if v := server.at("async"); v.given() {
 			c.Async = p.async(v)
 		}
@@ -91,6 +92,9 @@ func (p *parser) config(body []byte) Config {
 	c.ClientConf = p.clientConf(members.at("client_conf"))
 	p.privacy(&c, mechanisms)
 	p.checkSecAgg(c, mechanisms, conf)
+	if reason := c.incompressible(); reason != "" {
+		root.child("server_conf").child("compression").reject(Invalid, "%s", reason)
+	}
 	c.ConfigurationID = members.at("configuration_id").identifier()
 	if v := members.at("stopping_flag"); v.raw != nil {
 		c.Stopping = v.truth()

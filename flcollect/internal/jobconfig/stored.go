@@ -66,6 +66,7 @@ func (s Stored) Copy() Config {
 	for i, conf := range c.ClientConf {
 		c.ClientConf[i] = maps.Clone(conf)
 	}
+	c.Compression = slices.Clone(c.Compression)
 	c.Targets = maps.Clone(c.Targets)
 	return c
 }

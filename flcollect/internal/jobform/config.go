@@ -64,6 +64,7 @@ func (f *Form) body() map[string]any {
 	if app != "" {
 		put(server, "records", f.Values.Get("records"))
 	}
+	putList(server, "compression", f.Values.Get("compression"))
 	if f.Values.Get("async") != "" {
 		async := map[string]any{}
 		f.take(async, "async.", f.Async)
@@ -141,6 +142,14 @@ func put(into map[string]any, name, text string) {
 	}
 }
 
+// putList puts a list into an object, of elements between commas or spaces.
+func putList(into map[string]any, name, text string) {
+	separates := func(c rune) bool { return c == ',' || c == ' ' }
+	if list := strings.FieldsFunc(text, separates); len(list) > 0 {
+		into[name] = list
+	}
+}
+
 // putLines puts values into an object, from lines of NAME: VALUE.
 func putLines(into map[string]any, text string) {
 	for line := range strings.Lines(text) {
@@ -186,6 +195,7 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	if config.App != "" {
 		form["app"], form["records"] = []string{config.App}, []string{config.Records}
 	}
+	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
 		form.Set("strategy", otherStrategy)

@@ -35,7 +35,7 @@ func (f *Form) Note(path []any, text string) {
 			name = "strategyName"
 		}
 	case "server_conf":
-		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout", "async": "async", "records": "records"}[steps[1]]
+		name = serverField(steps[1])
 		if steps[1] == "async" && steps[2] != "" {
 			name = "async." + steps[2]
 		}
@@ -68,6 +68,17 @@ func mechanismField(mechanism, member string) string {
 	return mechanism + "." + member
 }
 
+// serverField returns the field of a member of server_conf.
+func serverField(name string) string {
+	switch name {
+	case "num_rounds":
+		return "rounds"
+	case "round_timeout":
+		return "timeout"
+	}
+	return name
+}
+
 // parameterField returns the field of a parameter of the strategy.
 func (f *Form) parameterField(name string) string {
 	switch {
@@ -86,7 +97,7 @@ func (f *Form) parameterField(name string) string {
 
 // has reports whether the form has a field of the name, chosen or not.
 func (f *Form) has(name string) bool {
-	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "clients",
+	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "compression", "clients",
 		"strategy", "strategyName", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
 		"homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes", "homomorphic.scale_bits", jobconfig.SecAgg}
 	if slices.Contains(fixed, name) {
