@@ -65,7 +65,7 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 			return nil, err
 		}
 		defer p.End()
-		if _, err := p.Await(ctx, "connected"); err != nil {
+		if _, err := p.AwaitWork(ctx, "connected"); err != nil {
 			return nil, err
 		}
 		if loads = append(loads, p); len(loads) == 1 {
