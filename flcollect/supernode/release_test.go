@@ -2,6 +2,7 @@ package supernode_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,23 @@ func TestServer_release1_14_sendsTasksWithoutASignature(t *testing.T) {
 	require.Equal(t, node.ID(), again.arrival().ID(), "it goes on after a restart of the server")
 	_, err = c.AskWhole(bounded(t))
 	require.Contains(t, refusal(t, err).Detail, "is not signed", "a call of later releases")
+}
+
+func TestConfig_Authorize_isAskedBeforeALargeBodyIsRead(t *testing.T) {
+	w := start(t, supernode.Config{Authorize: func(_ context.Context, caller supernode.Caller) (string, error) {
+		return "", errors.New("not you")
+	}})
+	body := flower.Blob{make([]byte, 1<<20)} // no message
+	for _, unsigned := range []bool{false, true} {
+		c := w.client(supernodetest.Config{GRPC: true, Unsigned: unsigned})
+		method := "PushMessages"
+		if unsigned {
+			method = "PushTaskRes"
+		}
+		_, err := c.Call(bounded(t), method, body)
+		require.NotContains(t, refusal(t, err).Detail, "malformed", method)
+		require.Contains(t, []int{7, 16}, refusal(t, err).Status, method)
+	}
 }
 
 func TestServer_release1_20_isSentObjectsOnceItsHeartbeatShowsIt(t *testing.T) {
