@@ -194,7 +194,8 @@ func TestNewHandler_namesTheSettingOfSecureAggregation(t *testing.T) {
 			`"loc":["body","privacy-mechanisms","secagg","num_shares"]`},
 		"mechanism": {map[string]string{"app": `"a/b"`, "privacy-mechanisms": `{"secagg":{},"homomorphic":{}}`},
 			`"loc":["body","privacy-mechanisms","secagg"]`},
-		"strategy": {map[string]string{"app": `"a/b"`, "privacy-mechanisms": `{"secagg":{}}`, "strategy": `"FedMedian"`}, `"loc":["body","strategy"]`},
+		"strategy": {map[string]string{"app": `"a/b"`, "privacy-mechanisms": `{"secagg":{}}`, "strategy": `"FedMedian"`},
+			`"loc":["body","strategy"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := ask(h, http.MethodPost, "/job/config/x", string(body(t, c.changes)))

@@ -89,7 +89,8 @@ func TestServer_Page_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 func TestServer_Page_startsAJobWithSecureAggregation(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
-	w := send(h, "/new", filled("app", "us/masked", "clients", "5", "secagg", "1", "secagg.num_shares", "0.6", "secagg.quantization_range", "1048576"))
+	w := send(h, "/new", filled("app", "us/masked", "clients", "5", "secagg", "1", "secagg.num_shares", "0.6",
+		"secagg.quantization_range", "1048576"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
 	config := b.started["new"]
 	require.Equal(t, &secagg.Settings{NumShares: 0.6, QuantizationRange: 1 << 20}, config.SecAgg)

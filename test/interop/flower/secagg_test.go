@@ -32,7 +32,8 @@ func buildApp(t *testing.T, python, app string) string {
 // startNode starts a SuperNode of a release. Its children are ended with it.
 func startNode(t *testing.T, version, python, fleet, config string) *interop.Process {
 	t.Helper()
-	command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure", "--superlink", fleet, "--node-config", config)
+	command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure", "--superlink", fleet)
+	command.Args = append(command.Args, "--node-config", config)
 	command.Args = append(command.Args, superNodes[version](freeAddress(t))...)
 	command.Env = append(os.Environ(), "FLWR_HOME="+t.TempDir(), "FLWR_TELEMETRY_ENABLED=0", "COLUMNS=2000", "PYTHONDONTWRITEBYTECODE=1",
 		"PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))
