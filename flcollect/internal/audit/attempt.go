@@ -75,6 +75,9 @@ func (a *Attempt) Send(known string, p flower.Parameters) {
 	a.sent = sync.OnceValue(func() string { return <-made })
 }
 
+// Digests reports whether parameters are digested.
+func (a *Attempt) Digests() bool { return a.digests }
+
 // Begun reports whether clients were sent the model.
 func (a *Attempt) Begun() bool { return a.begun }
 
@@ -85,7 +88,7 @@ func (a *Attempt) Sent() string { return a.sent() }
 func (p *Part) Received(res *flower.FitRes) {
 	digest := ""
 	if p.attempt.digests {
-		digest = Digest(res.Parameters)
+		digest = res.Digest()
 	}
 	p.attempt.mu.Lock()
 	defer p.attempt.mu.Unlock()

@@ -86,7 +86,7 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 	for i, client := range clients {
 		parts[i] = attempt.Add(client.Identity, client.Peer.Label(), client.Name())
 	}
-	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
+	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config, Digest: attempt.Digests()}
 	attempt.Send(start.Digest, ins.Parameters)
 	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
 	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
