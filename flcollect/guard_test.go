@@ -139,7 +139,7 @@ func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(),
 		"Updates of round 4: 5 kept (1 of them far), 0 clipped, 0 refused, 0 failed")
 	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(),
-		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4}`)
+		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4},"far":4}`)
 }
 
 func TestConfig_Clip_cutsFarUpdates(t *testing.T) {

@@ -98,6 +98,11 @@ type statusView struct {
 	Note        string   `json:"note,omitempty"`
 	Aggregated  int      `json:"rounds_aggregated,omitempty"`
 	Updates     Updates  `json:"updates,omitzero"`
+	// The counts of Updates that a user may not expect, again where programs look first.
+	Clipped   int `json:"clipped,omitempty"`
+	Refused   int `json:"refused,omitempty"`
+	Far       int `json:"far,omitempty"`
+	Converted int `json:"converted,omitempty"`
 
 	finished int // the last finished round, which Round is ahead of while clients evaluate
 }
@@ -137,6 +142,10 @@ func viewOf(s Status) statusView {
 		Note:            s.Note,
 		Aggregated:      s.Aggregated,
 		Updates:         s.Updates,
+		Clipped:         s.Updates.Clipped,
+		Refused:         s.Updates.Refused,
+		Far:             s.Updates.Far,
+		Converted:       s.Updates.Converted,
 		finished:        s.Round,
 	}
 }

@@ -19,7 +19,7 @@ import (
 // NumPy 1, and the newest that can be installed, with NumPy 2.
 const (
 	oldest = "1.3.0"
-	newest = "1.41.0"
+	newest = "1.42.0"
 )
 
 // releases are those that a test tries: both in the gate, one where a developer
