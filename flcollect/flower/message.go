@@ -198,6 +198,10 @@ func (h *held) Release() {
 	}
 }
 
+// OnRelease sets the function that frees the memory of an answer which another package
+// has made. It is called once, by the first Release.
+func (h *held) OnRelease(release func()) { h.release = release }
+
 // ParametersRes is the answer to [GetParametersIns].
 type ParametersRes struct {
 	held

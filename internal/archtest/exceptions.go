@@ -10,7 +10,7 @@ func httpHomes() []string {
 		"storage/s3/...",
 		"annotate/manager", "annotate/internal/endpoint", "annotate/ngsild", "annotate/sparql", "annotate/rml/web",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",
-		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...",
+		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...", "flcollect/supernode/...",
 		"apimgmt", "apimgmt/gateway/...", "apimgmt/kong", "apimgmt/oidc/...", "apimgmt/portal",
 		"multilink/node",
 		"cmd/...", "examples/...", "bench/...", "test/...",

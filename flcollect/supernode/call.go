@@ -1,0 +1,241 @@
+package supernode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+)
+
+// The two transports of the Fleet API: gRPC up to Flower 1.39, and protobuf over HTTP since.
+const (
+	fleetPath    = "/v1/fleet/"
+	fleetService = "/flwr.proto.Fleet/"
+	protobufType = "application/protobuf"
+	grpcType     = "application/grpc"
+)
+
+// Sizes of requests, in bytes.
+const (
+	smallBody = 64 << 10 // that are read without admission
+	listBody  = 16 << 20 // of an answer that lists its objects
+	piece     = 256 << 10
+)
+
+// method is one of the calls of the Fleet API.
+type method struct {
+	name   string // over gRPC
+	path   string // over HTTP, below /v1/fleet/; empty where there is none
+	starts bool   // a SuperNode calls it first
+	body   func(*Server) int64
+	serve  func(*call) (flower.Blob, error)
+}
+
+// call is a request of a SuperNode.
+type call struct {
+	s       *Server
+	ctx     context.Context
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	grpc    bool
+	method  *method
+	key     *nodeKey // nil for a request without a signature
+	node    *Node    // nil for calls that start a SuperNode
+	request request
+	release func() // of the memory of the body; nil for none
+
+	answer *answer // that a pushed object belongs to; nil for none
+	size   int64   // of the body
+}
+
+// methodOf returns the method that a request calls, or nil.
+func (s *Server) methodOf(r *http.Request) (m *method, grpc bool) {
+	if name, ok := strings.CutPrefix(r.URL.Path, fleetService); ok {
+		return s.byName[name], true
+	}
+	if path, ok := strings.CutPrefix(r.URL.Path, fleetPath); ok && path != "" {
+		return s.byPath[path], false
+	}
+	return nil, false
+}
+
+// ServeHTTP implements [http.Handler]. It serves both transports, gRPC over HTTP/2.
+// Requests that are not part of the Fleet API are answered with a sentence, which is
+// logged once for each host.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m, grpc := s.methodOf(r)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(flower.ErrStopped) })()
+	c := &call{s: s, ctx: ctx, w: w, r: r, control: http.NewResponseController(w), grpc: grpc, method: m}
+	if !s.enter() {
+		c.refuse(busy("The collector stops."))
+		return
+	}
+	defer s.leave()
+	reply, err := s.serve(c)
+	if c.release != nil {
+		defer c.release()
+	}
+	if err != nil {
+		c.refuse(asRefusal(err))
+		return
+	}
+	c.reply(reply)
+}
+
+// serve carries a request out.
+func (s *Server) serve(c *call) (flower.Blob, error) {
+	if err := s.check(c); err != nil {
+		return nil, err
+	}
+	key, err := s.keys.verify(c.r.Header, c.grpc, time.Now())
+	switch {
+	case errors.Is(err, errUnsigned) && c.grpc && s.unsigned(c.method):
+	case err != nil:
+		return nil, unauthenticated("The SuperNode is not authenticated: "+err.Error()+".", c.method.starts)
+	}
+	c.key = key
+	size, err := c.length()
+	if err != nil {
+		return nil, err
+	}
+	if limit := c.method.body(s); size > limit {
+		return nil, tooLarge("The request "+c.method.name, size, limit)
+	}
+	c.size = size
+	if err := c.admit(); err != nil {
+		return nil, err
+	}
+	if c.method.name == "PushObject" && c.answer == nil {
+		return nil, c.discard(size) // an empty answer means that it is not stored
+	}
+	body, err := c.read(size)
+	if err != nil {
+		return nil, err
+	}
+	if c.request, err = decodeRequest(c.method.name, body); err != nil {
+		return nil, malformed(err)
+	}
+	if !c.method.starts {
+		if c.node, err = s.caller(c); err != nil {
+			return nil, err
+		}
+	}
+	return c.method.serve(c)
+}
+
+// check refuses requests that are no calls of the Fleet API.
+func (s *Server) check(c *call) error {
+	r := c.r
+	switch isGRPC := strings.HasPrefix(r.Header.Get("Content-Type"), grpcType); {
+	case c.method == nil && (isGRPC || strings.HasPrefix(r.URL.Path, fleetPath)):
+		c.grpc = isGRPC
+		return unsupported("This collector speaks with flower-supernode of Flower 1.15 and later; it does not know " + shown(r.URL.Path) + ".")
+	case c.method == nil:
+		return &refusal{http.StatusNotFound, codes.NotFound, codePayload,
+			"This port is for flower-supernode. The REST interface of the collector is on another port.", "a program called that is no SuperNode"}
+	case c.grpc != isGRPC, r.Method != http.MethodPost, c.grpc && r.ProtoMajor < 2:
+		return &refusal{http.StatusUnsupportedMediaType, codes.Internal, codePayload,
+			"The request is not one of flower-supernode, which sends protobuf with POST.", "a program called that is no SuperNode"}
+	}
+	return nil
+}
+
+// shown returns a path for a log, without what a terminal would interpret.
+func shown(path string) string {
+	return fmt.Sprintf("%.100q", path)
+}
+
+// length returns the size of the body.
+func (c *call) length() (int64, error) {
+	if c.grpc {
+		return c.grpcLength()
+	}
+	if c.r.ContentLength < 0 {
+		return 0, &refusal{http.StatusLengthRequired, codes.InvalidArgument, codePayload,
+			"The request does not say how long it is.", "a malformed request of a SuperNode"}
+	}
+	return c.r.ContentLength, nil
+}
+
+// read reads the body.
+func (c *call) read(size int64) (flower.Blob, error) {
+	body := make([]byte, size)
+	for at := int64(0); at < size; {
+		c.control.SetReadDeadline(time.Now().Add(c.s.config.Stall)) // no error is worth more than that of Read
+		n, err := io.ReadFull(c.r.Body, body[at:min(at+piece, size)])
+		if at += int64(n); errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, busy(fmt.Sprintf("Nothing came for %v in the middle of a request.", c.s.config.Stall))
+		} else if err != nil {
+			return nil, malformed(err)
+		}
+	}
+	// Package http notices that the client is gone once it has seen the end.
+	if n, _ := c.r.Body.Read(make([]byte, 1)); n > 0 {
+		return nil, malformed(errors.New("it is longer than it says"))
+	}
+	c.control.SetReadDeadline(time.Time{})
+	return flower.Blob{body}, nil
+}
+
+// discard reads a body that is not used, so that the SuperNode reads the answer.
+func (c *call) discard(size int64) error {
+	for at := int64(0); at < size; {
+		c.control.SetReadDeadline(time.Now().Add(c.s.config.Stall))
+		n, err := io.CopyN(io.Discard, c.r.Body, min(piece, size-at))
+		if at += n; err != nil {
+			return malformed(err)
+		}
+	}
+	c.control.SetReadDeadline(time.Time{})
+	return nil
+}
+
+// reply sends the answer.
+func (c *call) reply(message flower.Blob) {
+	size := message.Len()
+	h := c.w.Header()
+	if c.grpc {
+		c.beginGRPC(size)
+	} else {
+		h.Set("Content-Type", protobufType)
+		h.Set("Content-Length", fmt.Sprint(size))
+	}
+	for _, chunk := range message {
+		for len(chunk) > 0 {
+			next := chunk[:min(len(chunk), piece)]
+			c.control.SetWriteDeadline(time.Now().Add(c.s.config.Stall))
+			if _, err := c.w.Write(next); err != nil {
+				return // the node asks again
+			}
+			chunk = chunk[len(next):]
+		}
+	}
+	if c.grpc {
+		c.endGRPC(codes.OK, "")
+	}
+	c.control.SetWriteDeadline(time.Time{})
+}
+
+// refuse sends a refusal.
+func (c *call) refuse(r *refusal) {
+	if r.kind != "" {
+		c.s.warnings.warn(c.s.config.Logger, c.r.RemoteAddr, r.kind, "call", shown(c.r.URL.Path), "error", r.detail)
+	}
+	c.control.SetWriteDeadline(time.Now().Add(c.s.config.Stall))
+	if c.grpc {
+		c.refuseGRPC(r)
+		return
+	}
+	c.refuseHTTP(r)
+}
