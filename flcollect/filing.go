@@ -13,8 +13,10 @@ import (
 type filing struct {
 	updates Updates
 	late    []Quarantine  // updates that were refused at the end of the round
-	done    chan struct{} // closed once err is set
+	done    chan struct{} // closed once the fields below are set
 	err     error
+	head    AuditRef // the last line of the audit log
+	result  string   // the digest of the model after the round; empty without an audit log
 }
 
 // startFiling begins to store the reports of the clients of a round, and their
@@ -41,16 +43,25 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 			if result != nil {
 				line.Result = Digest(t.encryption.Encode(result))
 			}
-			t.digest = line.Result
+			t.digest, f.result = line.Result, line.Result
 		}
 		if f.err = t.audit.Write(ctx, line); f.err != nil {
 			return
 		}
-		f.err = t.storage.Insist(ctx, func() error {
-			return t.reputations.Save(ctx, t.storage, t.record().Token, a.Round)
-		})
+		f.head = t.audit.Head()
+		if t.config.Async != nil {
+			return // a version does not count before those that came before it: conclude stores the reputations
+		}
+		f.err = t.saveReputations(a.Round)
 	}()
 	return f
+}
+
+// saveReputations stores the reputations of clients as of a round.
+func (t *training) saveReputations(round int) error {
+	return t.storage.Insist(t.life, func() error {
+		return t.reputations.Save(t.life, t.storage, t.record().Token, round)
+	})
 }
 
 // notes say how many updates the strategy refused at the end of a round with so many

@@ -103,6 +103,8 @@ type statusView struct {
 	Refused   int `json:"refused,omitempty"`
 	Far       int `json:"far,omitempty"`
 	Converted int `json:"converted,omitempty"`
+	// Async is how a job without rounds was configured.
+	Async *JobAsync `json:"async,omitempty"`
 
 	finished int // the last finished round, which Round is ahead of while clients evaluate
 }
@@ -135,6 +137,7 @@ func viewOf(s Status) statusView {
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
 		Suspended:       s.Suspended,
+		Async:           s.Config.Async,
 		Mechanisms:      s.Config.Mechanisms(),
 		Privacy:         s.Privacy,
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],

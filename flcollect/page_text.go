@@ -31,6 +31,8 @@ func pageFuncs() template.FuncMap {
 		"metrics":   metricsText,
 		"bytes":     func(a, b int64) string { return bytesText(a + b) },
 		"seconds":   func(a, b float64) string { return secondsText(a + b) },
+		"async":     asyncText,
+		"staleness": stalenessText,
 		"standing":  standingText,
 		"remark":    remarkText,
 		"epsilon":   epsilonText,
@@ -98,22 +100,48 @@ func standingText(r *Reputation) string {
 	return text
 }
 
+// asyncText says how a job without rounds trains.
+func asyncText(a *JobAsync) string {
+	if a == nil {
+		return ""
+	}
+	buffer, concurrency, exponent := "min_fit_clients", "10 times the buffer", DefaultStaleness
+	if a.Buffer > 0 {
+		buffer = strconv.Itoa(a.Buffer)
+	}
+	if a.Concurrency > 0 {
+		concurrency = strconv.Itoa(a.Concurrency)
+	}
+	if a.Staleness != nil {
+		exponent = *a.Staleness
+	}
+	return fmt.Sprintf("buffer %s, concurrency %s, exponent of staleness %s", buffer, concurrency, lossText(&exponent))
+}
+
+// stalenessText says how old the updates of a version were, and nothing for a round.
+func stalenessText(v *Version) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("staleness %s, at most %d", lossText(&v.MeanStaleness), v.MaxStaleness)
+}
+
 // remarkText says why an update was not kept, or what is notable of it.
 func remarkText(c ClientReport) string {
-	text := c.Reason
+	var remarks []string
+	if c.Reason != "" {
+		remarks = append(remarks, c.Reason)
+	}
 	if len(c.Converted) > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += "converted: " + audit.ConversionsText(c.Converted)
+		remarks = append(remarks, "converted: "+audit.ConversionsText(c.Converted))
 	}
 	if c.Compressed != nil {
-		if text != "" {
-			text += "; "
-		}
-		text += "compressed: " + c.Compressed.Kind
+		remarks = append(remarks, "compressed: "+c.Compressed.Kind)
 	}
-	return text
+	if c.Staleness != nil && *c.Staleness > 0 {
+		remarks = append(remarks, fmt.Sprintf("staleness %d", *c.Staleness))
+	}
+	return strings.Join(remarks, "; ")
 }
 
 func metricsText(metrics map[string]float64) string {

@@ -29,7 +29,7 @@ const maxBefore = 8
 // returns [ErrActive]. A job that has ended begins a new run, and the repository still
 // gets the result of the one before. An error of the strategy is a
 // *[strategy.FieldError] or matches [ErrNoStrategy], one of the encryption parameters is
-// a *ckks.FieldError, and any other error of the configuration matches [ErrInvalid].
+// a *ckks.FieldError, one of an asynchronous job a *[JobConfigError], and any other error of the configuration matches [ErrInvalid].
 // Start waits for Run to begin.
 func (s *Server) Start(ctx context.Context, id string, config JobConfig) error {
 	err := s.start(ctx, id, config)
@@ -55,6 +55,9 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
 	if err != nil {
+		return err
+	}
+	if err := checkAsync(stored.Config, made); err != nil {
 		return err
 	}
 	if s.config.Upstream != nil {

@@ -52,6 +52,9 @@ func (j *job) train(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	if t.config.Async != nil {
+		return t.trainVersions(ctx)
+	}
 	for {
 		r := j.record()
 		if r.trained() {
@@ -102,7 +105,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
-	j.server.jobs.setPolicy(j, j.strategy.Policy())
+	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
 }
 
@@ -288,7 +291,7 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	if err := filing.wait(); err != nil {
 		return err
 	}
-	head := t.audit.Head()
+	head := filing.head
 	if t.audit.Chained() {
 		rec.Audit = &head
 	}
@@ -327,10 +330,14 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 		return err
 	}
 	u := rec.Updates
-	t.log.Info("round finished", "round", rec.Number, "aggregated", rec.Aggregated,
+	said := []any{"round", rec.Number, "aggregated", rec.Aggregated,
 		"results", rec.Fit.Results, "failures", rec.Fit.Failures,
 		"compressed", u.Compressed, "clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
-		"note", rec.Note, "audit", head.SHA256)
+		"note", rec.Note, "audit", head.SHA256}
+	if v := rec.Async; v != nil {
+		said = append(said, "mean_staleness", v.MeanStaleness, "max_staleness", v.MaxStaleness, "cut_off", v.CutOff)
+	}
+	t.log.Info("round finished", said...)
 	t.server.counters.addRound(rec, time.Since(t.began).Seconds(), len(refused))
 	if before != nil && before != after {
 		t.drop(before)

@@ -105,7 +105,8 @@ function small(text) {
 function remark(client) {
   const converted = client.converted ? `converted${conversions(client.converted)}` : "";
   const compressed = client.compressed ? `compressed: ${client.compressed.kind}` : "";
-  return [client.reason, converted, compressed].filter(Boolean).join("; ");
+  const stale = client.staleness ? `staleness ${client.staleness}` : "";
+  return [client.reason, converted, compressed, stale].filter(Boolean).join("; ");
 }
 
 function reputation(known) {

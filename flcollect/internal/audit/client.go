@@ -65,6 +65,9 @@ type ClientReport struct {
 	Converted []Conversion `json:"converted,omitempty"`
 	// Compressed is how the client compressed the update, nil if it did not.
 	Compressed *Compression `json:"compressed,omitempty"`
+	// Staleness is how many versions of an asynchronous job were made while the client
+	// trained; nil in a round.
+	Staleness *int `json:"staleness,omitempty"`
 	// Reputation is the reputation of the client after the round, nil if it is that
 	// of a client without fault.
 	Reputation *reputation.Reputation `json:"reputation,omitempty"`

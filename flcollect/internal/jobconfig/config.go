@@ -27,6 +27,10 @@ type Config struct {
 	// member "compression" of every fit instruction; nil adds no member. The server reads
 	// updates of every kind, whatever it lists.
 	Compression []string
+	// Async has the job make versions from the updates of clients of unequal speed,
+	// without rounds; nil trains in rounds. Rounds counts the versions, and RoundTimeout
+	// bounds the answer of each client.
+	Async *Async
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.
 	StrategyConf strategy.Conf
@@ -86,7 +90,8 @@ func (c Config) Mechanisms() []string {
 
 // Check returns the configuration with the defaults of its encryption parameters,
 // unless it leaves the moduli open. The error is a *[ckks.FieldError], a
-// *[strategy.FieldError], or matches [ErrInvalid]. Parameters of the strategy itself
+// *[strategy.FieldError], an *[Error] of an asynchronous job, or matches [ErrInvalid].
+// Parameters of the strategy itself
 // are checked where the strategy is made.
 func (c Config) Check() (Config, error) {
 	switch {
@@ -99,6 +104,9 @@ func (c Config) Check() (Config, error) {
 	}
 	if err := c.checkCompression(); err != nil {
 		return Config{}, err
+	}
+	if faults := c.checkAsync(); len(faults) > 0 {
+		return Config{}, &Error{Faults: faults}
 	}
 	if c.Homomorphic != nil {
 		settings, err := completeSettings(*c.Homomorphic)

@@ -33,6 +33,7 @@ type wirePrivacy struct {
 type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
+	Async   *Async      `json:"async,omitempty"`
 
 	Compression []string `json:"compression,omitempty"`
 }
@@ -45,7 +46,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Compression: c.Compression},
+		Server:          serverOf(c),
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
@@ -62,6 +63,10 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire)
 }
 
+func serverOf(c Config) wireServer {
+	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Compression: c.Compression}
+}
+
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
 // that are not there. Use [Parse] for what clients send.
 func (c *Config) UnmarshalJSON(data []byte) error {
@@ -76,6 +81,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		AdaptConfig:     wire.AdaptConfig,
 		Rounds:          wire.Server.Rounds,
 		RoundTimeout:    time.Duration(wire.Server.Timeout),
+		Async:           wire.Server.Async,
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),

@@ -82,6 +82,9 @@ func (p *parser) config(body []byte) Config {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
 		c.Compression = server.at("compression").compression()
+		if v := server.at("async"); v.given() {
+			c.Async = p.async(v)
+		}
 	}
 	mechanisms, conf := members.at("privacy-mechanisms"), members.at("strategy_conf")
 	c.StrategyConf = p.strategyConf(c.Strategy, mechanisms.has(Homomorphic), conf)
@@ -96,6 +99,9 @@ func (p *parser) config(body []byte) Config {
 		c.Stopping = v.truth()
 	}
 	c.Targets = p.targets(members.at("stopping_target"))
+	for _, fault := range c.checkAsync() {
+		value{parser: p, path: fault.Path}.report(fault)
+	}
 	return c
 }
 
