@@ -12,6 +12,7 @@ import (
 // waits for it.
 type filing struct {
 	updates Updates
+	clients []ClientReport
 	late    []Quarantine  // updates that were refused at the end of the round
 	done    chan struct{} // closed once the fields below are set
 	err     error
@@ -24,7 +25,7 @@ type filing struct {
 func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
 	line := AuditLine{Round: a.Round, Time: now(), Aggregated: result != nil, Clients: a.Reports(t.conductor.Strategy())}
-	f.updates = audit.Sum(line.Clients)
+	f.clients, f.updates = line.Clients, audit.Sum(line.Clients)
 	for _, c := range line.Clients {
 		if c.Late() && len(f.late) < MaxQuarantined {
 			f.late = append(f.late, Quarantine{Round: a.Round, Client: c.Session, Reason: c.Reason})

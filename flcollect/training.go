@@ -277,7 +277,7 @@ func (t *training) round(ctx context.Context, number int) error {
 	}
 	rec.Evaluate, rec.Metrics, rec.Loss = evaluation.Phase, evaluation.Metrics, evaluation.Loss
 	rec.Ended = now()
-	notes := slices.Concat(fit.Notes, filing.notes(rec.Fit.Clients), rec.Updates.Notes(), evaluation.Notes)
+	notes := slices.Concat(fit.Notes, filing.notes(rec.Fit.Clients), rec.Updates.Notes(filing.clients), evaluation.Notes)
 	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
 	if rec.Loss != nil {
 		t.loss = rec.Loss

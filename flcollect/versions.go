@@ -172,7 +172,7 @@ func (v *versions) concludeFirst(ctx context.Context) error {
 	rec := &m.rec
 	rec.Evaluate, rec.Metrics, rec.Loss, rec.Async.CutOff = evaluation.Phase, evaluation.Metrics, evaluation.Loss, late
 	rec.Ended = now()
-	notes := slices.Concat(m.notes, m.filing.notes(rec.Fit.Clients), rec.Updates.Notes(), evaluation.Notes)
+	notes := slices.Concat(m.notes, m.filing.notes(rec.Fit.Clients), rec.Updates.Notes(m.filing.clients), evaluation.Notes)
 	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
 	if rec.Loss != nil {
 		v.loss = rec.Loss
