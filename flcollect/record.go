@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/internal/keep"
 )
 
@@ -50,6 +51,9 @@ type outcome struct {
 	// Privacy their privacy loss; nil without differential privacy.
 	Released int      `json:"released,omitempty"`
 	Privacy  *Privacy `json:"privacy,omitempty"`
+	// Local are the layers that stay at the clients, nil if all are shared, and until the
+	// model is known.
+	Local *round.Local `json:"local,omitempty"`
 	// Guarded is whether norm bounding is around the strategy.
 	Guarded bool `json:"guarded,omitempty"`
 	// Aggregated is how many rounds have changed the model. Updates sums up the
@@ -131,7 +135,7 @@ func (r record) status() Status {
 		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.Copy(),
 		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
 		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
-		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(),
+		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(), LocalLayers: r.Config.LocalLayers,
 	}
 }
 
@@ -146,6 +150,10 @@ func (r record) remark() string {
 	}
 	if r.Keys != nil {
 		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
+	}
+	if r.Local != nil {
+		remarks = append(remarks, fmt.Sprintf("of %d layers these stay at the clients, and are no part of the model here: %s",
+			r.Local.Total, strings.Join(r.Local.Given, ", ")))
 	}
 	if r.Misfit != "" {
 		remarks = append(remarks, "when the training began, clients could load a public context that is none for it: "+r.Misfit)

@@ -65,6 +65,9 @@ type Status struct {
 	Aggregated int
 	// Updates sums up the updates of all rounds of the run.
 	Updates Updates
+	// LocalLayers are the layers that stay at the clients, as the configuration lists them;
+	// nil if all are shared.
+	LocalLayers []string
 	// Note says what is notable and no error; empty if nothing is.
 	Note string
 	// Suspended are the clients that the job draws only where there are too few others,

@@ -31,6 +31,9 @@ type Config struct {
 	// without rounds; nil trains in rounds. Rounds counts the versions, and RoundTimeout
 	// bounds the answer of each client.
 	Async *Async
+	// LocalLayers lists the layers that stay at the clients, by their names or their indices
+	// from 0; nil shares all. The model of the job has the others.
+	LocalLayers []string
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.
 	StrategyConf strategy.Conf
@@ -103,6 +106,9 @@ func (c Config) Check() (Config, error) {
 		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
 	}
 	if err := c.checkCompression(); err != nil {
+		return Config{}, err
+	}
+	if err := c.checkLocal(); err != nil {
 		return Config{}, err
 	}
 	if faults := c.checkAsync(); len(faults) > 0 {

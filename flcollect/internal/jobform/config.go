@@ -61,6 +61,7 @@ func (f *Form) body() map[string]any {
 	put(server, "num_rounds", f.Values.Get("rounds"))
 	put(server, "round_timeout", f.Values.Get("timeout"))
 	putList(server, "compression", f.Values.Get("compression"))
+	putList(server, "local_layers", f.Values.Get("local_layers"))
 	if f.Values.Get("async") != "" {
 		async := map[string]any{}
 		f.take(async, "async.", f.Async)
@@ -180,6 +181,7 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	form := url.Values{"strategy": {config.Strategy}, "model_name": {config.ModelName}, "model_version": {config.ModelVersion},
 		"configuration_id": {config.ConfigurationID}, "rounds": {Plain(body.Server["num_rounds"])},
 		"timeout": {Plain(body.Server["round_timeout"])}}
+	form.Set("local_layers", strings.Join(config.LocalLayers, ", "))
 	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {

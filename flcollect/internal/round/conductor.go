@@ -24,6 +24,9 @@ type Config struct {
 	// Encryption is how updates are encrypted; nil if they are not. Its fields may
 	// change between rounds.
 	Encryption *Encryption
+	// Local are the layers that stay at the clients; nil if all are shared. Its fields may
+	// change before the first round.
+	Local *Local
 	// ClientConf holds the settings that are part of every fit instruction.
 	ClientConf map[string]any
 	// Timeout bounds each phase of a round. Zero waits for every client.
