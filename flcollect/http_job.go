@@ -99,6 +99,8 @@ type statusView struct {
 	Aggregated  int      `json:"rounds_aggregated,omitempty"`
 	Updates     Updates  `json:"updates,omitzero"`
 	LocalLayers []string `json:"local_layers,omitempty"`
+
+	Sampling *Samplings `json:"sampling,omitempty"`
 	// The counts of Updates that a user may not expect, again where programs look first.
 	Clipped   int `json:"clipped,omitempty"`
 	Refused   int `json:"refused,omitempty"`
@@ -147,6 +149,7 @@ func viewOf(s Status) statusView {
 		Aggregated:      s.Aggregated,
 		Updates:         s.Updates,
 		LocalLayers:     s.LocalLayers,
+		Sampling:        s.Sampling,
 		Clipped:         s.Updates.Clipped,
 		Refused:         s.Updates.Refused,
 		Far:             s.Updates.Far,

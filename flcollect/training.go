@@ -16,6 +16,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/internal/tiers"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/tracing"
@@ -108,12 +109,22 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
 		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client, Local: t.local,
+		Speeds:  speedsOf(config),
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
+}
+
+// speedsOf returns what a job measures of its clients to draw them by; nil for uniform
+// sampling.
+func speedsOf(config JobConfig) *tiers.Speeds {
+	if config.SpeedTiers == 0 {
+		return nil
+	}
+	return tiers.NewSpeeds(config.SpeedTiers)
 }
 
 // clientSettings returns the settings that are part of every fit instruction.
@@ -250,7 +261,7 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
-	rec := Round{Number: number, Started: now()}
+	rec := Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
 	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}

@@ -37,6 +37,8 @@ type wireServer struct {
 
 	Compression []string `json:"compression,omitempty"`
 	LocalLayers []string `json:"local_layers,omitempty"`
+
+	Sampling *wireSampling `json:"sampling,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -66,7 +68,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 
 func serverOf(c Config) wireServer {
 	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Compression: c.Compression,
-		LocalLayers: c.LocalLayers}
+		LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
@@ -91,6 +93,9 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		Stopping:        wire.Stopping,
 		Compression:     wire.Server.Compression,
 		LocalLayers:     wire.Server.LocalLayers,
+	}
+	if wire.Server.Sampling != nil {
+		c.SpeedTiers = wire.Server.Sampling.Tiers
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

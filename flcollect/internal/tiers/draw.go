@@ -53,20 +53,15 @@ func fill(sizes []int, tier, need int) []int {
 // deviation returns that of a [Plan].
 func deviation(sizes []int, need, total int) float64 {
 	chances := make([]float64, len(sizes))
-	short := false
 	for tier, size := range sizes {
 		if size == 0 {
 			continue
 		}
-		short = short || size < need
 		for k, n := range fill(sizes, tier, need) {
 			if n > 0 {
 				chances[k] += float64(size) / float64(total) * float64(n) / float64(sizes[k])
 			}
 		}
-	}
-	if !short {
-		return 0 // and not what rounding leaves
 	}
 	worst, uniform := 0.0, float64(need)/float64(total)
 	for k, size := range sizes {
@@ -74,5 +69,11 @@ func deviation(sizes []int, need, total int) float64 {
 			worst = max(worst, math.Abs(chances[k]-uniform)/uniform)
 		}
 	}
+	if worst < rounding {
+		return 0
+	}
 	return worst
 }
+
+// rounding is what rounding may leave of equal chances.
+const rounding = 1e-12
