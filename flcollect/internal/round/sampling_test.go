@@ -68,7 +68,7 @@ func TestDrawBySpeed_countsWhatItFillsUp(t *testing.T) {
 	_, sampling = drawBySpeed(all, 2, speeds, func(n int) int { return n - 1 })
 	require.Zero(t, sampling.Tier)
 	require.Equal(t, 1, sampling.Filled)
-	require.InDelta(t, 0.25, sampling.Deviation, 1e-9, "a client of the first tier has a chance of a half")
+	require.InDelta(t, 0.5, sampling.Deviation, 1e-9, "the chance of the new client is a half of the uniform one")
 	var none *Samplings
 	sum := none.Plus(*sampling).Plus(Sampling{Tier: 2, Tiers: 2, Filled: 1})
 	require.Equal(t, &Samplings{Rounds: []int{0, 1, 1}, Filled: 2, Deviation: sampling.Deviation}, sum)
