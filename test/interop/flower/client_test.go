@@ -45,6 +45,7 @@ type options struct {
 	Clients    int            `json:"clients,omitempty"`
 	Again      bool           `json:"again,omitempty"`
 	Gate       string         `json:"gate,omitempty"`
+	Evaluation string         `json:"evaluation,omitempty"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
