@@ -137,8 +137,8 @@ func (r record) status() Status {
 		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.Copy(),
 		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
 		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
-		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(), LocalLayers: r.Config.LocalLayers,
-		Sampling: r.Sampling,
+		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(),
+		LocalLayers: r.Config.LocalLayers, Sampling: r.Sampling,
 	}
 }
 
