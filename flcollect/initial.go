@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
@@ -93,7 +94,11 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.Duration) (strategy.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	res, err := c.Session.Parameters(ctx, flower.GetParametersIns{})
+	ins := flower.GetParametersIns{}
+	if t.local != nil {
+		ins.Config = flower.Config{round.LocalField: strings.Join(t.config.LocalLayers, ",")}
+	}
+	res, err := c.Session.Parameters(ctx, ins)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/internal/tiers"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/tracing"
@@ -30,9 +31,10 @@ type training struct {
 	keys       *adoption         // nil if the configuration names the parameters
 	audit      *audit.Log
 	model      strategy.Model
-	digest     string   // of the model; empty where it is not known yet
-	loss       *float64 // the last aggregated one
-	aggregated bool     // whether a round has changed the model
+	local      *round.Local // nil if all layers are shared
+	digest     string       // of the model; empty where it is not known yet
+	loss       *float64     // the last aggregated one
+	aggregated bool         // whether a round has changed the model
 	began      time.Time
 }
 
@@ -98,15 +100,31 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 			}
 		}
 	}
+	if len(config.LocalLayers) > 0 {
+		t.local = &round.Local{}
+		if r.Local != nil {
+			*t.local = *r.Local
+		}
+	}
 	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
-		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client,
+		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client, Local: t.local,
+		Speeds:  speedsOf(config),
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
+}
+
+// speedsOf returns what a job measures of its clients to draw them by; nil for uniform
+// sampling.
+func speedsOf(config JobConfig) *tiers.Speeds {
+	if config.SpeedTiers == 0 {
+		return nil
+	}
+	return tiers.NewSpeeds(config.SpeedTiers)
 }
 
 // clientSettings returns the settings that are part of every fit instruction.
@@ -117,6 +135,9 @@ func clientSettings(config JobConfig) map[string]any {
 	}
 	if len(config.Compression) > 0 {
 		settings["compression"] = strings.Join(config.Compression, ",")
+	}
+	if len(config.LocalLayers) > 0 {
+		settings[round.LocalField] = strings.Join(config.LocalLayers, ",")
 	}
 	return settings
 }
@@ -194,6 +215,12 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find parameters to begin with: %w", err)
 	}
+	if t.local != nil {
+		if *t.local, err = round.FindLocal(t.config.LocalLayers, model, nil); err != nil {
+			return err
+		}
+		model = round.Shared(t.local, model)
+	}
 	t.model = model
 	saving := t.startSaving(ctx)
 	defer saving.cancel()
@@ -201,7 +228,7 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *record) { r.Checkpoint, r.Keys = made, t.keys })
+	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Local = made, t.keys, t.local })
 }
 
 // resume loads the model and the state of the strategy after the last finished round.
@@ -234,7 +261,7 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
-	rec := Round{Number: number, Started: now()}
+	rec := Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
 	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}

@@ -36,6 +36,9 @@ type wireServer struct {
 	Async   *Async      `json:"async,omitempty"`
 
 	Compression []string `json:"compression,omitempty"`
+	LocalLayers []string `json:"local_layers,omitempty"`
+
+	Sampling *wireSampling `json:"sampling,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -64,7 +67,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 }
 
 func serverOf(c Config) wireServer {
-	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Compression: c.Compression}
+	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Compression: c.Compression,
+		LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
@@ -88,6 +92,10 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
 		Compression:     wire.Server.Compression,
+		LocalLayers:     wire.Server.LocalLayers,
+	}
+	if wire.Server.Sampling != nil {
+		c.SpeedTiers = wire.Server.Sampling.Tiers
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

@@ -61,6 +61,10 @@ func (f *Form) body() map[string]any {
 	put(server, "num_rounds", f.Values.Get("rounds"))
 	put(server, "round_timeout", f.Values.Get("timeout"))
 	putList(server, "compression", f.Values.Get("compression"))
+	putList(server, "local_layers", f.Values.Get("local_layers"))
+	if tiers := strings.TrimSpace(f.Values.Get("tiers")); tiers != "" {
+		server["sampling"] = map[string]any{"by": "speed", "tiers": scalarOf(tiers)}
+	}
 	if f.Values.Get("async") != "" {
 		async := map[string]any{}
 		f.take(async, "async.", f.Async)
@@ -180,6 +184,10 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	form := url.Values{"strategy": {config.Strategy}, "model_name": {config.ModelName}, "model_version": {config.ModelVersion},
 		"configuration_id": {config.ConfigurationID}, "rounds": {Plain(body.Server["num_rounds"])},
 		"timeout": {Plain(body.Server["round_timeout"])}}
+	form.Set("local_layers", strings.Join(config.LocalLayers, ", "))
+	if config.SpeedTiers > 0 {
+		form.Set("tiers", strconv.Itoa(config.SpeedTiers))
+	}
 	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
