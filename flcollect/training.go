@@ -14,9 +14,11 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -30,9 +32,11 @@ type training struct {
 	keys       *adoption         // nil if the configuration names the parameters
 	audit      *audit.Log
 	model      strategy.Model
-	digest     string   // of the model; empty where it is not known yet
-	loss       *float64 // the last aggregated one
-	aggregated bool     // whether a round has changed the model
+	run        *supernode.Run // of SuperNodes; nil if none take part
+	layers     []string       // names of the model's layers; nil without
+	digest     string         // of the model; empty where it is not known yet
+	loss       *float64       // the last aggregated one
+	aggregated bool           // whether a round has changed the model
 	began      time.Time
 }
 
@@ -49,9 +53,14 @@ func (j *job) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer t.closeRun()
+	if t.config.Records == jobconfig.FitIns {
+		t.openRun() // its SuperNodes may have a model to begin with
+	}
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	t.openRun()
 	if t.config.Async != nil {
 		return t.trainVersions(ctx)
 	}
@@ -98,18 +107,27 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 			}
 		}
 	}
-	var client map[string]any
-	if len(config.ClientConf) > 0 {
-		client = config.ClientConf[0]
-	}
+	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
-		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client,
+		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
+}
+
+// clientSettings returns the settings that are part of every fit instruction.
+func clientSettings(config JobConfig) map[string]any {
+	settings := map[string]any{}
+	if len(config.ClientConf) > 0 {
+		maps.Copy(settings, config.ClientConf[0])
+	}
+	if len(config.Compression) > 0 {
+		settings["compression"] = strings.Join(config.Compression, ",")
+	}
+	return settings
 }
 
 // retry repeats a request to the repository or the program until there is an answer, for
@@ -192,7 +210,7 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *record) { r.Checkpoint, r.Keys = made, t.keys })
+	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers = made, t.keys, t.layers })
 }
 
 // resume loads the model and the state of the strategy after the last finished round.
@@ -225,6 +243,7 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	t.setRound(number)
 	rec := Round{Number: number, Started: now()}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
@@ -323,7 +342,7 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	u := rec.Updates
 	said := []any{"round", rec.Number, "aggregated", rec.Aggregated,
 		"results", rec.Fit.Results, "failures", rec.Fit.Failures,
-		"clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
+		"compressed", u.Compressed, "clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
 		"note", rec.Note, "audit", head.SHA256}
 	if v := rec.Async; v != nil {
 		said = append(said, "mean_staleness", v.MeanStaleness, "max_staleness", v.MaxStaleness, "cut_off", v.CutOff)

@@ -40,7 +40,7 @@ func (f fitted) release(t *testing.T) {
 	f.res.Release()
 }
 
-func TestServer_release18_sendsMessagesWithTheirContent(t *testing.T) {
+func TestServer_sendsMessagesToRelease118WithTheirContent(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))
@@ -69,7 +69,7 @@ func TestServer_release18_sendsMessagesWithTheirContent(t *testing.T) {
 	require.Zero(t, w.InUse())
 }
 
-func TestServer_release14_sendsTasksWithoutASignature(t *testing.T) {
+func TestServer_sendsTasksToRelease114WithoutASignature(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true, Unsigned: true})
 	require.NoError(t, c.Create(bounded(t)))
@@ -116,7 +116,7 @@ func TestConfig_Authorize_isAskedBeforeALargeBodyIsRead(t *testing.T) {
 	}
 }
 
-func TestServer_release20_isSentObjectsOnceItsHeartbeatShowsIt(t *testing.T) {
+func TestServer_sendsObjectsToRelease120OnceItsHeartbeatShowsIt(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))

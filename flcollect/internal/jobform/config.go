@@ -60,6 +60,11 @@ func (f *Form) body() map[string]any {
 	server, client := map[string]any{}, map[string]any{}
 	put(server, "num_rounds", f.Values.Get("rounds"))
 	put(server, "round_timeout", f.Values.Get("timeout"))
+	app := strings.TrimSpace(f.Values.Get("app"))
+	if app != "" {
+		put(server, "records", f.Values.Get("records"))
+	}
+	putList(server, "compression", f.Values.Get("compression"))
 	if f.Values.Get("async") != "" {
 		async := map[string]any{}
 		f.take(async, "async.", f.Async)
@@ -80,6 +85,9 @@ func (f *Form) body() map[string]any {
 		"model_version":    strings.TrimSpace(f.Values.Get("model_version")),
 		"configuration_id": strings.TrimSpace(f.Values.Get("configuration_id")),
 		"server_conf":      server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": f.mechanisms(clients),
+	}
+	if app != "" {
+		body["app"] = app
 	}
 	if len(targets) > 0 {
 		body["stopping_flag"], body["stopping_target"] = true, targets
@@ -112,6 +120,11 @@ func (f *Form) mechanisms(clients string) map[string]any {
 		}
 		made[jobconfig.Homomorphic] = conf
 	}
+	if f.Values.Get(jobconfig.SecAgg) != "" {
+		conf := map[string]any{}
+		f.take(conf, jobconfig.SecAgg+".", f.Masking)
+		made[jobconfig.SecAgg] = conf
+	}
 	return made
 }
 
@@ -126,6 +139,14 @@ func (f *Form) take(into map[string]any, prefix string, parameters []strategy.Pa
 func put(into map[string]any, name, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		into[name] = scalarOf(text)
+	}
+}
+
+// putList puts a list into an object, of elements between commas or spaces.
+func putList(into map[string]any, name, text string) {
+	separates := func(c rune) bool { return c == ',' || c == ' ' }
+	if list := strings.FieldsFunc(text, separates); len(list) > 0 {
+		into[name] = list
 	}
 }
 
@@ -171,6 +192,10 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	form := url.Values{"strategy": {config.Strategy}, "model_name": {config.ModelName}, "model_version": {config.ModelVersion},
 		"configuration_id": {config.ConfigurationID}, "rounds": {Plain(body.Server["num_rounds"])},
 		"timeout": {Plain(body.Server["round_timeout"])}}
+	if config.App != "" {
+		form["app"], form["records"] = []string{config.App}, []string{config.Records}
+	}
+	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
 		form.Set("strategy", otherStrategy)
@@ -208,8 +233,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 			form.Set("async.staleness", strconv.FormatFloat(*async.Staleness, 'g', -1, 64))
 		}
 	}
-	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {
+	for _, mechanism := range []string{dp.Mechanism, jobconfig.Homomorphic, jobconfig.SecAgg} {
 		if conf, there := body.Privacy[mechanism]; there {
+			prefix := mechanismField(mechanism, "")
 			form.Set(prefix, "1")
 			for name, value := range conf {
 				form.Set(prefix+"."+name, strings.Trim(Plain(value), "[]"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -24,6 +25,9 @@ type Config struct {
 	// Encryption is how updates are encrypted; nil if they are not. Its fields may
 	// change between rounds.
 	Encryption *Encryption
+	// Masking holds the settings of secure aggregation; nil without it. The clients of a
+	// fit are then those that [Masks] reports.
+	Masking *secagg.Settings
 	// ClientConf holds the settings that are part of every fit instruction.
 	ClientConf map[string]any
 	// Timeout bounds each phase of a round. Zero waits for every client.
@@ -82,8 +86,12 @@ type Draw struct {
 func (c *Conductor) Gather(ctx context.Context, phase strategy.Phase, round int) (Draw, error) {
 	timer := time.NewTimer(c.config.ClientTimeout)
 	defer timer.Stop()
+	var takes func(*Client) bool
+	if c.config.Masking != nil && phase == strategy.Fit {
+		takes = Masks
+	}
 	for {
-		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations)
+		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations, takes)
 		if c.config.Ending.Err() != nil {
 			return Draw{}, context.Cause(c.config.Ending)
 		}

@@ -96,13 +96,15 @@ type drawing struct {
 	have, need int // how many are connected, and how many must be; need is 0 for no phase
 }
 
-// draw draws the clients of a phase of a round, uniformly and without repetition.
-func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table) drawing {
+// draw draws the clients of a phase of a round, uniformly and without repetition: of those
+// that takes reports, or of all if it is nil.
+func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
+	takes func(*Client) bool) drawing {
 	suspended := reputations.AnySuspended(round)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if suspended {
-		return p.drawTrustedLocked(policy, phase, round, reputations)
+	if suspended || takes != nil {
+		return p.drawTrustedLocked(policy, phase, round, reputations, takes)
 	}
 	for {
 		have := len(p.clients)
@@ -140,9 +142,9 @@ func (p *Pool) shuffleLocked(count int) (drawn []*Client, whole bool) {
 
 // drawTrustedLocked draws clients where some are suspended. These are not counted. They
 // are drawn, those with the best reputation first, only where there are too few others,
-// which it notes.
+// which it notes. Clients that are not taken do not count.
 func (p *Pool) drawTrustedLocked(
-	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
+	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table, takes func(*Client) bool,
 ) drawing {
 	for _, c := range slices.Clone(p.clients) {
 		if c.left() {
@@ -152,6 +154,9 @@ func (p *Pool) drawTrustedLocked(
 	var good, bad []*Client
 	standing := map[*Client]reputation.Reputation{}
 	for _, c := range p.clients {
+		if takes != nil && !takes(c) {
+			continue
+		}
 		if r, _ := reputations.Of(c.Identity); r.Suspended(round) {
 			standing[c] = r
 			bad = append(bad, c)
@@ -159,7 +164,7 @@ func (p *Pool) drawTrustedLocked(
 		}
 		good = append(good, c)
 	}
-	d := drawing{have: len(p.clients)}
+	d := drawing{have: len(good) + len(bad)}
 	count := policy.Sample(phase, len(good))
 	if count == 0 {
 		return d
