@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
 )
@@ -60,6 +61,13 @@ type Config struct {
 	// none. With homomorphic encryption only a client is asked: the others could not
 	// encrypt.
 	Initial func(ctx context.Context, config JobConfig) (strategy.Model, error)
+	// InitialNamed is Initial with the names of the model's layers, in their order, nil
+	// for none. Apps of Flower's Message API find layers by their names. Only one of the
+	// two may be given.
+	InitialNamed func(ctx context.Context, config JobConfig) (model strategy.Model, layers []string, err error)
+	// Fleet carries the messages of SuperNodes, whose handler is [Server.HandleNode], and
+	// has the apps that jobs may name. Nil refuses jobs with an app.
+	Fleet *supernode.Server
 	// Route returns the id of the job that a Flower client is for, empty for any. A
 	// client for a job that is not active waits until it is. Nil takes the first label
 	// of the host that the client called, if an active job has that id. It is called
@@ -126,6 +134,15 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Blobs == nil {
 		err = errors.Join(err, errors.New("configure training collector: Blobs is required"))
+	}
+	if c.Initial != nil && c.InitialNamed != nil {
+		err = errors.Join(err, errors.New("configure training collector: Initial and InitialNamed exclude each other"))
+	}
+	if initial := c.Initial; initial != nil {
+		c.InitialNamed = func(ctx context.Context, config JobConfig) (strategy.Model, []string, error) {
+			model, err := initial(ctx, config)
+			return model, nil, err
+		}
 	}
 	if c.Clip && c.TrustClients {
 		err = errors.Join(err, errors.New("configure training collector: Clip and TrustClients exclude each other"))

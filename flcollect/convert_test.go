@@ -145,6 +145,8 @@ func TestServer_refusesUpdatesThatTheTypeCannotHold(t *testing.T) {
 	require.Contains(t, status.Quarantined[0].Reason,
 		"convert tensor 0 from float64 to float32: tensor: number out of range: element 1 is 1e+300")
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"), "of the other client alone")
+	require.EqualValues(t, status.Updates.Refused, w.Totals().Refused)
+	require.EqualValues(t, 1, w.Totals().Refused)
 }
 
 func TestReputation_isNotWorseForAnotherType(t *testing.T) {

@@ -157,6 +157,8 @@ func (j *job) trainEdge(ctx context.Context) error {
 	if err := t.openBooks(ctx); err != nil {
 		return err
 	}
+	t.openRun()
+	defer t.closeRun()
 	e := &edge{training: t, orders: make(chan order)}
 	link, err := up.client(j.id, e)
 	if err != nil {

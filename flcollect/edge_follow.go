@@ -221,6 +221,7 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 			return nil, err
 		}
 	}
+	e.setRound(number)
 	rec := &Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	attempt := audit.NewAttempt(number, e.audit.Chained())
 	made, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)

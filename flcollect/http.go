@@ -38,6 +38,9 @@ type HandlerOptions struct {
 	// Clients says how Flower clients reach the server, for the pages. The zero value has
 	// them show no command.
 	Clients ClientEndpoint
+	// Fleet says how SuperNodes reach the server, for the pages and for those that call
+	// another port. The zero value is a server without a listener for them.
+	Fleet FleetEndpoint
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -153,7 +156,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "PUT /job/he/public/{id}", Func: r.setPublicContext},
 		{Pattern: "DELETE /job/he/public/{id}", Func: r.deletePublicContext},
 
-		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}),
+		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(r.superNodes()),
 			Role: httpapi.Reader, Undocumented: true}, // as training is, which needs no other right
 
 		{Pattern: "GET /version", Func: r.version},
@@ -164,6 +167,11 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /readyz", Func: httpapi.Ready(r.jobs.Ready), Role: httpapi.Public},
 		{Pattern: "GET /metrics", Func: metrics(r.jobs.Totals)},
 	}
+}
+
+// superNodes refuses SuperNodes, which have a listener of their own.
+func (r *rest) superNodes() http.Handler {
+	return &flower.SuperNodeHandler{Fleet: r.options.Fleet.Address, Logger: r.options.Logger}
 }
 
 // authorized reports whether the caller of a request has a role.

@@ -77,6 +77,7 @@ type statusView struct {
 	Clients         int                `json:"clients,omitempty"`
 	Needed          int                `json:"clients_needed,omitempty"`
 	Strategy        string             `json:"strategy,omitempty"`
+	App             string             `json:"app,omitempty"`
 	ModelName       string             `json:"model_name,omitempty"`
 	ModelVersion    string             `json:"model_version,omitempty"`
 	ConfigurationID string             `json:"configuration_id,omitempty"`
@@ -129,6 +130,7 @@ func viewOf(s Status) statusView {
 		Clients:         s.Clients,
 		Needed:          s.Needed,
 		Strategy:        s.Config.Strategy,
+		App:             s.Config.App,
 		ModelName:       s.Config.ModelName,
 		ModelVersion:    s.Config.ModelVersion,
 		ConfigurationID: s.Config.ConfigurationID,

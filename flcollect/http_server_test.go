@@ -138,5 +138,5 @@ func TestNewHandler_answers503ForAFailingRepository(t *testing.T) {
 func TestNewHandler_refusesSuperNodes(t *testing.T) {
 	answer := ask(flcollect.HandlerOf(newBoard(), nil), "POST", "/v1/fleet/register-node", "")
 	require.Equal(t, http.StatusNotImplemented, answer.Code)
-	require.Contains(t, answer.Body.String(), "SuperNodes and apps of the Message API are not supported yet")
+	require.Contains(t, answer.Body.String(), "This port is not for SuperNodes")
 }

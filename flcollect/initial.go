@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
@@ -18,10 +20,13 @@ import (
 // or of a client, the first that has some. Encrypted parameters are those of a client.
 func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 	var model strategy.Model
-	ask := func(source func(ctx context.Context) (strategy.Model, error)) error {
+	ask := func(source func(ctx context.Context) (strategy.Model, []string, error)) error {
 		return t.retry(ctx, ofModel, func(ctx context.Context) (err error) {
-			if model, err = source(ctx); err == nil {
+			if model, t.layers, err = source(ctx); err == nil {
 				err = round.Sound(model, nil)
+			}
+			if err == nil {
+				err = t.checkLayers(model)
 			}
 			return err
 		})
@@ -29,21 +34,58 @@ func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 	if t.encryption != nil {
 		return t.borrow(ctx) // only clients have the keys
 	}
-	if initial := t.server.config.Initial; initial != nil {
-		err := ask(func(ctx context.Context) (strategy.Model, error) { return initial(ctx, t.config) })
+	if initial := t.server.config.InitialNamed; initial != nil {
+		err := ask(func(ctx context.Context) (strategy.Model, []string, error) { return initial(ctx, t.config) })
 		if !errors.Is(err, ErrNoModel) {
 			return model, err
 		}
 	}
 	if repository := t.server.config.Repository; repository != nil {
-		err := ask(func(ctx context.Context) (strategy.Model, error) {
-			return repository.Model(ctx, t.config.ModelName, t.config.ModelVersion)
+		err := ask(func(ctx context.Context) (strategy.Model, []string, error) {
+			return namedModel(ctx, repository, t.config)
 		})
 		if !errors.Is(err, ErrNoModel) {
 			return model, err
 		}
 	}
 	return t.borrow(ctx)
+}
+
+// namedModel returns a model of a repository, with the names of its layers where it knows
+// them.
+func namedModel(ctx context.Context, from Repository, config JobConfig) (strategy.Model, []string, error) {
+	if named, ok := from.(NamedModels); ok {
+		return named.NamedModel(ctx, config.ModelName, config.ModelVersion)
+	}
+	model, err := from.Model(ctx, config.ModelName, config.ModelVersion)
+	return model, nil, err
+}
+
+// maxLayers bounds the names of a model's layers, in bytes.
+const maxLayers = 1 << 20
+
+// checkLayers checks the names of the layers, and forgets them in a job that needs none.
+func (t *training) checkLayers(model strategy.Model) error {
+	if t.local == nil && (t.config.App == "" || t.config.Records != jobconfig.Arrays) {
+		t.layers = nil
+	}
+	if t.layers == nil {
+		return nil
+	}
+	if len(t.layers) != len(model) {
+		return fmt.Errorf("%w: it has %d layers and %d names", round.ErrUnsound, len(model), len(t.layers))
+	}
+	size, seen := 0, map[string]bool{}
+	for _, name := range t.layers {
+		if size += len(name); size > maxLayers {
+			return fmt.Errorf("%w: the names of its layers have more than %d bytes", round.ErrUnsound, maxLayers)
+		}
+		if seen[name] || name == "" || !utf8.ValidString(name) {
+			return fmt.Errorf("%w: %q is the name of two layers, or cannot be one", round.ErrUnsound, excerpt.Client(name))
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // borrow asks one client after the other for its model, in random order.
@@ -55,6 +97,7 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 	timer := time.NewTimer(t.server.config.ClientTimeout)
 	defer timer.Stop()
 	defer t.trouble(ofModel, nil)
+	t.trouble(ofModel, t.borrowing())
 	last := round.ErrInsufficient
 	for {
 		c := t.pool.Untried()

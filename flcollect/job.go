@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -46,9 +47,10 @@ type job struct {
 	reputations *reputation.Table
 
 	// What follows belongs to the registry's lock.
-	open  bool // takes clients
-	least int  // how many clients must be connected
-	need  int  // how many of them a round needs, 0 while that is not known
+	open  bool           // takes clients
+	least int            // how many clients must be connected
+	need  int            // how many of them a round needs, 0 while that is not known
+	nodes *supernode.Run // that SuperNodes join, nil if the job takes none
 
 	writing sync.Mutex // one change of the record at a time
 
@@ -71,6 +73,7 @@ const (
 	ofRepository   source = "repository"
 	ofOrchestrator source = "orchestrator"
 	ofUpstream     source = "upper collector"
+	ofFleet        source = "SuperNodes"
 )
 
 // newJob returns a job that begins or goes on as the record says.

@@ -33,6 +33,17 @@ type ClientEndpoint struct {
 	Token bool
 }
 
+// FleetEndpoint says how SuperNodes reach a server, for the commands that its pages show.
+type FleetEndpoint struct {
+	// Address is HOST:PORT, as in a [ClientEndpoint]. Empty means that SuperNodes cannot
+	// connect.
+	Address string
+	// TLS says that they need TLS.
+	TLS bool
+	// Key says that they need a key that the server knows.
+	Key bool
+}
+
 // Page returns the pages of the server for people: its jobs with their rounds and clients,
 // making, stopping and comparing them. All addresses in them are relative, so that the
 // handler may be mounted anywhere with [http.StripPrefix]. The REST interface, which the
@@ -172,6 +183,8 @@ type jobView struct {
 	Missing     int          // clients for which the job waits
 	Connected   []Client     // nil if they are not shown to the caller
 	Endpoint    *endpoint    // nil if it is not known
+	Fleet       *endpoint    // of SuperNodes; nil if the job takes none
+	Key         bool         // whether SuperNodes need one that the server knows
 }
 
 // job answers with the page of a job.
@@ -182,6 +195,10 @@ func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	view := jobView{Frame: p.part.Frame(r, id), API: p.api, Reports: p.rest.authorized(r, reportRole), Endpoint: p.endpoint(r)}
+	if status.Config.App != "" {
+		fleet := p.rest.options.Fleet
+		view.Fleet, view.Key = reach(r, ClientEndpoint{Address: fleet.Address, TLS: fleet.TLS}), fleet.Key
+	}
 	if view.Job, err = p.rest.view(r, id); err != nil {
 		return err
 	}
@@ -267,8 +284,9 @@ type endpoint struct {
 }
 
 // endpoint returns how clients reach the server, nil if that is not known.
-func (p *pages) endpoint(r *http.Request) *endpoint {
-	given := p.rest.options.Clients
+func (p *pages) endpoint(r *http.Request) *endpoint { return reach(r, p.rest.options.Clients) }
+
+func reach(r *http.Request, given ClientEndpoint) *endpoint {
 	host, port, err := net.SplitHostPort(given.Address)
 	if err != nil {
 		return nil

@@ -119,7 +119,7 @@ func asyncText(a *JobAsync) string {
 }
 
 // stalenessText says how old the updates of a version were, and nothing for a round.
-func stalenessText(v *Version) string {
+func stalenessText(v *AsyncVersion) string {
 	if v == nil {
 		return ""
 	}

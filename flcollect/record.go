@@ -56,6 +56,11 @@ type outcome struct {
 	Local *round.Local `json:"local,omitempty"`
 	// Sampling sums up how the clients of rounds were drawn by speed; nil for uniform sampling.
 	Sampling *round.Samplings `json:"sampling,omitempty"`
+	// Layers are the names of the model's layers, in their order; nil if the model that
+	// the run began with has none.
+	Layers []string `json:"layers,omitempty"`
+	// FleetRun is the number of the run for SuperNodes; 0 if the job has no app.
+	FleetRun uint64 `json:"fleet_run,omitempty"`
 	// Guarded is whether norm bounding is around the strategy.
 	Guarded bool `json:"guarded,omitempty"`
 	// Aggregated is how many rounds have changed the model. Updates sums up the

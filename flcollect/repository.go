@@ -37,6 +37,13 @@ type Repository interface {
 	Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error)
 }
 
+// NamedModels is implemented by a [Repository] that knows the names of layers.
+type NamedModels interface {
+	// NamedModel does what Model does, and returns the names of the layers in their
+	// order; nil if they have none.
+	NamedModel(ctx context.Context, name, version string) (model strategy.Model, layers []string, err error)
+}
+
 // Result is the result of a training.
 type Result struct {
 	ModelName, ModelVersion string

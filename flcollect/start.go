@@ -53,6 +53,9 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if repeated, err := s.repeated(ctx, id, data); repeated || err != nil {
 		return err
 	}
+	if err := checkApp(stored.Config, s.config.Fleet); err != nil {
+		return err
+	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
 	if err != nil {
 		return err
@@ -185,6 +188,9 @@ func (s *launch) begin() (err error) {
 		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
 		ID:      id, Run: 1, State: Waiting, Created: now(),
 	}
+	if config.App != "" {
+		r.FleetRun = newFleetRun()
+	}
 	doc, err := s.Server.config.Documents.Get(ctx, jobKey(id))
 	fresh := errors.Is(err, storage.ErrNotFound)
 	if err != nil && !fresh {
@@ -194,7 +200,7 @@ func (s *launch) begin() (err error) {
 		r.Upstream = s.Server.config.Upstream.Target
 	}
 	r.Privacy = round.PrivacyOf(made)
-	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {
+	if r.Misfit, err = contextMisfit(ctx, s.contexts, id, config.Config); err != nil {
 		return err
 	}
 	var last record

@@ -85,8 +85,8 @@ type Round = round.Record
 // Phase sums up the fit or the evaluation of a [Round].
 type Phase = round.Phase
 
-// Version is what is special of a [Round] that is a version of an asynchronous job.
-type Version = round.Version
+// AsyncVersion is what is special of a [Round] that is a version of an asynchronous job.
+type AsyncVersion = round.Version
 
 // Sampling says how the clients of a [Round] were drawn by their speed.
 type Sampling = round.Sampling

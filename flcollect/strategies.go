@@ -85,7 +85,7 @@ func (s strategies) make(ctx context.Context, config JobConfig, guarded bool) (s
 	if err != nil {
 		return nil, err
 	}
-	if _, judges := made.(audit.Judging); judges || config.Homomorphic != nil {
+	if _, judges := made.(audit.Judging); judges || config.Homomorphic != nil || config.SecAgg != nil {
 		if len(bounds) > 0 {
 			first := slices.Sorted(maps.Keys(bounds))[0]
 			return nil, &strategy.FieldError{

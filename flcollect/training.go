@@ -14,10 +14,12 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/internal/tiers"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -31,10 +33,12 @@ type training struct {
 	keys       *adoption         // nil if the configuration names the parameters
 	audit      *audit.Log
 	model      strategy.Model
-	local      *round.Local // nil if all layers are shared
-	digest     string       // of the model; empty where it is not known yet
-	loss       *float64     // the last aggregated one
-	aggregated bool         // whether a round has changed the model
+	run        *supernode.Run // of SuperNodes; nil if none take part
+	layers     []string       // names of the model's layers; nil without
+	local      *round.Local   // nil if all layers are shared
+	digest     string         // of the model; empty where it is not known yet
+	loss       *float64       // the last aggregated one
+	aggregated bool           // whether a round has changed the model
 	began      time.Time
 }
 
@@ -51,9 +55,14 @@ func (j *job) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer t.closeRun()
+	if t.config.Records == jobconfig.FitIns {
+		t.openRun() // its SuperNodes may have a model to begin with
+	}
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	t.openRun()
 	if t.config.Async != nil {
 		return t.trainVersions(ctx)
 	}
@@ -108,8 +117,8 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 	}
 	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
-		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client, Local: t.local,
-		Speeds:  speedsOf(config),
+		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
+		Local: t.local, Speeds: speedsOf(config),
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
@@ -216,10 +225,13 @@ func (t *training) beginNew(ctx context.Context) error {
 		return fmt.Errorf("find parameters to begin with: %w", err)
 	}
 	if t.local != nil {
-		if *t.local, err = round.FindLocal(t.config.LocalLayers, model, nil); err != nil {
+		if *t.local, err = round.FindLocal(t.config.LocalLayers, model, t.layers); err != nil {
 			return err
 		}
 		model = round.Shared(t.local, model)
+		if t.layers != nil {
+			t.layers = round.Shared(t.local, t.layers)
+		}
 	}
 	t.model = model
 	saving := t.startSaving(ctx)
@@ -228,7 +240,7 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Local = made, t.keys, t.local })
+	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers, r.Local = made, t.keys, t.layers, t.local })
 }
 
 // resume loads the model and the state of the strategy after the last finished round.
@@ -261,6 +273,7 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	t.setRound(number)
 	rec := Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())

@@ -85,6 +85,7 @@ func (v *versions) run(ctx context.Context) error {
 
 // begin opens the buffer of the next version.
 func (v *versions) begin() error {
+	v.setRound(v.newest + 1)
 	v.attempt, v.started, v.began = audit.NewAttempt(v.newest+1, v.audit.Chained()), now(), time.Now()
 	if last := v.filed; last != nil {
 		v.attempt.Follow(func() string {
@@ -112,6 +113,11 @@ func (v *versions) step(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+	select {
+	case <-evaluated: // before the next version is made, so that few wait
+		return v.concludeFirst(ctx)
+	default:
 	}
 	full, err := v.stream.Wait(ctx, evaluated)
 	if err != nil {

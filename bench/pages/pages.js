@@ -20,7 +20,7 @@ const count = { channels: 10_000 * share, models: 100_000 * share, jobs: 1000 * 
 const pages = ["", "annotation/", "annotation/new", "annotation/workbench", "models/", "models/n/bench", "training/", "training/new",
   "apis/", "gateway/", "gateway/services", "links/"];
 
-const listeners = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin",
+const listeners = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway", "gateway-admin",
   "multilink", "multilink-client"];
 const stage = new Stage();
 const address = {}; // of each service

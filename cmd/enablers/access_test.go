@@ -22,8 +22,8 @@ func TestRun_hasTheDoor(t *testing.T) {
 		Run: run,
 		Args: func(host, folder string) []string {
 			args := []string{"-data", folder, "-mqtt", "127.0.0.1:0"}
-			for _, name := range []string{"listen", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway",
-				"gateway-admin", "multilink", "multilink-client"} {
+			for _, name := range []string{"listen", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager",
+				"gateway", "gateway-admin", "multilink", "multilink-client"} {
 				args = append(args, "-"+name, host+":0")
 			}
 			return args

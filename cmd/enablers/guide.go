@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -20,6 +21,9 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 		d.URL(a.at.portal), d.URL(a.at.gateway), d.URL(a.at.admin))
 	fmt.Fprintf(stdout, "listening on %s (multi-link server, in memory)\nlistening on %s (multi-link client, in memory)\n",
 		d.URL(l.web[0]), d.URL(l.web[1]))
+	if at := collector.FleetURL(t.fleet); at != "" {
+		fmt.Fprintf(stdout, "listening on %s (SuperNodes)\n", at)
+	}
 	d.Announce(stdout, a.at.web)
 	a.Announce(stdout, server.Reachable(address)+"/.enablers/sign-in")
 	bondingServer, bondingClient := l.addresses()

@@ -1,9 +1,17 @@
 package main
 
-import "net"
+import (
+	"net"
 
-// listeners are the open listeners.
-type listeners struct{ web, models, collector, clients, portal, gateway, admin, bonding, attached, mqtt net.Listener }
+	"github.com/iotenablers/enablers/cmd/internal/collector"
+)
+
+// listeners are the open listeners. That of SuperNodes is nil if there is none; taken is the
+// reason if the port of the default is taken.
+type listeners struct {
+	web, models, collector, clients, fleet, portal, gateway, admin, bonding, attached, mqtt net.Listener
+	taken                                                                                   error
+}
 
 // open opens all of them, or none.
 func (s *settings) open() (_ *listeners, err error) {
@@ -26,16 +34,22 @@ func (s *settings) open() (_ *listeners, err error) {
 			return nil, err
 		}
 	}
+	if l.fleet, l.taken, err = collector.ListenFleet(s.connections.Listen, "flcollector-fleet", s.fleet, s.fleetGiven); err != nil {
+		return nil, err
+	}
 	l.mqtt, err = s.listenMQTT()
 	return l, err
 }
 
 // guarded returns the listeners whose callers the door lets in. The gateway's APIs have
 // plugins for that, and the MQTT broker knows no callers.
-func (l *listeners) guarded(clients bool) []net.Listener {
+func (l *listeners) guarded(clients, nodes bool) []net.Listener {
 	all := []net.Listener{l.web, l.models, l.collector, l.portal, l.admin, l.bonding, l.attached}
 	if clients {
 		all = append(all, l.clients)
+	}
+	if nodes && l.fleet != nil {
+		all = append(all, l.fleet)
 	}
 	return all
 }
@@ -43,7 +57,9 @@ func (l *listeners) guarded(clients bool) []net.Listener {
 // close closes the listeners. The part that serves a listener has closed it before,
 // unless the program failed first.
 func (l *listeners) close() {
-	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.portal, l.gateway, l.admin, l.bonding, l.attached, l.mqtt} {
+	for _, one := range []net.Listener{
+		l.web, l.models, l.collector, l.clients, l.fleet, l.portal, l.gateway, l.admin, l.bonding, l.attached, l.mqtt,
+	} {
 		if one != nil {
 			_ = one.Close()
 		}

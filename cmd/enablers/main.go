@@ -4,8 +4,8 @@
 // of all; multi-link with links in memory, since real ones take rights over the machine.
 //
 //	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT]
-//	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-apimanager HOST:PORT]
-//	         [-gateway HOST:PORT] [-gateway-admin HOST:PORT] [-multilink HOST:PORT]
+//	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-flcollector-fleet HOST:PORT]
+//	         [-apimanager HOST:PORT] [-gateway HOST:PORT] [-gateway-admin HOST:PORT] [-multilink HOST:PORT]
 //	         [-multilink-client HOST:PORT] [-data DIR] [-demo] ...
 //	enablers backup -data DIR TARGET
 //	enablers restore -data DIR SOURCE
@@ -81,7 +81,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	defer func() { err = errors.Join(err, apiStore.Close()) }()
 	access, err := s.door.Open(ctx, door.Config{Name: "enablers", Dir: s.data,
 		Sessions:  storage.Prefixed(apiStore.Documents(), door.SessionsPrefix),
-		Listeners: at.guarded(!s.clientAccess.IsOpen()), Logger: log})
+		Listeners: at.guarded(!s.clientAccess.IsOpen(), !s.clientAccess.IsOpen() && s.fleetKeys == ""), Logger: log})
 	if err != nil {
 		return err
 	}

@@ -31,12 +31,12 @@ type process struct {
 	*servertest.Program
 	web, mqtt, models, collector, clients string // addresses with a scheme
 	portal, gateway, admin                string // likewise
-	bonding, attached                     string // likewise
+	bonding, attached, fleet              string // likewise
 }
 
 func listenerFlags() []string {
 	return []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin",
-		"multilink", "multilink-client"}
+		"multilink", "multilink-client", "flcollector-fleet"}
 }
 
 func start(t *testing.T, args ...string) process {
@@ -54,6 +54,7 @@ func start(t *testing.T, args ...string) process {
 		{&p.collector, "training collector and FL repository"}, {&p.clients, "Flower clients"},
 		{&p.portal, "API portal"}, {&p.gateway, "API gateway"}, {&p.admin, "gateway admin"},
 		{&p.bonding, "multi-link server, in memory"}, {&p.attached, "multi-link client, in memory"},
+		{&p.fleet, "SuperNodes"},
 	} {
 		*at.of = p.Listening(at.service)
 	}
@@ -177,11 +178,12 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc",
-		"-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client"} {
+		"-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client", "-flcollector-fleet"} {
 		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo",
 			"127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager",
 			"127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0",
-			"-multilink-client", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+			"-multilink-client", "127.0.0.1:0", "-flcollector-fleet", "127.0.0.1:0",
+			flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
@@ -190,7 +192,8 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 func TestRun_opensTheBrokerToOtherMachinesOnRequestOnly(t *testing.T) {
 	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector",
 		"127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0",
-		"-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}
+		"-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0",
+		"-flcollector-fleet", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 

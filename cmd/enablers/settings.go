@@ -30,6 +30,10 @@ type settings struct {
 	models      string
 	collector   string
 	clients     string
+	fleet       string
+	fleetGiven  bool   // by whatever means
+	fleetKeys   string // a file
+	apps        string // a folder
 	portal      string
 	gateway     string
 	admin       string
@@ -60,6 +64,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.collector, "flcollector", "127.0.0.1:8000",
 		"`HOST:PORT` of the training collector and the FL repository; port 0 takes any that is free")
 	f.StringVar(&s.clients, "flcollector-grpc", "127.0.0.1:8088", "`HOST:PORT` for Flower clients; port 0 takes any that is free")
+	f.StringVar(&s.fleet, "flcollector-fleet", collector.DefaultFleet,
+		"`HOST:PORT` for SuperNodes of Flower, over HTTP and gRPC; port 0 takes any that is free, and empty takes none of them. "+
+			"If the port of the default is taken, the rest goes on without")
 	f.StringVar(&s.portal, "apimanager", "127.0.0.1:8999", "`HOST:PORT` of API management's portal; port 0 takes any that is free")
 	f.StringVar(&s.gateway, "gateway", "127.0.0.1:8100", "`HOST:PORT` of its gateway; port 0 takes any that is free")
 	f.StringVar(&s.admin, "gateway-admin", "127.0.0.1:8101", "`HOST:PORT` of the gateway's admin API and page; port 0 takes any that is free")
@@ -84,10 +91,14 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"let published definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar((*string)(&s.clientAccess), "flcollector-grpc-access", "",
 		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as those of the stock library")
+	f.StringVar(&s.apps, "flcollector-apps", "", "a `folder` of apps for SuperNodes, .fab files; a training job names one of them")
+	f.StringVar(&s.fleetKeys, "flcollector-fleet-keys", "",
+		"a `file` with the public keys of the SuperNodes that may take part, one a line as ssh-keygen -t ecdsa writes it, or in PEM")
 	s.door = door.Declare(f)
 	f.Logging("log/enablers.log")
 	f.Lifecycle()
 	err := f.Parse(args)
+	s.fleetGiven = f.Given("flcollector-fleet")
 	if f.Given("private-upstreams") {
 		s.private = private
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 
@@ -20,6 +21,8 @@ type training struct {
 	*collector.Collector
 	*disk.Store
 	web, clients net.Listener
+	fleet        net.Listener        // nil if there is none
+	keys         *collector.NodeKeys // nil without a file of them
 	access       *door.Door
 	there        *inventory
 }
@@ -35,22 +38,37 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 	if err != nil {
 		return nil, err
 	}
+	var keys *collector.NodeKeys
+	if s.fleetKeys != "" {
+		if keys, err = collector.OpenNodeKeys(ctx, s.fleetKeys); err != nil {
+			return nil, errors.Join(fmt.Errorf("-flcollector-fleet-keys: %w", err), store.Close())
+		}
+	}
 	c, err := collector.New(collector.Config{
 		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d,
+		Fleet: at.fleet, FleetKeys: keys, OpenToNodes: s.clientAccess.IsOpen() || d.IsOpen(), Apps: s.apps,
 		OpenToClients: s.clientAccess.IsOpen(), Clients: at.clients.Addr(), Hosts: s.door.Hosts(),
 		TracerProvider: server.TracerProvider(ctx), Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	c.SayNodes(log, at.taken)
 	there := newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := c.Results(ctx)
 		return []overview.Fact{{Name: "results", Value: uint64(n), Href: "training/"}}, err
 	})
-	return &training{Collector: c, Store: store, web: at.collector, clients: at.clients, access: d, there: there}, nil
+	return &training{Collector: c, Store: store, web: at.collector, clients: at.clients, fleet: at.fleet, keys: keys,
+		access: d, there: there}, nil
 }
 
-func (t *training) parts() []server.Part { return t.Parts(t.web, t.clients, nil) }
+func (t *training) parts() []server.Part {
+	parts := t.Parts(t.web, t.clients, nil)
+	if t.keys != nil {
+		parts = append(parts, server.Reloading("keys of SuperNodes", func(ctx context.Context) error { return t.keys.Reload(ctx) }))
+	}
+	return parts
+}
 
 func (t *training) address() string { return t.access.URL(t.web) }
 

@@ -14,12 +14,16 @@ import (
 func (s *settings) openToClients() bool { return s.clientCA != "" || s.clientAccess.IsOpen() }
 
 // guarded returns the listeners whose callers the door lets in. That of Flower clients is
-// not among them if it has a rule of its own.
-func (s *settings) guarded(web, clients net.Listener) []net.Listener {
-	if s.openToClients() {
-		return []net.Listener{web}
+// not among them if it has a rule of its own, and that of SuperNodes if it has keys.
+func (s *settings) guarded(web, clients net.Listener, fleet *fleet) []net.Listener {
+	guarded := []net.Listener{web}
+	if !s.openToClients() {
+		guarded = append(guarded, clients)
 	}
-	return []net.Listener{web, clients}
+	if fleet.Listener != nil && fleet.keys == nil && !s.clientAccess.IsOpen() {
+		guarded = append(guarded, fleet.Listener)
+	}
+	return guarded
 }
 
 // clientTLS returns the TLS for Flower clients of the -grpc flags, nil if none of them is

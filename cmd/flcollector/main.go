@@ -1,10 +1,11 @@
 // Command flcollector is the server of federated learning: it trains models
 // with Flower clients, and stores the results in an FL repository.
 //
-//	flcollector [-listen HOST:PORT] [-grpc-listen HOST:PORT] [-data DIR] [-demo] ...
+//	flcollector [-listen HOST:PORT] [-grpc-listen HOST:PORT] [-fleet HOST:PORT] [-apps DIR] [-data DIR] [-demo] ...
 //
 // Jobs are started over the REST interface on -listen, which has web pages at / and
-// documentation at /docs. Flower clients connect to -grpc-listen. Jobs are stored in the
+// documentation at /docs. Flower clients connect to -grpc-listen, and SuperNodes of Flower to
+// -fleet, for jobs that name an app of the folder -apps. Jobs are stored in the
 // folder of -data, or where -store and -blobs say, such as MongoDB and a bucket of S3. A job
 // whose training the end of the program has interrupted, in whatever way, continues after its
 // last finished round. The FL repository is part of the program and on the same listener,
@@ -20,9 +21,10 @@
 //
 // With -h it lists every flag with its environment variable and default. The
 // first lines on standard output are "listening on http://HOST:PORT",
-// "listening on grpc://HOST:PORT" (grpcs with TLS) and
-// "repository listening on http://HOST:PORT" or "repository at URL"; the log goes
-// to standard error. On an interrupt or SIGTERM it asks the clients to reconnect after
+// "listening on grpc://HOST:PORT" (grpcs with TLS),
+// "repository listening on http://HOST:PORT" or "repository at URL", and
+// "listening on fleet://HOST:PORT", with TLS or without; the log goes to standard
+// error. On an interrupt or SIGTERM it asks the clients to reconnect after
 // -park and ends with status 0; a second one ends it at once.
 package main
 
@@ -80,6 +82,11 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { _ = clients.Close() }() // likewise
+	fleet, err := s.openFleet(ctx)
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
 	clientTLS, err := s.clientTLS(log)
 	if err != nil {
 		return err
@@ -96,12 +103,14 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	if err := kept.OpenWork(); err != nil {
 		return err
 	}
-	addresses := sync.OnceFunc(func() { s.announce(stdout, s.door.URL(web), s.clientsURL(clients)) })
+	addresses := sync.OnceFunc(func() {
+		s.announce(stdout, s.door.URL(web), s.clientsURL(clients), collector.FleetURL(fleet.Listener))
+	})
 	err = kept.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&web}, TLS: s.door.TLS(), Announce: addresses})
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: kept.Dir, Listeners: s.guarded(web, clients),
+	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: kept.Dir, Listeners: s.guarded(web, clients, fleet),
 		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
 	if err != nil {
 		return err
@@ -118,7 +127,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		}
 	}
 	s.shared.warn(log, sharing)
-	c, err := collector.New(collector.Config{
+	config := collector.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
 		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
 		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
@@ -126,15 +135,18 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit, NoEdges: s.noEdges,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
 		Upstream: upper, Sharing: sharing, TracerProvider: server.TracerProvider(ctx), Logger: log,
-	})
+	}
+	fleet.configure(&config, s, access.IsOpen())
+	c, err := collector.New(config)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.stores.Flag(), err)
 	}
 	s.say(log, clients, access.IsOpen())
-	parts := c.Parts(web, clients, func() {
+	fleet.say(c, log)
+	parts := append(c.Parts(web, clients, func() {
 		addresses()
 		access.Announce(stdout, web)
-	})
+	}), fleet.parts()...)
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			site := server.Reachable(access.URL(web))
@@ -153,13 +165,16 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 }
 
 // announce prints the addresses.
-func (s *settings) announce(stdout io.Writer, web, clients string) {
+func (s *settings) announce(stdout io.Writer, web, clients, fleet string) {
 	fmt.Fprintf(stdout, "listening on %s\nlistening on %s\n", web, clients)
 	if s.repository == "" {
 		fmt.Fprintf(stdout, "repository listening on %s\n", web)
-		return
+	} else {
+		fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))
 	}
-	fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))
+	if fleet != "" {
+		fmt.Fprintf(stdout, "listening on %s\n", fleet)
+	}
 }
 
 // redacted returns a valid URL without its password.

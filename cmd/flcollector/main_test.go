@@ -22,19 +22,24 @@ type process struct {
 	*servertest.Program
 	web, grpc  string // addresses, the first with its scheme
 	repository string // the line about it
+	fleet      string // where SuperNodes connect
 }
 
 // start runs the program, on free ports and in a fresh folder unless the
 // arguments say otherwise.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	args = append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-data", t.TempDir()}, args...)
+	args = append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
+		"-park", "1s", "-data", t.TempDir()}, args...)
 	p := &process{Program: servertest.Start(t, run, args...)}
 	p.web = p.Listening("")
 	line := p.Next()
 	p.grpc = line[strings.LastIndex(line, "/")+1:]
 	require.Regexp(t, "^listening on grpcs?://[0-9.:]+$", line)
 	p.repository = p.Next()
+	p.fleet = p.Next()
+	require.Regexp(t, `^listening on fleet://127\.0\.0\.1:\d+$`, p.fleet)
+	p.fleet = strings.TrimPrefix(p.fleet, "listening on fleet://")
 	return p
 }
 
@@ -165,15 +170,16 @@ func TestRun_notifiesAnotherRepositoryAndTheOrchestrator(t *testing.T) {
 func TestRun_refusesAFolderInUse(t *testing.T) {
 	dir := t.TempDir()
 	start(t, "-data", dir)
-	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
+		"-data", dir}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-data: ")
 	require.ErrorContains(t, err, "in use by another store")
 }
 
 func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	p := start(t)
-	for _, flag := range []string{"-listen", "-grpc-listen"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
+	for _, flag := range []string{"-listen", "-grpc-listen", "-fleet"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-data",
 			t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")

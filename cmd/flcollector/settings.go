@@ -28,6 +28,8 @@ type settings struct {
 	listen, grpcListen       string
 	host                     string
 	port, federatedPort      int
+	fleet                    fleetSettings
+	fleetGiven               bool // -fleet, by whatever means
 	models                   string
 	stores                   *stores.Settings
 	repository, orchestrator string
@@ -55,6 +57,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
 	f := s.declare()
 	err := f.Parse(args)
+	s.fleetGiven = f.Given("fleet")
 	if err == nil {
 		err = s.check(f)
 	}
@@ -74,6 +77,7 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.host, "host", "127.0.0.1", "`host` of both")
 	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
+	s.fleet.declare(f)
 	s.stores = stores.Declare(f, stores.Texts{
 		Data: "./data/flcollector", Note: " Several collectors may use one database, and other blocks may have theirs in it.",
 	})
@@ -171,6 +175,7 @@ func (s *settings) check(f *server.Flags) error {
 			wrong("models", "%w", err)
 		}
 	}
+	s.fleet.check(wrong)
 	between("max-message", s.maxMessage, 1<<10, flower.MaxMessage)
 	between("uploads", s.uploads, 1, 1<<62)
 	between("max-context", s.maxContext, 1, 1<<32)

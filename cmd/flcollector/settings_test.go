@@ -121,7 +121,7 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}:      "-grpc-cert, -grpc-key: open missing.pem",
 		{"-upstream", "collector:8088", "-upstream-ca", "missing.pem"}: "-upstream-ca: open missing.pem",
 	} {
-		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
+		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-data",
 			t.TempDir()}, args[:]...), io.Discard, io.Discard)
 		require.ErrorContains(t, err, want)
 	}

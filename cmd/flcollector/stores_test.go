@@ -112,7 +112,8 @@ func TestRun_trainsInMemory(t *testing.T) {
 func TestRun_refusesTheFolderOfAnotherServer(t *testing.T) {
 	dir := t.TempDir()
 	start(t, "-store", "memory:", "-data", dir)
-	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-store", "memory:", "-data", dir},
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
+		"-store", "memory:", "-data", dir},
 		io.Discard, io.Discard)
 	require.ErrorContains(t, err, "in use by another server")
 	require.ErrorContains(t, err, dir)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-log-level", "error",
+	args := []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-park", "1s", "-log-level", "error",
 		"-data", upgrade.Folder(t, "undivided/flcollector")}
 	for range 2 { // the second time on what the first one has written
 		p := upgrade.Start(t, run, 2, args...)
@@ -53,7 +53,8 @@ func TestRun_keepsWhatANewerVersionStored(t *testing.T) {
 		"collector/job/waiting#config", "collector/job/waiting#config/server_conf", "collector/job/waiting#config/privacy-mechanisms",
 	}
 	upgrade.AddNewer(t, folder, append(places, inside...)...)
-	p := upgrade.Start(t, run, 2, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-log-level", "error",
+	p := upgrade.Start(t, run, 2, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
+		"-park", "1s", "-log-level", "error",
 		"-data", folder)
 	api := p.URLs[0]
 	upgrade.Call(t, http.StatusNoContent, http.MethodPut, api+"/strategy/meta/gentle", "",
@@ -73,5 +74,5 @@ func TestRun_keepsWhatANewerVersionStored(t *testing.T) {
 }
 
 func TestRun_refusesTheFolderOfAnother(t *testing.T) {
-	upgrade.Refuses(t, run, "flcollector", "modelrepo", "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0")
+	upgrade.Refuses(t, run, "flcollector", "modelrepo", "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0")
 }

@@ -117,6 +117,9 @@ type ServerConfig struct {
 	// [Session.Relay] does: it is trusted with who they are, and Authorize is not called.
 	// It is called concurrently. Nil refuses all.
 	Relay func(token string) error
+	// Fleet is where SuperNodes connect, host and port, for the sentence with which those
+	// that call this server are refused. Empty means that they have no port.
+	Fleet string
 	// Identify names a client; an error refuses the client. Nil means [Identify].
 	// A client that joins with the name of a joined client replaces it: the
 	// session of the latter ends with [ErrReplaced].

@@ -23,10 +23,10 @@ const (
 
 // The texts of the answers to programs that are not Flower clients.
 const (
-	superNodeRefusal = "This server trains clients that are started with flwr.client.start_client (grpc-bidi). " +
-		"SuperNodes and apps of the Message API are not supported yet."
-	superNodeRemedy = "Start the client with start_client(server_address=..., client=...) instead of flower-supernode, " +
-		"or connect the SuperNode to a flower-superlink."
+	superNodeRefusal = "This port is not for SuperNodes: here are clients that are started with flwr.client.start_client (grpc-bidi), " +
+		"or the REST interface."
+	superNodeRemedy = "This server has no port for SuperNodes: its operator opens one with -fleet HOST:PORT. Or start the client with " +
+		"start_client(server_address=..., client=...) instead of flower-supernode."
 	otherRefusal = "This is the gRPC port of a training collector for Flower clients that are started with " +
 		"flwr.client.start_client; " +
 		"its REST interface is on another port."
@@ -41,7 +41,6 @@ const registrationDisabled = 2001
 type refusal struct {
 	Code   int    `json:"code"`
 	Detail string `json:"detail"`
-	Extra  string `json:"extra,omitempty"`
 }
 
 // SuperNodeHandler is a handler for the paths below /v1/fleet/ of a port that is
@@ -49,6 +48,8 @@ type refusal struct {
 // take part and ends. The handler logs one line for each host. The zero value is
 // ready for use; a handler must not be copied.
 type SuperNodeHandler struct {
+	// Fleet is as in [ServerConfig].
+	Fleet string
 	// Logger gets one record for each host. Nil is silent.
 	Logger *slog.Logger
 
@@ -58,13 +59,26 @@ type SuperNodeHandler struct {
 // ServeHTTP implements [http.Handler].
 func (h *SuperNodeHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.Logger != nil {
-		h.warnings.warnSuperNode(h.Logger, r)
+		h.warnings.warnSuperNode(h.Logger, r, h.Fleet)
 	}
-	refuseSuperNode(w, r)
+	refuseSuperNode(w, r, h.Fleet)
+}
+
+// remedyOf says where SuperNodes connect. An address that stands for all of the host is
+// one that a SuperNode knows, with another port.
+func remedyOf(fleet string) string {
+	host, port, err := net.SplitHostPort(fleet)
+	switch ip := net.ParseIP(host); {
+	case err != nil:
+		return superNodeRemedy
+	case host == "", ip != nil && ip.IsUnspecified():
+		return "Start flower-supernode with --superlink and port " + port + " of this host, which is that of -fleet."
+	}
+	return "Start flower-supernode with --superlink " + fleet + ", which is the address of -fleet."
 }
 
 // refuseSuperNode answers a request of a SuperNode over HTTP.
-func refuseSuperNode(w http.ResponseWriter, r *http.Request) {
+func refuseSuperNode(w http.ResponseWriter, r *http.Request, fleet string) {
 	// Any status ends a SuperNode at its first calls, except for 502 to 504, which it
 	// tries again. At later calls, as after a change of servers, only 401 ends it.
 	code := http.StatusUnauthorized
@@ -72,7 +86,7 @@ func refuseSuperNode(w http.ResponseWriter, r *http.Request) {
 	case "register-node", "activate-node":
 		code = http.StatusNotImplemented
 	}
-	refuse(w, r, code, refusal{registrationDisabled, superNodeRefusal, superNodeRemedy})
+	refuse(w, r, code, refusal{registrationDisabled, superNodeRefusal + " " + remedyOf(fleet)})
 }
 
 // refuseCaller answers a caller that ServerConfig.Authorize refuses.
@@ -115,7 +129,7 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 			refuseCaller(w, r, refused)
 			return
 		}
-		s.warnings.warnSuperNode(s.config.Logger, r)
+		s.warnings.warnSuperNode(s.config.Logger, r, s.config.Fleet)
 	} else {
 		s.warnings.warn(s.config.Logger, r.RemoteAddr, "a request was refused: it does not come from a Flower client",
 			r.Method+" "+r.URL.Path)
@@ -124,17 +138,17 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 	case isGRPC(r):
 		s.grpc.ServeHTTP(w, r) // which calls unknownMethod
 	case fleet:
-		refuseSuperNode(w, r)
+		refuseSuperNode(w, r, s.config.Fleet)
 	default:
 		refuse(w, r, http.StatusNotFound, refusal{Code: http.StatusNotFound, Detail: otherRefusal})
 	}
 }
 
 // unknownMethod answers gRPC calls of methods that the server does not have.
-func unknownMethod(_ any, stream grpc.ServerStream) error {
+func (s *Server) unknownMethod(_ any, stream grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(stream)
 	if strings.HasPrefix(method, fleetService) {
-		return status.Error(codes.Unimplemented, superNodeRefusal+" "+superNodeRemedy)
+		return status.Error(codes.Unimplemented, superNodeRefusal+" "+remedyOf(s.config.Fleet))
 	}
 	return status.Error(codes.Unimplemented, fmt.Sprintf("unknown service or method %.200q. %s", method, otherRefusal))
 }
@@ -173,7 +187,10 @@ func (s *hostWarnings) warn(log *slog.Logger, address, text, call string) {
 }
 
 // warnSuperNode logs a warning about a SuperNode, once for each host.
-func (s *hostWarnings) warnSuperNode(log *slog.Logger, r *http.Request) {
-	s.warn(log, r.RemoteAddr,
-		"a SuperNode was refused: this server speaks to clients that are started with start_client", r.URL.Path)
+func (s *hostWarnings) warnSuperNode(log *slog.Logger, r *http.Request, fleet string) {
+	if fleet == "" {
+		fleet = "no port is: -fleet HOST:PORT opens one"
+	}
+	s.warn(log.With("for SuperNodes", fleet), r.RemoteAddr,
+		"a SuperNode was refused: it called a port that is not for SuperNodes", r.URL.Path)
 }

@@ -86,8 +86,8 @@ func TestServer_refusesSuperNodesOverHTTP(t *testing.T) {
 				code, body := post("/v1/fleet/register-node")
 				require.Equal(t, http.StatusNotImplemented, code, "502 to 504 would be tried again")
 				require.EqualValues(t, 2001, body["code"])
-				require.Contains(t, body["detail"], "SuperNodes and apps of the Message API are not supported yet")
-				require.Contains(t, body["extra"], "start_client(server_address=..., client=...)")
+				require.Contains(t, body["detail"], "This port is not for SuperNodes")
+				require.Contains(t, body["detail"], "start_client(server_address=..., client=...)")
 			}
 			code, _ := post("/v1/fleet/send-node-heartbeat")
 			require.Equal(t, http.StatusUnauthorized, code, "which ends a SuperNode that ran before")
@@ -117,8 +117,7 @@ func TestServer_refusesUnknownServicesOverGRPC(t *testing.T) {
 		require.NoError(t, err)
 		defer connection.Close()
 		for method, want := range map[string]string{
-			"/flwr.proto.Fleet/RegisterNode": "SuperNodes and apps of the Message API are not supported yet. Start the " +
-				"client with start_client(",
+			"/flwr.proto.Fleet/RegisterNode":  "This port is not for SuperNodes",
 			"/flwr.proto.Fleet/CreateNode":    "SuperNodes",
 			"/flwr.proto.Control/StartRun":    `unknown service or method "/flwr.proto.Control/StartRun"`,
 			"/flwr.proto.FlowerService/Other": "unknown service or method",

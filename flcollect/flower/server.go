@@ -69,7 +69,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 		uploads := &budget{size: config.Uploads}
 		s.admit = func(ctx context.Context, _ string, size int64) (func(), error) { return uploads.acquire(ctx, size) }
 	}
-	s.grpc = grpc.NewServer(grpc.UnknownServiceHandler(unknownMethod))
+	s.grpc = grpc.NewServer(grpc.UnknownServiceHandler(s.unknownMethod))
 	return s, nil
 }
 

@@ -97,37 +97,43 @@ func (c *Client) Store(ctx context.Context, result flcollect.Result) error {
 
 // Model does what [Store.Model] does.
 func (c *Client) Model(ctx context.Context, name, version string) (strategy.Model, error) {
-	if !sendable(name) || !sendable(version) {
-		return nil, failed("get model", name+" "+version, flcollect.ErrNoModel)
-	}
-	model, err := c.model(ctx, name, version)
-	if err != nil {
-		return nil, failed("get model", name+" "+version, err)
-	}
-	return model, nil
+	model, _, err := c.NamedModel(ctx, name, version)
+	return model, err
 }
 
-func (c *Client) model(ctx context.Context, name, version string) (strategy.Model, error) {
+// NamedModel does what [Store.NamedModel] does.
+func (c *Client) NamedModel(ctx context.Context, name, version string) (strategy.Model, []string, error) {
+	if !sendable(name) || !sendable(version) {
+		return nil, nil, failed("get model", name+" "+version, flcollect.ErrNoModel)
+	}
+	model, layers, err := c.model(ctx, name, version)
+	if err != nil {
+		return nil, nil, failed("get model", name+" "+version, err)
+	}
+	return model, layers, nil
+}
+
+func (c *Client) model(ctx context.Context, name, version string) (strategy.Model, []string, error) {
 	answer, err := c.send(ctx, call{method: http.MethodGet, path: []string{"model", name, version}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer answer.close()
 	switch {
 	case offersNone(answer.StatusCode):
-		return nil, fmt.Errorf("%w: %v", flcollect.ErrNoModel, answer.failure())
+		return nil, nil, fmt.Errorf("%w: %v", flcollect.ErrNoModel, answer.failure())
 	case answer.StatusCode >= 500:
 		// The original answers so if there is no record.
 		failure := answer.failure()
 		switch has, err := c.hasModel(ctx, name, version); {
 		case err != nil:
-			return nil, failure
+			return nil, nil, failure
 		case has:
-			return nil, fmt.Errorf("the model is there, but its file is not given out: %v", failure)
+			return nil, nil, fmt.Errorf("the model is there, but its file is not given out: %v", failure)
 		}
-		return nil, fmt.Errorf("%w: %v", flcollect.ErrNoModel, failure)
+		return nil, nil, fmt.Errorf("%w: %v", flcollect.ErrNoModel, failure)
 	case answer.StatusCode >= 300:
-		return nil, answer.failure()
+		return nil, nil, answer.failure()
 	}
 	return readParameters(answer, c.config.Dir, c.config.MaxModel)
 }

@@ -12,7 +12,10 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-var _ flcollect.Repository = (*Store)(nil)
+var (
+	_ flcollect.Repository  = (*Store)(nil)
+	_ flcollect.NamedModels = (*Store)(nil)
+)
 
 // Store stores a result with its weights, both as a pickle and as .npz. A result
 // that is stored already is stored once; another one of the same training matches
@@ -28,18 +31,25 @@ func (s *Store) Store(ctx context.Context, result flcollect.Result) error {
 // archive, such as numpy.savez writes, or a single .npy file. Otherwise the error
 // matches flcollect.ErrNoModel.
 func (s *Store) Model(ctx context.Context, name, version string) (strategy.Model, error) {
+	model, _, err := s.NamedModel(ctx, name, version)
+	return model, err
+}
+
+// NamedModel does what Model does, and returns the names of the layers in their order: those
+// of the arrays in a .npz archive; nil for a .npy file and for arr_0, arr_1 and so on.
+func (s *Store) NamedModel(ctx context.Context, name, version string) (strategy.Model, []string, error) {
 	reader, err := s.open(ctx, models(), partFile, name, version)
 	if errors.Is(err, ErrNotFound) {
-		return nil, failed("get model", name+" "+version, flcollect.ErrNoModel)
+		return nil, nil, failed("get model", name+" "+version, flcollect.ErrNoModel)
 	} else if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = reader.Close() }()
-	model, err := readParameters(reader, s.config.Dir, s.config.MaxModel)
+	model, layers, err := readParameters(reader, s.config.Dir, s.config.MaxModel)
 	if err != nil {
-		return nil, failed("get model", name+" "+version, err)
+		return nil, nil, failed("get model", name+" "+version, err)
 	}
-	return model, nil
+	return model, layers, nil
 }
 
 // Strategy makes the strategy that a record describes, see the package

@@ -150,6 +150,9 @@ func loadApp(path string) (*App, error) {
 	return &App{id, version, hashOf(content), path}, nil
 }
 
+// Apps returns those of the configuration, nil if there are none.
+func (s *Server) Apps() *Apps { return s.config.Apps }
+
 // List returns the apps by name, the newest version of each first.
 func (a *Apps) List() ([]*App, error) {
 	if a == nil {

@@ -21,13 +21,24 @@ func Listen(flagName, address string) (net.Listener, error) {
 	listener, err := net.Listen(network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %q: the port is taken by another program; choose another one with -%s "+
-			"HOST:PORT (port 0 takes any that is free)", address, flagName)
+		return nil, &takenError{address, flagName}
 	case err != nil:
 		return nil, fmt.Errorf("listen on %q (-%s): %w", address, flagName, err)
 	}
 	return listener, nil
 }
+
+// takenError is the error of a port that another program has.
+type takenError struct{ address, flagName string }
+
+// Error implements error.
+func (e *takenError) Error() string {
+	return fmt.Sprintf("listen on %q: the port is taken by another program; choose another one with -%s "+
+		"HOST:PORT (port 0 takes any that is free)", e.address, e.flagName)
+}
+
+// Unwrap returns the error of the operating system.
+func (e *takenError) Unwrap() error { return syscall.EADDRINUSE }
 
 // IsLoopback reports whether only this machine can reach the listener.
 func IsLoopback(listener net.Listener) bool {

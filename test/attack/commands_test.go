@@ -86,7 +86,7 @@ func commands() []command {
 	return []command{
 		{name: "modelrepo", arguments: free("listen"), listeners: []string{""}},
 		{name: "annotator", arguments: free("listen"), listeners: []string{""}},
-		{name: "flcollector", arguments: free("listen", "grpc-listen"), listeners: []string{""}},
+		{name: "flcollector", arguments: free("listen", "grpc-listen", "fleet"), listeners: []string{""}},
 		{
 			name: "apimanager", arguments: free("listen", "gateway-listen", "admin-listen"),
 			listeners: []string{"portal", "gateway", "admin", "idp"},
@@ -98,8 +98,8 @@ func commands() []command {
 		},
 		{
 			name: "enablers",
-			arguments: free("listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin",
-				"multilink", "multilink-client"),
+			arguments: free("listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway",
+				"gateway-admin", "multilink", "multilink-client"),
 			listeners: []string{
 				"console and annotator", "model repository", "training collector and FL repository", "API portal", "API gateway",
 				"gateway admin", "multi-link server, in memory", "multi-link client, in memory",

@@ -14,7 +14,7 @@ import { Stage, desktop, overflows, phone, picture } from "./stage.js";
 const demo = "/live/demo-1";
 const stage = new Stage();
 
-before(() => stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-demo", "-demo-pause", "0s"],
+before(() => stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-demo", "-demo-pause", "0s"],
   (line) => line.startsWith("training finished")));
 
 after(() => stage.close());

@@ -21,7 +21,7 @@ const services = {
   "multi-link server, in memory": "bonding", "multi-link client, in memory": "attached",
 };
 const flags = [
-  "listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin", "multilink", "multilink-client",
+  "listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway", "gateway-admin", "multilink", "multilink-client",
 ];
 
 const elsewhere = createServer((_, answer) => {

@@ -31,7 +31,7 @@ before(async () => {
     await new Promise((listening) => service.listen(0, "127.0.0.1", listening));
     services.push(service);
   }
-  const listeners = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin", "multilink", "multilink-client"];
+  const listeners = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway", "gateway-admin", "multilink", "multilink-client"];
   await stage.start("enablers", listeners.flatMap((name) => [`-${name}`, "127.0.0.1:0"]), (line) => {
     portal ??= /^listening on (\S+) \(API portal\)/.exec(line)?.[1];
     gateway ??= /^listening on (\S+) \(API gateway\)/.exec(line)?.[1];

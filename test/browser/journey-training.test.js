@@ -21,7 +21,7 @@ let scratch;
 before(async () => {
   scratch = mkdtempSync(join(tmpdir(), "flclient-"));
   execFileSync("go", ["build", "-buildvcs=false", "-o", join(scratch, "flclient"), "./examples/flclient"], { cwd: root, stdio: "inherit" });
-  await stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s"],
+  await stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-park", "1s"],
     (line) => line.startsWith("repository listening on"));
 });
 

@@ -15,7 +15,7 @@ export const desktop = { viewport: { width: 1280, height: 900 } };
 export const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
 // enablersFlags has cmd/enablers listen on free ports.
-export const enablersFlags = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin",
+export const enablersFlags = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway", "gateway-admin",
   "multilink", "multilink-client"].flatMap((name) => [`-${name}`, "127.0.0.1:0"]);
 
 // Stage is a command and a browser. Close ends both, however far start came.

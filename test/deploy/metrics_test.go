@@ -77,7 +77,8 @@ func metricsOfCommand(t *testing.T, folder, command, tokens string) map[string]b
 	prefix := strings.ToUpper(command)
 	p := start(t, filepath.Join(folder, command), nil, map[string]string{
 		prefix + "_DATA": t.TempDir(), prefix + "_ACCESS": "token", prefix + "_ACCESS_TOKENS": tokens, prefix + "_LISTEN": "127.0.0.1:0",
-		"FLCOLLECTOR_GRPC_LISTEN": "127.0.0.1:0", "APIMANAGER_GATEWAY_LISTEN": "127.0.0.1:0", "APIMANAGER_ADMIN_LISTEN": "127.0.0.1:0",
+		"FLCOLLECTOR_GRPC_LISTEN": "127.0.0.1:0", "FLCOLLECTOR_FLEET": "127.0.0.1:0",
+		"APIMANAGER_GATEWAY_LISTEN": "127.0.0.1:0", "APIMANAGER_ADMIN_LISTEN": "127.0.0.1:0",
 		"MULTILINK_ROLE": "server", "MULTILINK_ALLOW": allowsNoDevice,
 	})
 	has := map[string]bool{}
@@ -109,8 +110,8 @@ func addMetrics(t *testing.T, base string, to map[string]bool) error {
 func demonstration(t *testing.T, folder, tokens string, want map[string]string) {
 	t.Helper()
 	args := []string{"-demo", "-access", "token", "-access-tokens", tokens, "-data", t.TempDir()}
-	for _, listener := range []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway",
-		"gateway-admin", "multilink", "multilink-client"} {
+	for _, listener := range []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager",
+		"gateway", "gateway-admin", "multilink", "multilink-client"} {
 		args = append(args, "-"+listener, "127.0.0.1:0")
 	}
 	p := start(t, filepath.Join(folder, "enablers"), args, nil)

@@ -43,7 +43,7 @@ func newCollectors(p *platform) *collectors {
 	c := &collectors{
 		fleet: fleet{
 			platform: p, program: interop.Build(p.t, "flcollector"), servers: make([]*interop.Server, 2),
-			arguments: []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-lease", "3s",
+			arguments: []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-lease", "3s",
 				"-store", database, "-blobs", bucket},
 		},
 		folders: []string{p.t.TempDir(), p.t.TempDir()}, web: load.NewBalancer(p.t, 2), grpc: load.NewBalancer(p.t, 2),

@@ -36,7 +36,7 @@ func servers() []server {
 		{name: "annotator", starts: true, args: free("-listen")},
 		{name: "apimanager", starts: true, args: free("-listen", "-gateway-listen", "-admin-listen")},
 		{name: "enablers"},
-		{name: "flcollector", starts: true, args: free("-listen", "-grpc-listen")},
+		{name: "flcollector", starts: true, args: free("-listen", "-grpc-listen", "-fleet")},
 		{name: "modelrepo", starts: true, args: free("-listen")},
 		{name: "multilink", args: append(free("-listen"), "-role", "client")},
 	}

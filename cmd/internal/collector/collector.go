@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/orchestrator"
 	"github.com/iotenablers/enablers/flcollect/repository"
+	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -36,8 +37,19 @@ type Config struct {
 	// OpenToClients says that every Flower client may train, or every one whose
 	// certificate TLS accepts: Door does not decide on them.
 	OpenToClients bool
-	// TLS is that for Flower clients. Nil means that of Door.
+	// TLS is that for Flower clients. Nil means that of Door. SuperNodes are asked for no
+	// certificate.
 	TLS *tls.Config
+	// Fleet is the listener for SuperNodes. Nil takes none of them.
+	Fleet net.Listener
+	// FleetKeys has the only SuperNodes that may take part. Nil means all of them with
+	// OpenToNodes, and none without it.
+	FleetKeys *NodeKeys
+	// OpenToNodes says that every SuperNode may take part, unless there are FleetKeys.
+	OpenToNodes bool
+	// Apps is a folder of the apps for SuperNodes, .fab files. Empty means that there are
+	// none.
+	Apps string
 	// Repository and Orchestrator are URLs. Empty means the repository of the
 	// collector itself, and no orchestrator.
 	Repository, Orchestrator string
@@ -87,6 +99,7 @@ type Collector struct {
 
 	repository *repository.Store // nil with another repository
 	gate       *flower.Server
+	fleet      *supernode.Server // nil without SuperNodes
 	config     Config
 	log        *slog.Logger
 	over       context.Context // ends with the jobs
@@ -104,10 +117,14 @@ func New(config Config) (_ *Collector, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.openFleet(config); err != nil {
+		return nil, err
+	}
 	options := flcollect.Config{
-		Documents: storage.Prefixed(config.Documents, "collector/"),
-		Blobs:     storage.PrefixedBlobs(config.Blobs, "collector/"),
-		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit, NoEdges: config.NoEdges,
+		Documents:    storage.Prefixed(config.Documents, "collector/"),
+		Blobs:        storage.PrefixedBlobs(config.Blobs, "collector/"),
+		InitialNamed: config.initial, Fleet: c.fleet,
+		Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit, NoEdges: config.NoEdges,
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext,
 		TracerProvider: config.TracerProvider,
 		Upstream:       config.Upstream, Logger: config.Logger,
@@ -128,6 +145,7 @@ func New(config Config) (_ *Collector, err error) {
 		return nil, err
 	}
 	c.gate, err = flower.NewServer(flower.ServerConfig{
+		Fleet:  c.fleetEndpoint().Address,
 		Handle: c.Jobs.Handle, Relay: c.Jobs.TrustsRelay, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS,
 		Authorize: config.authorizeClient(), ConnState: server.ConnState, Logger: config.Logger,
 	})
@@ -191,12 +209,20 @@ func (c *Collector) run(ctx context.Context, clients net.Listener) error {
 	defer cancel()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	gate := make(chan error, 1)
+	gate, fleet := make(chan error, 1), make(chan error, 1)
 	go func() {
 		gate <- c.gate.Serve(serving, server.KeepAccepting(clients, c.log))
 		cancel()
 	}()
+	go func() {
+		if c.fleet == nil {
+			fleet <- nil
+			return
+		}
+		fleet <- c.fleet.Serve(serving, server.KeepAccepting(c.config.Fleet, c.log))
+		cancel()
+	}()
 	err := c.Jobs.Run(ctx)
 	stop()
-	return errors.Join(err, <-gate)
+	return errors.Join(err, <-gate, <-fleet)
 }

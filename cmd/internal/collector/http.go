@@ -30,6 +30,7 @@ func (c *Collector) options() *flcollect.HandlerOptions {
 			Address: c.config.Clients.String(), TLS: c.config.TLS != nil, Token: !c.config.OpenToClients && !c.config.Door.IsOpen(),
 		}
 	}
+	options.Fleet = c.fleetEndpoint()
 	return options
 }
 

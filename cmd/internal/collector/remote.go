@@ -50,20 +50,26 @@ func (r *remote) Strategy(ctx context.Context, name string, conf strategy.Conf) 
 
 // Model implements flcollect.Repository. A repository that does not answer has none.
 func (r *remote) Model(ctx context.Context, name, version string) (strategy.Model, error) {
+	model, _, err := r.NamedModel(ctx, name, version)
+	return model, err
+}
+
+// NamedModel implements flcollect.NamedModels.
+func (r *remote) NamedModel(ctx context.Context, name, version string) (strategy.Model, []string, error) {
 	for begin := time.Now(); ; {
-		model, err := r.quick.Model(ctx, name, version)
+		model, layers, err := r.quick.NamedModel(ctx, name, version)
 		if !errors.Is(err, repository.ErrUnavailable) {
-			return model, err
+			return model, layers, err
 		}
 		if time.Since(begin) > r.patience {
 			r.log.Warn("the repository does not answer; the training begins with the parameters of a client", "model",
 				name, "version", version, "error", err)
-			return nil, fmt.Errorf("%w: %w", flcollect.ErrNoModel, err)
+			return nil, nil, fmt.Errorf("%w: %w", flcollect.ErrNoModel, err)
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }

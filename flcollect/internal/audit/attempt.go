@@ -154,6 +154,21 @@ func (p *Part) Answered(err error) {
 	}
 }
 
+// LeftOut records that the update is no part of the result, though its client did nothing
+// wrong.
+func (p *Part) LeftOut(reason error) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Outcome, p.report.Reason, p.report.blameless = Failed, excerpt.Reason(reason), true
+}
+
+// Faulted records what else went wrong with a client whose update is part of the result.
+func (p *Part) Faulted(reason error) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Reason, p.report.faulted = excerpt.Reason(reason), true
+}
+
 // Reports returns the parts of all clients, sorted, with the verdicts of a strategy
 // that is [Judging].
 func (a *Attempt) Reports(made strategy.Strategy) []ClientReport {

@@ -77,6 +77,9 @@ type ClientReport struct {
 
 	// typed is whether the update was refused only for the type of its numbers.
 	typed bool
+	// blameless is whether the update failed through no fault of its client, faulted
+	// whether something else did with an update that was kept.
+	blameless, faulted bool
 	// late is whether the strategy refused the update at the end of the round.
 	late bool
 }
@@ -92,7 +95,7 @@ func (c ClientReport) part() reputation.Part {
 		p.Reason += ": " + c.Reason
 	}
 	switch {
-	case c.Outcome == Failed:
+	case c.Outcome == Failed && !c.blameless, c.faulted:
 		p.Fault = reputation.Failed
 	case c.Outcome == Refused && !c.typed:
 		p.Fault = reputation.Refused

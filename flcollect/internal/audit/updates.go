@@ -139,18 +139,18 @@ func ConversionsText(list []Conversion) string {
 func (u Updates) Notes(clients []ClientReport) []string {
 	var notes []string
 	say := func(n int, what string, is func(ClientReport) bool) {
-		switch {
-		case n == 1:
-			what = "fit: 1 update " + what
-		case n > 1:
-			what = fmt.Sprintf("fit: %d updates %s", n, what)
-		default:
+		if n == 0 {
 			return
 		}
-		if i := slices.IndexFunc(clients, is); i >= 0 {
-			what += fmt.Sprintf(", the first that of %q", clients[i].Session)
+		count, of := "1 update", ", that of %q"
+		if n > 1 {
+			count, of = fmt.Sprintf("%d updates", n), ", the first of %q"
 		}
-		notes = append(notes, what)
+		note := "fit: " + count + " " + what
+		if i := slices.IndexFunc(clients, is); i >= 0 {
+			note += fmt.Sprintf(of, clients[i].Session)
+		}
+		notes = append(notes, note)
 	}
 	say(u.Clipped, "cut to the norm bound", func(c ClientReport) bool { return c.Outcome == Clipped })
 	say(u.Far, "beyond the norm bound and kept whole", func(c ClientReport) bool { return c.Far })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -52,6 +53,9 @@ type Config struct {
 	// DPAdaptive holds the settings of differential privacy with adaptive clipping,
 	// as dp.New takes them; nil without differential privacy.
 	DPAdaptive strategy.Conf
+	// SecAgg holds the settings of secure aggregation; nil without it. The server then
+	// knows the sum of the updates of a round, and not the updates.
+	SecAgg *secagg.Settings
 	// ConfigurationID is the id under which the result is stored.
 	ConfigurationID string
 	// Stopping ends the training early when an aggregated evaluation metric is
@@ -59,7 +63,19 @@ type Config struct {
 	Stopping bool
 	// Targets holds the targets by the names of metrics.
 	Targets map[string]float64
+	// App is the app of the SuperNodes that take part, "publisher/name", whose last
+	// version is taken, or "publisher/name==version". Empty means that none take part.
+	App string
+	// Records is how messages to the app carry a model: [Arrays] or [FitIns]. Empty
+	// means Arrays with an App; without one it is empty.
+	Records string
 }
+
+// The kinds of apps.
+const (
+	Arrays = "arrays" // of Flower's Message API
+	FitIns = "fitins" // with a client_fn
+)
 
 // MaxRounds is the greatest number of rounds of a job.
 const MaxRounds = 1_000_000
@@ -69,6 +85,9 @@ var ErrInvalid = errors.New("flcollect: invalid")
 
 // Homomorphic is the name of homomorphic encryption among the privacy mechanisms.
 const Homomorphic = "homomorphic"
+
+// SecAgg is the name of secure aggregation among the privacy mechanisms.
+const SecAgg = "secagg"
 
 // Averaging is the strategy of jobs whose clients encrypt their updates
 // (specification section 4, rule 2).
@@ -91,13 +110,16 @@ func (c Config) Mechanisms() []string {
 	if c.Homomorphic != nil {
 		names = append(names, Homomorphic)
 	}
+	if c.SecAgg != nil {
+		names = append(names, SecAgg)
+	}
 	return names
 }
 
 // Check returns the configuration with the defaults of its encryption parameters,
 // unless it leaves the moduli open. The error is a *[ckks.FieldError], a
-// *[strategy.FieldError], an *[Error] of an asynchronous job, or matches [ErrInvalid].
-// Parameters of the strategy itself
+// *[secagg.FieldError], a *[strategy.FieldError], an *[Error] of an asynchronous job, or
+// matches [ErrInvalid]. Parameters of the strategy itself
 // are checked where the strategy is made.
 func (c Config) Check() (Config, error) {
 	switch {
@@ -134,6 +156,15 @@ func (c Config) Check() (Config, error) {
 		if err := dp.Check(c.Aggregator(), c.DPAdaptive); err != nil {
 			return Config{}, err
 		}
+	}
+	if c.SecAgg != nil {
+		if err := c.checkSecAgg(); err != nil {
+			return Config{}, err
+		}
+	}
+	c.Records = c.completeRecords()
+	if faults := c.appFaults(); len(faults) > 0 {
+		return Config{}, fmt.Errorf("%w: %v", ErrInvalid, faults[0])
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -23,16 +24,19 @@ type wireConfig struct {
 	ConfigurationID string              `json:"configuration_id"`
 	Stopping        bool                `json:"stopping_flag"`
 	Targets         map[string]float64  `json:"stopping_target,omitempty"`
+	App             string              `json:"app,omitempty"`
 }
 
 type wirePrivacy struct {
 	Homomorphic *ckks.Settings    `json:"homomorphic,omitempty"`
 	DPAdaptive  map[string]scalar `json:"dp-adaptive,omitzero"`
+	SecAgg      *secagg.Settings  `json:"secagg,omitempty"`
 }
 
 type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
+	Records string      `json:"records,omitempty"`
 	Async   *Async      `json:"async,omitempty"`
 
 	Compression []string `json:"compression,omitempty"`
@@ -52,10 +56,11 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Server:          serverOf(c),
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
-		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
+		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
 		Targets:         c.Targets,
+		App:             c.App,
 	}
 	if c.DPAdaptive != nil {
 		wire.Privacy.DPAdaptive = toScalars(c.DPAdaptive)
@@ -67,8 +72,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 }
 
 func serverOf(c Config) wireServer {
-	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Compression: c.Compression,
-		LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
+	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records, Async: c.Async,
+		Compression: c.Compression, LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
@@ -89,8 +94,11 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
+		SecAgg:          wire.Privacy.SecAgg,
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
+		App:             wire.App,
+		Records:         wire.Server.Records,
 		Compression:     wire.Server.Compression,
 		LocalLayers:     wire.Server.LocalLayers,
 	}

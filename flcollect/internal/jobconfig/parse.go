@@ -32,8 +32,8 @@ const (
 // number or a truth value: other values cannot be sent to clients.
 //
 // The error is an *[Error] with all faults. A strategy_conf for a built-in strategy
-// is checked as [strategy.New] does, and privacy mechanisms as packages dp and ckks
-// do. There a key without a meaning is a fault: it may be mistyped.
+// is checked as [strategy.New] does, and privacy mechanisms as packages dp, ckks and
+// secagg do. There a key without a meaning is a fault: it may be mistyped.
 func Parse(body []byte) (Config, error) {
 	p := &parser{}
 	config := p.config(body)
@@ -93,6 +93,7 @@ func (p *parser) config(body []byte) Config {
 	p.bounds(c.StrategyConf, mechanisms, conf)
 	c.ClientConf = p.clientConf(members.at("client_conf"))
 	p.privacy(&c, mechanisms)
+	p.checkSecAgg(c, mechanisms, conf)
 	if reason := c.incompressible(); reason != "" {
 		root.child("server_conf").child("compression").reject(Invalid, "%s", reason)
 	}
@@ -107,6 +108,7 @@ func (p *parser) config(body []byte) Config {
 		c.Stopping = v.truth()
 	}
 	c.Targets = p.targets(members.at("stopping_target"))
+	p.app(&c, members)
 	for _, fault := range c.checkAsync() {
 		value{parser: p, path: fault.Path}.report(fault)
 	}

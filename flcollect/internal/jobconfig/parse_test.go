@@ -189,6 +189,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(body(f, map[string]string{
 		"privacy-mechanisms": `{"homomorphic":{"coeff_mod_bit_sizes":["60",40,60]},"dp-adaptive":` + sampleDP + `}`,
 	}))
+	f.Add(body(f, map[string]string{"app": `"acme/vision==1.0"`, "server_conf": `{"records":"fitins"}`}))
 	f.Add([]byte("{\"\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := jobconfig.Parse(text)

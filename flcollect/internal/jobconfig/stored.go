@@ -50,6 +50,10 @@ func (s Stored) Copy() Config {
 		settings.CoeffModBitSizes = slices.Clone(settings.CoeffModBitSizes)
 		c.Homomorphic = &settings
 	}
+	if c.SecAgg != nil {
+		settings := *c.SecAgg
+		c.SecAgg = &settings
+	}
 	if c.Async != nil {
 		async := *c.Async
 		if async.Staleness != nil {

@@ -60,6 +60,10 @@ func (f *Form) body() map[string]any {
 	server, client := map[string]any{}, map[string]any{}
 	put(server, "num_rounds", f.Values.Get("rounds"))
 	put(server, "round_timeout", f.Values.Get("timeout"))
+	app := strings.TrimSpace(f.Values.Get("app"))
+	if app != "" {
+		put(server, "records", f.Values.Get("records"))
+	}
 	putList(server, "compression", f.Values.Get("compression"))
 	putList(server, "local_layers", f.Values.Get("local_layers"))
 	if tiers := strings.TrimSpace(f.Values.Get("tiers")); tiers != "" {
@@ -85,6 +89,9 @@ func (f *Form) body() map[string]any {
 		"model_version":    strings.TrimSpace(f.Values.Get("model_version")),
 		"configuration_id": strings.TrimSpace(f.Values.Get("configuration_id")),
 		"server_conf":      server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": f.mechanisms(clients),
+	}
+	if app != "" {
+		body["app"] = app
 	}
 	if len(targets) > 0 {
 		body["stopping_flag"], body["stopping_target"] = true, targets
@@ -116,6 +123,11 @@ func (f *Form) mechanisms(clients string) map[string]any {
 			conf["coeff_mod_bit_sizes"] = sizes
 		}
 		made[jobconfig.Homomorphic] = conf
+	}
+	if f.Values.Get(jobconfig.SecAgg) != "" {
+		conf := map[string]any{}
+		f.take(conf, jobconfig.SecAgg+".", f.Masking)
+		made[jobconfig.SecAgg] = conf
 	}
 	return made
 }
@@ -188,6 +200,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	if config.SpeedTiers > 0 {
 		form.Set("tiers", strconv.Itoa(config.SpeedTiers))
 	}
+	if config.App != "" {
+		form["app"], form["records"] = []string{config.App}, []string{config.Records}
+	}
 	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
@@ -226,8 +241,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 			form.Set("async.staleness", strconv.FormatFloat(*async.Staleness, 'g', -1, 64))
 		}
 	}
-	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {
+	for _, mechanism := range []string{dp.Mechanism, jobconfig.Homomorphic, jobconfig.SecAgg} {
 		if conf, there := body.Privacy[mechanism]; there {
+			prefix := mechanismField(mechanism, "")
 			form.Set(prefix, "1")
 			for name, value := range conf {
 				form.Set(prefix+"."+name, strings.Trim(Plain(value), "[]"))

@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/tiers"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -31,6 +32,9 @@ type Config struct {
 	// Speeds are those of the clients, by which the clients of a fit are drawn; nil draws
 	// uniformly.
 	Speeds *tiers.Speeds
+	// Masking holds the settings of secure aggregation; nil without it. The clients of a
+	// fit are then those that [Masks] reports.
+	Masking *secagg.Settings
 	// ClientConf holds the settings that are part of every fit instruction.
 	ClientConf map[string]any
 	// Timeout bounds each phase of a round. Zero waits for every client.
@@ -91,8 +95,12 @@ type Draw struct {
 func (c *Conductor) Gather(ctx context.Context, phase strategy.Phase, round int) (Draw, error) {
 	timer := time.NewTimer(c.config.ClientTimeout)
 	defer timer.Stop()
+	var takes func(*Client) bool
+	if c.config.Masking != nil && phase == strategy.Fit {
+		takes = Masks
+	}
 	for {
-		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations, c.config.Speeds)
+		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations, takes, c.config.Speeds)
 		if c.config.Ending.Err() != nil {
 			return Draw{}, context.Cause(c.config.Ending)
 		}

@@ -36,7 +36,11 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
 	}
 	defer sums.Close()
-	y, err := c.collect(ctx, start, drawn, config, sums, attempt)
+	collect := c.collect
+	if c.config.Masking != nil {
+		collect = c.collectMasked
+	}
+	y, err := collect(ctx, start, drawn, config, sums, attempt)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package round
 
 import (
+	"crypto/ecdsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"unicode"
 
@@ -37,6 +39,22 @@ func Identity(session *flower.Session, identify func(*flower.Session) string) st
 		}
 	}
 	return "session:" + visible(session.ID())
+}
+
+// MemberIdentity returns the name under which the reputation of a SuperNode is kept, in
+// the forms of [Identity]: of the key with which it signs, of the name that it was given
+// when it was let in, or of its place among the SuperNodes.
+func MemberIdentity(name, place string, key *ecdsa.PublicKey) string {
+	if key != nil {
+		if der, err := x509.MarshalPKIXPublicKey(key); err == nil {
+			sum := sha256.Sum256(der)
+			return "key:" + hex.EncodeToString(sum[:])
+		}
+	}
+	if name != "" {
+		return "name:" + visible(name)
+	}
+	return "session:" + visible(place)
 }
 
 // visible returns a name that fits into a line, or its digest.

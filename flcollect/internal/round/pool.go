@@ -97,18 +97,19 @@ type drawing struct {
 	have, need int // how many are connected, and how many must be; need is 0 for no phase
 }
 
-// draw draws the clients of a phase of a round without repetition: uniformly, or those of
-// a fit from one tier of speeds, unless these are nil.
-func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table, speeds *tiers.Speeds,
-) drawing {
+// draw draws the clients of a phase of a round without repetition, of those that takes
+// reports, or of all if it is nil: uniformly, or those of a fit from one tier of speeds,
+// unless these are nil.
+func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
+	takes func(*Client) bool, speeds *tiers.Speeds) drawing {
 	if phase != strategy.Fit {
 		speeds = nil
 	}
 	suspended := reputations.AnySuspended(round)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if suspended || speeds != nil {
-		return p.drawTrustedLocked(policy, phase, round, reputations, speeds)
+	if suspended || takes != nil || speeds != nil {
+		return p.drawTrustedLocked(policy, phase, round, reputations, takes, speeds)
 	}
 	for {
 		have := len(p.clients)
@@ -146,9 +147,10 @@ func (p *Pool) shuffleLocked(count int) (drawn []*Client, whole bool) {
 
 // drawTrustedLocked draws clients where some may be suspended. These are not counted. They
 // are drawn, those with the best reputation first, only where there are too few others,
-// which it notes.
+// which it notes. Clients that are not taken do not count.
 func (p *Pool) drawTrustedLocked(
-	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table, speeds *tiers.Speeds,
+	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table, takes func(*Client) bool,
+	speeds *tiers.Speeds,
 ) drawing {
 	for _, c := range slices.Clone(p.clients) {
 		if c.left() {
@@ -158,6 +160,9 @@ func (p *Pool) drawTrustedLocked(
 	var good, bad []*Client
 	standing := map[*Client]reputation.Reputation{}
 	for _, c := range p.clients {
+		if takes != nil && !takes(c) {
+			continue
+		}
 		if r, _ := reputations.Of(c.Identity); r.Suspended(round) {
 			standing[c] = r
 			bad = append(bad, c)
@@ -165,7 +170,7 @@ func (p *Pool) drawTrustedLocked(
 		}
 		good = append(good, c)
 	}
-	d := drawing{have: len(p.clients)}
+	d := drawing{have: len(good) + len(bad)}
 	count := policy.Sample(phase, len(good))
 	if count == 0 {
 		return d

@@ -45,7 +45,7 @@ func newHouse(t *testing.T) *house {
 		t: t, program: interop.Build(t, "flcollector"), folders: []string{t.TempDir(), t.TempDir()},
 		jobs: load.OpenJobs(t, server.URI, database, bucket, "training"), clients: load.NewBalancer(t, 2),
 		arguments: []string{
-			"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-lease", lease,
+			"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-lease", lease,
 			"-store", server.URI + "/" + database, "-blobs", "s3://" + bucket.Address() + "/training?insecure=true",
 		},
 	}

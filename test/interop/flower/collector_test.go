@@ -74,7 +74,7 @@ func startCollector(t testing.TB, with setup) *collector {
 	if with.data == "" {
 		with.data = t.TempDir()
 	}
-	command := exec.Command(path, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", with.data)
+	command := exec.Command(path, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-data", with.data)
 	command.Args = append(command.Args, with.arguments...)
 	command.Dir = t.TempDir()
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {

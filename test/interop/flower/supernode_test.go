@@ -40,8 +40,9 @@ func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
 				require.Fail(t, "the SuperNode goes on", node.Output())
 			}
 			require.NotZero(t, node.AwaitEnd())
-			require.Contains(t, node.Output(), "SuperNodes and apps of the Message API are not supported yet")
-			require.Contains(t, node.Output(), "start_client(server_address=")
+			require.Contains(t, node.Output(), "This port is not for SuperNodes")
+			require.Contains(t, node.Output(), "Start flower-supernode with --superlink ")
+			require.Contains(t, node.Output(), "which is the address of -fleet")
 			require.Contains(t, c.Output(), "a SuperNode was refused")
 		})
 	}
