@@ -37,7 +37,7 @@ func (c Config) incompressible() string {
 	case c.Homomorphic != nil:
 		return "the updates of the job are encrypted, and ciphertexts cannot be compressed"
 	case c.SecAgg != nil:
-		return "the updates of the job are masked, and masks do not compress"
+		return "the updates of the job are masked, and masked numbers cannot be compressed"
 	case c.DPAdaptive != nil && dp.NoiseFromClients(c.DPAdaptive):
 		return "clients add the noise of differential privacy, which compression would remove in part"
 	}

@@ -108,9 +108,10 @@ func TestConfig_Check_refusesWhatSecureAggregationCannotDo(t *testing.T) {
 
 func TestParse_refusesClientsThatSecureAggregationCannotHave(t *testing.T) {
 	for fault, change := range map[string][2]string{
-		"app: must name an app with secaggplus_mod":               {`, "app": "us/masked"`, ``},
-		`server_conf.records: must be "fitins" with secagg: Flow`: {`"server_conf": {}`, `"server_conf": {"records": "arrays"}`},
-		`server_conf.async: has no meaning with secagg`:           {`"server_conf": {}`, `"server_conf": {"async": {"buffer": 2}}`},
+		"app: must name an app with secaggplus_mod":                {`, "app": "us/masked"`, ``},
+		`server_conf.records: must be "fitins" with secagg: Flow`:  {`"server_conf": {}`, `"server_conf": {"records": "arrays"}`},
+		`server_conf.compression: the updates of the job are mask`: {`"server_conf": {}`, `"server_conf": {"compression": ["float16"]}`},
+		`server_conf.async: has no meaning with secagg`:            {`"server_conf": {}`, `"server_conf": {"async": {"buffer": 2}}`},
 	} {
 		body := strings.Replace(string(masked("avg", `{}`, `{"secagg": {}}`)), change[0], change[1], 1)
 		_, err := jobconfig.Parse([]byte(body))
