@@ -107,6 +107,7 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 			require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), text)
 			require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "converted: "+dtype.String()+" to float32 in 2 layers")
 			require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"updates":{"kept":30,`)
+			require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `,"converted":6}`)
 		})
 	}
 }

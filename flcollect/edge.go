@@ -57,8 +57,12 @@ func (u Upstream) check() error {
 	return nil
 }
 
-// refuseEdge returns the error of a job that can be no edge, a *[strategy.FieldError].
+// refuseEdge returns the error of a job that can be no edge, a *[strategy.FieldError] or a
+// *[JobConfigError].
 func refuseEdge(config JobConfig, made strategy.Strategy) error {
+	if config.Async != nil {
+		return refuseAsync("has no meaning at a collector with an upper one, which decides on the rounds")
+	}
 	if err := mergesSums(config, made); err != nil {
 		return &strategy.FieldError{Strategy: config.Strategy, Field: "strategy",
 			Reason: "cannot be that of a collector with an upper one: " + err.Error()}
@@ -71,6 +75,9 @@ func refuseEdge(config JobConfig, made strategy.Strategy) error {
 func mergesSums(config JobConfig, made strategy.Strategy) error {
 	if names := config.Mechanisms(); len(names) > 0 {
 		return fmt.Errorf("the privacy mechanism %q needs the update of every client, and a sum does not have them", names[0])
+	}
+	if config.Async != nil {
+		return errors.New("each update of an asynchronous job has a weight of its own, which a sum does not have")
 	}
 	return strategy.Merges(made)
 }

@@ -235,7 +235,7 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 	}
 	filing := e.startFiling(attempt, model) // the model of the upper server is as it was
 	rec.Fit, rec.FitMetrics, rec.Updates = made.Phase, made.Metrics, filing.updates
-	rec.Note = excerpt.Cut(strings.Join(slices.Concat(made.Notes, rec.Updates.Notes()), "; "), excerpt.MaxNote)
+	rec.Note = excerpt.Cut(strings.Join(slices.Concat(made.Notes, rec.Updates.Notes(filing.clients)), "; "), excerpt.MaxNote)
 	if err := filing.wait(); err != nil {
 		return nil, err
 	}

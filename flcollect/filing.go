@@ -12,9 +12,12 @@ import (
 // waits for it.
 type filing struct {
 	updates Updates
+	clients []ClientReport
 	late    []Quarantine  // updates that were refused at the end of the round
-	done    chan struct{} // closed once err is set
+	done    chan struct{} // closed once the fields below are set
 	err     error
+	head    AuditRef // the last line of the audit log
+	result  string   // the digest of the model after the round; empty without an audit log
 }
 
 // startFiling begins to store the reports of the clients of a round, and their
@@ -22,7 +25,7 @@ type filing struct {
 func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
 	line := AuditLine{Round: a.Round, Time: now(), Aggregated: result != nil, Clients: a.Reports(t.conductor.Strategy())}
-	f.updates = audit.Sum(line.Clients)
+	f.clients, f.updates = line.Clients, audit.Sum(line.Clients)
 	for _, c := range line.Clients {
 		if c.Late() && len(f.late) < MaxQuarantined {
 			f.late = append(f.late, Quarantine{Round: a.Round, Client: c.Session, Reason: c.Reason})
@@ -41,16 +44,25 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 			if result != nil {
 				line.Result = Digest(t.encryption.Encode(result))
 			}
-			t.digest = line.Result
+			t.digest, f.result = line.Result, line.Result
 		}
 		if f.err = t.audit.Write(ctx, line); f.err != nil {
 			return
 		}
-		f.err = t.storage.Insist(ctx, func() error {
-			return t.reputations.Save(ctx, t.storage, t.record().Token, a.Round)
-		})
+		f.head = t.audit.Head()
+		if t.config.Async != nil {
+			return // a version does not count before those that came before it: conclude stores the reputations
+		}
+		f.err = t.saveReputations(a.Round)
 	}()
 	return f
+}
+
+// saveReputations stores the reputations of clients as of a round.
+func (t *training) saveReputations(round int) error {
+	return t.storage.Insist(t.life, func() error {
+		return t.reputations.Save(t.life, t.storage, t.record().Token, round)
+	})
 }
 
 // notes say how many updates the strategy refused at the end of a round with so many

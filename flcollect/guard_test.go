@@ -125,7 +125,7 @@ func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	require.EqualValues(t, 4, w.Totals().Far)
 	require.Zero(t, w.Totals().Clipped)
 	require.Contains(t, log.String(),
-		`clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole"`)
+		`clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole, the first that of \"`)
 	report, err := w.Report(t.Context(), "job", 4, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Counts{Kept: 5, Far: 1}, report.Counts)
@@ -139,7 +139,7 @@ func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(),
 		"Updates of round 4: 5 kept (1 of them far), 0 clipped, 0 refused, 0 failed")
 	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(),
-		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4}`)
+		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4},"far":4}`)
 }
 
 func TestConfig_Clip_cutsFarUpdates(t *testing.T) {

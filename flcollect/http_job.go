@@ -99,6 +99,13 @@ type statusView struct {
 	Note        string   `json:"note,omitempty"`
 	Aggregated  int      `json:"rounds_aggregated,omitempty"`
 	Updates     Updates  `json:"updates,omitzero"`
+	// The counts of Updates that a user may not expect, again where programs look first.
+	Clipped   int `json:"clipped,omitempty"`
+	Refused   int `json:"refused,omitempty"`
+	Far       int `json:"far,omitempty"`
+	Converted int `json:"converted,omitempty"`
+	// Async is how a job without rounds was configured.
+	Async *JobAsync `json:"async,omitempty"`
 
 	finished int // the last finished round, which Round is ahead of while clients evaluate
 }
@@ -132,6 +139,7 @@ func viewOf(s Status) statusView {
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
 		Suspended:       s.Suspended,
+		Async:           s.Config.Async,
 		Mechanisms:      s.Config.Mechanisms(),
 		Privacy:         s.Privacy,
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],
@@ -139,6 +147,10 @@ func viewOf(s Status) statusView {
 		Note:            s.Note,
 		Aggregated:      s.Aggregated,
 		Updates:         s.Updates,
+		Clipped:         s.Updates.Clipped,
+		Refused:         s.Updates.Refused,
+		Far:             s.Updates.Far,
+		Converted:       s.Updates.Converted,
 		finished:        s.Round,
 	}
 }

@@ -92,7 +92,7 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 	j.work, j.quit = context.WithCancel(j.life)
 	j.training, j.stop = context.WithCancelCause(j.work)
 	if made != nil {
-		j.least, j.need = clientsOf(made.Policy())
+		j.least, j.need = clientsOf(r.Config.Demand(made.Policy()))
 	}
 	return j
 }

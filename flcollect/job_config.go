@@ -6,6 +6,17 @@ import "github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 // MarshalJSON writes the form that [ParseJobConfig] reads.
 type JobConfig = jobconfig.Config
 
+// JobAsync has a job train with clients of unequal speed, without rounds.
+type JobAsync = jobconfig.Async
+
+// Bounds and defaults of [JobAsync].
+const (
+	MaxBuffer        = jobconfig.MaxBuffer
+	MaxConcurrency   = jobconfig.MaxConcurrency
+	MaxStaleness     = jobconfig.MaxStaleness
+	DefaultStaleness = jobconfig.DefaultStaleness
+)
+
 // JobConfigError reports the faults of a configuration, 1 to 100 [JobConfigFault] in the
 // order of the fields.
 type JobConfigError = jobconfig.Error

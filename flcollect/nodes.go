@@ -116,13 +116,13 @@ func (r *registry) setNodes(j *job, run *supernode.Run) {
 
 // checkApp returns nil if the app of a job can be delivered to SuperNodes, and otherwise
 // an error of the configuration.
-func (s *Server) checkApp(config JobConfig) error {
+func checkApp(config JobConfig, fleet *supernode.Server) error {
 	if config.App == "" {
 		return nil
 	}
 	reason := "cannot take part: this server has no listener for SuperNodes"
-	if s.config.Fleet != nil {
-		_, err := s.config.Fleet.Apps().Find(config.App)
+	if fleet != nil {
+		_, err := fleet.Apps().Find(config.App)
 		if err == nil {
 			return nil
 		}

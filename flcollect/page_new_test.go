@@ -97,6 +97,8 @@ func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
 		"conf.min_fit_clients":            {"conf.min_fit_clients", "0"},
 		"bounds.norm_factor":              {"bounds.norm_factor", "0"},
 		"further":                         {"further", "absent: 1"},
+		"async.buffer":                    {"async", "1", "async.buffer", "0"},
+		"async.staleness":                 {"async", "1", "async.staleness", "old"},
 		"client.epochs":                   {"client.epochs", ""},
 		"client.batch_size":               {"client.batch_size", "many"},
 		"targets":                         {"targets", "accuracy: high"},

@@ -31,6 +31,8 @@ func pageFuncs() template.FuncMap {
 		"metrics":   metricsText,
 		"bytes":     func(a, b int64) string { return bytesText(a + b) },
 		"seconds":   func(a, b float64) string { return secondsText(a + b) },
+		"async":     asyncText,
+		"staleness": stalenessText,
 		"standing":  standingText,
 		"remark":    remarkText,
 		"epsilon":   epsilonText,
@@ -98,6 +100,32 @@ func standingText(r *Reputation) string {
 	return text
 }
 
+// asyncText says how a job without rounds trains.
+func asyncText(a *JobAsync) string {
+	if a == nil {
+		return ""
+	}
+	buffer, concurrency, exponent := "min_fit_clients", "10 times the buffer", DefaultStaleness
+	if a.Buffer > 0 {
+		buffer = strconv.Itoa(a.Buffer)
+	}
+	if a.Concurrency > 0 {
+		concurrency = strconv.Itoa(a.Concurrency)
+	}
+	if a.Staleness != nil {
+		exponent = *a.Staleness
+	}
+	return fmt.Sprintf("buffer %s, concurrency %s, exponent of staleness %s", buffer, concurrency, lossText(&exponent))
+}
+
+// stalenessText says how old the updates of a version were, and nothing for a round.
+func stalenessText(v *Version) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("staleness %s, at most %d", lossText(&v.MeanStaleness), v.MaxStaleness)
+}
+
 // remarkText says why an update was not kept, or what is notable of it.
 func remarkText(c ClientReport) string {
 	text := c.Reason
@@ -106,6 +134,12 @@ func remarkText(c ClientReport) string {
 			text += "; "
 		}
 		text += "converted: " + audit.ConversionsText(c.Converted)
+	}
+	if c.Staleness != nil && *c.Staleness > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += fmt.Sprintf("staleness %d", *c.Staleness)
 	}
 	return text
 }

@@ -96,11 +96,11 @@ func (s *Server) DeletePublicContext(ctx context.Context, id string, condition C
 
 // contextMisfit says how the context that is stored for a job differs from what the job
 // is to be trained with; empty if it does not. Its clients may have another.
-func (s *Server) contextMisfit(ctx context.Context, id string, config JobConfig) (string, error) {
+func contextMisfit(ctx context.Context, contexts *publiccontext.Store, id string, config JobConfig) (string, error) {
 	if config.Homomorphic == nil {
 		return "", nil
 	}
-	stored, err := s.contexts.Get(ctx, id)
+	stored, err := contexts.Get(ctx, id)
 	if errors.Is(err, ErrNoContext) {
 		return "", nil
 	}

@@ -29,7 +29,7 @@ const maxBefore = 8
 // returns [ErrActive]. A job that has ended begins a new run, and the repository still
 // gets the result of the one before. An error of the strategy is a
 // *[strategy.FieldError] or matches [ErrNoStrategy], one of the encryption parameters is
-// a *ckks.FieldError, and any other error of the configuration matches [ErrInvalid].
+// a *ckks.FieldError, one of an asynchronous job a *[JobConfigError], and any other error of the configuration matches [ErrInvalid].
 // Start waits for Run to begin.
 func (s *Server) Start(ctx context.Context, id string, config JobConfig) error {
 	err := s.start(ctx, id, config)
@@ -53,11 +53,14 @@ func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
 	if repeated, err := s.repeated(ctx, id, data); repeated || err != nil {
 		return err
 	}
-	if err := s.checkApp(stored.Config); err != nil {
+	if err := checkApp(stored.Config, s.config.Fleet); err != nil {
 		return err
 	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
 	if err != nil {
+		return err
+	}
+	if err := checkAsync(stored.Config, made); err != nil {
 		return err
 	}
 	if s.config.Upstream != nil {
@@ -197,7 +200,7 @@ func (s *launch) begin() (err error) {
 		r.Upstream = s.Server.config.Upstream.Target
 	}
 	r.Privacy = round.PrivacyOf(made)
-	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {
+	if r.Misfit, err = contextMisfit(ctx, s.contexts, id, config.Config); err != nil {
 		return err
 	}
 	var last record

@@ -79,6 +79,9 @@ type Round = round.Record
 // Phase sums up the fit or the evaluation of a [Round].
 type Phase = round.Phase
 
+// Version is what is special of a [Round] that is a version of an asynchronous job.
+type Version = round.Version
+
 // Below counts the clients of the collectors that are clients of this one.
 type Below = round.Below
 

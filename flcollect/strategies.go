@@ -112,6 +112,21 @@ func (s strategies) make(ctx context.Context, config JobConfig, guarded bool) (s
 	return strategy.NewBounded(made, guard)
 }
 
+// checkAsync returns the error of an asynchronous job whose strategy, which may be one of
+// the repository, cannot aggregate updates of several versions.
+func checkAsync(config JobConfig, made strategy.Strategy) error {
+	if config.Async != nil && strategy.NeedsOneBase(made) {
+		return refuseAsync("the strategy weighs updates by the loss of the model that all of them begin with, and here there are several")
+	}
+	return nil
+}
+
+// refuseAsync returns the error of a job that cannot be asynchronous.
+func refuseAsync(reason string) error {
+	path := []any{"server_conf", "async"}
+	return &JobConfigError{Faults: []JobConfigFault{{Path: path, Kind: jobconfig.Invalid, Reason: reason}}}
+}
+
 // private returns the strategy of a configuration, with its privacy mechanisms.
 func (s strategies) private(ctx context.Context, config JobConfig) (strategy.Strategy, error) {
 	made, err := s.named(ctx, config)

@@ -61,6 +61,9 @@ func (j *job) train(ctx context.Context) error {
 		return err
 	}
 	t.openRun()
+	if t.config.Async != nil {
+		return t.trainVersions(ctx)
+	}
 	for {
 		r := j.record()
 		if r.trained() {
@@ -114,7 +117,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
-	j.server.jobs.setPolicy(j, j.strategy.Policy())
+	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
 }
 
@@ -275,7 +278,7 @@ func (t *training) round(ctx context.Context, number int) error {
 	}
 	rec.Evaluate, rec.Metrics, rec.Loss = evaluation.Phase, evaluation.Metrics, evaluation.Loss
 	rec.Ended = now()
-	notes := slices.Concat(fit.Notes, filing.notes(rec.Fit.Clients), rec.Updates.Notes(), evaluation.Notes)
+	notes := slices.Concat(fit.Notes, filing.notes(rec.Fit.Clients), rec.Updates.Notes(filing.clients), evaluation.Notes)
 	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
 	if rec.Loss != nil {
 		t.loss = rec.Loss
@@ -289,7 +292,7 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	if err := filing.wait(); err != nil {
 		return err
 	}
-	head := t.audit.Head()
+	head := filing.head
 	if t.audit.Chained() {
 		rec.Audit = &head
 	}
@@ -328,10 +331,14 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 		return err
 	}
 	u := rec.Updates
-	t.log.Info("round finished", "round", rec.Number, "aggregated", rec.Aggregated,
+	said := []any{"round", rec.Number, "aggregated", rec.Aggregated,
 		"results", rec.Fit.Results, "failures", rec.Fit.Failures,
 		"clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
-		"note", rec.Note, "audit", head.SHA256)
+		"note", rec.Note, "audit", head.SHA256}
+	if v := rec.Async; v != nil {
+		said = append(said, "mean_staleness", v.MeanStaleness, "max_staleness", v.MaxStaleness, "cut_off", v.CutOff)
+	}
+	t.log.Info("round finished", said...)
 	t.server.counters.addRound(rec, time.Since(t.began).Seconds(), len(refused))
 	if before != nil && before != after {
 		t.drop(before)

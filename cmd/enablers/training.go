@@ -40,7 +40,7 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 	}
 	var keys *collector.NodeKeys
 	if s.fleetKeys != "" {
-		if keys, err = collector.OpenNodeKeys(s.fleetKeys); err != nil {
+		if keys, err = collector.OpenNodeKeys(ctx, s.fleetKeys); err != nil {
 			return nil, errors.Join(fmt.Errorf("-flcollector-fleet-keys: %w", err), store.Close())
 		}
 	}

@@ -44,11 +44,11 @@ type fleet struct {
 }
 
 // openFleet opens the listener for SuperNodes.
-func (s *settings) openFleet() (*fleet, error) {
+func (s *settings) openFleet(ctx context.Context) (*fleet, error) {
 	var at fleet
 	var err error
 	if s.fleet.keys != "" {
-		if at.keys, err = collector.OpenNodeKeys(s.fleet.keys); err != nil {
+		if at.keys, err = collector.OpenNodeKeys(ctx, s.fleet.keys); err != nil {
 			return nil, err
 		}
 	}

@@ -23,7 +23,8 @@
 // first lines on standard output are "listening on http://HOST:PORT",
 // "listening on grpc://HOST:PORT" (grpcs with TLS),
 // "repository listening on http://HOST:PORT" or "repository at URL", and
-// "listening on fleet://HOST:PORT", with TLS or without; the log goes to standard error. On an interrupt or SIGTERM it asks the clients to reconnect after
+// "listening on fleet://HOST:PORT", with TLS or without; the log goes to standard
+// error. On an interrupt or SIGTERM it asks the clients to reconnect after
 // -park and ends with status 0; a second one ends it at once.
 package main
 
@@ -81,7 +82,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	defer func() { _ = clients.Close() }() // likewise
-	fleet, err := s.openFleet()
+	fleet, err := s.openFleet(ctx)
 	if err != nil {
 		return err
 	}

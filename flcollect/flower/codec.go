@@ -6,28 +6,32 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec passes messages through grpc without copying them: a *writer, or an *inbound
-// that is passed on, on the way out, an *inbound on the way in.
+// codec passes messages of a client through grpc without copying them: a *writer on the way
+// out, an *inbound on the way in.
 type codec struct{}
 
 // inbound is a message as it was received.
-type inbound struct{ buffers mem.BufferSlice }
+type inbound struct {
+	buffers mem.BufferSlice
+	digest  string // of its parameters; empty if they were not digested
+}
 
 // Marshal implements encoding.CodecV2.
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
-	if in, ok := v.(*inbound); ok {
-		in.buffers.Ref() // grpc frees it
-		return in.buffers, nil
-	}
 	w, ok := v.(*writer)
 	if !ok {
 		return nil, fmt.Errorf("flower: cannot send a %T", v)
 	}
+	return w.buffers(), nil
+}
+
+// buffers returns the message, which is not copied.
+func (w *writer) buffers() mem.BufferSlice {
 	out := make(mem.BufferSlice, len(w.pieces))
 	for i, piece := range w.pieces {
 		out[i] = mem.SliceBuffer(piece)
 	}
-	return out, nil
+	return out
 }
 
 // Unmarshal implements encoding.CodecV2.

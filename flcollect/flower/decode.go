@@ -152,7 +152,7 @@ func decodeInstruction(blob Blob) (instruction, error) {
 			made = GetParametersIns{config}
 		case 4:
 			err = v.message(two)
-			made = FitIns{p, config}
+			made = FitIns{Parameters: p, Config: config}
 		case 5:
 			err = v.message(two)
 			made = EvaluateIns{p, config}

@@ -1,7 +1,6 @@
 package flower
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,37 +9,37 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/mem"
 )
 
-// gate wraps the body of a client's stream. It reads a message only when an
-// answer is due and its size was admitted. Until then it does not read the
-// body, so flow control stops the client. One goroutine, that of grpc, reads
-// from it.
+// gate reads the messages of a client's stream from the body of its request. It reads a
+// message only when an answer is due and its size was admitted. Until then it does not
+// read the body, so flow control stops the client. One goroutine receives.
 type gate struct {
-	ctx     context.Context // of the stream
 	body    io.ReadCloser
 	control *http.ResponseController
+	chunks  *chunkPool
 	admit   func(size int64) (release func(), err error)
 	fail    func(error) // ends the session
 	limit   int64
 	stall   time.Duration
 
-	header  [5]byte // of the message: a flag and its length
-	unread  []byte  // bytes of header that Read has not returned yet
-	left    int64   // bytes of the message that are not read yet
-	alive   time.Time
+	alive   time.Time // when the deadline of reading was set
 	mu      sync.Mutex
 	due     bool   // an answer is due
+	digest  bool   // and its parameters are to be digested
 	ended   bool   // the request is over
 	closing bool   // the end of the session is being written
 	release func() // returns the bytes that were admitted for the answer
 }
 
-// expectAnswer allows the next message.
-func (g *gate) expectAnswer() {
+// expectAnswer allows the next message. Digest has its parameters digested while they are
+// read.
+func (g *gate) expectAnswer(digest bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.due = true
+	g.due, g.digest = true, digest
 }
 
 // takeRelease returns the function that releases the answer that was read,
@@ -88,51 +87,79 @@ func (g *gate) finish() {
 	g.takeRelease()()
 }
 
-// Read implements io.Reader. It fills p as far as the message goes: grpc keeps
-// the buffers until the answer is released, so half-empty ones waste memory.
-func (g *gate) Read(p []byte) (int, error) {
-	if len(g.unread) == 0 && g.left == 0 {
-		if err := g.open(); err != nil {
-			return 0, err
-		}
+// receive returns the next message. The error at the end of the stream is io.EOF.
+func (g *gate) receive() (*inbound, error) {
+	size, err := g.open()
+	if err != nil {
+		return nil, err
 	}
-	n := copy(p, g.unread)
-	g.unread = g.unread[n:]
-	if want := min(int64(len(p)-n), g.left); want > 0 {
-		g.extend()
-		m, err := io.ReadFull(g.body, p[n:n+int(want)])
-		n += m
-		if g.left -= int64(m); err != nil {
-			return n, g.readError(err)
-		}
+	in := &inbound{}
+	var digest *digester
+	if g.wantsDigest() {
+		digest = newDigester()
 	}
-	return n, nil
+	for left := size; left > 0; {
+		chunk, pool := g.chunks.chunk(left)
+		if err := g.fill(*chunk, digest); err != nil {
+			if pool != nil {
+				pool.Put(chunk)
+			}
+			in.free()
+			return nil, g.readError(err)
+		}
+		in.buffers = append(in.buffers, mem.NewBuffer(chunk, pool))
+		left -= int64(len(*chunk))
+	}
+	if digest != nil {
+		in.digest = digest.sum()
+	}
+	return in, nil
 }
 
-// open waits for the next message and for its admission.
-func (g *gate) open() error {
-	g.control.SetReadDeadline(time.Time{}) // an http.ResponseWriter that cannot has none set
-	if _, err := io.ReadFull(g.body, g.header[:]); err != nil {
-		return err // usually the end of the stream
+// fill reads a part of a message. It is digested in small pieces, as long as they are in
+// the cache of the processor, and while the client sends more.
+func (g *gate) fill(part []byte, digest *digester) error {
+	for len(part) > 0 {
+		g.extend()
+		n, err := g.body.Read(part)
+		if digest != nil {
+			digest.write(part[:n])
+		}
+		if part = part[n:]; err != nil && len(part) > 0 {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
 	}
-	size := int64(binary.BigEndian.Uint32(g.header[1:]))
+	return nil
+}
+
+// open waits for the next message and for its admission, and returns its size.
+func (g *gate) open() (int64, error) {
+	g.control.SetReadDeadline(time.Time{}) // an http.ResponseWriter that cannot has none set
+	var header [messageHeader]byte         // a flag and the size
+	if _, err := io.ReadFull(g.body, header[:]); err != nil {
+		return 0, err // usually the end of the stream
+	}
+	size := int64(binary.BigEndian.Uint32(header[1:]))
 	switch {
-	case g.header[0] != 0:
-		return g.abort(fmt.Errorf("%w: a compressed message", ErrProtocol))
+	case header[0] != 0:
+		return 0, g.abort(fmt.Errorf("%w: a compressed message", ErrProtocol))
 	case size > g.limit:
-		return g.abort(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, g.limit))
+		return 0, g.abort(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, g.limit))
 	case !g.isDue():
-		return g.abort(fmt.Errorf("%w: a message that was not asked for", ErrProtocol))
+		return 0, g.abort(fmt.Errorf("%w: a message that was not asked for", ErrProtocol))
 	}
 	release, err := g.admit(size)
 	if err != nil {
-		return g.abort(fmt.Errorf("admit %d bytes: %w", size, err))
+		return 0, g.abort(fmt.Errorf("admit %d bytes: %w", size, err))
 	}
 	g.mu.Lock()
 	g.release = sync.OnceFunc(release)
 	g.mu.Unlock()
-	g.unread, g.left, g.alive = g.header[:], size, time.Time{}
-	return nil
+	g.alive = time.Time{}
+	return size, nil
 }
 
 func (g *gate) isDue() bool {
@@ -141,6 +168,12 @@ func (g *gate) isDue() bool {
 	due := g.due
 	g.due = false
 	return due
+}
+
+func (g *gate) wantsDigest() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.digest
 }
 
 // extend moves the deadline of the next bytes forward.
@@ -164,5 +197,32 @@ func (g *gate) abort(err error) error {
 	return err
 }
 
-// Close implements io.Closer. It is called when the stream ends.
-func (g *gate) Close() error { return g.body.Close() }
+// chunkPool holds chunks of memory that large messages are read into.
+type chunkPool struct{ sync.Pool }
+
+// receiveChunk is the size of a chunk. It fits the cache of a processor.
+const receiveChunk = 256 << 10
+
+// chunk returns memory for the next bytes of a message, of which so many are left, and the
+// pool that takes it back; nil for none.
+func (p *chunkPool) chunk(left int64) (*[]byte, mem.BufferPool) {
+	if left <= receiveChunk/4 {
+		data := make([]byte, left)
+		return &data, nil
+	}
+	return p.Get(int(min(left, receiveChunk))), p
+}
+
+// Get implements mem.BufferPool.
+func (p *chunkPool) Get(length int) *[]byte {
+	data, ok := p.Pool.Get().(*[]byte)
+	if !ok {
+		made := make([]byte, receiveChunk)
+		data = &made
+	}
+	*data = (*data)[:length]
+	return data
+}
+
+// Put implements mem.BufferPool.
+func (p *chunkPool) Put(data *[]byte) { p.Pool.Put(data) }

@@ -124,7 +124,7 @@ func (l *link) receive(admit func(size int64) (func(), error)) (*inbound, func()
 		release()
 		return nil, nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	return &inbound{mem.BufferSlice{mem.SliceBuffer(data)}}, release, nil
+	return &inbound{buffers: mem.BufferSlice{mem.SliceBuffer(data)}}, release, nil
 }
 
 // end returns the error of a stream that has ended.

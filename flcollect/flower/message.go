@@ -161,6 +161,9 @@ type FitIns struct {
 	Parameters Parameters
 	// Config is the configuration.
 	Config Config
+	// Digest has the parameters of the answer digested while they are received, which
+	// makes [FitRes.Digest] cost nothing. It is not sent.
+	Digest bool
 }
 
 // EvaluateIns instructs the client to evaluate the model.
@@ -211,6 +214,7 @@ type ParametersRes struct {
 // FitRes is the answer to [FitIns].
 type FitRes struct {
 	held
+	digest string // empty if it is not known
 	// Status is the client's result.
 	Status Status
 	// Parameters is the trained model.
@@ -220,6 +224,15 @@ type FitRes struct {
 	NumExamples int64
 	// Metrics are the client's metrics.
 	Metrics Config
+}
+
+// Digest returns [Parameters.Digest] of the parameters. It must not be called after Release,
+// unless FitIns.Digest was set and the answer came from a [Session].
+func (r *FitRes) Digest() string {
+	if r.digest != "" {
+		return r.digest
+	}
+	return r.Parameters.Digest()
 }
 
 // EvaluateRes is the answer to [EvaluateIns].

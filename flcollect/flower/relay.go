@@ -204,8 +204,7 @@ func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan
 		if err := (&DisconnectRes{ReasonReconnect}).reply(&w); err != nil {
 			return nil, err
 		}
-		answer, err := codec{}.Marshal(&w)
-		if err == nil && other.send(answer) == nil {
+		if other.send(w.buffers()) == nil {
 			other.finish()
 			<-ctx.Done() // the other server ends the stream, having read the answer
 		}
@@ -232,8 +231,7 @@ func (s *Session) forward(ctx context.Context, got relayed) (*inbound, func(), e
 		got.free()
 		return nil, nil, context.Cause(ctx)
 	}
-	s.outlet.expect(messageHeader+int64(got.in.buffers.Len()), got.free)
-	out, err := s.exchange(ctx, got.in)
+	out, err := s.exchange(ctx, outgoing{message: got.in.buffers, sent: got.free})
 	if err != nil {
 		return nil, nil, err
 	}

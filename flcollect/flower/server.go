@@ -43,8 +43,9 @@ const closeTimeout = 5 * time.Second
 // [NewServer].
 type Server struct {
 	config ServerConfig
-	grpc   *grpc.Server
+	grpc   *grpc.Server // answers calls of other methods
 	admit  func(ctx context.Context, client string, size int64) (func(), error)
+	chunks chunkPool
 	relays *budget // of what this server holds for clients that it relays
 
 	warnings hostWarnings
@@ -68,17 +69,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 		uploads := &budget{size: config.Uploads}
 		s.admit = func(ctx context.Context, _ string, size int64) (func(), error) { return uploads.acquire(ctx, size) }
 	}
-	s.grpc = grpc.NewServer(
-		grpc.ForceServerCodecV2(codec{}),
-		grpc.MaxRecvMsgSize(int(config.MaxMessage)),
-		grpc.MaxSendMsgSize(int(config.MaxMessage)),
-		grpc.UnknownServiceHandler(s.unknownMethod),
-	)
-	s.grpc.RegisterService(&grpc.ServiceDesc{
-		ServiceName: service,
-		HandlerType: (*any)(nil),
-		Streams:     []grpc.StreamDesc{{StreamName: "Join", Handler: s.join, ServerStreams: true, ClientStreams: true}},
-	}, s)
+	s.grpc = grpc.NewServer(grpc.UnknownServiceHandler(s.unknownMethod))
 	return s, nil
 }
 
@@ -179,7 +170,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveOther(w, r)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	if !checkCall(w, r) {
+		return
+	}
+	limited, done := limit(r.Context(), r)
+	defer done()
+	ctx, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
 	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), relays: s.relays, turn: make(chan struct{}, 1)}
 	if refused := s.introduce(session, r); refused != nil {
@@ -187,7 +183,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session.gate = &gate{
-		ctx: ctx, body: r.Body, control: http.NewResponseController(w), limit: s.config.MaxMessage, stall: s.config.Stall, fail: cancel,
+		body: r.Body, control: http.NewResponseController(w), chunks: &s.chunks, limit: s.config.MaxMessage, stall: s.config.Stall, fail: cancel,
 		admit: func(size int64) (func(), error) {
 			if session.relaying.Load() {
 				return s.relays.acquire(ctx, size)
@@ -195,14 +191,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return s.admit(ctx, session.id, size)
 		},
 	}
-	session.outlet = &outlet{ResponseWriter: w, gate: session.gate}
-	defer session.outlet.finish()
 	defer session.gate.finish()
-	// Not the session's context: grpc can send the end of the session to the
-	// client only while the context of the request lasts.
-	r = r.WithContext(context.WithValue(r.Context(), sessionKey{}, session))
-	r.Body = session.gate
-	s.grpc.ServeHTTP(session.outlet, r)
+	session.stream = newStream(w, r, session.gate)
+	defer session.stream.stop()
+	session.stream.end(s.join(session))
 }
 
 // introduce names the client of a session, or returns the gRPC status that refuses it.
@@ -221,9 +213,6 @@ func (s *Server) introduce(session *Session, r *http.Request) (refused *status.S
 	return nil
 }
 
-// sessionKey is the key of the session in the context of its stream.
-type sessionKey struct{}
-
 func peerOf(r *http.Request) Peer {
 	host := r.Host
 	peer := Peer{Addr: r.RemoteAddr, Header: func(key string) string {
@@ -239,16 +228,15 @@ func peerOf(r *http.Request) Peer {
 }
 
 // join serves a stream.
-func (s *Server) join(_ any, stream grpc.ServerStream) error {
-	session := stream.Context().Value(sessionKey{}).(*Session)
+func (s *Server) join(session *Session) error {
 	if session.refused != nil {
 		return session.refused
 	}
-	session.stream = stream
 	if err := s.enter(session); err != nil {
 		return err
 	}
 	defer s.leave(session)
+	session.stream.start()
 	log := s.config.Logger.With("client", session.id)
 	log.Debug("client joined", "address", session.peer.Addr)
 	err := s.config.Handle(session.ctx, session)

@@ -7,8 +7,8 @@ import (
 	"io"
 	"sync/atomic"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
 
@@ -28,9 +28,8 @@ type Session struct {
 	id      string
 	peer    Peer
 	refused error // from ServerConfig.Identify
-	stream  grpc.ServerStream
+	stream  *stream
 	gate    *gate
-	outlet  *outlet
 	turn    chan struct{} // holds a token while an instruction is under way
 
 	relays   *budget // of the server
@@ -170,7 +169,8 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		<-s.turn
 		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.size, limit))
 	}
-	in, err := s.exchange(ctx, &w)
+	fit, isFit := ins.(FitIns)
+	in, err := s.exchange(ctx, outgoing{message: w.buffers(), digest: isFit && fit.Digest})
 	if err != nil {
 		return none, nil, s.failed(verb, err)
 	}
@@ -190,24 +190,33 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		s.end(err)
 		return none, nil, s.failed(verb, err)
 	}
+	if res, ok := got.(*FitRes); ok {
+		res.digest = in.digest
+	}
 	released := s.gate.takeRelease()
 	<-s.turn
 	return none, func() { in.free(); released() }, nil
 }
 
+// outgoing is a message to a client.
+type outgoing struct {
+	message mem.BufferSlice
+	// sent is called once the message has left, or has failed to. Nil if nothing is held
+	// for it.
+	sent func()
+	// digest is whether the parameters of the answer are digested.
+	digest bool
+}
+
 // exchange sends a message and waits for the next one. If it fails, the turn is not
 // released: the session has ended, or the answer is still awaited.
-func (s *Session) exchange(ctx context.Context, message any) (*inbound, error) {
-	s.gate.expectAnswer()
-	result := make(chan received, 1)
-	go func() { // ends with the stream at the latest
-		in := &inbound{}
-		err := s.stream.SendMsg(message)
-		if err == nil {
-			err = s.stream.RecvMsg(in)
-		}
-		result <- received{in, err}
-	}()
+func (s *Session) exchange(ctx context.Context, out outgoing) (*inbound, error) {
+	s.gate.expectAnswer(out.digest)
+	held := out.sent != nil
+	if !held {
+		out.sent = func() {}
+	}
+	result := s.stream.exchange(out.message, held, out.sent)
 	var got received
 	select {
 	case got = <-result:

@@ -56,7 +56,7 @@ func instructions() map[string]instruction {
 		"ReconnectIns for good": ReconnectIns{},
 		"GetPropertiesIns":      GetPropertiesIns{config()},
 		"GetParametersIns":      GetParametersIns{},
-		"FitIns":                FitIns{parameters(), config()},
+		"FitIns":                FitIns{Parameters: parameters(), Config: config()},
 		"EvaluateIns":           EvaluateIns{parameters(), config()},
 	}
 }

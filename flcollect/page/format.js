@@ -15,6 +15,19 @@ export function epsilon({ epsilon, delta }) {
   return `${typeof epsilon === "number" ? number(epsilon) : "infinite"} (delta ${number(delta)})`;
 }
 
+// asynchronous says how a job without rounds trains.
+export function asynchronous(settings) {
+  if (!settings) return "";
+  const { buffer = "min_fit_clients", concurrency = "10 times the buffer", staleness = 0.5 } = settings;
+  return `buffer ${buffer}, concurrency ${concurrency}, exponent of staleness ${number(staleness)}`;
+}
+
+// staleness says how old the updates of a version were, and nothing for a round.
+export function staleness(version) {
+  if (!version) return "";
+  return `staleness ${number(version.mean_staleness)}, at most ${version.max_staleness}`;
+}
+
 export function bytes(value) {
   let unit = 0;
   while (value >= 1000 && unit < units.length - 1) {

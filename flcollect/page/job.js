@@ -3,7 +3,7 @@
 
 import { Charts } from "./charts.js";
 import { Report, updates } from "./report.js";
-import { bytes, epsilon, number, seconds } from "./format.js";
+import { asynchronous, bytes, epsilon, number, seconds, staleness } from "./format.js";
 import { request, setLive, setTime, toast } from "./shell.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
@@ -56,10 +56,13 @@ function showStatus(status) {
   begins(status.id);
   const reached = Math.max(0, status.round);
   article.dataset.state = status.status;
-  document.title = `${job}: ${status.status}, round ${reached} of ${status.rounds}`;
+  document.title = `${job}: ${status.status}, ${status.async ? "version" : "round"} ${reached} of ${status.rounds}`;
   Object.assign(document.querySelector("progress"), { max: status.rounds, value: reached });
   field("status", status.status);
-  field("progress", `Round ${reached} of ${status.rounds}`);
+  const unit = status.async ? "Version" : "Round";
+  field("async", asynchronous(status.async));
+  document.querySelector('[data-field="async"]').parentElement.hidden = !status.async;
+  field("progress", `${unit} ${reached} of ${status.rounds}`);
   field("error", status.error ?? "");
   const early = status.early_end;
   field("early", early ? `Ended early: ${early.metric} was ${number(early.value_achieved)}, more than ${number(early.value_maximal)}.` : "");
@@ -143,6 +146,7 @@ function showRound(row, round) {
     loss: number(round.loss),
     metrics: Object.keys(round.metrics ?? {}).sort().map((name) => `${name} ${number(round.metrics[name])}`).join(", "),
     clients: `${round.fit.results} of ${round.fit.clients}`,
+    staleness: staleness(round.async),
     failures: round.fit.failures + round.evaluate.failures,
     sent: bytes(round.fit.bytes_sent + round.evaluate.bytes_sent),
     received: bytes(round.fit.bytes_received + round.evaluate.bytes_received),

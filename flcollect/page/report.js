@@ -97,7 +97,8 @@ function small(text) {
 // remark says why an update was not kept, or what is notable of it.
 function remark(client) {
   const converted = client.converted ? `converted${conversions(client.converted)}` : "";
-  return [client.reason, converted].filter(Boolean).join("; ");
+  const stale = client.staleness ? `staleness ${client.staleness}` : "";
+  return [client.reason, converted, stale].filter(Boolean).join("; ");
 }
 
 function reputation(known) {

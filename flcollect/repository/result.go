@@ -17,7 +17,8 @@ import (
 // resultDocument is a result as the collector sends it: the number of rounds and
 // the loss as text, "None" for no loss, metrics as numbers, parameters of the
 // strategy as they were given. A parameter wins over a metric of its name, and
-// epsilon, delta, rounds and final_loss over both.
+// epsilon, delta, rounds, final_loss and the counts of updates over both. These are
+// there where they are not zero.
 func resultDocument(r flcollect.Result) (record, error) {
 	for _, name := range []string{r.ModelName, r.ModelVersion, r.TrainingID, r.ConfigurationID} {
 		if !utf8.ValidString(name) { // JSON would carry another
@@ -39,6 +40,13 @@ func resultDocument(r flcollect.Result) (record, error) {
 	}
 	if p := r.Privacy; p != nil {
 		values["epsilon"], values["delta"] = numberValue(float64(p.Epsilon)), numberValue(p.Delta)
+	}
+	for name, count := range map[string]int{
+		"clipped": r.Updates.Clipped, "refused": r.Updates.Refused, "far": r.Updates.Far, "converted": r.Updates.Converted,
+	} {
+		if count > 0 {
+			values[name] = count
+		}
 	}
 	values["rounds"], values["final_loss"] = strconv.Itoa(r.Rounds), "None"
 	if r.FinalLoss != nil {

@@ -2,10 +2,7 @@ package strategy
 
 import (
 	"fmt"
-	"math"
 	"slices"
-
-	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // certainly is a distance below which all elements are certainly finite.
@@ -50,23 +47,6 @@ func countersOf(model Model) []bool {
 	return counters
 }
 
-// distance returns the Euclidean distances of two models of one form, in the same
-// bits at every call. They are infinite or not a number where an element is.
-func distance(a, b Model, counters []bool) lengths {
-	var norm, counted float64
-	for layer := range a {
-		switch {
-		case counters[layer]:
-			counted += squaredDistance(a[layer:layer+1], b[layer:layer+1])
-		case a[layer].DType() == tensor.Float32:
-			norm += squares32(a[layer], b[layer])
-		default:
-			norm += squaredDistance(a[layer:layer+1], b[layer:layer+1])
-		}
-	}
-	return lengths{math.Sqrt(norm), math.Sqrt(counted)}
-}
-
 // lowerMedian returns the median of at least one number, the lower of two in the
 // middle, so that half of the numbers cannot raise it. It sorts the numbers.
 func lowerMedian(values []float64) float64 {
@@ -97,31 +77,4 @@ func shorten(base, model Model, counters []bool, share lengths) Model {
 		})[0]
 	}
 	return made
-}
-
-// squares32 is the squared distance of two tensors of 32-bit numbers. Four
-// independent sums let the processor work in parallel.
-func squares32(a, b tensor.Tensor) float64 {
-	var left, right [4096]float32
-	var sums [4]float64
-	for from := 0; from < a.Len(); from += len(left) {
-		n := min(len(left), a.Len()-from)
-		x, y := a.Float32s(from, n, left[:]), b.Float32s(from, n, right[:])
-		y = y[:len(x)]
-		i := 0
-		for ; i+4 <= len(x); i += 4 {
-			p, q := x[i:i+4:i+4], y[i:i+4:i+4]
-			d0, d1 := float64(p[0])-float64(q[0]), float64(p[1])-float64(q[1])
-			d2, d3 := float64(p[2])-float64(q[2]), float64(p[3])-float64(q[3])
-			sums[0] += d0 * d0
-			sums[1] += d1 * d1
-			sums[2] += d2 * d2
-			sums[3] += d3 * d3
-		}
-		for ; i < len(x); i++ {
-			d := float64(x[i]) - float64(y[i])
-			sums[0] += d * d
-		}
-	}
-	return (sums[0] + sums[1]) + (sums[2] + sums[3])
 }

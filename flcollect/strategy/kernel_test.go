@@ -34,6 +34,18 @@ func TestKernels_agree(t *testing.T) {
 			require.Equal(t, inexact, k.deposit(got, x, scale), "kernel %d: %v times %v", n, x, scale)
 			require.Equal(t, sums, got, "kernel %d: %v times %v", n, x, scale)
 		}
+		y := make([]float32, len(x))
+		for i := range y {
+			y[i] = float32(random.NormFloat64())
+		}
+		squares := [squareLanes]float64{1, 2, 3, 4, 5, 6, 7, 1e-9}
+		before := squares
+		squares32(&squares, x, y)
+		for n, k := range kernels() {
+			got := before
+			k.squares(&got, x, y)
+			require.Equal(t, squares, got, "kernel %d: %v and %v", n, x, y)
+		}
 	}
 }
 

@@ -70,6 +70,20 @@ func newMeanOf(round Round, step func(values []float64, layer, from int)) *meanO
 
 // Add implements [Aggregation].
 func (m *meanOf) Add(_ context.Context, update Update) error {
+	return m.add(update, func(sum *Sum, factor float64) error { return sum.Add(update.Model, factor) })
+}
+
+// addMeasured implements measuring.
+func (m *meanOf) addMeasured(_ context.Context, update Update, counters []bool) (far lengths, err error) {
+	err = m.add(update, func(sum *Sum, factor float64) (err error) {
+		far, err = sum.addMeasured(update.Model, factor, m.round.Model, counters)
+		return err
+	})
+	return far, err
+}
+
+// add adds an update with a function that is given the sum and the weight.
+func (m *meanOf) add(update Update, add func(sum *Sum, factor float64) error) error {
 	if err := Check(update, m.round.Model); err != nil {
 		return err
 	}
@@ -81,7 +95,7 @@ func (m *meanOf) Add(_ context.Context, update Update) error {
 	if m.sum == nil {
 		return ErrClosed
 	}
-	if err := m.sum.Add(update.Model, float64(update.Examples)); err != nil {
+	if err := add(m.sum, float64(update.Examples)); err != nil {
 		m.roster.leave(update.Client)
 		return refuse(update.Client, "%w", err)
 	}

@@ -93,3 +93,14 @@ func Compares(s Strategy) bool {
 	}
 	return false
 }
+
+// NeedsOneBase reports whether a strategy can aggregate only updates that were trained on
+// the same model, because it weighs them by the loss of that model. It is correct for
+// QFedAvg, also with norm bounding around it, and false for all strategies of others.
+func NeedsOneBase(s Strategy) bool {
+	if bounded, ok := s.(*Bounded); ok {
+		s = bounded.inner
+	}
+	_, weighs := s.(fair)
+	return weighs
+}

@@ -36,15 +36,23 @@ type strip struct{ tensor, from, to int }
 // NewSum returns a sum of models that have the form of the given one. It is
 // zero at first and takes 8 bytes an element.
 func NewSum(form Model) *Sum {
-	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form))}
+	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form)), strips: stripsOf(form)}
 	for i, t := range form {
 		blocks := (t.Len() + blockLen - 1) / blockLen
 		s.parts[i] = part{sums: make([]int64, t.Len()), blocks: make([]block, blocks)}
-		for from := 0; from < blocks; from += stripBlocks {
-			s.strips = append(s.strips, strip{i, from, min(from+stripBlocks, blocks)})
-		}
 	}
 	return s
+}
+
+// stripsOf returns the strips of a model, in order.
+func stripsOf(form Model) (strips []strip) {
+	for i, t := range form {
+		blocks := (t.Len() + blockLen - 1) / blockLen
+		for from := 0; from < blocks; from += stripBlocks {
+			strips = append(strips, strip{i, from, min(from+stripBlocks, blocks)})
+		}
+	}
+	return strips
 }
 
 // Add adds factor times the model, which must have the form of the sum. The
@@ -52,28 +60,53 @@ func NewSum(form Model) *Sum {
 // that is not finite, or of 2^128 and more, changes nothing; the error then names
 // its tensor and element. Large models are added by several goroutines.
 func (s *Sum) Add(model Model, factor float64) error {
+	_, err := s.add(model, factor, nil)
+	return err
+}
+
+// addMeasured is Add. It returns besides how far the model is from a base of the same
+// form, as the function distance does.
+func (s *Sum) addMeasured(model Model, factor float64, base Model, counters []bool) (lengths, error) {
+	squares, err := s.add(model, factor, base)
+	if err != nil {
+		return lengths{}, err
+	}
+	return added(s.strips, squares, counters), nil
+}
+
+// add is Add. If there is a base, a model of the same form, it returns besides, for
+// each strip, the squared distance of the model from it.
+func (s *Sum) add(model Model, factor float64, base Model) (squares []float64, err error) {
 	if err := s.check(model, factor); err != nil {
-		return err
+		return nil, err
+	}
+	if base != nil {
+		squares = make([]float64, len(s.strips))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	done := make([]int, len(s.strips)) // blocks that were added
-	failed := s.each(func(k int) error {
-		var err error
-		done[k], err = s.deposit(model, s.strips[k], s.strips[k].to-s.strips[k].from, factor)
+	failed := s.each(func(k int) (err error) {
+		where := s.strips[k]
+		var far *gauge
+		if base != nil {
+			far = &gauge{kernel: s.kernel, base: base[where.tensor]}
+			defer func() { squares[k] = far.total() }()
+		}
+		done[k], err = s.deposit(model, where, where.to-where.from, factor, far)
 		return err
 	})
 	if failed == nil {
-		return nil
+		return squares, nil
 	}
 	undone := s.each(func(k int) error {
-		_, err := s.deposit(model, s.strips[k], done[k], -factor)
+		_, err := s.deposit(model, s.strips[k], done[k], -factor, nil)
 		return err
 	})
 	if undone != nil {
 		panic("strategy: numbers changed while they were summed: " + undone.Error())
 	}
-	return failed
+	return nil, failed
 }
 
 // check checks the arguments of Add.
@@ -105,8 +138,9 @@ func (s *Sum) each(do func(k int) error) error {
 	return nil
 }
 
-// deposit adds the first blocks of a strip and returns how many it added.
-func (s *Sum) deposit(model Model, where strip, blocks int, factor float64) (int, error) {
+// deposit adds the first blocks of a strip and returns how many it added. It measures
+// them with a gauge, unless that is nil.
+func (s *Sum) deposit(model Model, where strip, blocks int, factor float64, far *gauge) (int, error) {
 	t, p := model[where.tensor], s.parts[where.tensor]
 	var narrow [blockLen]float32
 	var wide [blockLen]float64
@@ -116,10 +150,18 @@ func (s *Sum) deposit(model Model, where strip, blocks int, factor float64) (int
 		sums := p.sums[from:min(from+blockLen, len(p.sums))]
 		var bad *spike
 		if t.DType() == tensor.Float32 {
-			bad = p.blocks[k].add32(s.kernel, sums, t.Float32s(from, len(sums), narrow[:]), factor)
+			x := t.Float32s(from, len(sums), narrow[:])
+			bad = p.blocks[k].add32(s.kernel, sums, x, factor)
+			if far != nil && far.narrow(t) {
+				far.add32(x, from)
+			}
 		} else {
-			t.ReadFloat64s(wide[:len(sums)], from)
-			bad = p.blocks[k].add64(sums, wide[:len(sums)], factor)
+			x := wide[:len(sums)]
+			t.ReadFloat64s(x, from)
+			bad = p.blocks[k].add64(sums, x, factor)
+			if far != nil {
+				far.add64(x, from)
+			}
 		}
 		if bad != nil {
 			return done, fmt.Errorf("tensor %d: element %d is %v", where.tensor, from+bad.at, bad.value)
@@ -153,12 +195,28 @@ func (s *Sum) Mean(weight float64) (Model, error) {
 	if !(weight > 0) {
 		return nil, ErrNoWeight
 	}
-	return Map(s.form, func(values []float64, layer, from int) {
-		s.Read(values, layer, from)
-		for i := range values {
-			values[i] /= weight
+	builders := make([]*tensor.Builder, len(s.form))
+	for i, t := range s.form {
+		builders[i] = tensor.NewBuilder(t.DType(), t.Shape())
+	}
+	parallel(len(s.strips), func(k int) {
+		where := s.strips[k]
+		var values [blockLen]float64
+		for block := where.from; block < where.to; block++ {
+			from := block * blockLen
+			part := values[:min(blockLen, s.form[where.tensor].Len()-from)]
+			s.Read(part, where.tensor, from)
+			for i := range part {
+				part[i] /= weight
+			}
+			builders[where.tensor].Write(part, from)
 		}
-	}), nil
+	})
+	made := make(Model, len(s.form))
+	for i, b := range builders {
+		made[i] = b.Tensor()
+	}
+	return made, nil
 }
 
 // Map makes a model of the given form. The function is called for pieces of

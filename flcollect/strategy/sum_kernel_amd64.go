@@ -9,6 +9,12 @@ func depositAVX512(sums *int64, x *float32, n int, scale float64) (rest uint64)
 //go:noescape
 func greatestAVX2(x *float32, n int) uint32
 
+//go:noescape
+func squaresAVX2(sums *[squareLanes]float64, x, y *float32, n int)
+
+//go:noescape
+func squaresAVX512(sums *[squareLanes]float64, x, y *float32, n int)
+
 func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
 func xgetbv() uint32
@@ -37,9 +43,9 @@ func kernels() []kernel {
 	if b&avx2 == 0 || saved&saves2 != saves2 {
 		return found
 	}
-	found = append([]kernel{{greatest: greatestVector, deposit: deposit256}}, found...)
+	found = append([]kernel{{greatest: greatestVector, deposit: deposit256, squares: squares256}}, found...)
 	if b&avx512 == avx512 && saved&saves512 == saves512 {
-		found = append([]kernel{{greatest: greatestVector, deposit: deposit512}}, found...)
+		found = append([]kernel{{greatest: greatestVector, deposit: deposit512, squares: squares512}}, found...)
 	}
 	return found
 }
@@ -75,4 +81,22 @@ func deposit512(sums []int64, x []float32, scale float64) bool {
 	rest := depositAVX512(&sums[0], &x[0], n, scale)
 	more := deposit32(sums[n:], x[n:], scale)
 	return rest<<1 != 0 || more
+}
+
+// squares256 is squares32 with AVX2.
+func squares256(sums *[squareLanes]float64, x, y []float32) {
+	n, y := len(x)&^7, y[:len(x)]
+	if n > 0 {
+		squaresAVX2(sums, &x[0], &y[0], n)
+	}
+	squares32(sums, x[n:], y[n:])
+}
+
+// squares512 is squares32 with AVX-512.
+func squares512(sums *[squareLanes]float64, x, y []float32) {
+	n, y := len(x)&^7, y[:len(x)]
+	if n > 0 {
+		squaresAVX512(sums, &x[0], &y[0], n)
+	}
+	squares32(sums, x[n:], y[n:])
 }

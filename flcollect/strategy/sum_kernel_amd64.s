@@ -137,6 +137,63 @@ many:
 	VZEROUPPER
 	RET
 
+// func squaresAVX2(sums *[8]float64, x, y *float32, n int)
+//
+// n is a multiple of 8, at least 8.
+TEXT ·squaresAVX2(SB), NOSPLIT, $0-32
+	MOVQ    sums+0(FP), DI
+	MOVQ    x+8(FP), SI
+	MOVQ    y+16(FP), DX
+	MOVQ    n+24(FP), CX
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+
+eight:
+	VCVTPS2PD (SI), Y2
+	VCVTPS2PD 16(SI), Y3
+	VCVTPS2PD (DX), Y4
+	VCVTPS2PD 16(DX), Y5
+	VSUBPD    Y4, Y2, Y2
+	VSUBPD    Y5, Y3, Y3
+	VMULPD    Y2, Y2, Y2
+	VMULPD    Y3, Y3, Y3
+	VADDPD    Y2, Y0, Y0
+	VADDPD    Y3, Y1, Y1
+	ADDQ      $32, SI
+	ADDQ      $32, DX
+	SUBQ      $8, CX
+	JNZ       eight
+
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func squaresAVX512(sums *[8]float64, x, y *float32, n int)
+//
+// n is a multiple of 8, at least 8.
+TEXT ·squaresAVX512(SB), NOSPLIT, $0-32
+	MOVQ    sums+0(FP), DI
+	MOVQ    x+8(FP), SI
+	MOVQ    y+16(FP), DX
+	MOVQ    n+24(FP), CX
+	VMOVUPD (DI), Z0
+
+eight:
+	VCVTPS2PD (SI), Z2
+	VCVTPS2PD (DX), Z4
+	VSUBPD    Z4, Z2, Z2
+	VMULPD    Z2, Z2, Z2
+	VADDPD    Z2, Z0, Z0
+	ADDQ      $32, SI
+	ADDQ      $32, DX
+	SUBQ      $8, CX
+	JNZ       eight
+
+	VMOVUPD Z0, (DI)
+	VZEROUPPER
+	RET
+
 // func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL leaf+0(FP), AX

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
 	"unsafe"
 )
 
@@ -12,7 +13,7 @@ const piece = 512
 
 // Float32s returns n elements from an index as 32-bit numbers. For a tensor of
 // [Float32] it is a view of the tensor's own bytes where they lie together and
-// are aligned, so it must not be changed; otherwise the elements are put into
+// the processor can read them, so it must not be changed; otherwise the elements are put into
 // scratch, which must have room for n, and numbers of other types are rounded.
 // It panics if the range goes beyond the tensor.
 func (t Tensor) Float32s(from, n int, scratch []float32) []float32 {
@@ -28,7 +29,7 @@ func (t Tensor) Float32s(from, n int, scratch []float32) []float32 {
 		if at == unsafe.Pointer(&scratch[0]) {
 			return scratch
 		}
-		if uintptr(at)%4 == 0 {
+		if uintptr(at)%4 == 0 || readsUnaligned {
 			return unsafe.Slice((*float32)(at), n)
 		}
 		copy(into, found)
@@ -44,6 +45,10 @@ func (t Tensor) Float32s(from, n int, scratch []float32) []float32 {
 	}
 	return scratch
 }
+
+// readsUnaligned is whether this processor reads numbers at any address. Bytes of a
+// message are at any.
+const readsUnaligned = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
 
 // ReadFloat64s puts the elements from an index on into dst, as many as it
 // holds. Whole numbers beyond 2^53 are rounded. It panics if the range goes

@@ -37,9 +37,9 @@ type keyDigest = [sha256.Size]byte
 
 // OpenNodeKeys reads a file of keys: a key a line in the form of OpenSSH, as ssh-keygen -t
 // ecdsa writes it, or in PEM. Lines that begin with # say nothing.
-func OpenNodeKeys(file string) (*NodeKeys, error) {
+func OpenNodeKeys(ctx context.Context, file string) (*NodeKeys, error) {
 	k := &NodeKeys{file: file}
-	return k, k.Reload(context.Background())
+	return k, k.Reload(ctx)
 }
 
 // Reload reads the file again. While it cannot be used, the keys before hold.

@@ -41,8 +41,9 @@ func TestNodeKeys_admitTheKeysOfTheFile(t *testing.T) {
 	third, thirdSSH, _ := keyPair(t, elliptic.P521(), "nistp521")
 	other, otherSSH, _ := keyPair(t, elliptic.P384(), "nistp384")
 	file := filepath.Join(t.TempDir(), "keys")
-	require.NoError(t, os.WriteFile(file, []byte("# of the hospitals\n\n"+firstSSH+" hospital-7\r\n"+secondPEM+thirdSSH+" two words\n"), 0o600))
-	keys, err := OpenNodeKeys(file)
+	text := "# of the hospitals\n\n" + firstSSH + " hospital-7\r\n" + secondPEM + thirdSSH + " two words\n"
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	keys, err := OpenNodeKeys(t.Context(), file)
 	require.NoError(t, err)
 	authorize := Config{FleetKeys: keys, OpenToNodes: true}.authorizeNode()
 	admit := func(key *ecdsa.PrivateKey) (string, error) {
@@ -111,7 +112,7 @@ func FuzzParseNodeKeys(f *testing.F) {
 }
 
 func TestOpenNodeKeys_failsWithoutAFile(t *testing.T) {
-	_, err := OpenNodeKeys(filepath.Join(t.TempDir(), "none"))
+	_, err := OpenNodeKeys(t.Context(), filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

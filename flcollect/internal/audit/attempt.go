@@ -75,17 +75,43 @@ func (a *Attempt) Send(known string, p flower.Parameters) {
 	a.sent = sync.OnceValue(func() string { return <-made })
 }
 
+// Follow records that clients are sent the model that another attempt has made, whose
+// digest is known by the time at which result returns it.
+func (a *Attempt) Follow(result func() string) {
+	a.begun = true
+	if a.digests {
+		a.sent = result
+	}
+}
+
+// Empty reports whether no client has a part.
+func (a *Attempt) Empty() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.parts) == 0
+}
+
+// Digests reports whether parameters are digested.
+func (a *Attempt) Digests() bool { return a.digests }
+
 // Begun reports whether clients were sent the model.
 func (a *Attempt) Begun() bool { return a.begun }
 
 // Sent returns the digest of the model that clients were sent; empty without digests.
 func (a *Attempt) Sent() string { return a.sent() }
 
+// Stale records how many versions were made while the client trained.
+func (p *Part) Stale(versions int) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Staleness = &versions
+}
+
 // Received records an update before it is processed.
 func (p *Part) Received(res *flower.FitRes) {
 	digest := ""
 	if p.attempt.digests {
-		digest = Digest(res.Parameters)
+		digest = res.Digest()
 	}
 	p.attempt.mu.Lock()
 	defer p.attempt.mu.Unlock()

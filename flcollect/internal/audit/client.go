@@ -63,6 +63,9 @@ type ClientReport struct {
 	// Converted lists the layers that were converted to the types of the model, nil
 	// if none was.
 	Converted []Conversion `json:"converted,omitempty"`
+	// Staleness is how many versions of an asynchronous job were made while the client
+	// trained; nil in a round.
+	Staleness *int `json:"staleness,omitempty"`
 	// Reputation is the reputation of the client after the round, nil if it is that
 	// of a client without fault.
 	Reputation *reputation.Reputation `json:"reputation,omitempty"`

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -109,21 +110,26 @@ func ConversionsText(list []Conversion) string {
 	return strings.Join(kinds, ", ")
 }
 
-// Notes returns sentences about what a user may not expect of the updates.
-func (u Updates) Notes() []string {
+// Notes returns sentences about what a user may not expect of the updates. Clients are
+// those that were drawn; the first of each kind is named.
+func (u Updates) Notes(clients []ClientReport) []string {
 	var notes []string
-	say := func(n int, what string) {
+	say := func(n int, what string, is func(ClientReport) bool) {
 		switch {
 		case n == 1:
-			notes = append(notes, "fit: 1 update "+what)
+			what = "fit: 1 update " + what
 		case n > 1:
-			notes = append(notes, fmt.Sprintf("fit: %d updates %s", n, what))
+			what = fmt.Sprintf("fit: %d updates %s", n, what)
+		default:
+			return
 		}
+		if i := slices.IndexFunc(clients, is); i >= 0 {
+			what += fmt.Sprintf(", the first that of %q", clients[i].Session)
+		}
+		notes = append(notes, what)
 	}
-	say(u.Clipped, "cut to the norm bound")
-	say(u.Far, "beyond the norm bound and kept whole")
-	if u.Converted > 0 {
-		say(u.Converted, "converted: "+ConversionsText(u.Conversions))
-	}
+	say(u.Clipped, "cut to the norm bound", func(c ClientReport) bool { return c.Outcome == Clipped })
+	say(u.Far, "beyond the norm bound and kept whole", func(c ClientReport) bool { return c.Far })
+	say(u.Converted, "converted: "+ConversionsText(u.Conversions), func(ClientReport) bool { return false })
 	return notes
 }

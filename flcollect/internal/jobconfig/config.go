@@ -23,6 +23,10 @@ type Config struct {
 	Rounds int
 	// RoundTimeout bounds each phase of a round. Zero waits for every client.
 	RoundTimeout time.Duration
+	// Async has the job make versions from the updates of clients of unequal speed,
+	// without rounds; nil trains in rounds. Rounds counts the versions, and RoundTimeout
+	// bounds the answer of each client.
+	Async *Async
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.
 	StrategyConf strategy.Conf
@@ -94,7 +98,8 @@ func (c Config) Mechanisms() []string {
 
 // Check returns the configuration with the defaults of its encryption parameters,
 // unless it leaves the moduli open. The error is a *[ckks.FieldError], a
-// *[strategy.FieldError], or matches [ErrInvalid]. Parameters of the strategy itself
+// *[strategy.FieldError], an *[Error] of an asynchronous job, or matches [ErrInvalid].
+// Parameters of the strategy itself
 // are checked where the strategy is made.
 func (c Config) Check() (Config, error) {
 	switch {
@@ -104,6 +109,9 @@ func (c Config) Check() (Config, error) {
 		return Config{}, fmt.Errorf("%w: %d rounds, must be 1 to %d", ErrInvalid, c.Rounds, MaxRounds)
 	case c.RoundTimeout < 0:
 		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
+	}
+	if faults := c.checkAsync(); len(faults) > 0 {
+		return Config{}, &Error{Faults: faults}
 	}
 	if c.Homomorphic != nil {
 		settings, err := completeSettings(*c.Homomorphic)

@@ -35,6 +35,7 @@ type wireServer struct {
 	Rounds  int         `json:"num_rounds"`
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
 	Records string      `json:"records,omitempty"`
+	Async   *Async      `json:"async,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -45,7 +46,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records},
+		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Records: c.Records},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
@@ -77,6 +78,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		AdaptConfig:     wire.AdaptConfig,
 		Rounds:          wire.Server.Rounds,
 		RoundTimeout:    time.Duration(wire.Server.Timeout),
+		Async:           wire.Server.Async,
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),

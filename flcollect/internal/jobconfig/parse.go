@@ -81,6 +81,9 @@ func (p *parser) config(body []byte) Config {
 		if v := server.at("round_timeout"); v.given() {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
+		if v := server.at("async"); v.given() {
+			c.Async = p.async(v)
+		}
 	}
 	mechanisms, conf := members.at("privacy-mechanisms"), members.at("strategy_conf")
 	c.StrategyConf = p.strategyConf(c.Strategy, mechanisms.has(Homomorphic), conf)
@@ -93,6 +96,9 @@ func (p *parser) config(body []byte) Config {
 	}
 	c.Targets = p.targets(members.at("stopping_target"))
 	p.app(&c, members)
+	for _, fault := range c.checkAsync() {
+		value{parser: p, path: fault.Path}.report(fault)
+	}
 	return c
 }
 

@@ -50,6 +50,14 @@ func (s Stored) Copy() Config {
 		settings.CoeffModBitSizes = slices.Clone(settings.CoeffModBitSizes)
 		c.Homomorphic = &settings
 	}
+	if c.Async != nil {
+		async := *c.Async
+		if async.Staleness != nil {
+			exponent := *async.Staleness
+			async.Staleness = &exponent
+		}
+		c.Async = &async
+	}
 	c.ClientConf = slices.Clone(c.ClientConf)
 	for i, conf := range c.ClientConf {
 		c.ClientConf[i] = maps.Clone(conf)

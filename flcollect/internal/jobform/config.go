@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/dp"
@@ -29,7 +30,9 @@ func (f *Form) Cost() (jobconfig.Config, error) {
 	body["strategy"], body["strategy_conf"] = jobconfig.Averaging, map[string]any{}
 	body["model_name"], body["model_version"], body["configuration_id"] = "any", "any", 1
 	body["client_conf"], body["stopping_target"] = []any{}, nil
-	delete(body["server_conf"].(map[string]any), "round_timeout")
+	server := body["server_conf"].(map[string]any)
+	delete(server, "round_timeout")
+	delete(server, "async")
 	text, err := json.Marshal(body)
 	if err != nil {
 		return jobconfig.Config{}, err
@@ -60,6 +63,11 @@ func (f *Form) body() map[string]any {
 	app := strings.TrimSpace(f.Values.Get("app"))
 	if app != "" {
 		put(server, "records", f.Values.Get("records"))
+	}
+	if f.Values.Get("async") != "" {
+		async := map[string]any{}
+		f.take(async, "async.", f.Async)
+		server["async"] = async
 	}
 	for _, name := range []string{"epochs", "batch_size", "steps_per_epoch", "learning_rate"} {
 		put(client, name, f.Values.Get("client."+name))
@@ -197,6 +205,17 @@ func Of(config jobconfig.Config) (url.Values, error) {
 				continue
 			}
 			form.Set("client.further", form.Get("client.further")+name+": "+Plain(body.Clients[0][name])+"\n")
+		}
+	}
+	if async := config.Async; async != nil {
+		form.Set("async", "1")
+		for name, value := range map[string]int{"async.buffer": async.Buffer, "async.concurrency": async.Concurrency} {
+			if value > 0 {
+				form.Set(name, strconv.Itoa(value))
+			}
+		}
+		if async.Staleness != nil {
+			form.Set("async.staleness", strconv.FormatFloat(*async.Staleness, 'g', -1, 64))
 		}
 	}
 	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {

@@ -35,7 +35,10 @@ func (f *Form) Note(path []any, text string) {
 			name = "strategyName"
 		}
 	case "server_conf":
-		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout", "records": "records"}[steps[1]]
+		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout", "async": "async", "records": "records"}[steps[1]]
+		if steps[1] == "async" && steps[2] != "" {
+			name = "async." + steps[2]
+		}
 	case "strategy_conf":
 		name = f.parameterField(steps[1])
 	case "client_conf":
@@ -71,8 +74,8 @@ func (f *Form) parameterField(name string) string {
 
 // has reports whether the form has a field of the name, chosen or not.
 func (f *Form) has(name string) bool {
-	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "clients", "strategy", "strategyName",
-		"app", "records", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
+	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "clients",
+		"strategy", "strategyName", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
 		"homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes", "homomorphic.scale_bits"}
 	if slices.Contains(fixed, name) {
 		return true
@@ -80,7 +83,7 @@ func (f *Form) has(name string) bool {
 	among := func(prefix string, parameters []strategy.Parameter) bool {
 		return slices.ContainsFunc(parameters, func(p strategy.Parameter) bool { return prefix+p.Name == name })
 	}
-	return among("conf.", f.Common) || among("bounds.", f.Bounds) || among("dp.", f.Privacy) ||
+	return among("conf.", f.Common) || among("bounds.", f.Bounds) || among("dp.", f.Privacy) || among("async.", f.Async) ||
 		slices.ContainsFunc(f.Strategies, func(d strategy.Description) bool { return among("conf."+d.Name+".", f.Own(d)) })
 }
 

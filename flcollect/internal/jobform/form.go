@@ -23,6 +23,8 @@ type Form struct {
 	// Common are the parameters of all strategies, Bounds those of norm bounding, and Privacy
 	// those of differential privacy.
 	Common, Bounds, Privacy []strategy.Parameter
+	// Async are the settings of asynchronous jobs.
+	Async []strategy.Parameter
 	// Faults says what is wrong by the names of fields, Fault what belongs to none of them.
 	Faults map[string]string
 	Fault  string
@@ -34,7 +36,7 @@ const otherStrategy = "other"
 // New returns a form that has values.
 func New(values url.Values, strategies []strategy.Description) *Form {
 	f := &Form{Values: values, Strategies: strategies, Bounds: strategy.DescribeBounds(), Faults: map[string]string{}}
-	f.Privacy = privacyFields(dp.Parameters())
+	f.Privacy, f.Async = privacyFields(dp.Parameters()), jobconfig.AsyncParameters()
 	if common, ok := strategy.Describe(jobconfig.Averaging); ok {
 		f.Common = common.Parameters
 	}

@@ -22,16 +22,21 @@ func converts(layer, form tensor.Tensor, takes anyType) bool {
 	return from != to && (takes == nil || !takes.Takes(from, to)) && slices.Equal(layer.Shape(), form.Shape())
 }
 
-// turn waits until an update may be converted, if there is something to convert, and
-// returns the function to call once the update was added. The limit on uploads of package
-// flower does not bound the converted copies, so only a few updates are converted at a
-// time.
-func (c *Conductor) turn(ctx context.Context, update, form strategy.Model, takes anyType) (done func(), err error) {
-	some := false
+// convertsAny reports whether a layer of an update is to be converted.
+func convertsAny(update, form strategy.Model, takes anyType) bool {
 	for i := range min(len(update), len(form)) {
-		some = some || converts(update[i], form[i], takes)
+		if converts(update[i], form[i], takes) {
+			return true
+		}
 	}
-	if !some {
+	return false
+}
+
+// turn waits until an update may be copied, if it is to be, and returns the function to
+// call once it was added. The limit on uploads of package flower does not bound the copies,
+// so only a few updates are converted, or moved to another version, at a time.
+func (c *Conductor) turn(ctx context.Context, copies bool) (done func(), err error) {
+	if !copies {
 		return func() {}, nil
 	}
 	select {

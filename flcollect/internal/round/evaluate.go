@@ -29,9 +29,15 @@ func (c *Conductor) Evaluate(ctx context.Context, number int, model strategy.Mod
 	if err != nil {
 		return nil, err
 	}
+	c.summarize(y)
+	return &y.Result, nil
+}
+
+// summarize computes the loss and the metrics of an evaluation, if it has enough answers.
+func (c *Conductor) summarize(y *tally) {
 	if err := c.policy.Accept(strategy.Evaluate, y.Phase.Results, y.Phase.Failures); err != nil {
 		y.note(err.Error())
-		return &y.Result, nil
+		return
 	}
 	losses, _ := strategy.MeanMetrics(y.losses)
 	if loss, ok := bounded(losses)["loss"]; ok {
@@ -40,7 +46,6 @@ func (c *Conductor) Evaluate(ctx context.Context, number int, model strategy.Mod
 	means, notes := strategy.MeanMetrics(y.reports)
 	y.Metrics = bounded(means)
 	y.Notes = append(y.Notes, notes...)
-	return &y.Result, nil
 }
 
 // measure has the drawn clients measure a model.
@@ -48,14 +53,7 @@ func (c *Conductor) measure(ctx context.Context, number int, model strategy.Mode
 	clients := drawn.Clients
 	ins := flower.EvaluateIns{Parameters: c.config.Encryption.Encode(model), Config: config}
 	y, err := c.ask(ctx, number, strategy.Evaluate, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
-		if clients[i].Edge() {
-			return measureBelow(asking, number, clients[i], ins)
-		}
-		res, err := clients[i].Session.Evaluate(asking, ins)
-		if err != nil {
-			return answer{}, err
-		}
-		return measured(clients[i], res)
+		return measureAt(asking, number, clients[i], ins)
 	})
 	if err != nil {
 		return nil, err
@@ -63,6 +61,18 @@ func (c *Conductor) measure(ctx context.Context, number int, model strategy.Mode
 	y.note(drawn.Note)
 	y.note(y.Phase.Below.note(strategy.Evaluate))
 	return y, nil
+}
+
+// measureAt has a client measure a model.
+func measureAt(ctx context.Context, number int, c *Client, ins flower.EvaluateIns) (answer, error) {
+	if c.Edge() {
+		return measureBelow(ctx, number, c, ins)
+	}
+	res, err := c.Session.Evaluate(ctx, ins)
+	if err != nil {
+		return answer{}, err
+	}
+	return measured(c, res)
 }
 
 // measured checks the answer of a client.

@@ -30,10 +30,7 @@ type Start struct {
 // Fit has the drawn clients train the model, and aggregates their updates. It records
 // their parts in the attempt, also where it fails.
 func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *audit.Attempt) (*Result, error) {
-	config := map[string]any{}
-	maps.Copy(config, c.config.ClientConf)
-	c.strategy.Configure(strategy.Fit, start.Number, config)
-	start.trace(config)
+	config := c.configure(start)
 	sums, err := c.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir})
 	if err != nil {
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
@@ -43,20 +40,38 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 	if err != nil {
 		return nil, err
 	}
+	if err := c.finish(ctx, y, sums, start); err != nil {
+		return nil, err
+	}
+	return &y.Result, nil
+}
+
+// configure returns the configuration of the fit instructions of a round.
+func (c *Conductor) configure(start Start) map[string]any {
+	config := map[string]any{}
+	maps.Copy(config, c.config.ClientConf)
+	c.strategy.Configure(strategy.Fit, start.Number, config)
+	start.trace(config)
+	return config
+}
+
+// finish makes the new model of the updates that were added, and sums up what clients
+// report.
+func (c *Conductor) finish(ctx context.Context, y *tally, sums strategy.Aggregation, start Start) error {
 	if err := c.aggregate(ctx, y, sums); err != nil {
-		return nil, persist.StoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", start.Number, err))
+		return persist.StoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", start.Number, err))
 	}
 	y.withdraw(c.strategy)
 	if y.Model != nil {
 		if err := c.config.Encryption.checkNext(y.Model, start.Model); err != nil {
-			return nil, fmt.Errorf("aggregate round %d: %w", start.Number, err)
+			return fmt.Errorf("aggregate round %d: %w", start.Number, err)
 		}
 	}
 	means, notes := strategy.MeanMetrics(y.reports)
 	hideNormBit(means, c.private, y.Model != nil)
 	y.Metrics = bounded(means)
 	y.Notes = append(y.Notes, notes...)
-	return &y.Result, nil
+	return nil
 }
 
 // trace tells clients the context of the trace. Without one they are sent nothing.
@@ -86,7 +101,7 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 	for i, client := range clients {
 		parts[i] = attempt.Add(client.Identity, client.Peer.Label(), client.Name())
 	}
-	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
+	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config, Digest: attempt.Digests()}
 	attempt.Send(start.Digest, ins.Parameters)
 	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
 	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
@@ -127,7 +142,7 @@ func (f *fit) train(asking, ctx context.Context, c *Client, part *audit.Part) (g
 	}
 	defer res.Release()
 	part.Received(res)
-	return f.add(ctx, c, res, part)
+	return f.add(ctx, c, res, part, nil)
 }
 
 // prove asks an encrypting client that trains for the first time for its parameters, and
@@ -156,8 +171,15 @@ func (f *fit) prove(ctx context.Context, c *Client) (bytes int64, err error) {
 	return length(res.Parameters), err
 }
 
-// add adds the update of a client to the aggregation.
-func (f *fit) add(ctx context.Context, c *Client, res *flower.FitRes, part *audit.Part) (answer, error) {
+// basis is the older version that an update was trained on, and the weight of the update.
+type basis struct {
+	model  strategy.Model
+	weight float64
+}
+
+// add adds the update of a client to the aggregation. From is nil for an update that was
+// trained on the model of the round.
+func (f *fit) add(ctx context.Context, c *Client, res *flower.FitRes, part *audit.Part, from *basis) (answer, error) {
 	got := answer{bytes: length(res.Parameters)}
 	metrics, err := averageable(res.Metrics)
 	if err != nil {
@@ -173,7 +195,7 @@ func (f *fit) add(ctx context.Context, c *Client, res *flower.FitRes, part *audi
 		}
 	} else {
 		takes, _ := f.strategy.(anyType)
-		done, err := f.turn(ctx, model, f.start.Model, takes)
+		done, err := f.turn(ctx, from != nil || convertsAny(model, f.start.Model, takes))
 		if err != nil {
 			return got, err
 		}
@@ -183,6 +205,11 @@ func (f *fit) add(ctx context.Context, c *Client, res *flower.FitRes, part *audi
 			return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
 		}
 		part.Converted(converted)
+		if from != nil {
+			if model, err = rebase(model, from.model, f.start.Model, from.weight); err != nil {
+				return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+			}
+		}
 	}
 	err = f.sums.Add(ctx, strategy.Update{Client: c.Name(), Examples: res.NumExamples, Metrics: res.Metrics, Model: model})
 	if err != nil {

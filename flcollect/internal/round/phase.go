@@ -53,6 +53,7 @@ type tally struct {
 	losses   []strategy.Report
 	first    string // the first failure
 	refusals int64  // of clients of this collector
+	cut      int    // clients that were not waited for
 	fatal    error  // of which no client is the cause
 }
 
@@ -80,20 +81,12 @@ func (c *Conductor) ask(ctx context.Context, number int, phase strategy.Phase, c
 	var group sync.WaitGroup
 	for i, client := range clients {
 		group.Go(func() {
-			calling, span := c.config.Tracer.Start(asking, phase.String(), tracing.Client)
-			if span.On() {
-				span.Text("client.address", client.Peer.Addr)
-				span.Text("flower.client", excerpt.Client(client.Name()))
-			}
-			got, err := call(calling, i)
-			span.Fail(err)
-			span.End()
+			got, err := c.call(asking, phase, client, func(calling context.Context) (answer, error) { return call(calling, i) })
 			if y.count(client, got, err) {
 				cancel() // the other answers cannot help any more
 			}
-			if err != nil && ctx.Err() == nil {
-				c.config.Log.Info("client failed", "round", number, "phase", phase,
-					"client", excerpt.Client(client.Name()), "error", excerpt.Reason(err))
+			if ctx.Err() == nil {
+				c.logFailure(number, phase, client, err)
 			}
 		})
 	}
@@ -107,10 +100,37 @@ func (c *Conductor) ask(ctx context.Context, number int, phase strategy.Phase, c
 	case y.fatal != nil:
 		return nil, fmt.Errorf("%v of round %d: %w", phase, number, y.fatal)
 	}
-	if y.Phase.Failures > 0 {
-		y.note(fmt.Sprintf("%v: %d of %d clients failed, the first: %s", phase, y.Phase.Failures, len(clients), y.first))
-	}
+	y.noteFailures(phase)
 	return y, nil
+}
+
+// noteFailures says how many clients failed, if any did.
+func (y *tally) noteFailures(phase strategy.Phase) {
+	if y.Phase.Failures > 0 {
+		y.note(fmt.Sprintf("%v: %d of %d clients failed, the first: %s", phase, y.Phase.Failures, y.Phase.Clients, y.first))
+	}
+}
+
+// call has a client carry out an instruction, in a span of its own.
+func (c *Conductor) call(ctx context.Context, phase strategy.Phase, client *Client,
+	do func(ctx context.Context) (answer, error)) (answer, error) {
+	ctx, span := c.config.Tracer.Start(ctx, phase.String(), tracing.Client)
+	if span.On() {
+		span.Text("client.address", client.Peer.Addr)
+		span.Text("flower.client", excerpt.Client(client.Name()))
+	}
+	got, err := do(ctx)
+	span.Fail(err)
+	span.End()
+	return got, err
+}
+
+// logFailure logs the error of a client, if there is one.
+func (c *Conductor) logFailure(number int, phase strategy.Phase, client *Client, err error) {
+	if err != nil && !errors.Is(err, errCutOff) {
+		c.config.Log.Info("client failed", "round", number, "phase", phase,
+			"client", excerpt.Client(client.Name()), "error", excerpt.Reason(err))
+	}
 }
 
 // within bounds a context, if there is a bound.
@@ -121,11 +141,22 @@ func within(ctx context.Context, bound time.Duration) (context.Context, context.
 	return context.WithCancel(ctx)
 }
 
+// failures returns how many answers have failed so far.
+func (y *tally) failures() int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.Phase.Failures
+}
+
 // count counts an answer, and reports whether the phase has failed.
 func (y *tally) count(c *Client, got answer, err error) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.Phase.Received += got.bytes
+	if errors.Is(err, errCutOff) {
+		y.cut++
+		return false
+	}
 	if err == nil && got.below != nil {
 		y.Phase.Results++
 		y.join(c, *got.below)

@@ -27,6 +27,8 @@ type Record struct {
 	// Delta; nil, and zero, without differential privacy.
 	Epsilon *Epsilon `json:"epsilon,omitempty"`
 	Delta   float64  `json:"delta,omitempty"`
+	// Async is what a version of an asynchronous job has besides; nil for a round.
+	Async *Version `json:"async,omitempty"`
 	// Audit is the last line of the round in the audit log; nil if none is kept.
 	Audit *audit.Ref `json:"audit,omitempty"`
 	// Fit and Evaluate are the two phases.
@@ -35,6 +37,22 @@ type Record struct {
 	// Started and Ended are the times of its beginning and its end.
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
+}
+
+// Version is what is special of a round that is a version of an asynchronous job. The
+// clients of its Fit are those whose answers came since the version before.
+type Version struct {
+	// MeanStaleness and MaxStaleness are over the updates that are part of the version:
+	// how many versions were made while their clients trained.
+	MeanStaleness float64 `json:"mean_staleness"`
+	MaxStaleness  int     `json:"max_staleness"`
+	// Training is how many clients went on training when the version was made, and
+	// Kept how many older versions were in memory for them.
+	Training int `json:"training"`
+	Kept     int `json:"versions_kept"`
+	// CutOff is how many clients had not evaluated the version when the server stopped
+	// waiting for them, because several newer versions were made.
+	CutOff int `json:"cut_off,omitempty"`
 }
 
 // Phase sums up a phase of a round.

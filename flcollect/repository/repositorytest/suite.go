@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,6 +246,12 @@ func numbers(s *scene) {
 	require.NoError(s.t, s.repository.Store(s.t.Context(), r))
 	require.Equal(s.t, map[string]any{"rounds": "3", "final_loss": "None", "eta": "0.1", "tau": "0.25", "q_param": "3",
 		"tiny": "1e-07", "huge": "1e+300", "zero": "0.0", "tenth": "0.1"}, s.records()[0]["results"])
+	r.TrainingID, r.Updates.Counts = "14", flcollect.Counts{Kept: 9, Clipped: 1, Refused: 2, Far: 3, Converted: 4}
+	r.Metrics = map[string]float64{"clipped": 7}
+	require.NoError(s.t, s.repository.Store(s.t.Context(), r))
+	i := slices.IndexFunc(s.records(), func(record map[string]any) bool { return record["training_id"] == "14" })
+	require.Equal(s.t, map[string]any{"rounds": "3", "final_loss": "None", "eta": "0.1", "tau": "0.25", "q_param": "3",
+		"clipped": "1", "refused": "2", "far": "3", "converted": "4"}, s.records()[i]["results"])
 	r.TrainingID, r.StrategyConf = "13", strategy.Conf{"eta": []int{1}}
 	require.ErrorIs(s.t, s.repository.Store(s.t.Context(), r), flcollect.ErrRefused)
 }

@@ -19,7 +19,7 @@ import (
 // NumPy 1, and the newest that can be installed, with NumPy 2.
 const (
 	oldest = "1.3.0"
-	newest = "1.41.0"
+	newest = "1.42.0"
 )
 
 // releases are those that a test tries: both in the gate, one where a developer
@@ -45,6 +45,7 @@ type options struct {
 	Clients    int            `json:"clients,omitempty"`
 	Again      bool           `json:"again,omitempty"`
 	Gate       string         `json:"gate,omitempty"`
+	Evaluation string         `json:"evaluation,omitempty"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 

@@ -176,7 +176,7 @@ func conduct(t *testing.T, python, folder string, all []trial) (endings map[stri
 	return endings
 }
 
-func save(t *testing.T, folder, name string, content []byte) {
+func save(t testing.TB, folder, name string, content []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 }

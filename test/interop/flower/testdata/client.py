@@ -6,6 +6,7 @@
                "adder" adds number + 1 to every weight
     again      connects again whenever a training or a connection has ended
     gate       a folder: the k-th fit ends once there is a file k
+    evaluation the same for evaluations
     properties what it says of itself
 
 It writes "fit K CONFIG" and "evaluate K" at the begin of its K-th of each, with
@@ -35,6 +36,7 @@ class Client(NumPyClient):
     def begin_evaluation(self):
         self.evaluations += 1
         party.say("evaluate", self.evaluations)
+        party.await_gate(self.evaluations, OPTIONS.get("evaluation"))
 
     if "properties" in OPTIONS:
 

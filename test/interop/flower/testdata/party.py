@@ -25,6 +25,10 @@ def typed(config):
 def begin_fit(number, config, gate):
     """Says that the fit of that number begins, and waits until the gate, if any, is open."""
     say("fit", number, typed(config))
+    await_gate(number, gate)
+
+
+def await_gate(number, gate):
     if gate:
         while not os.path.exists(os.path.join(gate, str(number))):
             time.sleep(0.02)
