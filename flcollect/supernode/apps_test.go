@@ -130,6 +130,15 @@ func TestCheckFAB_refusesWhatIsNoApp(t *testing.T) {
 	}
 }
 
+// Releases up to 1.20 at least do not list the file.
+func TestCheckFAB_readsAProjectThatIsNotListed(t *testing.T) {
+	empty := "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	id, version, err := supernode.CheckFAB(raw(t, [2]string{"pyproject.toml", project("acme", "vision", "1.0")}, [2]string{"a.py", ""},
+		[2]string{".info/CONTENT", "a.py," + empty + ",0\n"}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"acme/vision", "1.0"}, []string{id, version})
+}
+
 func unlisted(t *testing.T) []byte {
 	good := project("acme", "vision", "1.0")
 	fab := bundle(t, [2]string{"pyproject.toml", good})

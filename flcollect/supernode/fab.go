@@ -105,6 +105,13 @@ func checkFiles(files map[string]*zip.File) (id, version string, err error) {
 			project = text.Bytes()
 		}
 	}
+	if left := files[projectFile]; left != nil && !listed[projectFile] { // as releases up to 1.20 at least leave it
+		var text bytes.Buffer
+		if _, err := unzip(left, &text, maxProject); err != nil {
+			return "", "", err
+		}
+		listed[projectFile], project = true, text.Bytes()
+	}
 	for name := range files {
 		if !listed[name] && !strings.HasSuffix(name, "/") {
 			return "", "", fmt.Errorf("%s does not list %.100q", contentFile, name)
