@@ -97,7 +97,8 @@ type BlobInfo struct {
 	Key string
 	// Size is the length in bytes.
 	Size int64
-	// MD5 and SHA256 are the lower-case hex digests of the bytes.
+	// MD5 and SHA256 are the lower-case hex digests of the bytes. MD5 may be empty for
+	// a blob that was created with a context of [OnlySHA256].
 	MD5, SHA256 string
 	// Modified is when the blob was committed, in UTC, by the clock of the
 	// store, and exact to the second at least.

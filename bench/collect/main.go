@@ -67,6 +67,7 @@ func parse(args []string) (settings, error) {
 	only := flags.String("only", "rounds,streams", "the `sections` to run")
 	who := flags.String("contenders", "", "only the contenders of these `names`, in the section rounds")
 	sizes := flags.String("sizes", "", "`sizes` in place of those of the section rounds: MB of the model x clients, as in 10x8,100x4")
+	many := flags.String("crowd", "", "`clients` in place of those of the section streams: active in a round + idle, as in 100+1000")
 	in := flags.String("in", inPython+","+inGo, "the `languages` of the clients in the section rounds")
 	flags.StringVar(&s.program, "program", "", "`file` of the collector's program, instead of building cmd/flcollector")
 	flags.DurationVar(&s.calm, "calm", 0, "how long a trial waits, at most, for the machine to have nothing else to do")
@@ -88,6 +89,12 @@ func parse(args []string) (settings, error) {
 		var err error
 		if models, err = readSizes(*sizes); err != nil {
 			return s, err
+		}
+	}
+	if *many != "" {
+		_, err := fmt.Sscanf(*many, "%d+%d", &s.crowd.Active, &s.crowd.Idle)
+		if err != nil || s.crowd.Active < 1 || s.crowd.Idle < 1 {
+			return s, fmt.Errorf("-crowd: %q is no crowd such as 100+1000", *many)
 		}
 	}
 	for _, language := range strings.Split(*in, ",") {

@@ -178,7 +178,7 @@ func TestRun_refusesAFolderInUse(t *testing.T) {
 
 func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	p := start(t)
-	for _, flag := range []string{"-listen", "-grpc-listen"} {
+	for _, flag := range []string{"-listen", "-grpc-listen", "-fleet"} {
 		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-data",
 			t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")

@@ -36,14 +36,14 @@ type blobWriter struct {
 	file   *os.File // nil once the writer is finished
 	buffer *bufio.Writer
 	behind writeBack
-	md5    hash.Hash
+	md5    hash.Hash // nil for a blob without
 	sha256 hash.Hash
 	size   int64
 	err    error // of the first Write that failed
 }
 
 func newBlobWriter(ctx context.Context, store *Store, key string, file *os.File, id contentID) *blobWriter {
-	return &blobWriter{
+	w := &blobWriter{
 		ctx:    ctx,
 		store:  store,
 		key:    key,
@@ -51,9 +51,12 @@ func newBlobWriter(ctx context.Context, store *Store, key string, file *os.File,
 		file:   file,
 		buffer: bufio.NewWriterSize(file, writeBuffer),
 		behind: writeBack{file: file, begin: beginWriteBack},
-		md5:    md5.New(),
 		sha256: sha256.New(),
 	}
+	if !storage.IsOnlySHA256(ctx) {
+		w.md5 = md5.New()
+	}
+	return w
 }
 
 // Write implements [io.Writer].
@@ -90,8 +93,11 @@ func (w *blobWriter) writeChunk(p []byte) (int, error) {
 // the digests, which are computed in parallel for a large chunk. When the bytes
 // cannot be written, the digests are not used.
 func (w *blobWriter) hash(p []byte) (wait func()) {
+	if w.md5 == nil {
+		return func() { w.sha256.Write(p) } // hashes never fail
+	}
 	if len(p) < hashApart {
-		w.md5.Write(p) // hashes never fail
+		w.md5.Write(p)
 		w.sha256.Write(p)
 		return func() {}
 	}
@@ -182,7 +188,9 @@ func (w *blobWriter) publish(ctx context.Context, record blobRecord) error {
 
 func (w *blobWriter) record() blobRecord {
 	record := blobRecord{content: w.id, size: w.size, modified: time.Now().UnixNano()}
-	w.md5.Sum(record.md5[:0])
+	if w.md5 != nil {
+		w.md5.Sum(record.md5[:0])
+	}
 	w.sha256.Sum(record.sha256[:0])
 	return record
 }

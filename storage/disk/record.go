@@ -60,7 +60,8 @@ func parseContentID(name string) (id contentID, ok bool) {
 
 // blobRecord names the file with the bytes of a blob and describes them. It is
 // stored with a fixed length: identifier, size, MD5, SHA-256, and the time of
-// the commit in nanoseconds since 1970; numbers are big-endian.
+// the commit in nanoseconds since 1970; numbers are big-endian. An MD5 of zeros is that
+// of a blob without.
 type blobRecord struct {
 	content  contentID
 	size     int64
@@ -102,11 +103,14 @@ func decodeBlobRecord(stored []byte) (blobRecord, error) {
 
 // info describes the blob to a caller.
 func (r blobRecord) info(key string) storage.BlobInfo {
-	return storage.BlobInfo{
+	info := storage.BlobInfo{
 		Key:      key,
 		Size:     r.size,
-		MD5:      hex.EncodeToString(r.md5[:]),
 		SHA256:   hex.EncodeToString(r.sha256[:]),
 		Modified: time.Unix(0, r.modified).UTC(),
 	}
+	if r.md5 != [md5.Size]byte{} {
+		info.MD5 = hex.EncodeToString(r.md5[:])
+	}
+	return info
 }

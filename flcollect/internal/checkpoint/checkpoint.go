@@ -45,7 +45,7 @@ type Ref struct {
 // Save stores a model and the state of a strategy under a key that nothing else uses.
 func Save(ctx context.Context, blobs storage.Blobs, token string, model strategy.Model, state []tensor.Tensor) (*Ref, error) {
 	key := Folder(token) + uuid.NewString()
-	w, err := blobs.Create(ctx, key)
+	w, err := blobs.Create(storage.OnlySHA256(ctx), key)
 	if err != nil {
 		return nil, err
 	}
