@@ -38,10 +38,10 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 	return c, nil
 }
 
-// bareCollector starts it with nothing to do.
-func (b *bench) bareCollector(ctx context.Context, folder string) (*collector, error) {
-	p, err := rig.Start(ctx, folder, nil, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
-		"-data", filepath.Join(folder, "data"))
+// bareCollector starts it with nothing to do, and with further flags.
+func (b *bench) bareCollector(ctx context.Context, folder string, more ...string) (*collector, error) {
+	p, err := rig.Start(ctx, folder, nil, b.program, append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+		"-data", filepath.Join(folder, "data")}, more...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (f *flowerServer) proc() *rig.Process { return f.Process }
 func (f *flowerServer) target() string { return f.address }
 
 func (f *flowerServer) finished(ctx context.Context) error {
-	_, err := f.Await(ctx, "finished")
+	_, err := f.AwaitWork(ctx, "finished")
 	return err
 }
 

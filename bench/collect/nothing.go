@@ -45,7 +45,7 @@ func (n *nothingServer) proc() *rig.Process { return n.Process }
 func (n *nothingServer) target() string { return n.address }
 
 func (n *nothingServer) finished(ctx context.Context) error {
-	_, err := n.Await(ctx, "finished")
+	_, err := n.AwaitWork(ctx, "finished")
 	return err
 }
 

@@ -45,7 +45,8 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	t := &streamsTrial{Load: rig.LoadAverage(), crowd: b.crowd}
-	c, err := b.bareCollector(ctx, folder)
+	// All clients have one address, of which the default takes fewer connections.
+	c, err := b.bareCollector(ctx, folder, "-max-connections", "0")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 			return nil, err
 		}
 		defer p.End()
-		if _, err := p.Await(ctx, "connected"); err != nil {
+		if _, err := p.AwaitWork(ctx, "connected"); err != nil {
 			return nil, err
 		}
 		if loads = append(loads, p); len(loads) == 1 {

@@ -12,8 +12,8 @@
 // seconds. When the context of an instruction ends, the session ends too, and
 // the client sees DEADLINE_EXCEEDED, as with Flower's own server.
 //
-// The server is an http.Handler on which grpc-go serves HTTP/2, so it can share
-// a port with other handlers; Serve runs it on a listener of its own, with TLS,
+// The server is an http.Handler that speaks gRPC over HTTP/2, so it can share a
+// port with other handlers; Serve runs it on a listener of its own, with TLS,
 // with mutual TLS, or unencrypted.
 //
 // # Memory

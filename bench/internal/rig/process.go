@@ -85,6 +85,11 @@ func (p *Process) read(stdout io.Reader) {
 func (p *Process) Await(ctx context.Context, prefix string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, errors.New("it is not ready in time"))
 	defer cancel()
+	return p.AwaitWork(ctx, prefix)
+}
+
+// AwaitWork is Await for what takes longer: as long as the context allows.
+func (p *Process) AwaitWork(ctx context.Context, prefix string) (string, error) {
 	for {
 		select {
 		case line, ok := <-p.lines:
