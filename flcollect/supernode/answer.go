@@ -2,6 +2,7 @@ package supernode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,10 +18,10 @@ const admission = 20 * time.Second
 // leastAnswer is the least that is reserved for an answer, in bytes.
 const leastAnswer = 64 << 10
 
-// answer is the answer to a delivery while its objects arrive.
+// answer is the answer to a dispatch while its objects arrive.
 type answer struct {
 	node   *Node
-	d      *delivery
+	d      *dispatch
 	root   string // the ID of its message
 	charge *charge
 
@@ -29,6 +30,7 @@ type answer struct {
 	order   []string               // of the IDs
 	missing int
 	used    int64 // bytes that have arrived, or arrive
+	granted int64 // bytes that the charge has, or is asked for
 	dropped bool
 	whole   bool
 	stall   *time.Timer
@@ -36,7 +38,7 @@ type answer struct {
 
 // newAnswer begins an answer with those objects. Those of the instruction, which the node
 // has by right, need not be sent.
-func newAnswer(n *Node, d *delivery, tree record.Tree) *answer {
+func newAnswer(n *Node, d *dispatch, tree record.Tree) *answer {
 	a := &answer{node: n, d: d, root: tree.ID, parts: map[string]flower.Blob{}}
 	for id := range tree.IDs() {
 		content, known := d.object(id)
@@ -46,7 +48,8 @@ func newAnswer(n *Node, d *delivery, tree record.Tree) *answer {
 			a.missing++
 		}
 	}
-	a.charge = n.s.uploads.reserve(a.estimate())
+	a.granted = min(a.estimate(), n.s.config.Uploads)
+	a.charge = n.s.uploads.reserve(a.granted)
 	a.stall = time.AfterFunc(n.s.config.Stall, a.drop)
 	return a
 }
@@ -95,33 +98,44 @@ func (a *answer) lacks() []string {
 
 // begin takes memory for an object that arrives.
 func (a *answer) begin(ctx context.Context, size int64) error {
+	select {
+	case <-a.charge.ready:
+	default:
+		return busy("The answer is not announced.")
+	}
 	a.mu.Lock()
 	if a.dropped || a.whole {
 		a.mu.Unlock()
 		return errDropped
 	}
 	a.used += size
-	over := a.used - a.charge.held
+	more := max(a.used-a.granted, 0)
+	a.granted += more
 	total := a.used
 	a.mu.Unlock()
 	if limit := a.node.s.config.MaxMessage; total > limit {
-		a.take(-size)
-		err := fmt.Errorf("%w: the answer has more than %d bytes", flower.ErrTooLarge, limit)
 		a.node.withdraw(a.d)
-		a.d.fail(err)
+		a.d.fail(fmt.Errorf("%w: the answer has more than %d bytes", flower.ErrTooLarge, limit))
 		return tooLarge("The answer", total, limit)
 	}
-	if over <= 0 {
+	if more == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, admission)
 	defer cancel()
-	if err := a.charge.grow(ctx, over); err != nil {
-		a.take(-size)
-		a.alive()
-		return busy("The collector has no memory for another object at the moment.")
+	err := a.charge.grow(ctx, more)
+	if err == nil {
+		return nil
 	}
-	return nil
+	a.mu.Lock()
+	a.used -= size
+	a.granted -= more
+	a.mu.Unlock()
+	if errors.Is(err, errDropped) {
+		return err
+	}
+	a.alive()
+	return busy("The collector has no memory for another object at the moment.")
 }
 
 // errDropped is returned for an object of an answer that is not awaited any more.
@@ -168,7 +182,7 @@ func (a *answer) complete() {
 	used := a.used
 	a.mu.Unlock()
 	a.charge.shrink(used)
-	a.node.answered(a.d)
+	a.node.answered(a.d, true)
 	limits := record.Limits{Bytes: a.node.s.config.MaxMessage}
 	a.d.finish(&reply{
 		read: func() (record.Message, error) {
@@ -195,11 +209,13 @@ func (a *answer) drop() {
 	a.charge.release()
 }
 
-// answered ends the work of the node on a message.
-func (n *Node) answered(d *delivery) {
+// answered ends the work of the node on a message. With objects, the SuperNode may send one
+// of them again.
+func (n *Node) answered(d *dispatch, objects bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current == d {
 		n.current = nil
+		n.repeats = objects
 	}
 }

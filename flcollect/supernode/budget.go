@@ -28,6 +28,7 @@ type charge struct {
 	held   int64
 	ready  chan struct{} // closed once admitted
 	place  *list.Element // in waiting; nil once admitted or released
+	ended  bool          // released
 }
 
 // growth is a charge that waits for more bytes.
@@ -70,13 +71,15 @@ func (c *charge) grow(ctx context.Context, bytes int64) error {
 	b.mu.Unlock()
 	select {
 	case <-g.ready:
-		return nil
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case <-g.ready: // at the same moment
+	case <-g.ready:
+		if c.ended {
+			return errDropped
+		}
 		return nil
 	default:
 	}
@@ -95,7 +98,7 @@ func (c *charge) shrink(bytes int64) {
 	c.settleLocked()
 }
 
-// release gives everything back. A second call does nothing.
+// release gives everything back, and ends the wait for more. A second call does nothing.
 func (c *charge) release() {
 	b := c.budget
 	b.mu.Lock()
@@ -105,7 +108,7 @@ func (c *charge) release() {
 		c.place, c.held = nil, 0
 	}
 	b.used -= c.held
-	c.held = 0
+	c.held, c.ended = 0, true
 	c.settleLocked()
 }
 
@@ -122,6 +125,12 @@ func (c *charge) settleLocked() {
 func (b *budget) admitLocked() {
 	for e := b.growing.Front(); e != nil; {
 		g, next := e.Value.(*growth), e.Next()
+		if g.charge.ended {
+			b.growing.Remove(e)
+			close(g.ready)
+			e = next
+			continue
+		}
 		fits := b.used+g.bytes <= b.size
 		if fits || b.over == nil || b.over == g.charge {
 			if !fits {

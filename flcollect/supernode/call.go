@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 )
@@ -29,6 +30,9 @@ const (
 	listBody  = 16 << 20 // of an answer that lists its objects
 	piece     = 256 << 10
 )
+
+// spoken is which releases of flower-supernode are served.
+const spoken = "Flower 1.13 to 1.18, and of 1.20 and later"
 
 // method is one of the calls of the Fleet API.
 type method struct {
@@ -53,8 +57,9 @@ type call struct {
 	request request
 	release func() // of the memory of the body; nil for none
 
-	answer *answer // that a pushed object belongs to; nil for none
-	size   int64   // of the body
+	answer   *answer // that a pushed object belongs to; nil for none
+	repeated bool    // the answer is there already
+	size     int64   // of the body
 }
 
 // methodOf returns the method that a request calls, or nil.
@@ -117,7 +122,7 @@ func (s *Server) serve(c *call) (flower.Blob, error) {
 		return nil, err
 	}
 	if c.method.name == "PushObject" && c.answer == nil {
-		return nil, c.discard(size) // an empty answer means that it is not stored
+		return c.dropObject()
 	}
 	body, err := c.read(size)
 	if err != nil {
@@ -140,7 +145,7 @@ func (s *Server) check(c *call) error {
 	switch isGRPC := strings.HasPrefix(r.Header.Get("Content-Type"), grpcType); {
 	case c.method == nil && (isGRPC || strings.HasPrefix(r.URL.Path, fleetPath)):
 		c.grpc = isGRPC
-		return unsupported("This collector speaks with flower-supernode of Flower 1.15 and later; it does not know " + shown(r.URL.Path) + ".")
+		return unsupported("This collector speaks with flower-supernode of " + spoken + "; it does not know " + shown(r.URL.Path) + ".")
 	case c.method == nil:
 		return &refusal{http.StatusNotFound, codes.NotFound, codePayload,
 			"This port is for flower-supernode. The REST interface of the collector is on another port.", "a program called that is no SuperNode"}
@@ -188,17 +193,18 @@ func (c *call) read(size int64) (flower.Blob, error) {
 	return flower.Blob{body}, nil
 }
 
-// discard reads a body that is not used, so that the SuperNode reads the answer.
-func (c *call) discard(size int64) error {
-	for at := int64(0); at < size; {
+// dropObject reads an object that is not used, since the SuperNode reads no answer before it
+// has sent its request. The answer is that it is stored if it came before.
+func (c *call) dropObject() (flower.Blob, error) {
+	for at := int64(0); at < c.size; {
 		c.control.SetReadDeadline(time.Now().Add(c.s.config.Stall))
-		n, err := io.CopyN(io.Discard, c.r.Body, min(piece, size-at))
+		n, err := io.CopyN(io.Discard, c.r.Body, min(piece, c.size-at))
 		if at += n; err != nil {
-			return malformed(err)
+			return nil, malformed(err)
 		}
 	}
 	c.control.SetReadDeadline(time.Time{})
-	return nil
+	return numberReply(1, protowire.EncodeBool(c.repeated)), nil
 }
 
 // reply sends the answer.

@@ -97,7 +97,7 @@ func (m *Member) exchange(ctx context.Context, messageType string, content recor
 	if round := m.run.round.Load(); round != 0 {
 		message.Metadata.GroupID = strconv.FormatInt(round, 10)
 	}
-	d, err := newDelivery(m.run, message, expect)
+	d, err := newDispatch(m.run, message, expect)
 	if err != nil {
 		return nil, err
 	}

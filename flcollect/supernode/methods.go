@@ -95,9 +95,13 @@ func (c *call) createNode() (flower.Blob, error) {
 	if c.key != nil {
 		id = c.key.id
 	}
-	if _, err := c.s.activate(c, id, seconds, true); err != nil {
+	node, err := c.s.activate(c, id, seconds, true)
+	if err != nil {
 		return nil, err
 	}
+	node.mu.Lock()
+	node.created = true
+	node.mu.Unlock()
 	return nodeReply(id), nil
 }
 
@@ -116,7 +120,9 @@ func (c *call) heartbeat() (flower.Blob, error) {
 	}
 	name, err := c.s.authorize(c, c.node.id)
 	if err != nil {
-		c.s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
+		if asRefusal(err).status != http.StatusServiceUnavailable {
+			c.s.remove(c.node, fmt.Errorf("%w: %w", flower.ErrGone, err))
+		}
 		return nil, err
 	}
 	c.node.mu.Lock()
@@ -222,17 +228,31 @@ func (c *call) pullObject() (flower.Blob, error) {
 		return objectReply(nil, false), nil
 	}
 	content, found := d.object(c.request.id)
+	if found && d.isDeep(c.request.id) {
+		c.node.mu.Lock()
+		d.deep = true
+		c.node.mu.Unlock()
+	}
 	return objectReply(content, found), nil
 }
 
-// confirm notes that a node has all objects of a message.
+// confirm notes that a node has all objects of a message. Flower 1.19 cannot be told from
+// 1.20 before: it reads the tree of objects as a list of those directly below the message.
 func (c *call) confirm() (flower.Blob, error) {
 	d := c.node.working(c.request.run)
 	if d == nil || d.message.Metadata.MessageID != c.request.id {
 		return nil, notRunning(c.request.run)
 	}
 	c.node.mu.Lock()
-	defer c.node.mu.Unlock()
 	d.confirmed = true
+	shallow := c.node.created && d.hasDeep() && !d.deep
+	if d.deep {
+		c.node.created = false // it is later than 1.19
+	}
+	c.node.mu.Unlock()
+	if shallow {
+		c.s.remove(c.node, fmt.Errorf("%w: a SuperNode of Flower 1.19, whose form of messages is not spoken", flower.ErrGone))
+		return nil, unsupported("This collector speaks with flower-supernode of " + spoken + ", and this one is 1.19.")
+	}
 	return nil, nil
 }

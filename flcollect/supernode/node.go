@@ -37,6 +37,7 @@ type Node struct {
 	release string
 	form    form
 	known   chan struct{} // closed when form changes
+	created bool          // by CreateNode, and it may be Flower 1.19
 
 	patience time.Duration
 	deadline time.Time
@@ -44,8 +45,9 @@ type Node struct {
 	handled  bool  // Handle is running
 	unfit    error // of Handle
 
-	queue   []*delivery
-	current *delivery // that the node works on
+	queue   []*dispatch
+	current *dispatch // that the node works on
+	repeats bool      // objects of the last answer may come again
 	waiting *pull
 }
 
@@ -175,7 +177,7 @@ func (n *Node) formOf(ctx context.Context) (form, error) {
 
 // next returns the next message for the node. It waits for one; nil means that there is
 // none.
-func (n *Node) next(ctx context.Context, hold time.Duration) (*delivery, error) {
+func (n *Node) next(ctx context.Context, hold time.Duration) (*dispatch, error) {
 	p := &pull{make(chan struct{}, 1), make(chan struct{})}
 	n.mu.Lock()
 	if n.waiting != nil { // the node has given up that request
@@ -189,7 +191,7 @@ func (n *Node) next(ctx context.Context, hold time.Duration) (*delivery, error) 
 	for {
 		d, lost, err := n.take(p)
 		for _, d := range lost {
-			d.fail(fmt.Errorf("%w %d times", ErrLost, d.lost))
+			d.fail(fmt.Errorf("%w: it asked for the next one %d times without an answer", ErrLost, d.given-1))
 		}
 		if d != nil || err != nil {
 			return d, err
@@ -219,7 +221,7 @@ func (n *Node) endPull(p *pull) {
 // take returns the message that a request gets, if there is one, and those that the node
 // has lost too often. A SuperNode works on one message at a time, so one that asks again
 // has lost the last one: its process was restarted, or it could not send its answer.
-func (n *Node) take(p *pull) (d *delivery, lost []*delivery, err error) {
+func (n *Node) take(p *pull) (d *dispatch, lost []*dispatch, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx.Err() != nil {
@@ -228,6 +230,7 @@ func (n *Node) take(p *pull) (d *delivery, lost []*delivery, err error) {
 	if n.waiting != p {
 		return nil, nil, nil
 	}
+	n.repeats = false
 	if d := n.current; d != nil {
 		if d.confirmed {
 			d.lost++
@@ -250,7 +253,7 @@ func (n *Node) take(p *pull) (d *delivery, lost []*delivery, err error) {
 }
 
 // send queues a message.
-func (n *Node) send(d *delivery) error {
+func (n *Node) send(d *dispatch) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx.Err() != nil {
@@ -267,7 +270,7 @@ func (n *Node) send(d *delivery) error {
 }
 
 // withdraw takes a message back. What the node still sends of its answer is dropped.
-func (n *Node) withdraw(d *delivery) {
+func (n *Node) withdraw(d *dispatch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i, queued := range n.queue {
@@ -287,7 +290,7 @@ func (n *Node) withdraw(d *delivery) {
 
 // working returns the message that the node works on, if it belongs to the run; 0 means
 // any run.
-func (n *Node) working(run uint64) *delivery {
+func (n *Node) working(run uint64) *dispatch {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if d := n.current; d != nil && (run == 0 || d.run.config.ID == run) {

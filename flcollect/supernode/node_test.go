@@ -138,7 +138,7 @@ func TestNode_thatLosesAMessageAgainAndAgain_failsIt(t *testing.T) {
 	require.Equal(t, 3, given)
 	err := <-failed
 	require.ErrorIs(t, err, supernode.ErrLost)
-	require.ErrorContains(t, err, "3 times")
+	require.ErrorContains(t, err, "3 times without an answer")
 }
 
 func TestNode_Done_isClosedByADeactivation(t *testing.T) {

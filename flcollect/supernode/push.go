@@ -59,13 +59,14 @@ func (s *Server) admitObject(c *call) error {
 	if n.current != nil {
 		c.answer = n.current.answer
 	}
+	c.repeated = n.repeats
 	n.mu.Unlock()
 	if c.answer == nil {
 		return nil
 	}
 	err = c.answer.begin(c.ctx, c.size)
 	if errors.Is(err, errDropped) {
-		c.answer = nil
+		c.answer, c.repeated = nil, false
 		return nil
 	}
 	if err == nil {
@@ -99,7 +100,7 @@ func (c *call) pushMessages() (flower.Blob, error) {
 		return c.pushed(tree.ID, nil, err)
 	}
 	if head.Error != nil {
-		c.node.answered(d)
+		c.node.answered(d, false)
 		d.finish(&reply{read: func() (record.Message, error) { return head, nil }, release: func() {}}, nil)
 		return c.pushed(tree.ID, nil, nil)
 	}
@@ -128,7 +129,7 @@ func (c *call) pushed(id string, missing []string, err error) (flower.Blob, erro
 
 // answered returns the message that an answer belongs to. It is nil if the answer is not
 // awaited any more, which the SuperNode need not know.
-func (c *call) answered(head record.Message) (*delivery, error) {
+func (c *call) answered(head record.Message) (*dispatch, error) {
 	of := head.Metadata
 	if of.Source != c.node.id {
 		return nil, unauthenticated(fmt.Sprintf("The message is of node %d, and node %d sends it.", of.Source, c.node.id), false)
@@ -150,7 +151,7 @@ func (c *call) answered(head record.Message) (*delivery, error) {
 
 // answerOf returns the answer to a message with those objects, which goes on if it has
 // begun. It is nil if the message was withdrawn meanwhile.
-func (n *Node) answerOf(d *delivery, tree record.Tree) *answer {
+func (n *Node) answerOf(d *dispatch, tree record.Tree) *answer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current != d {
@@ -185,7 +186,7 @@ func (c *call) pushObject() (flower.Blob, error) {
 }
 
 // whole returns the message as releases before 1.19 have it.
-func (d *delivery) whole(f form) (flower.Blob, error) {
+func (d *dispatch) whole(f form) (flower.Blob, error) {
 	encode := record.EncodeTask
 	if f == formWhole {
 		encode = func(m record.Message) (flower.Blob, error) { return record.EncodeMessage(m, record.Maps) }
@@ -215,7 +216,7 @@ func (c *call) pushWhole(m record.Message, err error) (flower.Blob, error) {
 	if d == nil || err != nil {
 		return c.pushed(m.Metadata.ReplyTo, nil, err)
 	}
-	c.node.answered(d)
+	c.node.answered(d, false)
 	release := c.release
 	c.release = nil
 	d.finish(&reply{read: func() (record.Message, error) { return m, nil }, release: release}, nil)
@@ -224,7 +225,7 @@ func (c *call) pushWhole(m record.Message, err error) (flower.Blob, error) {
 
 // wait returns the answer to a message, once it is there. When the context ends before,
 // the message is withdrawn.
-func (n *Node) wait(ctx context.Context, d *delivery, left <-chan struct{}, why func() error) (*reply, error) {
+func (n *Node) wait(ctx context.Context, d *dispatch, left <-chan struct{}, why func() error) (*reply, error) {
 	select {
 	case <-d.done:
 	case <-ctx.Done():

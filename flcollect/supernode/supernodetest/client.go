@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -30,8 +31,10 @@ import (
 
 // Config configures a [Client].
 type Config struct {
-	// Address is the server's, host and port. Required.
+	// Address is the server's, host and port. Required without Handler.
 	Address string
+	// Handler is called instead of a server, over HTTP and without a network.
+	Handler http.Handler
 	// GRPC has the client call gRPC, as releases up to 1.39 do. False means protobuf over
 	// HTTP.
 	GRPC bool
@@ -74,7 +77,7 @@ func (r *Refusal) Error() string {
 
 // New returns a client. It connects to nothing.
 func New(config Config) (*Client, error) {
-	if config.Address == "" {
+	if config.Address == "" && config.Handler == nil {
 		return nil, errors.New("supernodetest: no address")
 	}
 	if config.Clock == nil {
@@ -94,15 +97,33 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.Handler != nil {
+		config.Address = "handler"
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!config.GRPC)
 	protocols.SetHTTP2(config.GRPC && config.TLS != nil)
 	protocols.SetUnencryptedHTTP2(config.GRPC && config.TLS == nil)
+	var transport http.RoundTripper = &http.Transport{Protocols: protocols, TLSClientConfig: config.TLS}
+	if config.Handler != nil {
+		transport = direct{config.Handler}
+	}
 	return &Client{
 		config:    config,
 		publicKey: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}),
-		http:      &http.Client{Transport: &http.Transport{Protocols: protocols, TLSClientConfig: config.TLS}},
+		http:      &http.Client{Transport: transport},
 	}, nil
+}
+
+// direct calls a handler.
+type direct struct{ handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.RemoteAddr = "192.0.2.1:1234"
+	recorder := httptest.NewRecorder()
+	d.handler.ServeHTTP(recorder, r)
+	return recorder.Result(), r.Context().Err()
 }
 
 // Close closes the connections.

@@ -18,8 +18,8 @@ const (
 	mostGiven = 20 // times that a node is sent a message
 )
 
-// delivery is a message for a node, and what comes of it.
-type delivery struct {
+// dispatch is a message for a node, and what comes of it.
+type dispatch struct {
 	run     *Run
 	message record.Message // its MessageID is that of its object
 	tree    record.Tree
@@ -30,6 +30,7 @@ type delivery struct {
 	given     int  // how often the node was sent it
 	lost      int  // how often the node had it, and asks again
 	confirmed bool // the node has it
+	deep      bool // the node has asked for more than the objects directly below the message
 	answer    *answer
 
 	once sync.Once
@@ -45,18 +46,41 @@ type reply struct {
 	release func()
 }
 
-// newDelivery returns a message with its objects.
-func newDelivery(run *Run, message record.Message, expect int64) (*delivery, error) {
+// newDispatch returns a message with its objects.
+func newDispatch(run *Run, message record.Message, expect int64) (*dispatch, error) {
 	tree, objects, err := record.Deflate(message)
 	if err != nil {
 		return nil, err
 	}
 	message.Metadata.MessageID = tree.ID
-	return &delivery{run: run, message: message, tree: tree, objects: objects, expect: expect, done: make(chan struct{})}, nil
+	return &dispatch{run: run, message: message, tree: tree, objects: objects, expect: expect, done: make(chan struct{})}, nil
+}
+
+// isDeep reports whether an object is neither the message nor directly below it.
+func (d *dispatch) isDeep(id string) bool {
+	if id == d.tree.ID {
+		return false
+	}
+	for _, child := range d.tree.Children {
+		if id == child.ID {
+			return false
+		}
+	}
+	return true
+}
+
+// hasDeep reports whether the message has such objects.
+func (d *dispatch) hasDeep() bool {
+	for _, child := range d.tree.Children {
+		if len(child.Children) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // object returns the content of an object of the message.
-func (d *delivery) object(id string) (flower.Blob, bool) {
+func (d *dispatch) object(id string) (flower.Blob, bool) {
 	for _, object := range d.objects {
 		if object.ID == id {
 			return object.Content, true
@@ -65,11 +89,11 @@ func (d *delivery) object(id string) (flower.Blob, bool) {
 	return nil, false
 }
 
-// fail ends the delivery without an answer.
-func (d *delivery) fail(cause error) { d.finish(nil, cause) }
+// fail ends the work on the message without an answer.
+func (d *dispatch) fail(cause error) { d.finish(nil, cause) }
 
-// finish ends the delivery, once. A reply that comes too late is released.
-func (d *delivery) finish(got *reply, err error) {
+// finish ends the dispatch, once. A reply that comes too late is released.
+func (d *dispatch) finish(got *reply, err error) {
 	used := false
 	d.once.Do(func() {
 		used = true

@@ -53,6 +53,9 @@ func (s *Server) resume(c *call, id uint64) (*Node, error) {
 	s.mu.Lock()
 	node := s.nodes[id]
 	s.mu.Unlock()
+	if node != nil && node.key == nil && c.key != nil {
+		node = nil // one that signs has the number by right
+	}
 	if node == nil {
 		if c.method.name == "DeactivateNode" || c.method.name == "UnregisterNode" || c.method.name == "DeleteNode" {
 			return nil, nil
@@ -90,6 +93,11 @@ func (s *Server) activate(c *call, id uint64, seconds float64, fresh bool) (*Nod
 		return nil, busy("The collector stops.")
 	}
 	node := s.nodes[id]
+	if node != nil && node.key == nil && c.key != nil {
+		defer node.leave(flower.ErrReplaced)
+		delete(s.nodes, id)
+		node = nil
+	}
 	if node == nil && len(s.nodes) >= s.config.MaxNodes {
 		return nil, &refusal{http.StatusConflict, codes.ResourceExhausted, codeActivate,
 			fmt.Sprintf("The collector has %d SuperNodes, no more are accepted.", len(s.nodes)), "a SuperNode was refused"}
