@@ -248,7 +248,7 @@ func TestCollector_superNodes_proveWhoTheyAre(t *testing.T) {
 			require.Contains(t, c.Output(), "a SuperNode was refused")
 			c.awaitResult("1")
 			requireWeights(t, python, c, c.results("adder", "1")[0], 4)
-			require.Contains(t, string(c.get("/job/rounds/1/1/report")), `"edge-1"`)
+			require.Contains(t, string(c.get("/job/rounds/1/1/report")), `"session":"edge-1@supernode:`)
 		})
 	}
 }
