@@ -312,3 +312,33 @@ func TestServer_async_convertsBeforeItMovesAnUpdate(t *testing.T) {
 	require.Zero(t, status.Updates.Refused)
 	require.Positive(t, status.Updates.Converted)
 }
+
+// A client that evaluates for a long time holds up eight versions at most.
+func TestServer_async_cutsOffAnEvaluationThatLastsTooLong(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	held := make(chan struct{})
+	w.join(t, trainer{step: 1, examples: 10, evaluate: func(ctx context.Context, _ flower.EvaluateIns, _ *flower.EvaluateRes) error {
+		select {
+		case <-held:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	for range 2 {
+		w.join(t, trainer{step: 1, examples: 10})
+	}
+	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(60, 1), 3, 1), 1, 3, 0.5)))
+	status := w.untilState(t, "job", flcollect.Finished)
+	close(held)
+	require.Equal(t, 60, status.Aggregated)
+	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	late := 0
+	for _, r := range rounds {
+		late += r.Async.CutOff
+		require.Zero(t, r.Evaluate.Failures)
+		require.Equal(t, r.Async.CutOff == 0, r.Loss != nil)
+	}
+	require.Positive(t, late)
+}

@@ -48,6 +48,9 @@ type Updates = audit.Updates
 // the job's model.
 type Conversion = audit.Conversion
 
+// Compression counts the updates that clients compressed in one way.
+type Compression = audit.Compression
+
 // ClientReport is a client's part in a round. It names the client by its identity:
 // "key:" and the SHA-256 of the public key of its certificate, "name:" and what
 // [Config].Identify returns, or "session:" and the name of its session.

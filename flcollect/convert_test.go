@@ -79,10 +79,16 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 			require.Zero(t, w.Totals().Suspensions)
 			require.EqualValues(t, rounds, w.Totals().Converted)
 			want := flcollect.Conversion{From: dtype.String(), To: "float32", Updates: rounds, Layers: 2 * rounds}
-			require.Equal(t, flcollect.Updates{
+			all := flcollect.Updates{
 				Counts:      flcollect.Counts{Kept: 5 * rounds, Converted: rounds},
 				Conversions: []flcollect.Conversion{want},
-			}, status.Updates)
+			}
+			halved := 0
+			if dtype == tensor.Float16 { // which counts as compressed as well
+				halved, all.Compressed = 1, rounds
+				all.Compressions = status.Updates.Compressions
+			}
+			require.Equal(t, all, status.Updates)
 			require.Equal(t, rounds, status.Aggregated)
 			for i, v := range w.weights(t, "job") {
 				require.Equal(t, []float64{6, 6, 6, 7}[i], v)
@@ -94,7 +100,7 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 			require.Contains(t, log.String(), `converted=1 note="`+note+`"`)
 			report, err := w.Report(t.Context(), "job", 3, 0, 0)
 			require.NoError(t, err)
-			require.Equal(t, flcollect.Counts{Kept: 5, Converted: 1}, report.Counts)
+			require.Equal(t, flcollect.Counts{Kept: 5, Converted: 1, Compressed: halved}, report.Counts)
 			require.Equal(t, "name:other", report.Clients[0].Client)
 			require.Equal(t, []flcollect.Conversion{{From: dtype.String(), To: "float32", Updates: 1, Layers: 2}}, report.Clients[0].Converted)
 			require.Nil(t, report.Clients[0].Reputation)
@@ -139,6 +145,8 @@ func TestServer_refusesUpdatesThatTheTypeCannotHold(t *testing.T) {
 	require.Contains(t, status.Quarantined[0].Reason,
 		"convert tensor 0 from float64 to float32: tensor: number out of range: element 1 is 1e+300")
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"), "of the other client alone")
+	require.EqualValues(t, status.Updates.Refused, w.Totals().Refused)
+	require.EqualValues(t, 1, w.Totals().Refused)
 }
 
 func TestReputation_isNotWorseForAnotherType(t *testing.T) {

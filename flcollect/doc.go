@@ -50,13 +50,15 @@
 //
 // # Privacy
 //
-// A configuration may name two mechanisms. With dp-adaptive, package dp clips the updates
+// A configuration may name mechanisms. With dp-adaptive, package dp clips the updates
 // and adds noise: [Status], [Round] and [Result] show the privacy loss, a budget ends the
 // training before it is exceeded, and a crash loses no part of the account. With
 // homomorphic, clients encrypt their updates and package ckks averages them without a
 // key: the strategy is FedAvg, the initial model comes from a client, and the result is
 // what clients can decrypt. Loss and metrics are in clear. [Server.SetPublicContext]
-// stores the public context that clients load.
+// stores the public context that clients load. The two may be combined. With secagg,
+// SuperNodes mask their updates and package secagg computes the mean, which the strategy
+// gets as one update; clients may drop out in the middle of a round.
 //
 // # Several servers
 //

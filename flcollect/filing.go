@@ -35,7 +35,11 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 	if !t.server.config.TrustClients {
 		suspended = audit.Judge(t.reputations, a.Round, line.Clients)
 	}
-	t.server.counters.addUpdates(f.updates.Counts, suspended)
+	counted := f.updates // as the status has them
+	if t.conductor.Private() != nil {
+		counted = counted.Covered()
+	}
+	t.server.counters.addUpdates(counted.Counts, suspended)
 	ctx := t.life // a training that is stopped now has its attempt stored all the same
 	go func() {
 		defer close(f.done)

@@ -125,7 +125,7 @@ func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	require.EqualValues(t, 4, w.Totals().Far)
 	require.Zero(t, w.Totals().Clipped)
 	require.Contains(t, log.String(),
-		`clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole, the first that of \"`)
+		`clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole, that of \"`)
 	report, err := w.Report(t.Context(), "job", 4, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Counts{Kept: 5, Far: 1}, report.Counts)

@@ -8,6 +8,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -51,7 +52,12 @@ func detailsOf(err error) []detail {
 	d := detail{Loc: []any{"body"}, Msg: err.Error(), Type: "value_error"}
 	var parameter *strategy.FieldError
 	var encryption *ckks.FieldError
+	var masking *secagg.FieldError
 	switch {
+	case errors.As(err, &masking) && masking.Field == "":
+		d.Loc, d.Msg = []any{"body", "privacy-mechanisms", jobconfig.SecAgg}, masking.Reason
+	case errors.As(err, &masking):
+		d.Loc, d.Msg = []any{"body", "privacy-mechanisms", jobconfig.SecAgg, masking.Field}, masking.Reason
 	case errors.As(err, &encryption):
 		d.Loc, d.Msg = []any{"body", "privacy-mechanisms", jobconfig.Homomorphic, encryption.Field}, encryption.Reason
 	case errors.As(err, &parameter) && parameter.Strategy == dp.Mechanism:

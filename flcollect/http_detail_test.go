@@ -136,7 +136,7 @@ func TestNewHandler_reportsFaultsInTheWordsOfPydantic(t *testing.T) {
 
 		{"privacy-mechanisms", `{"dp":{}}`,
 			flcollect.Detail{Loc: []any{"body", "privacy-mechanisms", "dp"},
-				Msg: "no such privacy mechanism; there are homomorphic and dp-adaptive", Type: "value_error.unknown"}},
+				Msg: "no such privacy mechanism; there are homomorphic, dp-adaptive and secagg", Type: "value_error.unknown"}},
 
 		{"strategy_conf", `{"min_fit_clients":"two"}`,
 			flcollect.Detail{Loc: []any{"body", "strategy_conf", "min_fit_clients"}, Msg: "value is not a valid integer",

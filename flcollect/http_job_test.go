@@ -232,6 +232,7 @@ func TestNewHandler_describesTheService(t *testing.T) {
 	b := newBoard()
 	b.totals = flcollect.Totals{
 		Clients: 7, Jobs: map[flcollect.State]int{flcollect.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,
+		Refused: 2,
 	}
 	for _, seconds := range []float64{0.005, 0.1, 2, 2.5, 5000} {
 		b.totals.Durations.Add(seconds)
@@ -250,6 +251,7 @@ func TestNewHandler_describesTheService(t *testing.T) {
 		`flcollector_round_duration_seconds_bucket{le="3"} 4`, `flcollector_round_duration_seconds_bucket{le="1000"} 4`,
 		`flcollector_round_duration_seconds_bucket{le="+Inf"} 5`,
 		`flcollector_sent_bytes_total 100`, `flcollector_received_bytes_total 200`, `flcollector_quarantined_updates_total 3`,
+		`flcollector_refused_updates_total 2`,
 	} {
 		require.Contains(t, metrics, line+"\n")
 	}

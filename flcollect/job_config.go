@@ -41,6 +41,6 @@ const (
 // or a truth value: other values cannot be sent to clients.
 //
 // The error is a *[JobConfigError] with all faults. A strategy_conf for a built-in
-// strategy is checked as strategy.New does, and privacy mechanisms as packages dp and
-// ckks do. There a key without a meaning is a fault: it may be mistyped.
+// strategy is checked as strategy.New does, and privacy mechanisms as packages dp, ckks
+// and secagg do. There a key without a meaning is a fault: it may be mistyped.
 func ParseJobConfig(body []byte) (JobConfig, error) { return jobconfig.Parse(body) }

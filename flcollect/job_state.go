@@ -126,6 +126,7 @@ func (j *job) status() Status {
 		status.Evaluating = j.fitted > status.Round
 		status.Suspended = j.reputations.Suspended(status.Round+1, MaxQuarantined)
 	}
+	status.Note = joinNotes(status.Note, j.maskingNote(status, needed))
 	reasons := []string{}
 	if status.Error != "" {
 		reasons = append(reasons, status.Error)

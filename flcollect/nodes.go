@@ -98,7 +98,7 @@ func (r *registry) joinNode(node *supernode.Node, identity string) (*job, *round
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	c := round.NewMember(member, node.String(), node.Peer(), identity)
+	c := round.NewMember(masker{member}, node.String(), node.Peer(), identity)
 	best.pool.Add(c)
 	best.signal()
 	return best, c, nil, nil

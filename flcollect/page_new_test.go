@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -46,6 +47,10 @@ func TestServer_Page_saysWhatParametersMean(t *testing.T) {
 	for _, p := range dp.Parameters() {
 		require.Contains(t, page, `name="dp.`+p.Name+`"`)
 		require.Contains(t, page, p.Meaning)
+	}
+	for _, name := range []string{"num_shares", "reconstruction_threshold", "max_weight", "clipping_range", "quantization_range",
+		"modulus_range", "timeout"} {
+		require.Contains(t, page, `name="secagg.`+name+`"`)
 	}
 	require.Contains(t, page, `<option value="own">own</option>`)
 	require.Regexp(t, `name="conf.FedAdam.beta_1" type="number" step="any" value="" min="0" max="1" placeholder="0.9"`, page)
@@ -81,6 +86,25 @@ func TestServer_Page_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 	require.Contains(t, got.StrategyConf, "speed")
 }
 
+func TestServer_Page_startsAJobWithSecureAggregation(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	w := send(h, "/new", filled("app", "us/masked", "clients", "5", "secagg", "1", "secagg.num_shares", "0.6",
+		"secagg.quantization_range", "1048576"))
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
+	config := b.started["new"]
+	require.Equal(t, &secagg.Settings{NumShares: 0.6, QuantizationRange: 1 << 20}, config.SecAgg)
+
+	b.job(flcollect.Status{Job: "masked", Run: 1, State: flcollect.Finished, Config: config})
+	again := ask(h, "GET", "/new?from=masked", "").Body.String()
+	require.Regexp(t, `name="secagg" id="secagg" value="1" checked`, again)
+	require.Regexp(t, `name="secagg.num_shares" type="number" step="any" value="0.6"`, again)
+
+	w = send(h, "/new", filled("app", "us/masked", "secagg", "1", "homomorphic", "1"))
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Regexp(t, `id="fault-secagg">Cannot be combined with homomorphic`, w.Body.String())
+}
+
 func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
 	b := newBoard()
 	b.job(flcollect.Status{Job: "there", Run: 1, State: flcollect.Finished})
@@ -107,6 +131,9 @@ func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
 		"dp.epsilon_budget":               {"dp", "1", "dp.noise_multiplier", "0.1", "dp.epsilon_budget", "1"},
 		"homomorphic.poly_modulus_degree": {"homomorphic", "1", "homomorphic.poly_modulus_degree", "1000"},
 		"homomorphic.coeff_mod_bit_sizes": {"homomorphic", "1", "homomorphic.coeff_mod_bit_sizes", "60, 1"},
+		"secagg.num_shares":               {"app", "us/masked", "secagg", "1", "secagg.num_shares", "2"},
+		"secagg.timeout":                  {"app", "us/masked", "secagg", "1", "secagg.timeout", "0"},
+		"secagg.reconstruction_threshold": {"app", "us/masked", "secagg", "1", "secagg.reconstruction_threshold", "4"},
 	} {
 		w := send(h, "/new", filled(changes...))
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code, at)
@@ -116,6 +143,7 @@ func TestServer_Page_showsFaultsAtTheirFields(t *testing.T) {
 		require.Regexp(t, `(value="|">)`+regexp.QuoteMeta(changes[len(changes)-1])+`("|</textarea>)`, page, "%s: what was typed stays", at)
 	}
 	require.Empty(t, b.started)
+	require.Regexp(t, `id="fault-app">The value must name an app with secaggplus_mod`, send(h, "/new", filled("secagg", "1")).Body.String())
 	w := send(h, "/new", filled("rounds", "0", "model_name", "", "conf.FedAdam.eta", "-1"))
 	require.Contains(t, w.Body.String(), "The job is not started: 3 fields need another value.")
 }

@@ -119,7 +119,7 @@ func asyncText(a *JobAsync) string {
 }
 
 // stalenessText says how old the updates of a version were, and nothing for a round.
-func stalenessText(v *Version) string {
+func stalenessText(v *AsyncVersion) string {
 	if v == nil {
 		return ""
 	}
@@ -128,20 +128,23 @@ func stalenessText(v *Version) string {
 
 // remarkText says why an update was not kept, or what is notable of it.
 func remarkText(c ClientReport) string {
-	text := c.Reason
+	var remarks []string
+	if c.Reason != "" {
+		remarks = append(remarks, c.Reason)
+	}
 	if len(c.Converted) > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += "converted: " + audit.ConversionsText(c.Converted)
+		remarks = append(remarks, "converted: "+audit.ConversionsText(c.Converted))
+	}
+	if c.Compressed != nil {
+		remarks = append(remarks, "compressed: "+c.Compressed.Kind)
+	}
+	if c.Dropped > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d local layers dropped", c.Dropped))
 	}
 	if c.Staleness != nil && *c.Staleness > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += fmt.Sprintf("staleness %d", *c.Staleness)
+		remarks = append(remarks, fmt.Sprintf("staleness %d", *c.Staleness))
 	}
-	return text
+	return strings.Join(remarks, "; ")
 }
 
 func metricsText(metrics map[string]float64) string {

@@ -309,6 +309,7 @@ func TestServer_Report_ofAPrivateTrainingHasItsClipping(t *testing.T) {
 	report, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Counts{Clipped: 2}, report.Counts)
+	require.Zero(t, w.Totals().Clipped, "epsilon does not cover it")
 	for _, c := range report.Clients {
 		require.InDelta(t, 200, *c.Norm, 1e-6)
 		require.InDelta(t, 0.5, *c.Bound, 0.01)

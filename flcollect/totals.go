@@ -33,12 +33,15 @@ type Totals struct {
 	Epsilons map[string]float64
 	Epsilon  float64
 	// Results of clients were taken, Failures were not; Quarantined of them were
-	// refused for their content.
+	// refused for their content, evaluations among them.
 	Results, Failures, Quarantined int64
-	// Clipped is how many updates were shortened, Far how many lay beyond the bound
-	// and were kept whole, and Converted how many had layers of another type than
-	// the model. Suspensions is how many times a client was suspended.
-	Clipped, Far, Converted, Suspensions int64
+	// Clipped is how many updates were shortened, Refused how many were refused, Far how
+	// many lay beyond the bound and were kept whole, and Converted how many had layers
+	// of another type than the model, as the jobs' statuses count them. Suspensions is
+	// how many times a client was suspended.
+	Clipped, Refused, Far, Converted, Suspensions int64
+	// Compressed is how many updates came compressed.
+	Compressed int64
 	// Sent and Received are bytes of parameters.
 	Sent, Received int64
 }
@@ -87,8 +90,10 @@ func (c *counters) addUpdates(updates audit.Counts, suspended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.totals.Clipped += int64(updates.Clipped)
+	c.totals.Refused += int64(updates.Refused)
 	c.totals.Far += int64(updates.Far)
 	c.totals.Converted += int64(updates.Converted)
+	c.totals.Compressed += int64(updates.Compressed)
 	c.totals.Suspensions += int64(suspended)
 }
 

@@ -114,6 +114,11 @@ func (v *versions) step(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+	select {
+	case <-evaluated: // before the next version is made, so that few wait
+		return v.concludeFirst(ctx)
+	default:
+	}
 	full, err := v.stream.Wait(ctx, evaluated)
 	if err != nil {
 		return err

@@ -90,6 +90,16 @@ func (a *Adaptive) Takes(sent, form tensor.DType) bool {
 	return takes(sent, form, !a.serverSide)
 }
 
+// NoiseFromClients reports whether clients add the noise, and not the server.
+func (a *Adaptive) NoiseFromClients() bool { return !a.serverSide }
+
+// NoiseFromClients reports whether the settings, those of [New], have clients add the
+// noise. Settings that New refuses do not.
+func NoiseFromClients(conf strategy.Conf) bool {
+	s, err := readSettings(conf)
+	return err == nil && !s.serverSide
+}
+
 func takes(sent, form tensor.DType, noised bool) bool {
 	return sent == tensor.Float64 && (noised || form.IsInteger())
 }

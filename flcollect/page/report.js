@@ -12,7 +12,15 @@ export function updates(counts) {
   if (!counts) return "";
   const far = counts.far ? ` (${counts.far} of them far)` : "";
   const text = outcomes.map((outcome) => `${counts[outcome]} ${outcome}${outcome === "kept" ? far : ""}`).join(", ");
-  return counts.converted ? `${text}; ${counts.converted} converted${conversions(counts.conversions)}` : text;
+  const converted = counts.converted ? `; ${counts.converted} converted${conversions(counts.conversions)}` : "";
+  const compressed = counts.compressed ? `; ${counts.compressed} compressed${compressions(counts.compressions)}` : "";
+  const dropped = counts.dropped ? `; ${counts.dropped} with local layers, which were dropped` : "";
+  return text + converted + compressed + dropped;
+}
+
+function compressions(list) {
+  if (!list) return "";
+  return `: ${list.map((c) => `${c.updates} as ${c.kind}, ${c.bytes} of ${c.whole_bytes} bytes`).join(", ")}`;
 }
 
 function conversions(list) {
@@ -97,8 +105,10 @@ function small(text) {
 // remark says why an update was not kept, or what is notable of it.
 function remark(client) {
   const converted = client.converted ? `converted${conversions(client.converted)}` : "";
+  const compressed = client.compressed ? `compressed: ${client.compressed.kind}` : "";
+  const dropped = client.dropped ? `${client.dropped} local layers dropped` : "";
   const stale = client.staleness ? `staleness ${client.staleness}` : "";
-  return [client.reason, converted, stale].filter(Boolean).join("; ");
+  return [client.reason, converted, compressed, dropped, stale].filter(Boolean).join("; ");
 }
 
 function reputation(known) {

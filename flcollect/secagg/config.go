@@ -35,8 +35,9 @@ var ErrConfig = errors.New("secagg: bad configuration")
 // or failed, or soon after ctx is done; clients without a reply then count as
 // dropped out. An error other than that of ctx ends the round. It may call reply
 // from several goroutines. Replies of clients that were not asked, second
-// replies and replies after its return are ignored. The values of a reply must
-// not be changed afterwards; none is kept longer than its stage.
+// replies and replies after its return are ignored. The values of a reply are kept,
+// and must not be changed, except those of [StageCollect], which are not used after
+// reply has returned.
 //
 // For [StageCollect] the exchange adds the instructions of the training: the
 // model and its configuration. The clients train in that stage.

@@ -53,3 +53,11 @@ func ExampleNewClient() {
 	fmt.Println(len(answer), "public keys,", err)
 	// Output: 2 public keys, <nil>
 }
+
+// Each client divides its secrets among half of the clients of a round.
+func ExampleSettings() {
+	settings := secagg.Settings{NumShares: 0.5, ReconstructionThreshold: 0.6, MaxWeight: 500}
+	config := settings.Config([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, [][]int{{2}}, nil)
+	fmt.Println(config.Shares, "shares, of which", config.Threshold, "are needed")
+	// Output: 5 shares, of which 3 are needed
+}

@@ -89,3 +89,9 @@ func Unmask(ctx context.Context, length int, modulus int64, seeds [][]byte, add 
 	s.at(out, 0)
 	return out, nil
 }
+
+// SharesOf returns the shares and the threshold of a configuration with its defaults.
+func SharesOf(c Config) (shares, threshold int) {
+	c.fillDefaults()
+	return c.Shares, c.Threshold
+}

@@ -19,6 +19,10 @@ var ErrTooFew = errors.New("secagg: too few clients")
 // because a client did not keep to the protocol.
 var ErrProtocol = errors.New("secagg: the protocol was violated")
 
+// ErrLeftOut is matched by the [Failure] of a client that did nothing wrong: too few of
+// its neighbours remain.
+var ErrLeftOut = errors.New("too few neighbours")
+
 // errSilent is the failure of clients that did not answer.
 var errSilent = errors.New("no answer in time")
 
@@ -191,8 +195,8 @@ func (r *Round) prune(stage Stage, active []uint64) ([]uint64, error) {
 			if alive[client] && n < r.config.Threshold {
 				delete(alive, client)
 				again = true
-				r.fail(stage, client, fmt.Errorf("%d of its %d neighbours remain; %d are needed",
-					n, len(r.neighbours[client]), r.config.Threshold))
+				r.fail(stage, client, fmt.Errorf("%w: %d of its %d neighbours remain; %d are needed",
+					ErrLeftOut, n, len(r.neighbours[client]), r.config.Threshold))
 			}
 		}
 	}

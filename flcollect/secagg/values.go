@@ -190,3 +190,10 @@ func sameClients(got, want []uint64) error {
 	}
 	return nil
 }
+
+// Masked returns the encoded arrays of a masked vector from the answer of a client to
+// [StageCollect], as the client sent them; nil if there are none.
+func Masked(answer Values) [][]byte {
+	blobs, _ := answer.blobs(nameMasked) // the round reports what is wrong with them
+	return blobs
+}

@@ -29,6 +29,7 @@ const (
 	smallBody = 64 << 10 // that are read without admission
 	listBody  = 16 << 20 // of an answer that lists its objects
 	piece     = 256 << 10
+	drained   = 64 << 20 // of a request that is refused
 )
 
 // spoken is which releases of flower-supernode are served.

@@ -25,7 +25,7 @@ const (
 	defaultNodes   = 20_000
 	defaultMessage = flower.DefaultMaxMessage
 	defaultUploads = 1 << 30
-	defaultObject  = 64 << 20
+	defaultObject  = defaultMessage
 	defaultStall   = time.Minute
 	defaultTTL     = 12 * time.Hour // as Flower's
 	defaultGrace   = 10 * time.Second
@@ -76,9 +76,10 @@ type Config struct {
 	// MaxMessage is the greatest size of an answer, in bytes, with all of its objects.
 	// Zero means [flower.DefaultMaxMessage].
 	MaxMessage int64
-	// MaxObject is the greatest size of an object, in bytes. Flower's have at most 5 MiB
-	// and some bytes, or FLWR_PRIVATE_MAX_ARRAY_CHUNK_SIZE at the SuperNode. Zero means
-	// 64 MiB.
+	// MaxObject is the greatest size of an object, in bytes. Those of arrays have at most
+	// 5 MiB and some bytes, or FLWR_PRIVATE_MAX_ARRAY_CHUNK_SIZE at the SuperNode; a
+	// ConfigRecord is one object, such as the masked update of secure aggregation with 8
+	// bytes for each number. Zero means [flower.DefaultMaxMessage].
 	MaxObject int64
 	// Uploads is how many bytes of answers are in memory at a time, from the moment in
 	// which an answer is announced until it is released. An answer that turns out to be

@@ -86,7 +86,7 @@ func (c *call) refuseHTTP(r *refusal) {
 	if c.r.ContentLength > 0 && r.status != http.StatusServiceUnavailable {
 		// A SuperNode whose connection is closed while it sends tries again without end.
 		c.control.SetReadDeadline(time.Now().Add(c.s.config.Stall))
-		io.CopyN(io.Discard, c.r.Body, defaultObject)
+		io.CopyN(io.Discard, c.r.Body, drained)
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")

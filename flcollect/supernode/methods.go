@@ -236,8 +236,8 @@ func (c *call) pullObject() (flower.Blob, error) {
 	return objectReply(content, found), nil
 }
 
-// confirm notes that a node has all objects of a message. Flower 1.19 cannot be told from
-// 1.20 before: it reads the tree of objects as a list of those directly below the message.
+// confirm notes that a node has all objects of a message. Flower 1.19 looks like
+// 1.20 until then: it reads the tree of objects as a list of those directly below the message.
 func (c *call) confirm() (flower.Blob, error) {
 	d := c.node.working(c.request.run)
 	if d == nil || d.message.Metadata.MessageID != c.request.id {

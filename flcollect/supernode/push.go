@@ -4,24 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/record"
 )
 
-// admit takes memory for the body of a request before it is read.
+// admit takes memory for the body of a request before it is read, of a node that may take
+// part.
 func (c *call) admit() error {
+	s := c.s
 	switch {
 	case c.method.name == "PushObject":
-		return c.s.admitObject(c)
-	case c.method.name == "PushTaskRes", c.method.name == "PushMessages" && c.s.sendsWhole(c.key):
-		return c.hold(c.s.uploads)
+		return s.admitObject(c)
+	case c.method.name == "PushTaskRes":
+		if !s.hasTaskNode(c.r.RemoteAddr) {
+			return notRunning(0)
+		}
+		return c.hold(s.uploads)
+	case c.method.name == "PushMessages" && s.sendsWhole(c.key):
+		return c.hold(s.uploads)
 	case c.size <= smallBody:
 		return nil
 	case c.size > listBody:
 		return tooLarge("The list of an answer's objects", c.size, listBody)
 	}
-	return c.hold(c.s.lists)
+	if _, err := s.resume(c, c.key.id); err != nil {
+		return err
+	}
+	return c.hold(s.lists)
+}
+
+// hasTaskNode reports whether a node of Flower 1.13 or 1.14 is active at the host. Requests
+// of these are not signed, and name their node in what is not read yet.
+func (s *Server) hasTaskNode(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, node := range s.nodes {
+		node.mu.Lock()
+		at, _, err := net.SplitHostPort(node.address)
+		found := err == nil && at == host && node.form == formTask
+		node.mu.Unlock()
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // sendsWhole reports whether the node sends messages with their content.

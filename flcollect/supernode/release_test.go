@@ -2,6 +2,7 @@ package supernode_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func (f fitted) release(t *testing.T) {
 	f.res.Release()
 }
 
-func TestServer_release1_18_sendsMessagesWithTheirContent(t *testing.T) {
+func TestServer_sendsMessagesToRelease118WithTheirContent(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))
@@ -68,7 +69,7 @@ func TestServer_release1_18_sendsMessagesWithTheirContent(t *testing.T) {
 	require.Zero(t, w.InUse())
 }
 
-func TestServer_release1_14_sendsTasksWithoutASignature(t *testing.T) {
+func TestServer_sendsTasksToRelease114WithoutASignature(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true, Unsigned: true})
 	require.NoError(t, c.Create(bounded(t)))
@@ -98,7 +99,24 @@ func TestServer_release1_14_sendsTasksWithoutASignature(t *testing.T) {
 	require.Contains(t, refusal(t, err).Detail, "is not signed", "a call of later releases")
 }
 
-func TestServer_release1_20_isSentObjectsOnceItsHeartbeatShowsIt(t *testing.T) {
+func TestConfig_Authorize_isAskedBeforeALargeBodyIsRead(t *testing.T) {
+	w := start(t, supernode.Config{Authorize: func(_ context.Context, caller supernode.Caller) (string, error) {
+		return "", errors.New("not you")
+	}})
+	body := flower.Blob{make([]byte, 1<<20)} // no message
+	for _, unsigned := range []bool{false, true} {
+		c := w.client(supernodetest.Config{GRPC: true, Unsigned: unsigned})
+		method := "PushMessages"
+		if unsigned {
+			method = "PushTaskRes"
+		}
+		_, err := c.Call(bounded(t), method, body)
+		require.NotContains(t, refusal(t, err).Detail, "malformed", method)
+		require.Contains(t, []int{7, 16}, refusal(t, err).Status, method)
+	}
+}
+
+func TestServer_sendsObjectsToRelease120OnceItsHeartbeatShowsIt(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))

@@ -64,7 +64,7 @@ func TestNew_refusesOddConfigurations(t *testing.T) {
 	}
 }
 
-func TestServer_release1_19_isRefusedWithASentence(t *testing.T) {
+func TestServer_refusesRelease119WithASentence(t *testing.T) {
 	w := start(t, supernode.Config{})
 	c := w.client(supernodetest.Config{GRPC: true})
 	require.NoError(t, c.Create(bounded(t)))

@@ -26,7 +26,7 @@ func (t Tensor) As(dtype DType) (Tensor, error) {
 		part := values[:min(piece, t.Len()-from)]
 		t.ReadFloat64s(part, from)
 		for i, v := range part {
-			if !dtype.holds(v) {
+			if !dtype.Holds(v) {
 				return Tensor{}, fmt.Errorf("%w: element %d is %v, which %v does not hold", ErrRange, from+i, v, dtype)
 			}
 		}
@@ -35,9 +35,9 @@ func (t Tensor) As(dtype DType) (Tensor, error) {
 	return b.Tensor(), nil
 }
 
-// holds reports whether a number is finite, and still is so after it was rounded
+// Holds reports whether a number is finite, and still is so after it was rounded
 // to the type.
-func (d DType) holds(v float64) bool {
+func (d DType) Holds(v float64) bool {
 	switch d {
 	case Float64:
 		return finite(v)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // ErrFormat is returned for bytes that are not a .npy file, or not a supported
@@ -23,9 +24,41 @@ const longestHeader = 64 << 10
 // Errors match [ErrFormat].
 func Decode(chunks ...[]byte) (Tensor, error) {
 	file := rope(chunks)
-	head, ok := file.take(len(magic) + 2)
+	h, err := file.header()
+	if err != nil {
+		return Tensor{}, err
+	}
+	return h.tensor(file)
+}
+
+// DecodeFirst reads the first of several .npy files that follow each other, as
+// [Decode] does, and returns what comes after it.
+func DecodeFirst(chunks ...[]byte) (first Tensor, rest [][]byte, err error) {
+	file := rope(chunks)
+	h, err := file.header()
+	if err != nil {
+		return Tensor{}, nil, err
+	}
+	count, err := elements(h.shape)
+	if err != nil {
+		return Tensor{}, nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if most := math.MaxInt / h.dtype.Size(); count > most {
+		return Tensor{}, nil, fmt.Errorf("%w: %v has too many elements", ErrFormat, h.shape)
+	}
+	data, ok := file.cut(count * h.dtype.Size())
+	if !ok {
+		return Tensor{}, nil, fmt.Errorf("%w: it ends in its %d elements", ErrFormat, count)
+	}
+	first, err = h.tensor(data)
+	return first, file, err
+}
+
+// header removes the header of a file from the front.
+func (r *rope) header() (header, error) {
+	head, ok := r.take(len(magic) + 2)
 	if !ok || string(head[:len(magic)]) != magic {
-		return Tensor{}, fmt.Errorf("%w: it does not begin with the magic of one", ErrFormat)
+		return header{}, fmt.Errorf("%w: it does not begin with the magic of one", ErrFormat)
 	}
 	width := 4
 	switch major := head[len(magic)]; major {
@@ -33,28 +66,28 @@ func Decode(chunks ...[]byte) (Tensor, error) {
 		width = 2
 	case 2, 3:
 	default:
-		return Tensor{}, fmt.Errorf("%w: version %d", ErrFormat, major)
+		return header{}, fmt.Errorf("%w: version %d", ErrFormat, major)
 	}
-	digits, ok := file.take(width)
+	digits, ok := r.take(width)
 	if !ok {
-		return Tensor{}, fmt.Errorf("%w: it ends in the length of the header", ErrFormat)
+		return header{}, fmt.Errorf("%w: it ends in the length of the header", ErrFormat)
 	}
 	length := int64(binary.LittleEndian.Uint16(digits))
 	if width == 4 {
 		length = int64(binary.LittleEndian.Uint32(digits))
 	}
 	if length > longestHeader {
-		return Tensor{}, fmt.Errorf("%w: a header of %d bytes, at most %d are read", ErrFormat, length, longestHeader)
+		return header{}, fmt.Errorf("%w: a header of %d bytes, at most %d are read", ErrFormat, length, longestHeader)
 	}
-	text, ok := file.take(int(length))
+	text, ok := r.take(int(length))
 	if !ok {
-		return Tensor{}, fmt.Errorf("%w: it ends in the header", ErrFormat)
+		return header{}, fmt.Errorf("%w: it ends in the header", ErrFormat)
 	}
 	h, err := parseHeader(string(text))
 	if err != nil {
-		return Tensor{}, fmt.Errorf("%w: %w", ErrFormat, err)
+		return header{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	return h.tensor(file)
+	return h, nil
 }
 
 // Encode returns the tensor as a .npy file in chunks: a header as
@@ -154,4 +187,23 @@ func (r *rope) take(n int) ([]byte, bool) {
 	}
 	*r = chunks
 	return joined, true
+}
+
+// cut removes n bytes from the front and returns them as views. It returns false if
+// there are fewer.
+func (r *rope) cut(n int) (rope, bool) {
+	var front rope
+	chunks := *r
+	for ; n > 0 && len(chunks) > 0; chunks = chunks[1:] {
+		first := chunks[0]
+		if len(first) > n {
+			front = append(front, first[:n:n])
+			*r = append(rope{first[n:]}, chunks[1:]...)
+			return front, true
+		}
+		front = append(front, first)
+		n -= len(first)
+	}
+	*r = chunks
+	return front, n == 0
 }

@@ -177,6 +177,10 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		require.NoError(t, again.SameForm(whole))
 		require.Equal(t, bits(whole), bits(again))
+		first, rest, err := tensor.DecodeFirst(file[:at], file[at:], file)
+		require.NoError(t, err)
+		require.Equal(t, bits(whole), bits(first))
+		require.Equal(t, file, bytes.Join(rest, nil))
 	})
 }
 

@@ -114,8 +114,9 @@ func importTable() []room {
 			modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
-			"flcollect/supernode", "flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/record", "flcollect/secagg",
+			"flcollect/strategy", "flcollect/supernode", "flcollect/tensor",
+			"internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
 			"storage/lease",
 		}, modules: []string{oteltrace, prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
@@ -132,7 +133,7 @@ func importTable() []room {
 		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/internal/reputation", "storage", "storage/lease"}},
 		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
 		{dir: "flcollect/internal/jobconfig", imports: []string{
-			"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage",
+			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/secagg", "flcollect/strategy", "storage",
 		}},
 		{dir: "flcollect/internal/jobform", imports: []string{"flcollect/dp", "flcollect/internal/jobconfig", "flcollect/strategy"}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{
@@ -149,10 +150,12 @@ func importTable() []room {
 			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
 		}},
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
+			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/internal/upstream", "flcollect/strategy", "flcollect/tensor",
+			"flcollect/internal/tiers", "flcollect/internal/upstream", "flcollect/record", "flcollect/secagg",
+			"flcollect/strategy", "flcollect/tensor",
 		}},
+		{dir: "flcollect/internal/tiers"},
 		{dir: "flcollect/internal/upstream", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",
 		}},
@@ -163,6 +166,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor", "internal/wasmfuel"},
 			modules: []string{wazero}},
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
+		{dir: "flcollect/compress", imports: []string{"flcollect/flower", "flcollect/tensor"}},
 		{dir: "flcollect/supernode", imports: []string{"flcollect/flower", "flcollect/internal/wire", "flcollect/record"},
 			modules: []string{grpc, protobuf}},
 		{dir: "flcollect/supernode/supernodetest", imports: []string{"flcollect/flower", "flcollect/internal/wire", "flcollect/record"},

@@ -125,6 +125,20 @@ func (p *Part) Converted(list []Conversion) {
 	p.report.Converted = list
 }
 
+// Compressed records that the client compressed its update.
+func (p *Part) Compressed(how Compression) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Compressed = &how
+}
+
+// Dropped records how many local layers the update had, which were dropped.
+func (p *Part) Dropped(layers int) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Dropped = layers
+}
+
 // Answered records the outcome; err is nil if the strategy took the update.
 func (p *Part) Answered(err error) {
 	p.attempt.mu.Lock()
@@ -138,6 +152,21 @@ func (p *Part) Answered(err error) {
 	default:
 		p.report.Outcome, p.report.Reason = Failed, excerpt.Reason(err)
 	}
+}
+
+// LeftOut records that the update is no part of the result, though its client did nothing
+// wrong.
+func (p *Part) LeftOut(reason error) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Outcome, p.report.Reason, p.report.blameless = Failed, excerpt.Reason(reason), true
+}
+
+// Faulted records what else went wrong with a client whose update is part of the result.
+func (p *Part) Faulted(reason error) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Reason, p.report.faulted = excerpt.Reason(reason), true
 }
 
 // Reports returns the parts of all clients, sorted, with the verdicts of a strategy

@@ -63,6 +63,11 @@ type ClientReport struct {
 	// Converted lists the layers that were converted to the types of the model, nil
 	// if none was.
 	Converted []Conversion `json:"converted,omitempty"`
+	// Dropped is how many layers the update had that should have stayed at the client, and
+	// were dropped.
+	Dropped int `json:"dropped,omitempty"`
+	// Compressed is how the client compressed the update, nil if it did not.
+	Compressed *Compression `json:"compressed,omitempty"`
 	// Staleness is how many versions of an asynchronous job were made while the client
 	// trained; nil in a round.
 	Staleness *int `json:"staleness,omitempty"`
@@ -72,6 +77,9 @@ type ClientReport struct {
 
 	// typed is whether the update was refused only for the type of its numbers.
 	typed bool
+	// blameless is whether the update failed through no fault of its client, faulted
+	// whether something else did with an update that was kept.
+	blameless, faulted bool
 	// late is whether the strategy refused the update at the end of the round.
 	late bool
 }
@@ -87,7 +95,7 @@ func (c ClientReport) part() reputation.Part {
 		p.Reason += ": " + c.Reason
 	}
 	switch {
-	case c.Outcome == Failed:
+	case c.Outcome == Failed && !c.blameless, c.faulted:
 		p.Fault = reputation.Failed
 	case c.Outcome == Refused && !c.typed:
 		p.Fault = reputation.Refused

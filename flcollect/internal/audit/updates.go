@@ -16,6 +16,10 @@ type Counts struct {
 	// layers of another type than the model.
 	Far       int `json:"far,omitempty"`
 	Converted int `json:"converted,omitempty"`
+	// Compressed counts the updates that came compressed.
+	Compressed int `json:"compressed,omitempty"`
+	// Dropped counts the updates with local layers, which were dropped.
+	Dropped int `json:"dropped,omitempty"`
 }
 
 // Total returns how many clients were drawn.
@@ -41,6 +45,12 @@ func CountOutcomes(clients []ClientReport) Counts {
 		if len(e.Converted) > 0 {
 			c.Converted++
 		}
+		if e.Compressed != nil {
+			c.Compressed++
+		}
+		if e.Dropped > 0 {
+			c.Dropped++
+		}
 	}
 	return c
 }
@@ -50,6 +60,8 @@ type Updates struct {
 	Counts
 	// Conversions are in the order of their types, nil if no update was converted.
 	Conversions []Conversion `json:"conversions,omitempty"`
+	// Compressions are in the order of their kinds, nil if no update came compressed.
+	Compressions []Compression `json:"compressions,omitempty"`
 }
 
 // IsZero reports whether no client was drawn.
@@ -63,7 +75,10 @@ func (u Updates) Plus(more Updates) Updates {
 	u.Failed += more.Failed
 	u.Far += more.Far
 	u.Converted += more.Converted
+	u.Compressed += more.Compressed
+	u.Dropped += more.Dropped
 	u.Conversions = AddConversions(u.Conversions, more.Conversions)
+	u.Compressions = AddCompressions(u.Compressions, more.Compressions)
 	return u
 }
 
@@ -72,6 +87,9 @@ func Sum(clients []ClientReport) Updates {
 	u := Updates{Counts: CountOutcomes(clients)}
 	for _, e := range clients {
 		u.Conversions = AddConversions(u.Conversions, e.Converted)
+		if e.Compressed != nil {
+			u.Compressions = AddCompressions(u.Compressions, []Compression{*e.Compressed})
+		}
 	}
 	return u
 }
@@ -98,6 +116,12 @@ func (u Updates) String() string {
 	if u.Converted > 0 {
 		text += fmt.Sprintf("; %d converted: %s", u.Converted, ConversionsText(u.Conversions))
 	}
+	if u.Compressed > 0 {
+		text += fmt.Sprintf("; %d compressed: %s", u.Compressed, CompressionsText(u.Compressions))
+	}
+	if u.Dropped > 0 {
+		text += fmt.Sprintf("; %d with local layers, which were dropped", u.Dropped)
+	}
 	return text
 }
 
@@ -115,21 +139,24 @@ func ConversionsText(list []Conversion) string {
 func (u Updates) Notes(clients []ClientReport) []string {
 	var notes []string
 	say := func(n int, what string, is func(ClientReport) bool) {
-		switch {
-		case n == 1:
-			what = "fit: 1 update " + what
-		case n > 1:
-			what = fmt.Sprintf("fit: %d updates %s", n, what)
-		default:
+		if n == 0 {
 			return
 		}
-		if i := slices.IndexFunc(clients, is); i >= 0 {
-			what += fmt.Sprintf(", the first that of %q", clients[i].Session)
+		count, of := "1 update", ", that of %q"
+		if n > 1 {
+			count, of = fmt.Sprintf("%d updates", n), ", the first of %q"
 		}
-		notes = append(notes, what)
+		note := "fit: " + count + " " + what
+		if i := slices.IndexFunc(clients, is); i >= 0 {
+			note += fmt.Sprintf(of, clients[i].Session)
+		}
+		notes = append(notes, note)
 	}
 	say(u.Clipped, "cut to the norm bound", func(c ClientReport) bool { return c.Outcome == Clipped })
 	say(u.Far, "beyond the norm bound and kept whole", func(c ClientReport) bool { return c.Far })
 	say(u.Converted, "converted: "+ConversionsText(u.Conversions), func(ClientReport) bool { return false })
+	say(u.Dropped, "with local layers, which left the client and were dropped", func(c ClientReport) bool { return c.Dropped > 0 })
+	kinds, n := notable(u.Compressions)
+	say(n, "compressed by the clients: "+CompressionsText(kinds), func(ClientReport) bool { return false })
 	return notes
 }

@@ -51,17 +51,31 @@ func (p *parser) app(c *Config, members members) {
 			c.Records = v.text(1)
 		}
 	}
+	c.Records = c.completeRecords()
 	for _, fault := range c.appFaults() {
 		v := value{parser: p, path: fault.Path}
 		v.report(fault)
 	}
-	if c.App != "" && c.Records == "" {
-		c.Records = Arrays
+}
+
+// completeRecords returns how the messages of the job's app carry a model, with the
+// default: what Flower's mod for secure aggregation understands, or else that of new apps.
+func (c Config) completeRecords() string {
+	switch {
+	case c.App == "" || c.Records != "":
+		return c.Records
+	case c.SecAgg != nil:
+		return FitIns
 	}
+	return Arrays
 }
 
 // appFaults returns what is wrong with the app and the records.
 func (c Config) appFaults() (faults []Fault) {
+	if c.App == "" && c.SecAgg != nil {
+		faults = append(faults, Fault{Path: []any{"app"}, Kind: Invalid,
+			Reason: "must name an app with secaggplus_mod where there is " + SecAgg + ": only SuperNodes can take part in it"})
+	}
 	if c.App != "" {
 		if err := CheckApp(c.App); err != nil {
 			faults = append(faults, Fault{Path: []any{"app"}, Kind: Invalid, Reason: err.Error()})
@@ -73,6 +87,8 @@ func (c Config) appFaults() (faults []Fault) {
 		reason = fmt.Sprintf("is %q, must be %q for apps of the Message API, or %q for those with a client_fn", c.Records, Arrays, FitIns)
 	case c.Records != "" && c.App == "":
 		reason = "has a meaning only with an app"
+	case c.App != "" && c.SecAgg != nil && c.Records != FitIns:
+		reason = fmt.Sprintf("must be %q with %s: Flower's secaggplus_mod understands no others", FitIns, SecAgg)
 	case c.App != "" && c.Homomorphic != nil && c.Records != FitIns:
 		reason = fmt.Sprintf("must be %q where updates are encrypted: arrays of the Message API cannot be messages of CKKS", FitIns)
 	}

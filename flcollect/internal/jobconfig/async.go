@@ -119,6 +119,10 @@ func (c Config) checkAsync() []Fault {
 	if c.Homomorphic != nil {
 		refuse("has no meaning with homomorphic: an update that cannot be read cannot be weighted by its staleness", "server_conf", "async")
 	}
+	if c.SecAgg != nil {
+		refuse("has no meaning with "+SecAgg+": masks are removed from the sum of a round, in which all clients train one model",
+			"server_conf", "async")
+	}
 	if c.DPAdaptive != nil {
 		refuse("has no meaning with "+dp.Mechanism+": its account assumes rounds whose clients are drawn anew", "server_conf", "async")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -23,10 +24,20 @@ type Config struct {
 	Rounds int
 	// RoundTimeout bounds each phase of a round. Zero waits for every client.
 	RoundTimeout time.Duration
+	// Compression lists the kinds of package compress that are announced to clients, in the
+	// member "compression" of every fit instruction; nil adds no member. The server reads
+	// updates of every kind, whatever it lists.
+	Compression []string
 	// Async has the job make versions from the updates of clients of unequal speed,
 	// without rounds; nil trains in rounds. Rounds counts the versions, and RoundTimeout
 	// bounds the answer of each client.
 	Async *Async
+	// LocalLayers lists the layers that stay at the clients, by their names or their indices
+	// from 0; nil shares all. The model of the job has the others.
+	LocalLayers []string
+	// SpeedTiers is how many tiers clients have by the time that their fits take, 2 to 100. A
+	// round draws its clients from one tier. Zero draws from all of them uniformly.
+	SpeedTiers int
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.
 	StrategyConf strategy.Conf
@@ -42,6 +53,9 @@ type Config struct {
 	// DPAdaptive holds the settings of differential privacy with adaptive clipping,
 	// as dp.New takes them; nil without differential privacy.
 	DPAdaptive strategy.Conf
+	// SecAgg holds the settings of secure aggregation; nil without it. The server then
+	// knows the sum of the updates of a round, and not the updates.
+	SecAgg *secagg.Settings
 	// ConfigurationID is the id under which the result is stored.
 	ConfigurationID string
 	// Stopping ends the training early when an aggregated evaluation metric is
@@ -72,6 +86,9 @@ var ErrInvalid = errors.New("flcollect: invalid")
 // Homomorphic is the name of homomorphic encryption among the privacy mechanisms.
 const Homomorphic = "homomorphic"
 
+// SecAgg is the name of secure aggregation among the privacy mechanisms.
+const SecAgg = "secagg"
+
 // Averaging is the strategy of jobs whose clients encrypt their updates
 // (specification section 4, rule 2).
 const Averaging = "FedAvg"
@@ -93,13 +110,16 @@ func (c Config) Mechanisms() []string {
 	if c.Homomorphic != nil {
 		names = append(names, Homomorphic)
 	}
+	if c.SecAgg != nil {
+		names = append(names, SecAgg)
+	}
 	return names
 }
 
 // Check returns the configuration with the defaults of its encryption parameters,
 // unless it leaves the moduli open. The error is a *[ckks.FieldError], a
-// *[strategy.FieldError], an *[Error] of an asynchronous job, or matches [ErrInvalid].
-// Parameters of the strategy itself
+// *[secagg.FieldError], a *[strategy.FieldError], an *[Error] of an asynchronous job, or
+// matches [ErrInvalid]. Parameters of the strategy itself
 // are checked where the strategy is made.
 func (c Config) Check() (Config, error) {
 	switch {
@@ -109,6 +129,15 @@ func (c Config) Check() (Config, error) {
 		return Config{}, fmt.Errorf("%w: %d rounds, must be 1 to %d", ErrInvalid, c.Rounds, MaxRounds)
 	case c.RoundTimeout < 0:
 		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
+	}
+	if err := c.checkCompression(); err != nil {
+		return Config{}, err
+	}
+	if err := c.checkLocal(); err != nil {
+		return Config{}, err
+	}
+	if err := c.checkSampling(); err != nil {
+		return Config{}, err
 	}
 	if faults := c.checkAsync(); len(faults) > 0 {
 		return Config{}, &Error{Faults: faults}
@@ -128,9 +157,12 @@ func (c Config) Check() (Config, error) {
 			return Config{}, err
 		}
 	}
-	if c.App != "" && c.Records == "" {
-		c.Records = Arrays
+	if c.SecAgg != nil {
+		if err := c.checkSecAgg(); err != nil {
+			return Config{}, err
+		}
 	}
+	c.Records = c.completeRecords()
 	if faults := c.appFaults(); len(faults) > 0 {
 		return Config{}, fmt.Errorf("%w: %v", ErrInvalid, faults[0])
 	}

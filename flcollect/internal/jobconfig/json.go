@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -29,6 +30,7 @@ type wireConfig struct {
 type wirePrivacy struct {
 	Homomorphic *ckks.Settings    `json:"homomorphic,omitempty"`
 	DPAdaptive  map[string]scalar `json:"dp-adaptive,omitzero"`
+	SecAgg      *secagg.Settings  `json:"secagg,omitempty"`
 }
 
 type wireServer struct {
@@ -36,6 +38,11 @@ type wireServer struct {
 	Timeout wireSeconds `json:"round_timeout,omitzero"`
 	Records string      `json:"records,omitempty"`
 	Async   *Async      `json:"async,omitempty"`
+
+	Compression []string `json:"compression,omitempty"`
+	LocalLayers []string `json:"local_layers,omitempty"`
+
+	Sampling *wireSampling `json:"sampling,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -46,10 +53,10 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Async: c.Async, Records: c.Records},
+		Server:          serverOf(c),
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
-		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
+		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
 		Targets:         c.Targets,
@@ -62,6 +69,11 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		wire.ClientConf[i] = toScalars(item)
 	}
 	return json.Marshal(wire)
+}
+
+func serverOf(c Config) wireServer {
+	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records, Async: c.Async,
+		Compression: c.Compression, LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
@@ -82,10 +94,16 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
 		Homomorphic:     wire.Privacy.Homomorphic,
 		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
+		SecAgg:          wire.Privacy.SecAgg,
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
 		App:             wire.App,
 		Records:         wire.Server.Records,
+		Compression:     wire.Server.Compression,
+		LocalLayers:     wire.Server.LocalLayers,
+	}
+	if wire.Server.Sampling != nil {
+		c.SpeedTiers = wire.Server.Sampling.Tiers
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

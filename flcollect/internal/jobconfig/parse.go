@@ -32,8 +32,8 @@ const (
 // number or a truth value: other values cannot be sent to clients.
 //
 // The error is an *[Error] with all faults. A strategy_conf for a built-in strategy
-// is checked as [strategy.New] does, and privacy mechanisms as packages dp and ckks
-// do. There a key without a meaning is a fault: it may be mistyped.
+// is checked as [strategy.New] does, and privacy mechanisms as packages dp, ckks and
+// secagg do. There a key without a meaning is a fault: it may be mistyped.
 func Parse(body []byte) (Config, error) {
 	p := &parser{}
 	config := p.config(body)
@@ -81,6 +81,9 @@ func (p *parser) config(body []byte) Config {
 		if v := server.at("round_timeout"); v.given() {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
+		c.Compression = server.at("compression").compression()
+		c.LocalLayers = server.at("local_layers").localLayers()
+		c.SpeedTiers = server.at("sampling").sampling()
 		if v := server.at("async"); v.given() {
 			c.Async = p.async(v)
 		}
@@ -90,6 +93,16 @@ func (p *parser) config(body []byte) Config {
 	p.bounds(c.StrategyConf, mechanisms, conf)
 	c.ClientConf = p.clientConf(members.at("client_conf"))
 	p.privacy(&c, mechanisms)
+	p.checkSecAgg(c, mechanisms, conf)
+	if reason := c.incompressible(); reason != "" {
+		root.child("server_conf").child("compression").reject(Invalid, "%s", reason)
+	}
+	if reason := c.unsampled(); reason != "" {
+		root.child("server_conf").child("sampling").reject(Invalid, "%s", reason)
+	}
+	if reason := c.nonlocal(); reason != "" {
+		root.child("server_conf").child("local_layers").reject(Invalid, "%s", reason)
+	}
 	c.ConfigurationID = members.at("configuration_id").identifier()
 	if v := members.at("stopping_flag"); v.raw != nil {
 		c.Stopping = v.truth()

@@ -23,8 +23,10 @@ func (p *parser) privacy(c *Config, v value) {
 			c.Homomorphic = p.homomorphic(v)
 		case dp.Mechanism:
 			c.DPAdaptive = p.dpAdaptive(c.Strategy, mechanisms.raw[Homomorphic] != nil, v)
+		case SecAgg:
+			c.SecAgg = p.secAgg(v)
 		default:
-			v.reject(Unknown, "no such privacy mechanism; there are homomorphic and dp-adaptive")
+			v.reject(Unknown, "no such privacy mechanism; there are homomorphic, dp-adaptive and secagg")
 		}
 	}
 }

@@ -50,6 +50,10 @@ func (s Stored) Copy() Config {
 		settings.CoeffModBitSizes = slices.Clone(settings.CoeffModBitSizes)
 		c.Homomorphic = &settings
 	}
+	if c.SecAgg != nil {
+		settings := *c.SecAgg
+		c.SecAgg = &settings
+	}
 	if c.Async != nil {
 		async := *c.Async
 		if async.Staleness != nil {
@@ -62,6 +66,7 @@ func (s Stored) Copy() Config {
 	for i, conf := range c.ClientConf {
 		c.ClientConf[i] = maps.Clone(conf)
 	}
+	c.Compression, c.LocalLayers = slices.Clone(c.Compression), slices.Clone(c.LocalLayers)
 	c.Targets = maps.Clone(c.Targets)
 	return c
 }

@@ -77,11 +77,11 @@ func (p *parser) check(conf strategy.Conf, v value, wrong func(rest strategy.Con
 }
 
 // bounds checks the parameters of norm bounding. They have no meaning with differential
-// privacy, which clips by itself, nor for encrypted updates, whose norm cannot be
-// measured.
+// privacy, which clips by itself, nor for encrypted or masked updates, whose norm cannot
+// be measured.
 func (p *parser) bounds(conf strategy.Conf, mechanisms, v value) {
 	bounds, _ := strategy.TakeBounds(conf)
-	for _, mechanism := range []string{dp.Mechanism, Homomorphic} {
+	for _, mechanism := range []string{dp.Mechanism, Homomorphic, SecAgg} {
 		if len(bounds) > 0 && mechanisms.has(mechanism) {
 			for _, field := range slices.Sorted(maps.Keys(bounds)) {
 				v.child(field).reject(Invalid, "has no meaning with %s", mechanism)

@@ -64,6 +64,11 @@ func (f *Form) body() map[string]any {
 	if app != "" {
 		put(server, "records", f.Values.Get("records"))
 	}
+	putList(server, "compression", f.Values.Get("compression"))
+	putList(server, "local_layers", f.Values.Get("local_layers"))
+	if tiers := strings.TrimSpace(f.Values.Get("tiers")); tiers != "" {
+		server["sampling"] = map[string]any{"by": "speed", "tiers": scalarOf(tiers)}
+	}
 	if f.Values.Get("async") != "" {
 		async := map[string]any{}
 		f.take(async, "async.", f.Async)
@@ -119,6 +124,11 @@ func (f *Form) mechanisms(clients string) map[string]any {
 		}
 		made[jobconfig.Homomorphic] = conf
 	}
+	if f.Values.Get(jobconfig.SecAgg) != "" {
+		conf := map[string]any{}
+		f.take(conf, jobconfig.SecAgg+".", f.Masking)
+		made[jobconfig.SecAgg] = conf
+	}
 	return made
 }
 
@@ -133,6 +143,14 @@ func (f *Form) take(into map[string]any, prefix string, parameters []strategy.Pa
 func put(into map[string]any, name, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		into[name] = scalarOf(text)
+	}
+}
+
+// putList puts a list into an object, of elements between commas or spaces.
+func putList(into map[string]any, name, text string) {
+	separates := func(c rune) bool { return c == ',' || c == ' ' }
+	if list := strings.FieldsFunc(text, separates); len(list) > 0 {
+		into[name] = list
 	}
 }
 
@@ -181,6 +199,11 @@ func Of(config jobconfig.Config) (url.Values, error) {
 	if config.App != "" {
 		form["app"], form["records"] = []string{config.App}, []string{config.Records}
 	}
+	form.Set("local_layers", strings.Join(config.LocalLayers, ", "))
+	if config.SpeedTiers > 0 {
+		form.Set("tiers", strconv.Itoa(config.SpeedTiers))
+	}
+	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)
 	if !known {
 		form.Set("strategy", otherStrategy)
@@ -218,8 +241,9 @@ func Of(config jobconfig.Config) (url.Values, error) {
 			form.Set("async.staleness", strconv.FormatFloat(*async.Staleness, 'g', -1, 64))
 		}
 	}
-	for mechanism, prefix := range map[string]string{dp.Mechanism: "dp", jobconfig.Homomorphic: "homomorphic"} {
+	for _, mechanism := range []string{dp.Mechanism, jobconfig.Homomorphic, jobconfig.SecAgg} {
 		if conf, there := body.Privacy[mechanism]; there {
+			prefix := mechanismField(mechanism, "")
 			form.Set(prefix, "1")
 			for name, value := range conf {
 				form.Set(prefix+"."+name, strings.Trim(Plain(value), "[]"))

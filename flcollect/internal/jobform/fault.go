@@ -35,7 +35,7 @@ func (f *Form) Note(path []any, text string) {
 			name = "strategyName"
 		}
 	case "server_conf":
-		name = map[string]string{"num_rounds": "rounds", "round_timeout": "timeout", "async": "async", "records": "records"}[steps[1]]
+		name = serverField(steps[1])
 		if steps[1] == "async" && steps[2] != "" {
 			name = "async." + steps[2]
 		}
@@ -44,7 +44,7 @@ func (f *Form) Note(path []any, text string) {
 	case "client_conf":
 		name = "client." + steps[2]
 	case "privacy-mechanisms":
-		name = map[string]string{dp.Mechanism: "dp.", jobconfig.Homomorphic: jobconfig.Homomorphic + "."}[steps[1]] + steps[2]
+		name = mechanismField(steps[1], steps[2])
 	case "stopping_target":
 		name = "targets"
 	}
@@ -54,6 +54,31 @@ func (f *Form) Note(path []any, text string) {
 		return
 	}
 	f.Faults[name] = text
+}
+
+// mechanismField returns the field of a member of a privacy mechanism, or of the mechanism
+// itself.
+func mechanismField(mechanism, member string) string {
+	if mechanism == dp.Mechanism {
+		mechanism = "dp"
+	}
+	if member == "" {
+		return mechanism
+	}
+	return mechanism + "." + member
+}
+
+// serverField returns the field of a member of server_conf.
+func serverField(name string) string {
+	switch name {
+	case "num_rounds":
+		return "rounds"
+	case "round_timeout":
+		return "timeout"
+	case "sampling":
+		return "tiers"
+	}
+	return name
 }
 
 // parameterField returns the field of a parameter of the strategy.
@@ -74,9 +99,10 @@ func (f *Form) parameterField(name string) string {
 
 // has reports whether the form has a field of the name, chosen or not.
 func (f *Form) has(name string) bool {
-	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "clients",
-		"strategy", "strategyName", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
-		"homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes", "homomorphic.scale_bits"}
+	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "compression",
+		"local_layers", "tiers", "clients", "strategy", "strategyName", "further", "targets", "client.epochs", "client.batch_size",
+		"client.steps_per_epoch", "client.learning_rate", "homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes",
+		"homomorphic.scale_bits", jobconfig.SecAgg}
 	if slices.Contains(fixed, name) {
 		return true
 	}
@@ -84,6 +110,7 @@ func (f *Form) has(name string) bool {
 		return slices.ContainsFunc(parameters, func(p strategy.Parameter) bool { return prefix+p.Name == name })
 	}
 	return among("conf.", f.Common) || among("bounds.", f.Bounds) || among("dp.", f.Privacy) || among("async.", f.Async) ||
+		among(jobconfig.SecAgg+".", f.Masking) ||
 		slices.ContainsFunc(f.Strategies, func(d strategy.Description) bool { return among("conf."+d.Name+".", f.Own(d)) })
 }
 

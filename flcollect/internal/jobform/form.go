@@ -20,9 +20,9 @@ type Form struct {
 	Values url.Values
 	// Strategies are those that can be chosen.
 	Strategies []strategy.Description
-	// Common are the parameters of all strategies, Bounds those of norm bounding, and Privacy
-	// those of differential privacy.
-	Common, Bounds, Privacy []strategy.Parameter
+	// Common are the parameters of all strategies, Bounds those of norm bounding, Privacy those
+	// of differential privacy, and Masking those of secure aggregation.
+	Common, Bounds, Privacy, Masking []strategy.Parameter
 	// Async are the settings of asynchronous jobs.
 	Async []strategy.Parameter
 	// Faults says what is wrong by the names of fields, Fault what belongs to none of them.
@@ -36,7 +36,7 @@ const otherStrategy = "other"
 // New returns a form that has values.
 func New(values url.Values, strategies []strategy.Description) *Form {
 	f := &Form{Values: values, Strategies: strategies, Bounds: strategy.DescribeBounds(), Faults: map[string]string{}}
-	f.Privacy, f.Async = privacyFields(dp.Parameters()), jobconfig.AsyncParameters()
+	f.Privacy, f.Masking, f.Async = privacyFields(dp.Parameters()), maskingFields(), jobconfig.AsyncParameters()
 	if common, ok := strategy.Describe(jobconfig.Averaging); ok {
 		f.Common = common.Parameters
 	}
@@ -70,6 +70,27 @@ func privacyFields(all []strategy.Parameter) []strategy.Parameter {
 		}
 	}
 	return all
+}
+
+// maskingFields returns the parameters of secure aggregation.
+func maskingFields() []strategy.Parameter {
+	number := func(name, meaning string, usual any) strategy.Parameter {
+		return strategy.Parameter{Name: name, Meaning: meaning, Kind: "number", Default: usual, Least: math.Inf(-1), Most: math.Inf(1)}
+	}
+	integer := func(name, meaning string, usual any) strategy.Parameter {
+		p := number(name, meaning, usual)
+		p.Kind = "integer"
+		return p
+	}
+	return []strategy.Parameter{
+		number("num_shares", "Among how many clients each divides its secrets: from 3, or a fraction of the clients of a round.", "31"),
+		number("reconstruction_threshold", "How many of these shares restore a secret: from 2, or a fraction of the shares.", "two thirds"),
+		number("max_weight", "The number of examples at which a client's weight is 1.", 1000.0),
+		number("clipping_range", "Clients clip each number of an update, times its weight, to this range.", 8.0),
+		integer("quantization_range", "Into how many steps clients divide that range.", int64(1)<<22),
+		integer("modulus_range", "The modulus of the sums, a power of 2.", int64(1)<<32),
+		number("timeout", "Time for each of the four stages, in seconds.", "that of a phase"),
+	}
 }
 
 // Value returns what a field of the form has.

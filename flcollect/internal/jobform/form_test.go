@@ -39,3 +39,21 @@ func TestForm_Blame_losesNoFault(t *testing.T) {
 	require.Equal(t, map[string]string{"model_name": "The value is required.", "clients": "0 is less than 1."}, f.Faults)
 	require.Equal(t, "model_name: The value has more than 9 characters. adapt_config: The value is not text.", f.Fault)
 }
+
+func TestForm_Config_readsCompression(t *testing.T) {
+	f := jobform.New(url.Values{"strategy": {"FedAvg"}, "model_name": {"m"}, "model_version": {"1"}, "configuration_id": {"1"},
+		"client.epochs": {"1"}, "compression": {"int8, topk"}}, nil)
+	config, err := f.Config()
+	require.NoError(t, err)
+	require.Equal(t, []string{"int8", "topk"}, config.Compression)
+	again, err := jobform.Of(config)
+	require.NoError(t, err)
+	require.Equal(t, "int8, topk", again.Get("compression"))
+
+	f.Values.Set("compression", "zip")
+	_, err = f.Config()
+	var faults *jobconfig.Error
+	require.ErrorAs(t, err, &faults)
+	f.Blame(faults.Faults)
+	require.Contains(t, f.Faults["compression"], `Unknown kind of compression "zip"`)
+}

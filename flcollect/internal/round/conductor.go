@@ -9,6 +9,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/internal/tiers"
+	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -24,6 +26,15 @@ type Config struct {
 	// Encryption is how updates are encrypted; nil if they are not. Its fields may
 	// change between rounds.
 	Encryption *Encryption
+	// Masking holds the settings of secure aggregation; nil without it. The clients of a
+	// fit are then those that [Masks] reports.
+	Masking *secagg.Settings
+	// Local are the layers that stay at the clients; nil if all are shared. Its fields may
+	// change before the first round.
+	Local *Local
+	// Speeds are those of the clients, by which the clients of a fit are drawn; nil draws
+	// uniformly.
+	Speeds *tiers.Speeds
 	// ClientConf holds the settings that are part of every fit instruction.
 	ClientConf map[string]any
 	// Timeout bounds each phase of a round. Zero waits for every client.
@@ -76,14 +87,20 @@ type Draw struct {
 	Clients []*Client
 	// Note says what is notable about them; empty if nothing is.
 	Note string
+	// Sampling is how they were drawn by speed; nil if they were drawn uniformly.
+	Sampling *Sampling
 }
 
 // Gather waits until there are enough clients, and draws those of a phase.
 func (c *Conductor) Gather(ctx context.Context, phase strategy.Phase, round int) (Draw, error) {
 	timer := time.NewTimer(c.config.ClientTimeout)
 	defer timer.Stop()
+	var takes func(*Client) bool
+	if c.config.Masking != nil && phase == strategy.Fit {
+		takes = Masks
+	}
 	for {
-		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations)
+		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations, takes, c.config.Speeds)
 		if c.config.Ending.Err() != nil {
 			return Draw{}, context.Cause(c.config.Ending)
 		}

@@ -36,7 +36,11 @@ func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *a
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
 	}
 	defer sums.Close()
-	y, err := c.collect(ctx, start, drawn, config, sums, attempt)
+	collect := c.collect
+	if c.config.Masking != nil {
+		collect = c.collectMasked
+	}
+	y, err := collect(ctx, start, drawn, config, sums, attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +117,9 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 		return nil, err
 	}
 	y.note(drawn.Note)
+	if drawn.Sampling != nil {
+		y.note(fmt.Sprintf("fit: %v", *drawn.Sampling))
+	}
 	y.note(y.Phase.Below.note(strategy.Fit))
 	return y, nil
 }
@@ -136,7 +143,7 @@ func (f *fit) train(asking, ctx context.Context, c *Client, part *audit.Part) (g
 		return answer{bytes: proof}, err
 	}
 	defer func() { got.bytes += proof }()
-	res, err := c.Session.Fit(asking, f.ins)
+	res, err := f.trainTimed(asking, c, f.ins)
 	if err != nil {
 		return answer{}, err
 	}
@@ -185,32 +192,11 @@ func (f *fit) add(ctx context.Context, c *Client, res *flower.FitRes, part *audi
 	if err != nil {
 		return got, err
 	}
-	model, err := f.config.Encryption.Decode(res.Parameters)
+	model, done, err := f.read(ctx, c, res.Parameters, part, from)
 	if err != nil {
-		return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+		return got, err
 	}
-	if f.config.Encryption != nil { // the layers of an encrypted update are messages
-		if err := f.config.Encryption.admit(c.Name(), model, f.start.Number); err != nil {
-			return got, err
-		}
-	} else {
-		takes, _ := f.strategy.(anyType)
-		done, err := f.turn(ctx, from != nil || convertsAny(model, f.start.Model, takes))
-		if err != nil {
-			return got, err
-		}
-		defer done()
-		var converted []audit.Conversion
-		if model, converted, err = conform(model, f.start.Model, takes); err != nil {
-			return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
-		}
-		part.Converted(converted)
-		if from != nil {
-			if model, err = rebase(model, from.model, f.start.Model, from.weight); err != nil {
-				return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
-			}
-		}
-	}
+	defer done()
 	err = f.sums.Add(ctx, strategy.Update{Client: c.Name(), Examples: res.NumExamples, Metrics: res.Metrics, Model: model})
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, strategy.ErrQuarantined) {

@@ -46,6 +46,7 @@ type options struct {
 	Again      bool           `json:"again,omitempty"`
 	Gate       string         `json:"gate,omitempty"`
 	Evaluation string         `json:"evaluation,omitempty"`
+	Takes      float64        `json:"takes,omitempty"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
@@ -61,16 +62,24 @@ func startClient(t testing.TB, python string, with options) *interop.Process {
 	return interop.StartProcess(t, script(t, python, "client.py", string(text)))
 }
 
-// script returns the command for a program in testdata.
+// script returns the command for a program in testdata, which begins without loading
+// Flower: see testdata/nursery.py.
 func script(t testing.TB, python, name string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("testdata", name))
 	require.NoError(t, err)
-	command := exec.Command(python, append([]string{path}, arguments...)...)
+	asks, err := filepath.Abs(filepath.Join("testdata", "nursling.py"))
+	require.NoError(t, err)
+	command := exec.Command(python, append([]string{"-I", "-S", asks, nursery(t, python), path}, arguments...)...)
 	command.Dir = t.TempDir()
-	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "FLWR_TELEMETRY_ENABLED=0",
-		"no_grpc_proxy=127.0.0.1,localhost,.localhost")
+	command.Env = pythonEnvironment()
 	return command
+}
+
+// pythonEnvironment is the environment of programs in testdata.
+func pythonEnvironment() []string {
+	return append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "FLWR_TELEMETRY_ENABLED=0",
+		"no_grpc_proxy=127.0.0.1,localhost,.localhost")
 }
 
 // run runs a program in testdata and returns what it writes to standard output.

@@ -1,0 +1,1 @@
+"""A hospital that takes part in a training with secure aggregation."""

@@ -1,0 +1,1 @@
+"""Adds a number to each weight."""

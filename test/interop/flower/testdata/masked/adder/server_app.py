@@ -1,0 +1,5 @@
+"""The server is the collector."""
+
+from flwr.serverapp import ServerApp
+
+app = ServerApp()
