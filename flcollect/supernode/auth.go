@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Headers of a signed request. Over gRPC, those of binary values end in "-bin".
+// Headers of a signed request, after "Flwr-". Over gRPC, those of binary values end in "-bin".
 const (
-	publicKeyHeader = "Flwr-Public-Key"
-	signatureHeader = "Flwr-Signature"
-	timestampHeader = "Flwr-Timestamp"
+	publicKeyHeader = "Public-Key"
+	signatureHeader = "Signature"
+	timestampHeader = "Timestamp"
 	versionHeader   = "Flwr-Package-Version"
 )
 
@@ -114,11 +114,15 @@ var errUnsigned = errors.New("the request is not signed")
 
 // verify returns the key with which a request is signed.
 func (k *keyring) verify(header http.Header, binary bool, now time.Time) (*nodeKey, error) {
-	suffix := ""
+	prefix, suffix := "Flwr-", ""
 	if binary {
 		suffix = "-Bin"
+		if header.Get(prefix+publicKeyHeader+suffix) == "" {
+			prefix = "" // as in Flower 1.15
+		}
 	}
-	key, signature, stamp := header.Get(publicKeyHeader+suffix), header.Get(signatureHeader+suffix), header.Get(timestampHeader)
+	key, signature, stamp := header.Get(prefix+publicKeyHeader+suffix), header.Get(prefix+signatureHeader+suffix),
+		header.Get(prefix+timestampHeader)
 	if key == "" && signature == "" {
 		return nil, errUnsigned
 	}

@@ -183,6 +183,11 @@ func TestConfig_Authorize_seesTheKeyAndRefusesWithASentence(t *testing.T) {
 		require.True(t, strings.HasPrefix(node.String(), "hospital-7@supernode:"))
 		require.Equal(t, "hospital-7", node.Peer().Name)
 
+		if grpc {
+			older := w.client(supernodetest.Config{GRPC: true, Key: friend, Release: "1.15.0"}) // its headers have other names
+			require.NoError(t, older.Create(bounded(t)))
+			require.Equal(t, node.ID(), older.ID())
+		}
 		unknown := w.client(supernodetest.Config{GRPC: grpc, Key: other})
 		for _, call := range []func(context.Context) error{unknown.Register, unknown.Activate} {
 			refused := refusal(t, call(bounded(t)))

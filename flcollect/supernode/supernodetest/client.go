@@ -212,13 +212,16 @@ func (c *Client) sign(header http.Header) error {
 	if err != nil {
 		return err
 	}
-	suffix, encoding := "", base64.StdEncoding
+	prefix, suffix, encoding := "Flwr-", "", base64.StdEncoding
+	if strings.HasPrefix(c.config.Release, "1.15.") {
+		prefix = ""
+	}
 	if c.config.GRPC {
 		suffix, encoding = "-Bin", base64.RawStdEncoding
 	}
-	header.Set("Flwr-Public-Key"+suffix, encoding.EncodeToString(c.publicKey))
-	header.Set("Flwr-Signature"+suffix, encoding.EncodeToString(signature))
-	header.Set("Flwr-Timestamp", stamp)
+	header.Set(prefix+"Public-Key"+suffix, encoding.EncodeToString(c.publicKey))
+	header.Set(prefix+"Signature"+suffix, encoding.EncodeToString(signature))
+	header.Set(prefix+"Timestamp", stamp)
 	return nil
 }
 

@@ -84,7 +84,7 @@ func startCollector(t testing.TB, with setup) *collector {
 	command.Env = append(command.Env, "REPOSITORY_ADDRESS="+with.repository, "ORCHESTRATOR_ADDRESS="+with.orchestrator)
 	c := &collector{Process: interop.StartProcess(t, command), t: t}
 	c.url = "http://" + firstWord(c.AwaitLine("listening on http://"))
-	c.clients = firstWord(c.AwaitLine("listening on grpc://"))
+	_, c.clients, _ = strings.Cut(firstWord(c.AwaitLine("listening on grpc")), "://") // or grpcs
 	return c
 }
 

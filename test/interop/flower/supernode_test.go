@@ -50,7 +50,7 @@ func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
 
 // freeAddress returns an address on which nothing listens: a SuperNode takes no
 // port of 0.
-func freeAddress(t *testing.T) (host, port string) {
+func freeAddress(t testing.TB) (host, port string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
