@@ -222,7 +222,7 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 		}
 	}
 	e.setRound(number)
-	rec := &Round{Number: number, Started: now()}
+	rec := &Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	attempt := audit.NewAttempt(number, e.audit.Chained())
 	made, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)
 	if err != nil {

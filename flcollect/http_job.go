@@ -99,6 +99,9 @@ type statusView struct {
 	Note        string   `json:"note,omitempty"`
 	Aggregated  int      `json:"rounds_aggregated,omitempty"`
 	Updates     Updates  `json:"updates,omitzero"`
+	LocalLayers []string `json:"local_layers,omitempty"`
+
+	Sampling *Samplings `json:"sampling,omitempty"`
 	// The counts of Updates that a user may not expect, again where programs look first.
 	Clipped   int `json:"clipped,omitempty"`
 	Refused   int `json:"refused,omitempty"`
@@ -147,6 +150,8 @@ func viewOf(s Status) statusView {
 		Note:            s.Note,
 		Aggregated:      s.Aggregated,
 		Updates:         s.Updates,
+		LocalLayers:     s.LocalLayers,
+		Sampling:        s.Sampling,
 		Clipped:         s.Updates.Clipped,
 		Refused:         s.Updates.Refused,
 		Far:             s.Updates.Far,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -63,9 +64,14 @@ func namedModel(ctx context.Context, from Repository, config JobConfig) (strateg
 // maxLayers bounds the names of a model's layers, in bytes.
 const maxLayers = 1 << 20
 
+// namesLayers reports whether the job sends the layers of its model by their names.
+func (t *training) namesLayers() bool {
+	return t.config.App != "" && t.config.Records == jobconfig.Arrays
+}
+
 // checkLayers checks the names of the layers, and forgets them in a job that needs none.
 func (t *training) checkLayers(model strategy.Model) error {
-	if t.config.App == "" || t.config.Records != jobconfig.Arrays {
+	if !t.namesLayers() && t.local == nil {
 		t.layers = nil
 	}
 	if t.layers == nil {
@@ -136,7 +142,11 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.Duration) (strategy.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	res, err := c.Session.Parameters(ctx, flower.GetParametersIns{})
+	ins := flower.GetParametersIns{}
+	if t.local != nil {
+		ins.Config = flower.Config{round.LocalField: strings.Join(t.config.LocalLayers, ",")}
+	}
+	res, err := c.Session.Parameters(ctx, ins)
 	if err != nil {
 		return nil, err
 	}

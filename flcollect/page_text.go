@@ -138,6 +138,9 @@ func remarkText(c ClientReport) string {
 	if c.Compressed != nil {
 		remarks = append(remarks, "compressed: "+c.Compressed.Kind)
 	}
+	if c.Dropped > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d local layers dropped", c.Dropped))
+	}
 	if c.Staleness != nil && *c.Staleness > 0 {
 		remarks = append(remarks, fmt.Sprintf("staleness %d", *c.Staleness))
 	}

@@ -181,7 +181,8 @@ func (s *Server) result(ctx context.Context, id string, o outcome) (Result, erro
 	result := Result{
 		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, ConfigurationID: config.ConfigurationID,
 		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied, StrategyConf: config.StrategyConf,
-		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model, Encrypted: config.Homomorphic != nil,
+		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model,
+		LocalLayers: config.LocalLayers, Encrypted: config.Homomorphic != nil,
 	}
 	return result, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/internal/keep"
 )
 
@@ -50,6 +51,11 @@ type outcome struct {
 	// Privacy their privacy loss; nil without differential privacy.
 	Released int      `json:"released,omitempty"`
 	Privacy  *Privacy `json:"privacy,omitempty"`
+	// Local are the layers that stay at the clients, nil if all are shared, and until the
+	// model is known.
+	Local *round.Local `json:"local,omitempty"`
+	// Sampling sums up how the clients of rounds were drawn by speed; nil for uniform sampling.
+	Sampling *round.Samplings `json:"sampling,omitempty"`
 	// Layers are the names of the model's layers, in their order; nil if the model that
 	// the run began with has none.
 	Layers []string `json:"layers,omitempty"`
@@ -137,6 +143,7 @@ func (r record) status() Status {
 		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
 		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
 		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(),
+		LocalLayers: r.Config.LocalLayers, Sampling: r.Sampling,
 	}
 }
 
@@ -151,6 +158,13 @@ func (r record) remark() string {
 	}
 	if r.Keys != nil {
 		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
+	}
+	if r.Sampling != nil {
+		remarks = append(remarks, "clients are drawn by speed: "+r.Sampling.String())
+	}
+	if r.Local != nil {
+		remarks = append(remarks, fmt.Sprintf("of %d layers these stay at the clients, and are no part of the model here: %s",
+			r.Local.Total, strings.Join(r.Local.Given, ", ")))
 	}
 	if r.Misfit != "" {
 		remarks = append(remarks, "when the training began, clients could load a public context that is none for it: "+r.Misfit)
@@ -169,6 +183,9 @@ func (r record) remark() string {
 // count adds a round to the sums of the run.
 func (r *record) count(round Round) {
 	r.Updates = r.Updates.Plus(round.Updates)
+	if round.Sampling != nil {
+		r.Sampling = r.Sampling.Plus(*round.Sampling)
+	}
 	if round.Aggregated {
 		r.Aggregated++
 		return

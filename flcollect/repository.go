@@ -64,6 +64,9 @@ type Result struct {
 	// updates of all rounds.
 	Aggregated int
 	Updates    Updates
+	// LocalLayers are the layers that stayed at the clients, as the configuration lists
+	// them: Weights has only the others. Nil if all were shared.
+	LocalLayers []string
 	// Weights are the final parameters. Where Encrypted is set, each is a vector of
 	// bytes: a message of package ckks.
 	Weights   strategy.Model

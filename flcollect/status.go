@@ -65,6 +65,12 @@ type Status struct {
 	Aggregated int
 	// Updates sums up the updates of all rounds of the run.
 	Updates Updates
+	// LocalLayers are the layers that stay at the clients, as the configuration lists them;
+	// nil if all are shared.
+	LocalLayers []string
+	// Sampling sums up how the clients of the rounds were drawn by their speed; nil if they
+	// are drawn uniformly.
+	Sampling *Samplings
 	// Note says what is notable and no error; empty if nothing is.
 	Note string
 	// Suspended are the clients that the job draws only where there are too few others,
@@ -81,6 +87,12 @@ type Phase = round.Phase
 
 // AsyncVersion is what is special of a [Round] that is a version of an asynchronous job.
 type AsyncVersion = round.Version
+
+// Sampling says how the clients of a [Round] were drawn by their speed.
+type Sampling = round.Sampling
+
+// Samplings sums up how the clients of rounds were drawn by their speed.
+type Samplings = round.Samplings
 
 // Below counts the clients of the collectors that are clients of this one.
 type Below = round.Below

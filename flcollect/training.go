@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/internal/tiers"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -32,6 +34,7 @@ type training struct {
 	keys       *adoption         // nil if the configuration names the parameters
 	audit      *audit.Log
 	model      strategy.Model
+	local      *round.Local   // nil if all layers are shared
 	run        *supernode.Run // of SuperNodes; nil if none take part
 	layers     []string       // names of the model's layers; nil without
 	digest     string         // of the model; empty where it is not known yet
@@ -107,15 +110,31 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 			}
 		}
 	}
+	if len(config.LocalLayers) > 0 {
+		t.local = &round.Local{}
+		if r.Local != nil {
+			*t.local = *r.Local
+		}
+	}
 	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
 		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
+		Local: t.local, Speeds: speedsOf(config),
 		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
 		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
 	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
 	return t, nil
+}
+
+// speedsOf returns what a job measures of its clients to draw them by; nil for uniform
+// sampling.
+func speedsOf(config JobConfig) *tiers.Speeds {
+	if config.SpeedTiers == 0 {
+		return nil
+	}
+	return tiers.NewSpeeds(config.SpeedTiers)
 }
 
 // clientSettings returns the settings that are part of every fit instruction.
@@ -126,6 +145,9 @@ func clientSettings(config JobConfig) map[string]any {
 	}
 	if len(config.Compression) > 0 {
 		settings["compression"] = strings.Join(config.Compression, ",")
+	}
+	if len(config.LocalLayers) > 0 {
+		settings[round.LocalField] = strings.Join(config.LocalLayers, ",")
 	}
 	return settings
 }
@@ -203,6 +225,11 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find parameters to begin with: %w", err)
 	}
+	if t.local != nil {
+		if model, err = t.share(model); err != nil {
+			return err
+		}
+	}
 	t.model = model
 	saving := t.startSaving(ctx)
 	defer saving.cancel()
@@ -210,7 +237,28 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers = made, t.keys, t.layers })
+	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers, r.Local = made, t.keys, t.layers, t.local })
+}
+
+// share returns the shared layers of a model, and keeps the names of those.
+func (t *training) share(model strategy.Model) (strategy.Model, error) {
+	local, err := round.FindLocal(t.config.LocalLayers, model, t.layers)
+	if err != nil {
+		return nil, err
+	}
+	*t.local = local
+	switch {
+	case !t.namesLayers():
+		t.layers = nil
+	case t.layers == nil: // apps know a layer without a name by its index in the whole model
+		for i := range model {
+			t.layers = append(t.layers, strconv.Itoa(i))
+		}
+	}
+	if t.layers != nil {
+		t.layers = round.Shared(t.local, t.layers)
+	}
+	return round.Shared(t.local, model), nil
 }
 
 // resume loads the model and the state of the strategy after the last finished round.
@@ -244,7 +292,7 @@ func (t *training) round(ctx context.Context, number int) error {
 		}
 	}
 	t.setRound(number)
-	rec := Round{Number: number, Started: now()}
+	rec := Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
 	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}

@@ -15,6 +15,7 @@ import flwr  # noqa: E402
 import numpy as np  # noqa: E402
 from compressed import KINDS, Compressed, TopK  # noqa: E402
 from flwr.client import NumPyClient, start_client  # noqa: E402
+from local import Local  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "tumours" / "tumours.csv.gz"
 SHARES = [0.5, 0.3, 0.2]  # of the three parties
@@ -92,7 +93,8 @@ def main():
     options.add_argument("--forget", action="store_true", help="no error feedback")
     chosen = options.parse_args()
     form = TopK(chosen.share) if chosen.kind == "topk" else KINDS[chosen.kind]()
-    run(chosen.server, Compressed(Network(chosen.party), form, not chosen.forget))
+    names = ["inner.weight", "inner.bias", "outer.weight", "outer.bias"]
+    run(chosen.server, Compressed(Local(Network(chosen.party), names), form, not chosen.forget))
 
 
 if __name__ == "__main__":

@@ -54,14 +54,23 @@ func request(t *testing.T, method, url string, body []byte) []byte {
 // The commands of the README, with the oldest and the newest Flower that have them.
 func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
 	collector := sync.OnceValue(func() string { return interop.Build(t, "flcollector") })
-	for _, release := range []string{"flwr==1.3.0", "flwr==1.41.0"} {
-		t.Run(release, func(t *testing.T) {
-			program := peertest.Python(t, release)
+	for name, c := range map[string]struct {
+		release string
+		local   bool // whether each party has an output layer of its own
+	}{
+		"oldest Flower":                      {"flwr==1.3.0", false},
+		"newest Flower, with layers at home": {"flwr==1.41.0", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := peertest.Python(t, c.release)
 			server := interop.StartServer(t, collector(), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
 				"-data", t.TempDir())
 			clients, _, _ := strings.Cut(server.AwaitLine("listening on grpc://"), " ")
 			job, err := os.ReadFile("job.json")
 			require.NoError(t, err)
+			if c.local {
+				job = bytes.Replace(job, []byte(`"round_timeout"`), []byte(`"local_layers": [2, 3], "round_timeout"`), 1)
+			}
 			require.Equal(t, "200", strings.TrimSpace(string(request(t, http.MethodPost, server.URL+"/job/config/1", job))))
 
 			kinds := []string{"float16", "int8", "topk"}
@@ -74,12 +83,13 @@ func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
 				require.Zero(t, party.AwaitEnd())
 			}
 			var status struct {
-				Status  string
-				Loss    float64
-				Metrics struct{ Accuracy float64 }
-				Updates struct {
-					Kept, Refused, Compressed int
-					Compressions              []struct {
+				Status      string
+				Loss        float64
+				LocalLayers []string `json:"local_layers"`
+				Metrics     struct{ Accuracy float64 }
+				Updates     struct {
+					Kept, Refused, Compressed, Dropped int
+					Compressions                       []struct {
 						Kind       string
 						Updates    int
 						Bytes      int64
@@ -94,6 +104,8 @@ func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
 			require.Less(t, status.Loss, 0.15)
 			require.Greater(t, status.Metrics.Accuracy, 0.95)
 			require.Zero(t, status.Updates.Refused)
+			require.Zero(t, status.Updates.Dropped, "no local layer left home")
+			require.Equal(t, c.local, len(status.LocalLayers) == 2)
 			require.Equal(t, 60, status.Updates.Compressed)
 			for i, most := range []float64{0.6, 0.4, 0.35} { // headers weigh in a model of 8 kB
 				c := status.Updates.Compressions[i]

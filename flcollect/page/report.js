@@ -14,7 +14,8 @@ export function updates(counts) {
   const text = outcomes.map((outcome) => `${counts[outcome]} ${outcome}${outcome === "kept" ? far : ""}`).join(", ");
   const converted = counts.converted ? `; ${counts.converted} converted${conversions(counts.conversions)}` : "";
   const compressed = counts.compressed ? `; ${counts.compressed} compressed${compressions(counts.compressions)}` : "";
-  return text + converted + compressed;
+  const dropped = counts.dropped ? `; ${counts.dropped} with local layers, which were dropped` : "";
+  return text + converted + compressed + dropped;
 }
 
 function compressions(list) {
@@ -105,8 +106,9 @@ function small(text) {
 function remark(client) {
   const converted = client.converted ? `converted${conversions(client.converted)}` : "";
   const compressed = client.compressed ? `compressed: ${client.compressed.kind}` : "";
+  const dropped = client.dropped ? `${client.dropped} local layers dropped` : "";
   const stale = client.staleness ? `staleness ${client.staleness}` : "";
-  return [client.reason, converted, compressed, stale].filter(Boolean).join("; ");
+  return [client.reason, converted, compressed, dropped, stale].filter(Boolean).join("; ");
 }
 
 function reputation(known) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/flcollect"
@@ -43,10 +44,14 @@ func resultDocument(r flcollect.Result) (record, error) {
 	}
 	for name, count := range map[string]int{
 		"clipped": r.Updates.Clipped, "refused": r.Updates.Refused, "far": r.Updates.Far, "converted": r.Updates.Converted,
+		"compressed": r.Updates.Compressed, "dropped": r.Updates.Dropped,
 	} {
 		if count > 0 {
 			values[name] = count
 		}
+	}
+	if len(r.LocalLayers) > 0 {
+		values["local_layers"] = strings.Join(r.LocalLayers, ",")
 	}
 	values["rounds"], values["final_loss"] = strconv.Itoa(r.Rounds), "None"
 	if r.FinalLoss != nil {

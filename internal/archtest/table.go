@@ -152,8 +152,10 @@ func importTable() []room {
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
 			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/internal/upstream", "flcollect/record", "flcollect/secagg", "flcollect/strategy", "flcollect/tensor",
+			"flcollect/internal/tiers", "flcollect/internal/upstream", "flcollect/record", "flcollect/secagg",
+			"flcollect/strategy", "flcollect/tensor",
 		}},
+		{dir: "flcollect/internal/tiers"},
 		{dir: "flcollect/internal/upstream", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",
 		}},

@@ -132,6 +132,13 @@ func (p *Part) Compressed(how Compression) {
 	p.report.Compressed = &how
 }
 
+// Dropped records how many local layers the update had, which were dropped.
+func (p *Part) Dropped(layers int) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Dropped = layers
+}
+
 // Answered records the outcome; err is nil if the strategy took the update.
 func (p *Part) Answered(err error) {
 	p.attempt.mu.Lock()

@@ -63,6 +63,9 @@ type ClientReport struct {
 	// Converted lists the layers that were converted to the types of the model, nil
 	// if none was.
 	Converted []Conversion `json:"converted,omitempty"`
+	// Dropped is how many layers the update had that should have stayed at the client, and
+	// were dropped.
+	Dropped int `json:"dropped,omitempty"`
 	// Compressed is how the client compressed the update, nil if it did not.
 	Compressed *Compression `json:"compressed,omitempty"`
 	// Staleness is how many versions of an asynchronous job were made while the client

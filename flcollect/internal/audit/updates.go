@@ -18,6 +18,8 @@ type Counts struct {
 	Converted int `json:"converted,omitempty"`
 	// Compressed counts the updates that came compressed.
 	Compressed int `json:"compressed,omitempty"`
+	// Dropped counts the updates with local layers, which were dropped.
+	Dropped int `json:"dropped,omitempty"`
 }
 
 // Total returns how many clients were drawn.
@@ -46,6 +48,9 @@ func CountOutcomes(clients []ClientReport) Counts {
 		if e.Compressed != nil {
 			c.Compressed++
 		}
+		if e.Dropped > 0 {
+			c.Dropped++
+		}
 	}
 	return c
 }
@@ -71,6 +76,7 @@ func (u Updates) Plus(more Updates) Updates {
 	u.Far += more.Far
 	u.Converted += more.Converted
 	u.Compressed += more.Compressed
+	u.Dropped += more.Dropped
 	u.Conversions = AddConversions(u.Conversions, more.Conversions)
 	u.Compressions = AddCompressions(u.Compressions, more.Compressions)
 	return u
@@ -113,6 +119,9 @@ func (u Updates) String() string {
 	if u.Compressed > 0 {
 		text += fmt.Sprintf("; %d compressed: %s", u.Compressed, CompressionsText(u.Compressions))
 	}
+	if u.Dropped > 0 {
+		text += fmt.Sprintf("; %d with local layers, which were dropped", u.Dropped)
+	}
 	return text
 }
 
@@ -146,6 +155,7 @@ func (u Updates) Notes(clients []ClientReport) []string {
 	say(u.Clipped, "cut to the norm bound", func(c ClientReport) bool { return c.Outcome == Clipped })
 	say(u.Far, "beyond the norm bound and kept whole", func(c ClientReport) bool { return c.Far })
 	say(u.Converted, "converted: "+ConversionsText(u.Conversions), func(ClientReport) bool { return false })
+	say(u.Dropped, "with local layers, which left the client and were dropped", func(c ClientReport) bool { return c.Dropped > 0 })
 	kinds, n := notable(u.Compressions)
 	say(n, "compressed by the clients: "+CompressionsText(kinds), func(ClientReport) bool { return false })
 	return notes

@@ -32,6 +32,12 @@ type Config struct {
 	// without rounds; nil trains in rounds. Rounds counts the versions, and RoundTimeout
 	// bounds the answer of each client.
 	Async *Async
+	// LocalLayers lists the layers that stay at the clients, by their names or their indices
+	// from 0; nil shares all. The model of the job has the others.
+	LocalLayers []string
+	// SpeedTiers is how many tiers clients have by the time that their fits take, 2 to 100. A
+	// round draws its clients from one tier. Zero draws from all of them uniformly.
+	SpeedTiers int
 	// StrategyConf holds the parameters of the strategy by name, without those
 	// that were not given.
 	StrategyConf strategy.Conf
@@ -125,6 +131,12 @@ func (c Config) Check() (Config, error) {
 		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
 	}
 	if err := c.checkCompression(); err != nil {
+		return Config{}, err
+	}
+	if err := c.checkLocal(); err != nil {
+		return Config{}, err
+	}
+	if err := c.checkSampling(); err != nil {
 		return Config{}, err
 	}
 	if faults := c.checkAsync(); len(faults) > 0 {

@@ -40,6 +40,9 @@ type wireServer struct {
 	Async   *Async      `json:"async,omitempty"`
 
 	Compression []string `json:"compression,omitempty"`
+	LocalLayers []string `json:"local_layers,omitempty"`
+
+	Sampling *wireSampling `json:"sampling,omitempty"`
 }
 
 // MarshalJSON writes the configuration in the form that [Parse] reads and in which it
@@ -70,7 +73,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 
 func serverOf(c Config) wireServer {
 	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records, Async: c.Async,
-		Compression: c.Compression}
+		Compression: c.Compression, LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
@@ -97,6 +100,10 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		App:             wire.App,
 		Records:         wire.Server.Records,
 		Compression:     wire.Server.Compression,
+		LocalLayers:     wire.Server.LocalLayers,
+	}
+	if wire.Server.Sampling != nil {
+		c.SpeedTiers = wire.Server.Sampling.Tiers
 	}
 	if len(wire.Targets) > 0 {
 		c.Targets = wire.Targets

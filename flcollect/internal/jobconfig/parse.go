@@ -82,6 +82,8 @@ func (p *parser) config(body []byte) Config {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
 		c.Compression = server.at("compression").compression()
+		c.LocalLayers = server.at("local_layers").localLayers()
+		c.SpeedTiers = server.at("sampling").sampling()
 		if v := server.at("async"); v.given() {
 			c.Async = p.async(v)
 		}
@@ -94,6 +96,12 @@ func (p *parser) config(body []byte) Config {
 	p.checkSecAgg(c, mechanisms, conf)
 	if reason := c.incompressible(); reason != "" {
 		root.child("server_conf").child("compression").reject(Invalid, "%s", reason)
+	}
+	if reason := c.unsampled(); reason != "" {
+		root.child("server_conf").child("sampling").reject(Invalid, "%s", reason)
+	}
+	if reason := c.nonlocal(); reason != "" {
+		root.child("server_conf").child("local_layers").reject(Invalid, "%s", reason)
 	}
 	c.ConfigurationID = members.at("configuration_id").identifier()
 	if v := members.at("stopping_flag"); v.raw != nil {

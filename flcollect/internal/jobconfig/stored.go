@@ -66,7 +66,7 @@ func (s Stored) Copy() Config {
 	for i, conf := range c.ClientConf {
 		c.ClientConf[i] = maps.Clone(conf)
 	}
-	c.Compression = slices.Clone(c.Compression)
+	c.Compression, c.LocalLayers = slices.Clone(c.Compression), slices.Clone(c.LocalLayers)
 	c.Targets = maps.Clone(c.Targets)
 	return c
 }

@@ -65,6 +65,10 @@ func (f *Form) body() map[string]any {
 		put(server, "records", f.Values.Get("records"))
 	}
 	putList(server, "compression", f.Values.Get("compression"))
+	putList(server, "local_layers", f.Values.Get("local_layers"))
+	if tiers := strings.TrimSpace(f.Values.Get("tiers")); tiers != "" {
+		server["sampling"] = map[string]any{"by": "speed", "tiers": scalarOf(tiers)}
+	}
 	if f.Values.Get("async") != "" {
 		async := map[string]any{}
 		f.take(async, "async.", f.Async)
@@ -194,6 +198,10 @@ func Of(config jobconfig.Config) (url.Values, error) {
 		"timeout": {Plain(body.Server["round_timeout"])}}
 	if config.App != "" {
 		form["app"], form["records"] = []string{config.App}, []string{config.Records}
+	}
+	form.Set("local_layers", strings.Join(config.LocalLayers, ", "))
+	if config.SpeedTiers > 0 {
+		form.Set("tiers", strconv.Itoa(config.SpeedTiers))
 	}
 	form.Set("compression", strings.Join(config.Compression, ", "))
 	d, known := strategy.Describe(config.Strategy)

@@ -75,6 +75,8 @@ func serverField(name string) string {
 		return "rounds"
 	case "round_timeout":
 		return "timeout"
+	case "sampling":
+		return "tiers"
 	}
 	return name
 }
@@ -97,9 +99,10 @@ func (f *Form) parameterField(name string) string {
 
 // has reports whether the form has a field of the name, chosen or not.
 func (f *Form) has(name string) bool {
-	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "compression", "clients",
-		"strategy", "strategyName", "further", "targets", "client.epochs", "client.batch_size", "client.steps_per_epoch", "client.learning_rate",
-		"homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes", "homomorphic.scale_bits", jobconfig.SecAgg}
+	fixed := []string{"id", "model_name", "model_version", "configuration_id", "rounds", "timeout", "async", "app", "records", "compression",
+		"local_layers", "tiers", "clients", "strategy", "strategyName", "further", "targets", "client.epochs", "client.batch_size",
+		"client.steps_per_epoch", "client.learning_rate", "homomorphic.poly_modulus_degree", "homomorphic.coeff_mod_bit_sizes",
+		"homomorphic.scale_bits", jobconfig.SecAgg}
 	if slices.Contains(fixed, name) {
 		return true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/internal/tiers"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/tracing"
@@ -28,6 +29,12 @@ type Config struct {
 	// Masking holds the settings of secure aggregation; nil without it. The clients of a
 	// fit are then those that [Masks] reports.
 	Masking *secagg.Settings
+	// Local are the layers that stay at the clients; nil if all are shared. Its fields may
+	// change before the first round.
+	Local *Local
+	// Speeds are those of the clients, by which the clients of a fit are drawn; nil draws
+	// uniformly.
+	Speeds *tiers.Speeds
 	// ClientConf holds the settings that are part of every fit instruction.
 	ClientConf map[string]any
 	// Timeout bounds each phase of a round. Zero waits for every client.
@@ -80,6 +87,8 @@ type Draw struct {
 	Clients []*Client
 	// Note says what is notable about them; empty if nothing is.
 	Note string
+	// Sampling is how they were drawn by speed; nil if they were drawn uniformly.
+	Sampling *Sampling
 }
 
 // Gather waits until there are enough clients, and draws those of a phase.
@@ -91,7 +100,7 @@ func (c *Conductor) Gather(ctx context.Context, phase strategy.Phase, round int)
 		takes = Masks
 	}
 	for {
-		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations, takes)
+		d := c.config.Pool.draw(c.policy, phase, round, c.config.Reputations, takes, c.config.Speeds)
 		if c.config.Ending.Err() != nil {
 			return Draw{}, context.Cause(c.config.Ending)
 		}

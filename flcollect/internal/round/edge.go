@@ -28,7 +28,7 @@ func (f *fit) merge(asking, ctx context.Context, c *Client, part *audit.Part) (a
 	}
 	ins := f.ins
 	ins.Config = upstream.Mark(ins.Config, f.start.Number)
-	res, err := c.Session.Fit(asking, ins)
+	res, err := f.trainTimed(asking, c, ins)
 	if err != nil {
 		return answer{}, err
 	}

@@ -25,6 +25,7 @@ func (c *Conductor) Evaluate(ctx context.Context, number int, model strategy.Mod
 	}
 	config := map[string]any{}
 	c.strategy.Configure(strategy.Evaluate, number, config)
+	c.config.Local.announce(config)
 	y, err := c.measure(ctx, number, model, drawn, config)
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ func (s *Stream) Evaluate(number int, model strategy.Model) *Evaluation {
 	}
 	config := map[string]any{}
 	s.strategy.Configure(strategy.Evaluate, number, config)
+	s.config.Local.announce(config)
 	e := &Evaluation{done: make(chan struct{}), cut: make(chan struct{})}
 	e.cutOff = sync.OnceFunc(func() { close(e.cut) })
 	for _, c := range clients {

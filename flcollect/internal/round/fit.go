@@ -117,6 +117,9 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 		return nil, err
 	}
 	y.note(drawn.Note)
+	if drawn.Sampling != nil {
+		y.note(fmt.Sprintf("fit: %v", *drawn.Sampling))
+	}
 	y.note(y.Phase.Below.note(strategy.Fit))
 	return y, nil
 }
@@ -140,7 +143,7 @@ func (f *fit) train(asking, ctx context.Context, c *Client, part *audit.Part) (g
 		return answer{bytes: proof}, err
 	}
 	defer func() { got.bytes += proof }()
-	res, err := c.Session.Fit(asking, f.ins)
+	res, err := f.trainTimed(asking, c, f.ins)
 	if err != nil {
 		return answer{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/internal/tiers"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/notify"
 )
@@ -96,15 +97,19 @@ type drawing struct {
 	have, need int // how many are connected, and how many must be; need is 0 for no phase
 }
 
-// draw draws the clients of a phase of a round, uniformly and without repetition: of those
-// that takes reports, or of all if it is nil.
+// draw draws the clients of a phase of a round without repetition, of those that takes
+// reports, or of all if it is nil: uniformly, or those of a fit from one tier of speeds,
+// unless these are nil.
 func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
-	takes func(*Client) bool) drawing {
+	takes func(*Client) bool, speeds *tiers.Speeds) drawing {
+	if phase != strategy.Fit {
+		speeds = nil
+	}
 	suspended := reputations.AnySuspended(round)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if suspended || takes != nil {
-		return p.drawTrustedLocked(policy, phase, round, reputations, takes)
+	if suspended || takes != nil || speeds != nil {
+		return p.drawTrustedLocked(policy, phase, round, reputations, takes, speeds)
 	}
 	for {
 		have := len(p.clients)
@@ -140,11 +145,12 @@ func (p *Pool) shuffleLocked(count int) (drawn []*Client, whole bool) {
 	return slices.Clone(p.clients[:min(count, len(p.clients))]), whole
 }
 
-// drawTrustedLocked draws clients where some are suspended. These are not counted. They
+// drawTrustedLocked draws clients where some may be suspended. These are not counted. They
 // are drawn, those with the best reputation first, only where there are too few others,
 // which it notes. Clients that are not taken do not count.
 func (p *Pool) drawTrustedLocked(
-	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table, takes func(*Client) bool,
+	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
+	takes func(*Client) bool, speeds *tiers.Speeds,
 ) drawing {
 	for _, c := range slices.Clone(p.clients) {
 		if c.left() {
@@ -172,13 +178,18 @@ func (p *Pool) drawTrustedLocked(
 	if d.need = max(count, policy.MinAvailable); d.have < d.need {
 		return d
 	}
-	rand.Shuffle(len(good), func(a, b int) { good[a], good[b] = good[b], good[a] })
+	if speeds == nil {
+		rand.Shuffle(len(good), func(a, b int) { good[a], good[b] = good[b], good[a] })
+	}
 	slices.SortFunc(bad, func(a, b *Client) int {
 		return reputation.Compare(standing[b], standing[a], a.Identity, b.Identity)
 	})
 	admitted := max(0, count-len(good))
 	if admitted > 0 {
 		d.Note = fmt.Sprintf("%v: %d suspended clients took part, for there were too few others", phase, admitted)
+	}
+	if speeds != nil && len(good) > 0 {
+		good, d.Sampling = drawBySpeed(good, count-admitted, speeds, rand.IntN)
 	}
 	d.Clients = append(good[:count-admitted:count-admitted], bad[:admitted]...)
 	return d

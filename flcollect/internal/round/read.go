@@ -27,6 +27,11 @@ func (f *fit) read(ctx context.Context, c *Client, p flower.Parameters, part *au
 		}
 		return update, func() {}, f.config.Encryption.admit(c.Name(), update, f.start.Number)
 	}
+	p, dropped, err := f.config.Local.cut(p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+	}
+	part.Dropped(dropped)
 	update, done, err = f.decode(ctx, p, part, from)
 	if err != nil {
 		return nil, nil, err

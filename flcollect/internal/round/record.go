@@ -29,6 +29,9 @@ type Record struct {
 	Delta   float64  `json:"delta,omitempty"`
 	// Async is what a version of an asynchronous job has besides; nil for a round.
 	Async *Version `json:"async,omitempty"`
+	// Sampling is how the clients of the fit were drawn by their speed; nil if they were
+	// drawn uniformly.
+	Sampling *Sampling `json:"sampling,omitempty"`
 	// Audit is the last line of the round in the audit log; nil if none is kept.
 	Audit *audit.Ref `json:"audit,omitempty"`
 	// Fit and Evaluate are the two phases.
