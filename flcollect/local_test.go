@@ -150,3 +150,21 @@ func (layered) Parameters(_ context.Context, ins flower.GetParametersIns) (flowe
 	model, err := three(context.Background(), flcollect.JobConfig{})
 	return flower.FromTensors(model...), err
 }
+
+func TestServer_findsLocalLayersByTheirNames(t *testing.T) {
+	w := newWorld(t, flcollect.Config{InitialNamed: func(ctx context.Context, c flcollect.JobConfig) (strategy.Model, []string, error) {
+		model, err := three(ctx, c)
+		return model, []string{"body.weight", "norm.weight", "head.weight"}, err
+	}})
+	w.join(t, trainer{step: 1, examples: 1})
+	conf := config(1, 1)
+	conf.LocalLayers = []string{"body.weight", "head.weight"}
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, []float64{6}, w.weights(t, "job"))
+
+	conf.LocalLayers = []string{"tail.weight"}
+	require.NoError(t, w.Start(t.Context(), "other", conf))
+	status := w.untilState(t, "other", flcollect.Interrupted)
+	require.Contains(t, status.Error, `local layers: the model has no layer "tail.weight", but ["body.weight" "norm.weight" "head.weight"]`)
+}

@@ -336,3 +336,27 @@ func TestServer_HandleNode_refusesAnswersWithOtherLayers(t *testing.T) {
 	require.Contains(t, rounds[0].Note, `no layer "head.bias"`)
 	require.InDeltaSlice(t, []float64{1, 1, 1, 2}, w.weights(t, "a"), 1e-6)
 }
+
+func TestServer_Start_correctsTheBiasOfFedAdamForSuperNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		given any
+		want  float64
+	}{
+		"by default": {nil, 0.0742459788}, // 0.1·√(1-0.99²)/(1-0.9²)
+		"not":        {false, 0.1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFleetWorld(t, flcollect.Config{InitialNamed: namedLayers})
+			for range 2 {
+				w.node(t, adder(1, 10))
+			}
+			job := withApp(1, 2)
+			job.Strategy = "FedAdam"
+			job.StrategyConf["bias_correction"] = c.given
+			require.NoError(t, w.Start(t.Context(), "a", job))
+			status := w.untilState(t, "a", flcollect.Finished)
+			require.Equal(t, c.given == nil, strings.Contains(status.Note, "FedAdam corrects the bias"), status.Note)
+			require.InDelta(t, c.want, w.weights(t, "a")[0], 1e-6)
+		})
+	}
+}

@@ -156,6 +156,9 @@ func (r record) remark() string {
 	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != jobconfig.Averaging && name != "avg" {
 		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", jobconfig.Averaging, name))
 	}
+	if correctsByDefault(r.Config.Config) {
+		remarks = append(remarks, "FedAdam corrects the bias of its first rounds, as Flower does for SuperNodes; bias_correction says otherwise")
+	}
 	if r.Keys != nil {
 		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
 	}

@@ -162,7 +162,7 @@ func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strat
 		}
 		return ckks.NewStrategy(parameters, policy, nil)
 	case strategy.Known(config.Strategy):
-		return strategy.New(config.Strategy, config.StrategyConf)
+		return strategy.New(config.Strategy, parametersOf(config))
 	case s.registered[config.Strategy] != nil:
 		return s.ofProgram(config)
 	case s.repository == nil:
@@ -173,6 +173,24 @@ func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strat
 		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, errRepository, err)
 	}
 	return made, nil
+}
+
+// correctsByDefault reports whether a job has the bias correction of FedAdam although its
+// configuration does not mention it: with an app, whose SuperNodes are of Flower 1.13 or
+// newer, and would get it from their own server. Other clients do not tell their release.
+func correctsByDefault(config JobConfig) bool {
+	return config.Strategy == "FedAdam" && config.App != "" && config.StrategyConf["bias_correction"] == nil
+}
+
+// parametersOf returns the parameters of a built-in strategy.
+func parametersOf(config JobConfig) strategy.Conf {
+	if !correctsByDefault(config) {
+		return config.StrategyConf
+	}
+	given := strategy.Conf{}
+	maps.Copy(given, config.StrategyConf)
+	given["bias_correction"] = true
+	return given
 }
 
 // ofProgram returns a strategy of the program. Its error is final: another try would fail

@@ -42,11 +42,13 @@ func (r *asyncRecord) of(manner string, pick func(asyncTrial) float64) (values [
 
 func (r *asyncRecord) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Asynchronous jobs beside rounds, with one slow client\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n",
+	b.WriteString("# Asynchronous jobs beside rounds, with one slow client\n\n")
+	fmt.Fprintf(&b, "Written by the benchmark; do not edit. `%s`, %s, commit %s.\n\n",
 		r.Command, r.Date, r.Commit)
 	fmt.Fprintf(&b, "- Machine: %s; %s\n", r.Machine, runtime.Version())
 	loads := r.loads()
-	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %.1f to %.1f.\n", slices.Min(loads), slices.Max(loads))
+	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %.1f to %.1f.\n",
+		slices.Min(loads), slices.Max(loads))
 	fmt.Fprintf(&b, "- Server and %d clients in Go in one process, over loopback; the store is on the disk. A client has an eighth of "+
 		"three quarters of the tumours, and takes 5 steps of logistic regression an instruction. With that a fast one takes %v, the slow "+
 		"one %d times as long; both wait for the rest of it. No evaluation.\n", asyncClients, asyncFit, asyncSlower)

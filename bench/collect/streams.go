@@ -45,8 +45,8 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	t := &streamsTrial{Load: rig.LoadAverage(), crowd: b.crowd}
-	// All clients have one address, of which the default takes fewer connections.
-	c, err := b.bareCollector(ctx, folder, "-max-connections", "0")
+	// All clients have one address, which may have half of the connections.
+	c, err := b.bareCollector(ctx, folder, "-max-connections", fmt.Sprint(2*(t.Active+t.Idle)+100))
 	if err != nil {
 		return nil, err
 	}

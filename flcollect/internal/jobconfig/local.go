@@ -58,8 +58,12 @@ func localFault(before []string, layer string) string {
 // nonlocal says why layers of the job cannot stay at home, empty if they can, or if none
 // is to.
 func (c Config) nonlocal() string {
-	if len(c.LocalLayers) > 0 && c.Homomorphic != nil {
+	switch {
+	case len(c.LocalLayers) == 0:
+	case c.Homomorphic != nil:
 		return "the updates of the job are encrypted, so that the layers in them are not known"
+	case c.SecAgg != nil:
+		return "the updates of the job are masked as a whole, so that no layer can be left out"
 	}
 	return ""
 }

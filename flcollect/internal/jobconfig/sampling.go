@@ -76,6 +76,9 @@ func (c Config) unsampled() string {
 	if c.Async != nil {
 		return "has no meaning in an asynchronous job, which waits for no round of clients"
 	}
+	if c.SecAgg != nil {
+		return "has no meaning with secure aggregation, whose stages go at the speed of all clients"
+	}
 	if given := c.DPAdaptive["sampling_rate"]; given != nil {
 		if rate, ok := strategy.Number(given); !ok || rate < 1 {
 			return "does not go with a sampling_rate of dp-adaptive below 1, for which each client has to be drawn independently"
