@@ -60,8 +60,8 @@ type node struct {
 	authority      string // file with the certificate of the server's authority; empty without TLS
 }
 
-// startNode starts a SuperNode, whose app adds its number.
-func startNode(t testing.TB, python string, with node) *interop.Process {
+// startSuperNode starts a SuperNode, whose app adds its number.
+func startSuperNode(t testing.TB, python string, with node) *interop.Process {
 	t.Helper()
 	host, port := freeAddress(t)
 	at := []string{"--clientappio-api-address", net.JoinHostPort(host, port)}
@@ -172,7 +172,7 @@ func TestCollector_superNodes_trainWhateverHappens(t *testing.T) {
 			c := startCollector(t, with)
 			var nodes []*interop.Process
 			for i := range 3 {
-				nodes = append(nodes, startNode(t, python, node{version: version, fleet: fleet, number: i + 1,
+				nodes = append(nodes, startSuperNode(t, python, node{version: version, fleet: fleet, number: i + 1,
 					config: fmt.Sprintf("diary=%q gate=%q", diary, string(hold))}))
 			}
 			hold.open(t, 1)
@@ -239,9 +239,9 @@ func TestCollector_superNodes_proveWhoTheyAre(t *testing.T) {
 				"-fleet-keys", keys, "-apps", bundle(t, python, "messages"), "-models", writeModel(t), "-grpc-cert", own.Cert, "-grpc-key", own.Key,
 			}})
 			with := node{version: version, fleet: fleetOf(c), number: 4, key: key, authority: a.File}
-			startNode(t, python, with)
+			startSuperNode(t, python, with)
 			with.key = foreign
-			stranger := startNode(t, python, with)
+			stranger := startSuperNode(t, python, with)
 			c.start("1", withApp("messages", "arrays", 1, 1, nil))
 			require.NotZero(t, stranger.AwaitEnd())
 			require.Contains(t, stranger.Output(), "key")
@@ -262,7 +262,7 @@ func TestCollector_superNodes_trainANumPyClient(t *testing.T) {
 			c := startCollector(t, setup{arguments: []string{"-apps", bundle(t, python, "numpy")}})
 			fleet := fleetOf(c)
 			for i := range 2 {
-				startNode(t, python, node{version: version, fleet: fleet, number: i + 1})
+				startSuperNode(t, python, node{version: version, fleet: fleet, number: i + 1})
 			}
 			c.start("1", withApp("numpy", "fitins", 2, 2, nil))
 			s := c.awaitResult("1")
