@@ -6,6 +6,7 @@
 //	go run ./bench/collect -only rounds      some sections: rounds, streams
 //	go run ./bench/collect -quick -only rounds -contenders flcollector,nothing -sizes 10x8,100x4
 //	go run ./bench/collect async             asynchronous jobs beside rounds; writes ASYNC.md
+//	go run ./bench/collect compression       bytes and accuracy with each compression, for COMPRESSION.md
 //	go run ./bench/collect report RECORD...  writes RESULTS.md again, from records in results
 //
 // It needs Linux, whose /proc reports what a process uses, Python, and the network
@@ -50,6 +51,8 @@ func run(ctx context.Context, args []string) error {
 			return rewrite(args[1:])
 		case "load":
 			return load(ctx, args[1:])
+		case "compression":
+			return compression(ctx, args[1:])
 		case "async":
 			return measureAsync(ctx, args[1:])
 		case "nothing":
