@@ -58,8 +58,10 @@ func compression(ctx context.Context, args []string) error {
 		"- Machine: %s\n- Three parties with unequal shares of 569 real tumours (`examples/tumours`) train a network with %d hidden units,\n"+
 		"  %d numbers of float32, for %d rounds of five steps over a TCP connection each; the strategy is FedAvg.\n"+
 		"- Bytes are those of parameters that the collector received in a round, of all three. The loss is that of the last round,\n"+
-		"  over tumours that no party trains with, and so is the accuracy.\n\n", rig.ThisMachine(ctx), hidden, hidden*(tumours.Features+2)+1, *rounds)
-	fmt.Fprintf(&b, "| compression | bytes a round | of none | first round with a loss below %v | loss | accuracy |\n|---|--:|--:|--:|--:|--:|\n", goal)
+		"  over tumours that no party trains with, and so is the accuracy.\n\n",
+		rig.ThisMachine(ctx), hidden, hidden*(tumours.Features+2)+1, *rounds)
+	fmt.Fprintf(&b, "| compression | bytes a round | of none | first round with a loss below %v | loss | accuracy |\n"+
+		"|---|--:|--:|--:|--:|--:|\n", goal)
 	var whole float64
 	for _, w := range ways() {
 		done, err := trainCompressed(ctx, w.config, *rounds)
