@@ -31,6 +31,9 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 		case <-relaying.Done():
 		}
 	}()
+	stopped := func() bool {
+		return other.interrupted(l.together.Pause(), func() (record, error) { return l.together.server.stored(ctx, other.id) })
+	}
 	began := time.Now()
 	seconds, err := v.session.Relay(relaying, flower.RelayConfig{
 		Target: other.address, TLS: l.relayTLS, Client: l.introduce(c, other),
@@ -49,8 +52,7 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 		if errors.Is(err, flower.ErrUnfit) {
 			return true, err
 		}
-		stored := func() (record, error) { return l.together.server.stored(ctx, other.id) }
-		if other.interrupted(l.together.Pause(), stored) { // the session ends as at the server of the job
+		if stopped() { // the session ends as at the server of the job
 			return true, interrupted(other.id, c)
 		}
 	default:
@@ -67,6 +69,9 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-l.ending.Done():
+	}
+	if stopped() { // it was not stored yet, or the last reading was too recent
+		return true, interrupted(other.id, c)
 	}
 	return false, nil
 }

@@ -21,19 +21,27 @@ type remote struct {
 	// What follows belongs to it.
 	read    time.Time // when the stored job was last read
 	stopped bool      // whether the run was interrupted then
+	last    bool      // whether it was read after that server had the job no more
 }
 
 // interrupted reports whether the run was interrupted. It asks for the stored job once in a
-// pause, for all clients.
+// pause, for all clients, and once more when that server does not conduct it any more.
 func (m *remote) interrupted(pause time.Duration, stored func() (record, error)) bool {
+	left := false
+	select {
+	case <-m.gone:
+		left = true
+	default:
+	}
 	m.reading.Lock()
 	defer m.reading.Unlock()
-	if m.stopped || time.Since(m.read) < pause {
+	if m.stopped || m.last || !left && time.Since(m.read) < pause {
 		return m.stopped
 	}
 	r, err := stored() // the next try may tell
 	m.read = time.Now()
 	m.stopped = err == nil && r.Token == m.token && r.State == Interrupted
+	m.last = left && err == nil
 	return m.stopped
 }
 
