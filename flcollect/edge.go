@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 	"github.com/iotenablers/enablers/flcollect/strategy"
@@ -62,6 +63,10 @@ func (u Upstream) check() error {
 func refuseEdge(config JobConfig, made strategy.Strategy) error {
 	if config.Async != nil {
 		return refuseAsync("has no meaning at a collector with an upper one, which decides on the rounds")
+	}
+	if config.App != "" && config.Records == jobconfig.Arrays {
+		return &JobConfigError{Faults: []JobConfigFault{{Path: []any{"server_conf", "records"}, Kind: jobconfig.Invalid,
+			Reason: "must be fitins at a collector with an upper one, whose instructions have no names of layers"}}}
 	}
 	if err := mergesSums(config, made); err != nil {
 		return &strategy.FieldError{Strategy: config.Strategy, Field: "strategy",

@@ -143,7 +143,7 @@ func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	ins := flower.GetParametersIns{}
-	if t.local != nil {
+	if len(t.config.LocalLayers) > 0 {
 		ins.Config = flower.Config{round.LocalField: strings.Join(t.config.LocalLayers, ",")}
 	}
 	res, err := c.Session.Parameters(ctx, ins)

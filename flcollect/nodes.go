@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
@@ -42,8 +43,24 @@ func (l *lobby) handleNode(ctx context.Context, node *supernode.Node) error {
 			if l.ending.Err() != nil {
 				return nil
 			}
-			return err
+			if ctx.Err() != nil {
+				return err
+			}
+			l.pauseNode(ctx, node, err)
 		}
+	}
+}
+
+// pauseNode waits a second after an error, such as that of a node that is still leaving the
+// run that it was in before.
+func (l *lobby) pauseNode(ctx context.Context, node *supernode.Node, err error) {
+	l.log.Debug("a SuperNode did not join its job, and will try again", "node", node.String(), "error", err)
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.ending.Done():
+	case <-ctx.Done():
 	}
 }
 
@@ -159,7 +176,10 @@ func (t *training) openRun() {
 	if fleet != nil {
 		config := supernode.RunConfig{ID: r.FleetRun, App: t.config.App, Records: supernode.Records(t.config.Records)}
 		if config.Records == supernode.Arrays {
-			config.Names = r.Layers
+			config.Names = round.Shared(r.Local, r.Layers)
+			if r.Local != nil {
+				config.Whole = r.Layers
+			}
 		}
 		t.run, err = fleet.OpenRun(config)
 	}

@@ -179,7 +179,7 @@ func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strat
 // configuration does not mention it: with an app, whose SuperNodes are of Flower 1.13 or
 // newer, and would get it from their own server. Other clients do not tell their release.
 func correctsByDefault(config JobConfig) bool {
-	return config.Strategy == "FedAdam" && config.App != "" && config.StrategyConf["bias_correction"] == nil
+	return config.Homomorphic == nil && config.Strategy == "FedAdam" && config.App != "" && config.StrategyConf["bias_correction"] == nil
 }
 
 // parametersOf returns the parameters of a built-in strategy.

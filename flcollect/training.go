@@ -110,7 +110,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 			}
 		}
 	}
-	if len(config.LocalLayers) > 0 {
+	if len(config.LocalLayers) > 0 && r.Upstream == "" { // an edge cuts nothing
 		t.local = &round.Local{}
 		if r.Local != nil {
 			*t.local = *r.Local
@@ -240,7 +240,7 @@ func (t *training) beginNew(ctx context.Context) error {
 	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers, r.Local = made, t.keys, t.layers, t.local })
 }
 
-// share returns the shared layers of a model, and keeps the names of those.
+// share returns the shared layers of a model.
 func (t *training) share(model strategy.Model) (strategy.Model, error) {
 	local, err := round.FindLocal(t.config.LocalLayers, model, t.layers)
 	if err != nil {
@@ -254,9 +254,6 @@ func (t *training) share(model strategy.Model) (strategy.Model, error) {
 		for i := range model {
 			t.layers = append(t.layers, strconv.Itoa(i))
 		}
-	}
-	if t.layers != nil {
-		t.layers = round.Shared(t.local, t.layers)
 	}
 	return round.Shared(t.local, model), nil
 }

@@ -152,7 +152,7 @@ func (v *versions) finish(ctx context.Context) error {
 		Number: number, Started: v.started, Fit: result.Phase, FitMetrics: result.Metrics, Updates: m.filing.updates, Async: facts,
 	}
 	if result.Model != nil {
-		v.model, m.rec.Aggregated, v.aggregated = result.Model, true, true
+		v.model, m.rec.Aggregated = result.Model, true
 		m.saving = v.startSaving(ctx)
 	}
 	v.pending = append(v.pending, m)
@@ -190,6 +190,7 @@ func (v *versions) concludeFirst(ctx context.Context) error {
 		return err
 	}
 	v.training.began = m.began
+	v.aggregated = v.aggregated || rec.Aggregated // versions behind this one do not count yet
 	return v.conclude(ctx, *rec, m.saving, m.filing, slices.Concat(m.refused, m.filing.late, evaluation.Refused))
 }
 

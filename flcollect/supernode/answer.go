@@ -119,12 +119,14 @@ func (a *answer) begin(ctx context.Context, size int64) error {
 		return tooLarge("The answer", total, limit)
 	}
 	if more == 0 {
+		a.alive()
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, admission)
 	defer cancel()
 	err := a.charge.grow(ctx, more)
 	if err == nil {
+		a.alive()
 		return nil
 	}
 	a.mu.Lock()

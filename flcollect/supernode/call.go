@@ -57,6 +57,7 @@ type call struct {
 	node    *Node    // nil for calls that start a SuperNode
 	request request
 	release func() // of the memory of the body; nil for none
+	whole   bool   // the body is a message with its content, which has memory of its own
 
 	answer   *answer // that a pushed object belongs to; nil for none
 	repeated bool    // the answer is there already
@@ -184,6 +185,9 @@ func (c *call) read(size int64) (flower.Blob, error) {
 			return nil, busy(fmt.Sprintf("Nothing came for %v in the middle of a request.", c.s.config.Stall))
 		} else if err != nil {
 			return nil, malformed(err)
+		}
+		if c.answer != nil {
+			c.answer.alive()
 		}
 	}
 	// Package http notices that the client is gone once it has seen the end.

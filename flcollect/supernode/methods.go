@@ -191,11 +191,7 @@ func (c *call) getFab() (flower.Blob, error) {
 		return nil, &refusal{http.StatusNotFound, codes.NotFound, codeGetFab,
 			fmt.Sprintf("Run %d has no app with the hash %.64q.", c.request.run, c.request.id), ""}
 	}
-	content, err := run.app.Content()
-	if err != nil {
-		return nil, &refusal{http.StatusInternalServerError, codes.Internal, codeGetFab, err.Error(), "an app cannot be read"}
-	}
-	return fabReply(run.app.Hash, content)
+	return fabReply(run.app.Hash, run.fab)
 }
 
 // runOf returns the run that a request names, if the node is in it.

@@ -67,8 +67,11 @@ func (s *Server) resume(c *call, id uint64) (*Node, error) {
 		s.config.Logger.Info("a SuperNode goes on", "node", made.String(), "address", c.r.RemoteAddr)
 		return made, nil
 	}
-	if node.key != nil && c.key == nil {
+	switch {
+	case node.key != nil && c.key == nil:
 		return nil, unauthenticated("The request is not signed, and others of this node were.", false)
+	case node.key != nil && !c.key.public.Equal(node.key.public):
+		return nil, unauthenticated("Another SuperNode has this number.", false)
 	}
 	node.mu.Lock()
 	defer node.mu.Unlock()
@@ -200,6 +203,7 @@ func (s *Server) remove(n *Node, cause error) {
 	if s.nodes[n.id] == n {
 		delete(s.nodes, n.id)
 	}
+	n.end(cause) // before another may have its number
 	s.mu.Unlock()
 	n.leave(cause)
 	s.config.Logger.Debug("a SuperNode is gone", "node", n.id, "cause", cause)

@@ -23,6 +23,7 @@ func (c *call) admit() error {
 		}
 		return c.hold(s.uploads)
 	case c.method.name == "PushMessages" && s.sendsWhole(c.key):
+		c.whole = true
 		return c.hold(s.uploads)
 	case c.size <= smallBody:
 		return nil
@@ -54,6 +55,14 @@ func (s *Server) hasTaskNode(address string) bool {
 		}
 	}
 	return false
+}
+
+// isUnknown reports whether nothing has shown yet how the release carries messages, as after
+// a restart of this server: Flower 1.15 to 1.18 may send an answer before anything else.
+func (n *Node) isUnknown() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.form == formUnknown
 }
 
 // sendsWhole reports whether the node sends messages with their content.
@@ -112,7 +121,7 @@ func (c *call) pushMessages() (flower.Blob, error) {
 	if len(c.request.messages) == 0 {
 		return nil, malformed(errors.New("there is no message"))
 	}
-	if c.s.sendsWhole(c.key) {
+	if c.whole || len(c.request.trees) == 0 && c.node.isUnknown() {
 		m, err := record.DecodeMessage(c.request.messages[0], record.Maps, record.Limits{Bytes: c.s.config.MaxMessage})
 		return c.pushWhole(m, err)
 	}
@@ -250,6 +259,9 @@ func (c *call) pushWhole(m record.Message, err error) (flower.Blob, error) {
 	}
 	c.node.answered(d, false)
 	release := c.release
+	if release == nil { // a small body takes no memory of the budget
+		release = func() {}
+	}
 	c.release = nil
 	d.finish(&reply{read: func() (record.Message, error) { return m, nil }, release: release}, nil)
 	return c.pushed(m.Metadata.ReplyTo, nil, nil)

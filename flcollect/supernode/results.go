@@ -107,6 +107,9 @@ func (r *Run) layers(content record.Dict) (flower.Parameters, error) {
 			"the app must return RecordDict({%q: ArrayRecord(...), \"metrics\": MetricRecord(...)})", count, arraysName)
 	}
 	if names := r.config.Names; names != nil {
+		if len(found) == len(r.config.Whole) {
+			names = r.config.Whole
+		}
 		ordered := make(record.Arrays, len(names))
 		for i, name := range names {
 			array, ok := found.Get(name)

@@ -43,6 +43,10 @@ type RunConfig struct {
 	// Names are the names of the model's layers with [Arrays], in the order of the
 	// tensors. Nil means "0", "1" and so on.
 	Names []string
+	// Whole are the names of all layers that an app has, those of Names and those that
+	// stay at the nodes, in the order of its model. An answer with all of them has its
+	// tensors in this order. Nil means that there are no others.
+	Whole []string
 	// Config replaces values of the app's configuration (run_config), by their names
 	// with dots between the levels. Values are float64, int64, uint64, bool or string.
 	Config flower.Config
@@ -54,6 +58,7 @@ type Run struct {
 	s      *Server
 	config RunConfig
 	app    *App
+	fab    []byte // the file of the app: it may be replaced while the run lasts
 	round  atomic.Int64
 
 	members map[uint64]*Member // guarded by the server
@@ -84,7 +89,11 @@ func (s *Server) OpenRun(config RunConfig) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open run %d: %w", config.ID, err)
 	}
-	run := &Run{s: s, config: config, app: app, members: map[uint64]*Member{}, prepared: map[modelKey]*prepared{}, noted: map[string]bool{}}
+	fab, err := app.Content()
+	if err != nil {
+		return nil, fmt.Errorf("open run %d: %w", config.ID, err)
+	}
+	run := &Run{s: s, config: config, app: app, fab: fab, members: map[uint64]*Member{}, prepared: map[modelKey]*prepared{}, noted: map[string]bool{}}
 	if _, err := run.describe(); err != nil {
 		return nil, fmt.Errorf("open run %d: %w", config.ID, err)
 	}

@@ -158,8 +158,14 @@ func (s *Server) connState(conn net.Conn, state http.ConnState) {
 	s.config.ConnState(conn, state)
 }
 
-// shutdown stops the server and gives the connections one second to send what is left.
+// closeTimeout is how long requests may go on while the server stops.
+const closeTimeout = 3 * time.Second
+
+// shutdown stops the server and gives the connections one second to send what is left. A
+// node that sends or reads slowly does not hold it up for longer than closeTimeout.
 func (s *Server) shutdown(server *http.Server) {
+	late := time.AfterFunc(closeTimeout, func() { server.Close() })
+	defer late.Stop()
 	s.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

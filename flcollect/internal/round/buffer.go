@@ -21,13 +21,13 @@ type buffer struct {
 	y       *tally
 	began   time.Time
 
-	enough       bool             // whether there were as many clients as the job demands
-	places       int              // that are taken, by updates that were added or are being added
-	under        int              // answers that are being processed
-	took         map[*Client]bool // the clients that have answered
-	contributors []*Client        // whose updates are part of the version
-	suspended    int              // clients that were sent a model in spite of their suspension
-	stale, most  int              // the sum, and the greatest, of the staleness of its updates
+	enough       bool            // whether there were as many clients as the job demands
+	places       int             // that are taken, by updates that were added or are being added
+	under        int             // answers that are being processed
+	took         map[string]bool // the names of the clients that have answered
+	contributors []*Client       // whose updates are part of the version
+	suspended    int             // clients that were sent a model in spite of their suspension
+	stale, most  int             // the sum, and the greatest, of the staleness of its updates
 }
 
 // hasRoom reports whether an answer can be processed. A failure needs no place.
@@ -44,7 +44,7 @@ func (b *buffer) exhausted() bool {
 // settle records what became of an answer.
 func (b *buffer) settle(c *Client, staleness int, failed bool, err error) {
 	b.under--
-	b.took[c] = true
+	b.took[c.Name()] = true
 	switch {
 	case err == nil:
 		b.contributors = append(b.contributors, c)

@@ -76,6 +76,12 @@ func (s *Stream) Close() {
 	s.mu.Unlock()
 	s.end(flower.ErrSetAside)
 	s.group.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open != nil {
+		s.open.sums.Close()
+		s.open = nil
+	}
 }
 
 // Begin opens the buffer of the version that has the number of start, and has clients
@@ -91,7 +97,7 @@ func (s *Stream) Begin(start Start, attempt *audit.Attempt) error {
 	}
 	b := &buffer{
 		fit:     fit{Conductor: s.Conductor, start: start, ins: v.ins, sums: sums},
-		attempt: attempt, size: s.rules.Buffer, y: &tally{round: start.Number}, began: time.Now(), took: map[*Client]bool{},
+		attempt: attempt, size: s.rules.Buffer, y: &tally{round: start.Number}, began: time.Now(), took: map[string]bool{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +122,7 @@ func (s *Stream) fillLocked() {
 	if b.enough = b.enough || s.config.Pool.Len() >= s.rules.Need; !b.enough {
 		return
 	}
-	free := func(c *Client) bool { return !s.busy[c] && !b.took[c] }
+	free := func(c *Client) bool { return !s.busy[c] && !b.took[c.Name()] }
 	for s.trains < s.rules.Concurrency {
 		c, suspended := s.config.Pool.drawIdle(b.start.Number, s.config.Reputations, b.size, b.suspended, free)
 		if c == nil {
