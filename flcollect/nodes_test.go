@@ -337,6 +337,33 @@ func TestServer_HandleNode_refusesAnswersWithOtherLayers(t *testing.T) {
 	require.InDeltaSlice(t, []float64{1, 1, 1, 2}, w.weights(t, "a"), 1e-6)
 }
 
+// An app may answer with all layers, as that of a state_dict, in an order of its own.
+func TestServer_HandleNode_dropsLayersThatStayAtHome(t *testing.T) {
+	w := newFleetWorld(t, flcollect.Config{InitialNamed: namedLayers})
+	sent := make(chan []string, 10)
+	shared := adder(1, 10)
+	w.node(t, func(m record.Message) (record.Dict, error) {
+		arrays, _ := m.Content.Arrays("arrays")
+		sent <- arrays.Names()
+		content, err := shared(m)
+		if made, has := content.Arrays("arrays"); has {
+			own, err := record.FromTensors([]string{"head.bias"}, tensor.FromFloat32s([]float32{9}))
+			if err != nil {
+				return nil, err
+			}
+			content[0].Value = append(own, made...)
+		}
+		return content, err
+	})
+	job := withApp(1, 1)
+	job.LocalLayers = []string{"head.bias"}
+	require.NoError(t, w.Start(t.Context(), "a", job))
+	status := w.untilState(t, "a", flcollect.Finished)
+	require.Equal(t, []string{"body.weight"}, <-sent)
+	require.Equal(t, 1, status.Updates.Dropped)
+	require.InDeltaSlice(t, []float64{1, 1, 1}, w.weights(t, "a"), 1e-6)
+}
+
 func TestServer_Start_correctsTheBiasOfFedAdamForSuperNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		given any

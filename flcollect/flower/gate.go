@@ -206,11 +206,11 @@ const receiveChunk = 256 << 10
 // chunk returns memory for the next bytes of a message, of which so many are left, and the
 // pool that takes it back; nil for none.
 func (p *chunkPool) chunk(left int64) (*[]byte, mem.BufferPool) {
-	if left <= receiveChunk/4 {
+	if left < receiveChunk { // a whole chunk would hold more than was admitted
 		data := make([]byte, left)
 		return &data, nil
 	}
-	return p.Get(int(min(left, receiveChunk))), p
+	return p.Get(receiveChunk), p
 }
 
 // Get implements mem.BufferPool.

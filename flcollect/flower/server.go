@@ -193,7 +193,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer session.gate.finish()
 	session.stream = newStream(w, r, session.gate)
-	defer session.stream.stop()
+	defer func() { // also after a panic of Handle, when a client that does not read must not keep the stream
+		cancel(nil)
+		session.gate.limitWrites(closeTimeout)
+		session.stream.stop()
+	}()
 	session.stream.end(s.join(session))
 }
 

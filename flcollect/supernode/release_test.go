@@ -67,6 +67,17 @@ func TestServer_sendsMessagesToRelease118WithTheirContent(t *testing.T) {
 	require.Zero(t, w.InUse())
 	require.NoError(t, c.AnswerWhole(bounded(t), message.Reply(1, content)), "a late answer is dropped")
 	require.Zero(t, w.InUse())
+
+	w.stop()
+	again := startAt(t, supernode.Config{Hold: time.Millisecond}, w.address)
+	var refused *supernodetest.Refusal
+	require.Eventually(t, func() bool { return errors.As(c.AnswerWhole(bounded(t), message.Reply(1, content)), &refused) }, limit, 10*time.Millisecond)
+	require.Contains(t, refused.Detail, "is not running", "the release may answer before its heartbeat shows its form")
+	adopted := again.arrival()
+	require.Equal(t, node.ID(), adopted.ID())
+	again.join(again.run(supernode.RunConfig{}), adopted)
+	require.NoError(t, c.AnswerWhole(bounded(t), message.Reply(1, content)), "what is not awaited is dropped")
+	require.Zero(t, again.InUse())
 }
 
 func TestServer_sendsTasksToRelease114WithoutASignature(t *testing.T) {
