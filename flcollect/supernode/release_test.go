@@ -71,7 +71,9 @@ func TestServer_sendsMessagesToRelease118WithTheirContent(t *testing.T) {
 	w.stop()
 	again := startAt(t, supernode.Config{Hold: time.Millisecond}, w.address)
 	var refused *supernodetest.Refusal
-	require.Eventually(t, func() bool { return errors.As(c.AnswerWhole(bounded(t), message.Reply(1, content)), &refused) }, limit, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return errors.As(c.AnswerWhole(bounded(t), message.Reply(1, content)), &refused)
+	}, limit, 10*time.Millisecond)
 	require.Contains(t, refused.Detail, "is not running", "the release may answer before its heartbeat shows its form")
 	adopted := again.arrival()
 	require.Equal(t, node.ID(), adopted.ID())

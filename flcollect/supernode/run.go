@@ -93,7 +93,10 @@ func (s *Server) OpenRun(config RunConfig) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open run %d: %w", config.ID, err)
 	}
-	run := &Run{s: s, config: config, app: app, fab: fab, members: map[uint64]*Member{}, prepared: map[modelKey]*prepared{}, noted: map[string]bool{}}
+	run := &Run{
+		s: s, config: config, app: app, fab: fab,
+		members: map[uint64]*Member{}, prepared: map[modelKey]*prepared{}, noted: map[string]bool{},
+	}
 	if _, err := run.describe(); err != nil {
 		return nil, fmt.Errorf("open run %d: %w", config.ID, err)
 	}
