@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,7 +109,10 @@ func TestServer_Start_trainsOnMaskedUpdates(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, w.Start(t.Context(), "masked", config))
-	w.untilState(t, "masked", flcollect.Finished)
+	require.Eventually(t, func() bool { // the race detector makes masks slow
+		status, err := w.Status(t.Context(), "masked")
+		return err == nil && status.State == flcollect.Finished
+	}, 15*patience, 10*time.Millisecond)
 	all, four := (0.1*100+0.2*200+0.3*300+0.4*400+1*500)/1500, (0.1*100+0.2*200+0.3*300+0.4*400)/1000
 	moved := all + four + four + all
 	require.InDeltaSlice(t, []float64{moved, moved, moved, 1 + moved}, w.weights(t, "masked"), 1e-3)
