@@ -14,6 +14,7 @@ type codec struct{}
 type inbound struct {
 	buffers mem.BufferSlice
 	digest  string // of its parameters; empty if they were not digested
+	release func() // returns the bytes that were admitted for it; nil for none
 }
 
 // Marshal implements encoding.CodecV2.
@@ -57,4 +58,10 @@ func (in *inbound) blob() Blob {
 	return blob
 }
 
-func (in *inbound) free() { in.buffers.Free() }
+// free ends the use of the message.
+func (in *inbound) free() {
+	in.buffers.Free()
+	if in.release != nil {
+		in.release()
+	}
+}

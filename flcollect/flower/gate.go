@@ -31,7 +31,6 @@ type gate struct {
 	digest  bool   // and its parameters are to be digested
 	ended   bool   // the request is over
 	closing bool   // the end of the session is being written
-	release func() // returns the bytes that were admitted for the answer
 }
 
 // expectAnswer allows the next message. Digest has its parameters digested while they are
@@ -40,19 +39,6 @@ func (g *gate) expectAnswer(digest bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.due, g.digest = true, digest
-}
-
-// takeRelease returns the function that releases the answer that was read,
-// once.
-func (g *gate) takeRelease() func() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	release := g.release
-	g.release = nil
-	if release == nil {
-		release = func() {}
-	}
-	return release
 }
 
 // limitWrites sets a deadline for what is still written to the client.
@@ -82,18 +68,17 @@ func (g *gate) writeUntil(deadline time.Time) {
 // finish ends the use of the request.
 func (g *gate) finish() {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.ended = true
-	g.mu.Unlock()
-	g.takeRelease()()
 }
 
 // receive returns the next message. The error at the end of the stream is io.EOF.
 func (g *gate) receive() (*inbound, error) {
-	size, err := g.open()
+	size, release, err := g.open()
 	if err != nil {
 		return nil, err
 	}
-	in := &inbound{}
+	in := &inbound{release: release}
 	var digest *digester
 	if g.wantsDigest() {
 		digest = newDigester()
@@ -135,31 +120,29 @@ func (g *gate) fill(part []byte, digest *digester) error {
 	return nil
 }
 
-// open waits for the next message and for its admission, and returns its size.
-func (g *gate) open() (int64, error) {
+// open waits for the next message and for its admission. It returns its size, and what
+// returns the bytes that were admitted.
+func (g *gate) open() (size int64, release func(), err error) {
 	g.control.SetReadDeadline(time.Time{}) // an http.ResponseWriter that cannot has none set
 	var header [messageHeader]byte         // a flag and the size
 	if _, err := io.ReadFull(g.body, header[:]); err != nil {
-		return 0, err // usually the end of the stream
+		return 0, nil, err // usually the end of the stream
 	}
-	size := int64(binary.BigEndian.Uint32(header[1:]))
+	size = int64(binary.BigEndian.Uint32(header[1:]))
 	switch {
 	case header[0] != 0:
-		return 0, g.abort(fmt.Errorf("%w: a compressed message", ErrProtocol))
+		return 0, nil, g.abort(fmt.Errorf("%w: a compressed message", ErrProtocol))
 	case size > g.limit:
-		return 0, g.abort(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, g.limit))
+		return 0, nil, g.abort(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, g.limit))
 	case !g.isDue():
-		return 0, g.abort(fmt.Errorf("%w: a message that was not asked for", ErrProtocol))
+		return 0, nil, g.abort(fmt.Errorf("%w: a message that was not asked for", ErrProtocol))
 	}
-	release, err := g.admit(size)
+	release, err = g.admit(size)
 	if err != nil {
-		return 0, g.abort(fmt.Errorf("admit %d bytes: %w", size, err))
+		return 0, nil, g.abort(fmt.Errorf("admit %d bytes: %w", size, err))
 	}
-	g.mu.Lock()
-	g.release = sync.OnceFunc(release)
-	g.mu.Unlock()
 	g.alive = time.Time{}
-	return size, nil
+	return size, release, nil
 }
 
 func (g *gate) isDue() bool {

@@ -93,38 +93,38 @@ func (l *link) wait() { <-l.closed }
 
 // receive returns the next message, once its size is admitted. The error at the end of the
 // stream is that of its gRPC status.
-func (l *link) receive(admit func(size int64) (func(), error)) (*inbound, func(), error) {
+func (l *link) receive(admit func(size int64) (func(), error)) (*inbound, error) {
 	<-l.answered
 	if l.failure != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrGone, l.failure)
+		return nil, fmt.Errorf("%w: %w", ErrGone, l.failure)
 	}
 	if code := l.response.StatusCode; code != http.StatusOK {
-		return nil, nil, fmt.Errorf("the other server answers with status %d, expected %d: is it a training collector?", code, http.StatusOK)
+		return nil, fmt.Errorf("the other server answers with status %d, expected %d: is it a training collector?", code, http.StatusOK)
 	}
 	var header [messageHeader]byte
 	if _, err := io.ReadFull(l.response.Body, header[:]); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = l.end()
 		}
-		return nil, nil, err
+		return nil, err
 	}
 	size := int64(binary.BigEndian.Uint32(header[1:]))
 	switch {
 	case header[0] != 0:
-		return nil, nil, fmt.Errorf("%w: a compressed message", ErrProtocol)
+		return nil, fmt.Errorf("%w: a compressed message", ErrProtocol)
 	case size > l.limit:
-		return nil, nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, l.limit)
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, l.limit)
 	}
 	release, err := admit(size)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(l.response.Body, data); err != nil {
 		release()
-		return nil, nil, fmt.Errorf("%w: %w", ErrGone, err)
+		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	return &inbound{buffers: mem.BufferSlice{mem.SliceBuffer(data)}}, release, nil
+	return &inbound{buffers: mem.BufferSlice{mem.SliceBuffer(data)}, release: release}, nil
 }
 
 // end returns the error of a stream that has ended.

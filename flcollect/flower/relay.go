@@ -136,7 +136,7 @@ func (s *Session) Relay(ctx context.Context, config RelayConfig) (seconds int64,
 	defer other.wait()
 	s.relaying.Store(true)
 	defer s.relaying.Store(false)
-	instructions := make(chan relayed)
+	instructions := make(chan *inbound)
 	var reader sync.WaitGroup
 	reader.Go(func() { s.receiveRelayed(ctx, other, instructions, cancel) })
 	defer reader.Wait()
@@ -155,16 +155,10 @@ func (s *Session) Relay(ctx context.Context, config RelayConfig) (seconds int64,
 	}
 }
 
-// relayed is an instruction of another server.
-type relayed struct {
-	in   *inbound
-	free func() // of the instruction, and of its memory
-}
-
 // receiveRelayed passes on instructions as they arrive. With the stream it ends the context.
-func (s *Session) receiveRelayed(ctx context.Context, other *link, instructions chan<- relayed, cancel context.CancelCauseFunc) {
+func (s *Session) receiveRelayed(ctx context.Context, other *link, instructions chan<- *inbound, cancel context.CancelCauseFunc) {
 	for {
-		in, release, err := other.receive(func(size int64) (func(), error) { return s.relays.acquire(ctx, size) })
+		in, err := other.receive(func(size int64) (func(), error) { return s.relays.acquire(ctx, size) })
 		if err != nil {
 			if err = orUnfit(err); !errors.Is(err, ErrUnfit) {
 				err = fmt.Errorf("%w: %w", ErrSetAside, err)
@@ -172,34 +166,30 @@ func (s *Session) receiveRelayed(ctx context.Context, other *link, instructions 
 			cancel(err)
 			return
 		}
-		got := relayed{in, func() {
-			in.free()
-			release()
-		}}
 		select {
-		case instructions <- got:
+		case instructions <- in:
 		case <-ctx.Done():
-			got.free()
+			in.free()
 			return
 		}
 	}
 }
 
 // relayOne passes on an instruction and its answer.
-func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan relayed) (*ReconnectIns, error) {
-	var got relayed
+func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan *inbound) (*ReconnectIns, error) {
+	var in *inbound
 	select {
-	case got = <-instructions:
+	case in = <-instructions:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	ins, err := decodeInstruction(got.in.blob())
+	ins, err := decodeInstruction(in.blob())
 	if err != nil {
-		got.free()
+		in.free()
 		return nil, err
 	}
 	if reconnect, ok := ins.(ReconnectIns); ok {
-		got.free()
+		in.free()
 		var w writer
 		if err := (&DisconnectRes{ReasonReconnect}).reply(&w); err != nil {
 			return nil, err
@@ -210,7 +200,7 @@ func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan
 		}
 		return &reconnect, nil
 	}
-	out, free, err := s.forward(ctx, got)
+	out, free, err := s.forward(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -224,20 +214,19 @@ func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan
 
 // forward sends an instruction as it was received, and returns the answer, which the
 // function frees. The instruction is freed once the client has it.
-func (s *Session) forward(ctx context.Context, got relayed) (*inbound, func(), error) {
+func (s *Session) forward(ctx context.Context, in *inbound) (*inbound, func(), error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		got.free()
+		in.free()
 		return nil, nil, context.Cause(ctx)
 	}
-	out, err := s.exchange(ctx, outgoing{message: got.in.buffers, sent: got.free})
+	out, err := s.exchange(ctx, outgoing{message: in.buffers, sent: in.free})
 	if err != nil {
 		return nil, nil, err
 	}
 	return out, func() {
 		out.free()
-		s.gate.takeRelease()()
 		<-s.turn
 	}, nil
 }

@@ -174,10 +174,6 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 	if err != nil {
 		return none, nil, s.failed(verb, err)
 	}
-	release := func() {
-		in.free()
-		s.gate.takeRelease()()
-	}
 	got, err := decodeAnswer(in.blob())
 	if err == nil {
 		var ok bool
@@ -186,16 +182,15 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		}
 	}
 	if err != nil {
-		release()
+		in.free()
 		s.end(err)
 		return none, nil, s.failed(verb, err)
 	}
 	if res, ok := got.(*FitRes); ok {
 		res.digest = in.digest
 	}
-	released := s.gate.takeRelease()
 	<-s.turn
-	return none, func() { in.free(); released() }, nil
+	return none, in.free, nil
 }
 
 // outgoing is a message to a client.
@@ -259,7 +254,6 @@ func (s *Session) await(result <-chan received) {
 		return
 	}
 	got.in.free()
-	s.gate.takeRelease()()
 	<-s.turn
 }
 

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -14,6 +15,8 @@ type lengths struct{ norm, counters float64 }
 
 // lengths returns the distances of a verdict.
 func (v Verdict) lengths() lengths { return lengths{v.Norm, v.Counters} }
+
+func (l lengths) finite() bool { return l.norm+l.counters <= math.MaxFloat64 }
 
 // atLeast returns the greater of both distances.
 func (l lengths) atLeast(other lengths) lengths {

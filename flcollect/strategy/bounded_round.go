@@ -47,8 +47,8 @@ func (b *bounding) Add(ctx context.Context, update Update) error {
 
 // keep sets the distances of an update, which are to be finite.
 func (v *Verdict) keep(far lengths) error {
-	if !(far.norm <= math.MaxFloat64) {
-		return fmt.Errorf("add update of %q: its distance from the model of the round is %v", v.Client, far.norm)
+	if !far.finite() {
+		return fmt.Errorf("add update of %q: %w", v.Client, errEndless)
 	}
 	v.Norm, v.Counters = far.norm, far.counters
 	return nil

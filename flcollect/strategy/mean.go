@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -97,6 +98,9 @@ func (m *meanOf) add(update Update, add func(sum *Sum, factor float64) error) er
 	}
 	if err := add(m.sum, float64(update.Examples)); err != nil {
 		m.roster.leave(update.Client)
+		if errors.Is(err, errEndless) { // the model of the round is to blame
+			return fmt.Errorf("add update of %q: %w", update.Client, err)
+		}
 		return refuse(update.Client, "%w", err)
 	}
 	m.weight += uint64(update.Examples)

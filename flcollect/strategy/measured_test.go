@@ -115,3 +115,23 @@ func TestBounded_measuresInOnePassAsInTwo(t *testing.T) {
 		}
 	}
 }
+
+func TestBounded_addsNoUpdateThatIsInfinitelyFar(t *testing.T) {
+	inner, err := strategy.New("FedAvg", nil)
+	require.NoError(t, err)
+	bounded, err := strategy.NewBounded(inner, strategy.Conf{"norm_clip": false})
+	require.NoError(t, err)
+	model := func(value float64) strategy.Model {
+		b := tensor.NewBuilder(tensor.Float32, []int{1})
+		b.Write([]float64{value}, 0)
+		return strategy.Model{b.Tensor()}
+	}
+	round, err := bounded.Begin(strategy.Round{Number: 1, Model: model(math.Inf(1)), Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, round.Close()) }()
+	err = round.Add(t.Context(), strategy.Update{Client: "a", Examples: 1, Model: model(1)})
+	require.ErrorContains(t, err, `add update of "a": its distance from the model of the round is not finite`)
+	require.NotErrorIs(t, err, strategy.ErrQuarantined, "the client's numbers are fine")
+	_, err = round.Finish(t.Context())
+	require.ErrorIs(t, err, strategy.ErrTooFew)
+}

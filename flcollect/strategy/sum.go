@@ -64,14 +64,24 @@ func (s *Sum) Add(model Model, factor float64) error {
 	return err
 }
 
+// errEndless is returned for a model of finite numbers that is infinitely far from its base.
+var errEndless = errors.New("its distance from the model of the round is not finite")
+
 // addMeasured is Add. It returns besides how far the model is from a base of the same
-// form, as the function distance does.
+// form, as the function distance does. If that is not finite, nothing changes.
 func (s *Sum) addMeasured(model Model, factor float64, base Model, counters []bool) (lengths, error) {
 	squares, err := s.add(model, factor, base)
 	if err != nil {
 		return lengths{}, err
 	}
-	return added(s.strips, squares, counters), nil
+	far := added(s.strips, squares, counters)
+	if far.finite() {
+		return far, nil
+	}
+	if _, err := s.add(model, -factor, nil); err != nil {
+		panic("strategy: numbers changed while they were summed: " + err.Error())
+	}
+	return lengths{}, errEndless
 }
 
 // add is Add. If there is a base, a model of the same form, it returns besides, for

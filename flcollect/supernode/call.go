@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -56,8 +57,11 @@ type call struct {
 	key     *nodeKey // nil for a request without a signature
 	node    *Node    // nil for calls that start a SuperNode
 	request request
-	release func() // of the memory of the body; nil for none
-	whole   bool   // the body is a message with its content, which has memory of its own
+	input   *input
+	release func()      // of the memory of the body; nil for none
+	done    func()      // called at the end of the request; nil for none
+	awaited func() bool // whether the body is still wanted; nil for always
+	whole   bool        // the body is a message with its content, which has memory of its own
 
 	answer   *answer // that a pushed object belongs to; nil for none
 	repeated bool    // the answer is there already
@@ -84,6 +88,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(flower.ErrStopped) })()
 	c := &call{s: s, ctx: ctx, w: w, r: r, control: http.NewResponseController(w), grpc: grpc, method: m}
+	c.input = &input{control: c.control}
+	defer c.input.end()
 	if !s.enter() {
 		c.refuse(busy("The collector stops."))
 		return
@@ -92,6 +98,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply, err := s.serve(c)
 	if c.release != nil {
 		defer c.release()
+	}
+	if c.done != nil {
+		defer c.done()
 	}
 	if err != nil {
 		c.refuse(asRefusal(err))
@@ -124,9 +133,15 @@ func (s *Server) serve(c *call) (flower.Blob, error) {
 		return nil, err
 	}
 	if c.method.name == "PushObject" && c.answer == nil {
-		return c.dropObject()
+		return numberReply(1, protowire.EncodeBool(c.repeated)), c.drop(size)
 	}
-	body, err := c.read(size)
+	body, left, err := c.read(size)
+	if errors.Is(err, errDropped) {
+		if err := c.drop(left); err != nil {
+			return nil, err
+		}
+		return c.pushed("", nil, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -175,41 +190,104 @@ func (c *call) length() (int64, error) {
 	return c.r.ContentLength, nil
 }
 
-// read reads the body.
-func (c *call) read(size int64) (flower.Blob, error) {
-	body := make([]byte, size)
+// read reads the body. The error errDropped comes with how many bytes are left of a body
+// that is not wanted; a small one is read in any case, since its answer may be a refusal.
+func (c *call) read(size int64) (body flower.Blob, left int64, err error) {
+	wanted := func() bool { return c.awaited == nil || size <= smallBody || c.awaited() }
+	if !wanted() {
+		return nil, size, errDropped
+	}
+	content := make([]byte, size)
 	for at := int64(0); at < size; {
-		c.control.SetReadDeadline(time.Now().Add(c.s.config.Stall)) // no error is worth more than that of Read
-		n, err := io.ReadFull(c.r.Body, body[at:min(at+piece, size)])
-		if at += int64(n); errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, busy(fmt.Sprintf("Nothing came for %v in the middle of a request.", c.s.config.Stall))
-		} else if err != nil {
-			return nil, malformed(err)
+		if !wanted() {
+			return nil, size - at, errDropped
 		}
+		n, err := c.input.read(c.r.Body, content[at:min(at+piece, size)], c.s.config.Stall)
+		if err != nil {
+			return nil, 0, err
+		}
+		at += int64(n)
 		if c.answer != nil {
 			c.answer.alive()
 		}
 	}
 	// Package http notices that the client is gone once it has seen the end.
 	if n, _ := c.r.Body.Read(make([]byte, 1)); n > 0 {
-		return nil, malformed(errors.New("it is longer than it says"))
+		return nil, 0, malformed(errors.New("it is longer than it says"))
 	}
 	c.control.SetReadDeadline(time.Time{})
-	return flower.Blob{body}, nil
+	return flower.Blob{content}, 0, nil
 }
 
-// dropObject reads an object that is not used, since the SuperNode reads no answer before it
-// has sent its request. The answer is that it is stored if it came before.
-func (c *call) dropObject() (flower.Blob, error) {
-	for at := int64(0); at < c.size; {
-		c.control.SetReadDeadline(time.Now().Add(c.s.config.Stall))
-		n, err := io.CopyN(io.Discard, c.r.Body, min(piece, c.size-at))
-		if at += n; err != nil {
-			return nil, malformed(err)
+// drop reads bytes that are not used, since the SuperNode reads no answer before it has sent
+// its request. Their memory is given back.
+func (c *call) drop(left int64) error {
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
+	scratch := make([]byte, min(piece, left))
+	for left > 0 {
+		n, err := c.input.read(c.r.Body, scratch[:min(piece, left)], c.s.config.Stall)
+		if left -= int64(n); err != nil {
+			return err
 		}
 	}
 	c.control.SetReadDeadline(time.Time{})
-	return numberReply(1, protowire.EncodeBool(c.repeated)), nil
+	return nil
+}
+
+// input is what a request still sends. Its reading may be ended by another goroutine.
+type input struct {
+	control *http.ResponseController
+
+	mu    sync.Mutex
+	ended bool // the request is over
+	given bool // it was given up
+}
+
+// read fills a piece, which may take as long as stall.
+func (i *input) read(from io.Reader, into []byte, stall time.Duration) (int, error) {
+	i.mu.Lock()
+	given := i.given
+	if !given {
+		i.control.SetReadDeadline(time.Now().Add(stall)) // no error is worth more than that of Read
+	}
+	i.mu.Unlock()
+	n, err := 0, os.ErrDeadlineExceeded
+	if !given {
+		n, err = io.ReadFull(from, into)
+	}
+	switch {
+	case err == nil:
+		return n, nil
+	case !errors.Is(err, os.ErrDeadlineExceeded):
+		return n, malformed(err)
+	case i.isGiven():
+		return n, busy("The request was given up.")
+	}
+	return n, busy(fmt.Sprintf("Nothing came for %v in the middle of a request.", stall))
+}
+
+func (i *input) isGiven() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.given
+}
+
+// interrupt gives the request up.
+func (i *input) interrupt() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.given = true; !i.ended {
+		i.control.SetReadDeadline(time.Now())
+	}
+}
+
+func (i *input) end() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.ended = true
 }
 
 // reply sends the answer.

@@ -217,9 +217,9 @@ func (s *Server) runWith(n *Node, hash string) *Run {
 	return nil
 }
 
-// pullObject sends an object of the message that the node works on.
+// pullObject sends an object of the message that the node fetches.
 func (c *call) pullObject() (flower.Blob, error) {
-	d := c.node.working(c.request.run)
+	d := c.node.fetching(c.request.run)
 	if d == nil {
 		return objectReply(nil, false), nil
 	}

@@ -47,8 +47,12 @@ type Node struct {
 
 	queue   []*dispatch
 	current *dispatch // that the node works on
+	recent  *dispatch // that was withdrawn while the node fetched it
 	repeats bool      // objects of the last answer may come again
 	waiting *pull
+
+	uploading chan struct{} // has a token while a request with a whole answer is read
+	giveUp    func()        // ends the request that has the token or waits for it
 }
 
 // pull is a request for a message that waits for one.
@@ -133,7 +137,7 @@ func (n *Node) leave(cause error) {
 	if n.current != nil {
 		left = append(left, n.current)
 	}
-	n.queue, n.current = nil, nil
+	n.queue, n.current, n.recent = nil, nil, nil
 	n.mu.Unlock()
 	for _, d := range left {
 		d.fail(cause)
@@ -230,7 +234,7 @@ func (n *Node) take(p *pull) (d *dispatch, lost []*dispatch, err error) {
 	if n.waiting != p {
 		return nil, nil, nil
 	}
-	n.repeats = false
+	n.repeats, n.recent = false, nil
 	if d := n.current; d != nil {
 		if d.confirmed {
 			d.lost++
@@ -281,11 +285,41 @@ func (n *Node) withdraw(d *dispatch) {
 	}
 	if n.current == d {
 		n.current = nil
+		n.keepLocked(d)
 	}
 	if a := d.answer; a != nil {
 		d.answer = nil
 		a.drop()
 	}
+}
+
+// keepLocked keeps a message for a while that was withdrawn and that the node may be
+// fetching: Flower 1.20 to 1.23 ends when an object is missing.
+func (n *Node) keepLocked(d *dispatch) {
+	if n.form != formObjects || d.confirmed {
+		return
+	}
+	n.recent = d
+	time.AfterFunc(n.s.config.Stall, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.recent == d {
+			n.recent = nil
+		}
+	})
+}
+
+// fetching returns the message of a run that the node fetches.
+func (n *Node) fetching(run uint64) *dispatch {
+	if d := n.working(run); d != nil {
+		return d
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if d := n.recent; d != nil && d.run.config.ID == run {
+		return d
+	}
+	return nil
 }
 
 // working returns the message that the node works on, if it belongs to the run; 0 means

@@ -106,7 +106,8 @@ func (s *Server) activate(c *call, id uint64, seconds float64, fresh bool) (*Nod
 			fmt.Sprintf("The collector has %d SuperNodes, no more are accepted.", len(s.nodes)), "a SuperNode was refused"}
 	}
 	if node == nil {
-		node = &Node{s: s, id: id, key: c.key, known: make(chan struct{})}
+		node = &Node{s: s, id: id, key: c.key, known: make(chan struct{}),
+			uploading: make(chan struct{}, 1), giveUp: func() {}}
 		node.ctx, node.end = context.WithCancelCause(s.ctx)
 		node.timer = time.AfterFunc(time.Hour, node.expire)
 		s.nodes[id] = node

@@ -18,13 +18,10 @@ func (c *call) admit() error {
 	case c.method.name == "PushObject":
 		return s.admitObject(c)
 	case c.method.name == "PushTaskRes":
-		if !s.hasTaskNode(c.r.RemoteAddr) {
-			return notRunning(0)
-		}
-		return c.hold(s.uploads)
+		return s.admitTask(c)
 	case c.method.name == "PushMessages" && s.sendsWhole(c.key):
 		c.whole = true
-		return c.hold(s.uploads)
+		return s.admitWhole(c)
 	case c.size <= smallBody:
 		return nil
 	case c.size > listBody:
@@ -36,25 +33,113 @@ func (c *call) admit() error {
 	return c.hold(s.lists)
 }
 
-// hasTaskNode reports whether a node of Flower 1.13 or 1.14 is active at the host. Requests
-// of these are not signed, and name their node in what is not read yet.
-func (s *Server) hasTaskNode(address string) bool {
-	host, _, err := net.SplitHostPort(address)
+// admitWhole takes memory for an answer with its content: only of a node that works on a
+// message, as long as it does, and one request at a time.
+func (s *Server) admitWhole(c *call) error {
+	n, err := s.resume(c, c.key.id)
 	if err != nil {
-		return false
+		return err
 	}
+	d := n.working(0)
+	c.awaited = func() bool { return d != nil && n.working(0) == d }
+	if !c.awaited() {
+		return nil
+	}
+	done, err := n.takeTurn(c)
+	if err != nil {
+		return err
+	}
+	return c.holdWhole(done)
+}
+
+// takeTurn waits until the earlier request of the node with an answer is over, which it
+// gives up: the node has lost that connection.
+func (n *Node) takeTurn(c *call) (done func(), err error) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	c.ctx = ctx
+	input := c.input
+	n.mu.Lock()
+	giveUp := n.giveUp
+	n.giveUp = func() {
+		cancel(flower.ErrGone)
+		input.interrupt()
+	}
+	n.mu.Unlock()
+	giveUp()
+	select {
+	case n.uploading <- struct{}{}:
+		return func() {
+			<-n.uploading
+			cancel(nil)
+		}, nil
+	case <-ctx.Done():
+		cancel(nil)
+		return nil, busy("The request was given up.")
+	}
+}
+
+// admitTask is admitWhole for Flower 1.13 and 1.14, whose requests are not signed, and name
+// their node in what is not read yet: a host has as many requests as nodes that work.
+func (s *Server) admitTask(c *call) error {
+	host, _, err := net.SplitHostPort(c.r.RemoteAddr)
+	if err != nil {
+		return notRunning(0)
+	}
+	nodes, working := s.tasksAt(host)
+	if nodes == 0 {
+		return notRunning(0)
+	}
+	c.awaited = func() bool { _, working := s.tasksAt(host); return working > 0 }
+	if working == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	full := s.taskUploads[host] >= working
+	if !full {
+		s.taskUploads[host]++
+	}
+	s.mu.Unlock()
+	if full {
+		return busy("An earlier answer of the SuperNode is still read.")
+	}
+	return c.holdWhole(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.taskUploads[host]--; s.taskUploads[host] == 0 {
+			delete(s.taskUploads, host)
+		}
+	})
+}
+
+// tasksAt returns how many nodes of Flower 1.13 or 1.14 are active at a host, and how many
+// of them work on a message.
+func (s *Server) tasksAt(host string) (nodes, working int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, node := range s.nodes {
 		node.mu.Lock()
 		at, _, err := net.SplitHostPort(node.address)
-		found := err == nil && at == host && node.form == formTask
-		node.mu.Unlock()
-		if found {
-			return true
+		if err == nil && at == host && node.form == formTask {
+			nodes++
+			if node.current != nil {
+				working++
+			}
 		}
+		node.mu.Unlock()
 	}
-	return false
+	return nodes, working
+}
+
+// holdWhole takes memory for an answer with its content. Done is called at the end of the
+// request.
+func (c *call) holdWhole(done func()) error {
+	err := c.hold(c.s.uploads)
+	if err != nil {
+		done()
+		return err
+	}
+	c.done = done
+	return nil
 }
 
 // isUnknown reports whether nothing has shown yet how the release carries messages, as after

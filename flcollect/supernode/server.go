@@ -39,12 +39,14 @@ type Server struct {
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 
-	mu      sync.Mutex
-	nodes   map[uint64]*Node
-	runs    map[uint64]*Run
-	work    int // requests and calls of Handle
-	stopped bool
-	idle    *sync.Cond
+	mu    sync.Mutex
+	nodes map[uint64]*Node
+	// taskUploads counts the answers of Flower 1.13 and 1.14 that are read, by host.
+	taskUploads map[string]int
+	runs        map[uint64]*Run
+	work        int // requests and calls of Handle
+	stopped     bool
+	idle        *sync.Cond
 }
 
 // listsSize bounds the memory of requests that list objects, in bytes.
@@ -60,7 +62,7 @@ func New(config Config) (*Server, error) {
 		config: config, byName: map[string]*method{}, byPath: map[string]*method{},
 		keys:    keyring{size: config.MaxNodes + 64},
 		uploads: &budget{size: config.Uploads}, lists: &budget{size: listsSize},
-		nodes: map[uint64]*Node{}, runs: map[uint64]*Run{},
+		nodes: map[uint64]*Node{}, runs: map[uint64]*Run{}, taskUploads: map[string]int{},
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.idle = sync.NewCond(&s.mu)

@@ -121,6 +121,9 @@ type direct struct{ handler http.Handler }
 // RoundTrip implements http.RoundTripper.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.RemoteAddr = "192.0.2.1:1234"
+	if r.Header.Get("Content-Type") == "application/grpc" {
+		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
+	}
 	recorder := httptest.NewRecorder()
 	d.handler.ServeHTTP(recorder, r)
 	return recorder.Result(), r.Context().Err()
