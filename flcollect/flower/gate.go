@@ -27,10 +27,10 @@ type gate struct {
 
 	alive   time.Time // when the deadline of reading was set
 	mu      sync.Mutex
-	due     bool   // an answer is due
-	digest  bool   // and its parameters are to be digested
-	ended   bool   // the request is over
-	closing bool   // the end of the session is being written
+	due     bool // an answer is due
+	digest  bool // and its parameters are to be digested
+	ended   bool // the request is over
+	closing bool // the end of the session is being written
 }
 
 // expectAnswer allows the next message. Digest has its parameters digested while they are

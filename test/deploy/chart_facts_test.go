@@ -78,6 +78,10 @@ func TestChart_nodePorts_canBeOthersOrNone(t *testing.T) {
 	}
 	require.Equal(t, map[string]int32{"http": 31800, "grpc": 31808}, nodePortsOf(service("collector-other-node-ports")))
 	require.Equal(t, map[string]int32{"http": 0, "grpc": 0}, nodePortsOf(service("collector-inside-the-cluster")))
+	require.Equal(t, map[string]int32{"http": 30800, "grpc": 30808, "fleet": 30992}, nodePortsOf(service("collector-with-supernodes")))
+	env := environmentOf(t, "collector-with-supernodes", "flcollector")
+	require.Equal(t, []string{":9092", "/etc/enablers-files", "/etc/enablers-files/keys"},
+		[]string{env["FLCOLLECTOR_FLEET"], env["FLCOLLECTOR_APPS"], env["FLCOLLECTOR_FLEET_KEYS"]})
 	require.Equal(t, "none", environmentOf(t, "collector-inside-the-cluster", "flcollector")["FLCOLLECTOR_GRPC_ACCESS"])
 }
 

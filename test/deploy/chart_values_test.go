@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,6 +79,10 @@ func checkWorkloads(t *testing.T, r release) {
 		require.Equal(t, own["enabled"], there, block)
 		if !there {
 			continue
+		}
+		if own["fleet"] == true {
+			ports = maps.Clone(ports)
+			ports["fleet"] = 9092
 		}
 		selector, err := metav1.LabelSelectorAsSelector(w.selector)
 		require.NoError(t, err)

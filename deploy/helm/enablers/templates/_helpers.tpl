@@ -19,8 +19,8 @@ flcollector:
   image: flcollector
   prefix: FLCOLLECTOR
   health: http
-  ports: {http: 8000, grpc: 8088}
-  listen: {FLCOLLECTOR_LISTEN: ":8000", FLCOLLECTOR_GRPC_LISTEN: ":8088"}
+  ports: {http: 8000, grpc: 8088{{ if .Values.flcollector.fleet }}, fleet: 9092{{ end }}}
+  listen: {FLCOLLECTOR_LISTEN: ":8000", FLCOLLECTOR_GRPC_LISTEN: ":8088"{{ if .Values.flcollector.fleet }}, FLCOLLECTOR_FLEET: ":9092"{{ end }}}
   outside: {flcollector: http}
 apimanager:
   image: apimanager
