@@ -3,7 +3,9 @@ package linktest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/iotenablers/enablers/multilink"
 )
@@ -82,14 +84,16 @@ func keyChecks() []Check[UnderlayHarness] {
 					return err
 				}
 				stop, stopped := make(chan struct{}), make(chan struct{})
+				var sent atomic.Uint64
 				go func() {
 					defer close(stopped)
-					for n := uint64(0); ; n++ {
+					for {
 						select {
 						case <-stop:
 							return
 						default:
-							_ = gone.Send([][]byte{packet(n, 100)}) // whether it can is not the question
+							_ = gone.Send([][]byte{packet(sent.Load(), 100)}) // whether it can is not the question
+							sent.Add(1)
 						}
 					}
 				}()
@@ -97,8 +101,12 @@ func keyChecks() []Check[UnderlayHarness] {
 				if err == nil {
 					err = goneBack.close()
 				}
+				closed := sent.Load()
 				if err == nil {
 					err = stream(stays, staysBack, 1<<32+300, 300, 400)
+				}
+				for err == nil && sent.Load() < closed+2 { // the first may have left before
+					runtime.Gosched()
 				}
 				close(stop)
 				<-stopped

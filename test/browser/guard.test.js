@@ -5,7 +5,7 @@
 //   npm ci && node --test guard.test.js
 //
 // It wants Go and Chromium; CHROMIUM says where the latter is, by default at
-// /usr/bin/chromium.
+// /usr/bin/chromium-headless-shell or /usr/bin/chromium.
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";

@@ -5,22 +5,21 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { found } from "./axe.js";
 import { faint } from "./contrast.js";
-import { Stage, desktop, overflows, phone, picture, reach } from "./stage.js";
+import { Stage, build, desktop, overflows, phone, picture, reach } from "./stage.js";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const stage = new Stage();
 let scratch;
+let flclient; // the program
 
 before(async () => {
   scratch = mkdtempSync(join(tmpdir(), "flclient-"));
-  execFileSync("go", ["build", "-buildvcs=false", "-o", join(scratch, "flclient"), "./examples/flclient"], { cwd: root, stdio: "inherit" });
+  flclient = build("./examples/flclient", scratch);
   await stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-park", "1s"],
     (line) => line.startsWith("repository listening on"));
 });
@@ -82,7 +81,7 @@ async function make(page, hand, id, rate) {
 async function train(page) {
   const command = await page.locator("#waiting .copied").last().evaluate((element) => element.firstChild.textContent);
   const address = /^go run \.\/examples\/flclient (\S+)$/.exec(command)[1];
-  const clients = spawn(join(scratch, "flclient"), [address], { stdio: "ignore" });
+  const clients = spawn(flclient, [address], { stdio: "ignore" });
   assert.equal(await new Promise((ended) => clients.once("exit", ended)), 0);
 }
 

@@ -5,7 +5,7 @@
 //   npm ci && node --test portal.test.js
 //
 // It wants Go and Chromium; CHROMIUM says where the latter is, by default at
-// /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
+// /usr/bin/chromium-headless-shell or /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -36,8 +36,7 @@ export class Stage {
   // accepts, and starts the browser.
   async start(command, args, ready) {
     this.#scratch = mkdtempSync(join(tmpdir(), `${basename(command)}-`));
-    const program = join(this.#scratch, basename(command));
-    execFileSync("go", ["build", "-buildvcs=false", "-o", program, command.startsWith("./") ? command : `./cmd/${command}`], { cwd: root, stdio: "inherit" });
+    const program = build(command, this.#scratch);
     this.server = spawn(program, [...args, "-data", join(this.#scratch, "data")], { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise((finished, failed) => {
       const lines = createInterface({ input: this.server.stdout });
@@ -58,7 +57,7 @@ export class Stage {
 
   async #launch() {
     this.browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      executablePath: process.env.CHROMIUM ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync),
       args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync", ...this.#flags],
     });
@@ -89,6 +88,17 @@ export class Stage {
     assert.equal(answer.status(), 200);
     return { page, complaints };
   }
+}
+
+// build builds a command of ours, or another program of the project whose folder begins with
+// "./", into a folder, unless ENABLERS_PROGRAMS has it, and returns its path.
+export function build(command, folder) {
+  const name = basename(command);
+  const made = process.env.ENABLERS_PROGRAMS && join(process.env.ENABLERS_PROGRAMS, name);
+  if (made && existsSync(made)) return made;
+  const program = join(folder, name);
+  execFileSync("go", ["build", "-buildvcs=false", "-o", program, command.startsWith("./") ? command : `./cmd/${command}`], { cwd: root, stdio: "inherit" });
+  return program;
 }
 
 // picture leaves a picture of a page in the folder SCREENSHOTS, if that is set.

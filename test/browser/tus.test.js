@@ -7,18 +7,17 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import * as tus from "tus-js-client";
+import { build } from "./stage.js";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const scratch = mkdtempSync(join(tmpdir(), "modelrepo-"));
-const program = join(scratch, "modelrepo");
 
+let program;
 let server; // the process
 let address;
 
@@ -42,7 +41,7 @@ function stop(signal) {
 }
 
 before(async () => {
-  execFileSync("go", ["build", "-buildvcs=false", "-o", program, "./cmd/modelrepo"], { cwd: root, stdio: "inherit" });
+  program = build("modelrepo", scratch);
   await start("127.0.0.1:0");
   for (const path of ["/w3c", "/w3c/sosa", "/w3c/sosa/1.0"]) {
     assert.equal((await fetch(address + path, { method: "POST" })).status, 200);

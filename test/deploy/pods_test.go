@@ -34,6 +34,9 @@ const allowsNoDevice = "members"
 // buildCommands builds the servers and returns their folder.
 func buildCommands(t *testing.T, names ...string) string {
 	t.Helper()
+	if made := os.Getenv("ENABLERS_PROGRAMS"); made != "" { // of the gate, which has all of them
+		return made
+	}
 	folder := t.TempDir()
 	args := []string{"build", "-o", folder + "/"}
 	for _, name := range names {

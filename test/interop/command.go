@@ -11,8 +11,12 @@ import (
 	"testing"
 )
 
+// ProgramsVariable names the environment variable of a folder with programs that were built
+// before. Those that are not there are built.
+const ProgramsVariable = "ENABLERS_PROGRAMS"
+
 // Build builds a command of this module, such as "annotator", and returns the
-// path of the program.
+// path of the program, which stands in the folder of [ProgramsVariable] if it was built before.
 func Build(t testing.TB, command string) string {
 	t.Helper()
 	program, err := BuildIn(t.TempDir(), command)
@@ -25,10 +29,17 @@ func Build(t testing.TB, command string) string {
 // BuildIn is Build for programs that several tests use: the folder is the
 // caller's.
 func BuildIn(folder, command string) (string, error) {
-	program := filepath.Join(folder, command)
+	name := command
 	if runtime.GOOS == "windows" {
-		program += ".exe"
+		name += ".exe"
 	}
+	if made := os.Getenv(ProgramsVariable); made != "" {
+		program := filepath.Join(made, name)
+		if _, err := os.Stat(program); err == nil {
+			return program, nil
+		}
+	}
+	program := filepath.Join(folder, name)
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", program,
 		"github.com/iotenablers/enablers/cmd/"+command)
 	if said, err := build.CombinedOutput(); err != nil {

@@ -21,7 +21,7 @@ import (
 func browse(t *testing.T, k *keycloaktest.Keycloak) {
 	chromium := os.Getenv("CHROMIUM")
 	if chromium == "" {
-		chromium = "/usr/bin/chromium"
+		chromium = "/usr/bin/chromium-headless-shell"
 	}
 	for _, needed := range []string{"node", "npm", chromium} {
 		if _, err := exec.LookPath(needed); err != nil {
