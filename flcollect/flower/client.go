@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
@@ -263,7 +265,7 @@ func (c *Client) serveInstruction(ctx context.Context, stream grpc.ClientStream,
 		}
 		return nil, &finalError{err}
 	}
-	var w writer
+	var w wire.Writer
 	if err := reply.reply(&w); err != nil {
 		return nil, err
 	}

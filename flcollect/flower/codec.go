@@ -4,9 +4,11 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/mem"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
-// codec passes messages of a client through grpc without copying them: a *writer on the way
+// codec passes messages of a client through grpc without copying them: a *wire.Writer on the way
 // out, an *inbound on the way in.
 type codec struct{}
 
@@ -19,18 +21,19 @@ type inbound struct {
 
 // Marshal implements encoding.CodecV2.
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
-	w, ok := v.(*writer)
+	w, ok := v.(*wire.Writer)
 	if !ok {
 		return nil, fmt.Errorf("flower: cannot send a %T", v)
 	}
-	return w.buffers(), nil
+	return buffersOf(w), nil
 }
 
-// buffers returns the message, which is not copied.
-func (w *writer) buffers() mem.BufferSlice {
-	out := make(mem.BufferSlice, len(w.pieces))
-	for i, piece := range w.pieces {
-		out[i] = mem.SliceBuffer(piece)
+// buffersOf returns a message, which is not copied.
+func buffersOf(w *wire.Writer) mem.BufferSlice {
+	chunks := w.Chunks()
+	out := make(mem.BufferSlice, len(chunks))
+	for i, chunk := range chunks {
+		out[i] = mem.SliceBuffer(chunk)
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
 // mostEntries bounds the tensors of a message and the entries of its
@@ -15,7 +17,7 @@ const mostEntries = 1 << 16
 // decodeAnswer decodes a message of a client. The answer refers to data.
 func decodeAnswer(blob Blob) (answer, error) {
 	var made answer
-	err := newCursor(blob).fields(func(field protowire.Number, v value) error {
+	err := wire.NewReader(blob).Fields(func(field protowire.Number, v wire.Value) error {
 		switch field {
 		case 1:
 			made = &DisconnectRes{}
@@ -30,7 +32,7 @@ func decodeAnswer(blob Blob) (answer, error) {
 		default:
 			return nil
 		}
-		return v.message(reading(made))
+		return v.Message(reading(made))
 	})
 	if err == nil && made == nil {
 		err = errors.New("it is empty")
@@ -43,32 +45,32 @@ func decodeAnswer(blob Blob) (answer, error) {
 
 // reading returns the answer for a field number and the function that reads its
 // fields.
-func reading(into answer) func(protowire.Number, value) error {
+func reading(into answer) func(protowire.Number, wire.Value) error {
 	switch r := into.(type) {
 	case *DisconnectRes:
-		return func(field protowire.Number, v value) (err error) {
+		return func(field protowire.Number, v wire.Value) (err error) {
 			if field == 1 {
 				err = enum(v, &r.Reason)
 			}
 			return err
 		}
 	case *PropertiesRes:
-		return func(field protowire.Number, v value) error {
+		return func(field protowire.Number, v wire.Value) error {
 			switch field {
 			case 1:
-				return v.message(r.Status.field)
+				return v.Message(r.Status.field)
 			case 2:
 				return entry(v, &r.Properties)
 			}
 			return nil
 		}
 	case *ParametersRes:
-		return func(field protowire.Number, v value) error {
+		return func(field protowire.Number, v wire.Value) error {
 			switch field {
 			case 1:
-				return v.message(r.Status.field)
+				return v.Message(r.Status.field)
 			case 2:
-				return v.message(r.Parameters.field)
+				return v.Message(r.Parameters.field)
 			}
 			return nil
 		}
@@ -80,12 +82,12 @@ func reading(into answer) func(protowire.Number, value) error {
 	panic(fmt.Sprintf("flower: answer of type %T", into))
 }
 
-func (r *FitRes) field(field protowire.Number, v value) error {
+func (r *FitRes) field(field protowire.Number, v wire.Value) error {
 	switch field {
 	case 1:
-		return v.message(r.Status.field)
+		return v.Message(r.Status.field)
 	case 2:
-		return v.message(r.Parameters.field)
+		return v.Message(r.Parameters.field)
 	case 3:
 		return signed(v, &r.NumExamples)
 	case 4:
@@ -94,15 +96,15 @@ func (r *FitRes) field(field protowire.Number, v value) error {
 	return nil
 }
 
-func (r *EvaluateRes) field(field protowire.Number, v value) error {
+func (r *EvaluateRes) field(field protowire.Number, v wire.Value) error {
 	switch field {
 	case 1:
-		return v.message(r.Status.field)
+		return v.Message(r.Status.field)
 	case 2:
-		if v.kind != protowire.Fixed32Type {
-			return errKind
+		if v.Kind != protowire.Fixed32Type {
+			return wire.ErrKind
 		}
-		r.Loss = math.Float32frombits(uint32(v.number))
+		r.Loss = math.Float32frombits(uint32(v.Number))
 	case 3:
 		return signed(v, &r.NumExamples)
 	case 4:
@@ -115,20 +117,20 @@ func (r *EvaluateRes) field(field protowire.Number, v value) error {
 // data.
 func decodeInstruction(blob Blob) (instruction, error) {
 	var made instruction
-	err := newCursor(blob).fields(func(field protowire.Number, v value) error {
+	err := wire.NewReader(blob).Fields(func(field protowire.Number, v wire.Value) error {
 		var config Config
 		var p Parameters
 		var seconds int64
-		one := func(field protowire.Number, v value) error {
+		one := func(field protowire.Number, v wire.Value) error {
 			if field == 1 {
 				return entry(v, &config)
 			}
 			return nil
 		}
-		two := func(field protowire.Number, v value) error {
+		two := func(field protowire.Number, v wire.Value) error {
 			switch field {
 			case 1:
-				return v.message(p.field)
+				return v.Message(p.field)
 			case 2:
 				return entry(v, &config)
 			}
@@ -137,7 +139,7 @@ func decodeInstruction(blob Blob) (instruction, error) {
 		var err error
 		switch field {
 		case 1:
-			err = v.message(func(field protowire.Number, v value) error {
+			err = v.Message(func(field protowire.Number, v wire.Value) error {
 				if field == 1 {
 					return signed(v, &seconds)
 				}
@@ -145,16 +147,16 @@ func decodeInstruction(blob Blob) (instruction, error) {
 			})
 			made = ReconnectIns{seconds}
 		case 2:
-			err = v.message(one)
+			err = v.Message(one)
 			made = GetPropertiesIns{config}
 		case 3:
-			err = v.message(one)
+			err = v.Message(one)
 			made = GetParametersIns{config}
 		case 4:
-			err = v.message(two)
+			err = v.Message(two)
 			made = FitIns{Parameters: p, Config: config}
 		case 5:
-			err = v.message(two)
+			err = v.Message(two)
 			made = EvaluateIns{p, config}
 		}
 		return err
@@ -168,42 +170,43 @@ func decodeInstruction(blob Blob) (instruction, error) {
 	return made, nil
 }
 
-func (s *Status) field(field protowire.Number, v value) (err error) {
+func (s *Status) field(field protowire.Number, v wire.Value) (err error) {
 	switch field {
 	case 1:
 		err = enum(v, &s.Code)
 	case 2:
-		s.Message, err = v.text()
+		s.Message, err = v.Text()
 	}
 	return err
 }
 
-func (p *Parameters) field(field protowire.Number, v value) (err error) {
+func (p *Parameters) field(field protowire.Number, v wire.Value) (err error) {
 	switch field {
 	case 1:
-		if v.kind != protowire.BytesType {
-			return errKind
+		blob, err := v.View()
+		if err != nil {
+			return err
 		}
 		if len(p.Tensors) == mostEntries {
 			return fmt.Errorf("more than %d tensors", mostEntries)
 		}
-		p.Tensors = append(p.Tensors, v.blob)
+		p.Tensors = append(p.Tensors, blob)
 	case 2:
-		p.Type, err = v.text()
+		p.Type, err = v.Text()
 	}
 	return err
 }
 
 // entry reads an entry of a map of scalars.
-func entry(v value, into *Config) error {
+func entry(v wire.Value, into *Config) error {
 	var key string
 	var scalar any
-	err := v.message(func(field protowire.Number, v value) (err error) {
+	err := v.Message(func(field protowire.Number, v wire.Value) (err error) {
 		switch field {
 		case 1:
-			key, err = v.text()
+			key, err = v.Text()
 		case 2:
-			err = v.message(func(field protowire.Number, v value) (err error) {
+			err = v.Message(func(field protowire.Number, v wire.Value) (err error) {
 				if known, err := readScalar(field, v); known != nil || err != nil {
 					scalar = known
 					return err
@@ -229,40 +232,37 @@ func entry(v value, into *Config) error {
 }
 
 // readScalar returns nil for an unknown field.
-func readScalar(field protowire.Number, v value) (any, error) {
+func readScalar(field protowire.Number, v wire.Value) (any, error) {
 	switch field {
 	case 1:
-		if v.kind != protowire.Fixed64Type {
-			return nil, errKind
-		}
-		return math.Float64frombits(v.number), nil
+		return v.Double()
 	case 6:
-		n, err := v.whole()
+		n, err := v.Uint()
 		return n, err
 	case 8:
-		n, err := v.whole()
+		n, err := v.Uint()
 		return protowire.DecodeZigZag(n), err
 	case 13:
-		n, err := v.whole()
+		n, err := v.Uint()
 		return n != 0, err
 	case 14:
-		text, err := v.text()
+		text, err := v.Text()
 		return text, err
 	case 15:
-		data, err := v.bytes()
+		data, err := v.Bytes()
 		return data, err
 	}
 	return nil, nil
 }
 
-func signed(v value, into *int64) error {
-	n, err := v.whole()
+func signed(v wire.Value, into *int64) error {
+	n, err := v.Uint()
 	*into = int64(n)
 	return err
 }
 
-func enum[E ~int32](v value, into *E) error {
-	n, err := v.whole()
+func enum[E ~int32](v wire.Value, into *E) error {
+	n, err := v.Uint()
 	*into = E(int32(n))
 	return err
 }

@@ -7,13 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
 // encodedAnswer returns the bytes of an answer.
 func encodedAnswer(t require.TestingT, a answer) []byte {
-	var w writer
+	var w wire.Writer
 	require.NoError(t, a.reply(&w))
-	return bytes.Join(w.pieces, nil)
+	return bytes.Join(w.Chunks(), nil)
 }
 
 // digested returns what a digester makes of a message in pieces of some sizes.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
@@ -140,10 +141,10 @@ const (
 )
 
 // instruction is what the server sends: one of the types that end in Ins.
-type instruction interface{ instruct(*writer) error }
+type instruction interface{ instruct(*wire.Writer) error }
 
 // answer is what a client sends: one of the types that end in Res.
-type answer interface{ reply(*writer) error }
+type answer interface{ reply(*wire.Writer) error }
 
 // ReconnectIns ends the session. Seconds is how long the client waits before it
 // joins again; 0 means never.

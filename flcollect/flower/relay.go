@@ -14,6 +14,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
 // ErrSetAside is the cause of a context with which an instruction is given up while the
@@ -190,11 +192,11 @@ func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan
 	}
 	if reconnect, ok := ins.(ReconnectIns); ok {
 		in.free()
-		var w writer
+		var w wire.Writer
 		if err := (&DisconnectRes{ReasonReconnect}).reply(&w); err != nil {
 			return nil, err
 		}
-		if other.send(w.buffers()) == nil {
+		if other.send(buffersOf(&w)) == nil {
 			other.finish()
 			<-ctx.Done() // the other server ends the stream, having read the answer
 		}

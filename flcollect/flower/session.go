@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
 // errDone ends a session after a reconnect instruction.
@@ -160,17 +162,17 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		<-s.turn
 		return none, nil, s.failed(verb, s.endError())
 	}
-	var w writer
+	var w wire.Writer
 	if err := ins.instruct(&w); err != nil {
 		<-s.turn
 		return none, nil, s.failed(verb, err)
 	}
-	if limit := s.gate.limit; int64(w.size) > limit {
+	if limit := s.gate.limit; int64(w.Len()) > limit {
 		<-s.turn
-		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.size, limit))
+		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.Len(), limit))
 	}
 	fit, isFit := ins.(FitIns)
-	in, err := s.exchange(ctx, outgoing{message: w.buffers(), digest: isFit && fit.Digest})
+	in, err := s.exchange(ctx, outgoing{message: buffersOf(&w), digest: isFit && fit.Digest})
 	if err != nil {
 		return none, nil, s.failed(verb, err)
 	}

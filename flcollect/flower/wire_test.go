@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/internal/wire"
 )
 
 // golden returns messages as Flower's own classes write them, by name.
@@ -86,12 +88,12 @@ func TestInstruction_hasTheWireFormOfFlower(t *testing.T) {
 			got = ins
 		}
 		require.Equal(t, want, got)
-		var w writer
+		var w wire.Writer
 		require.NoError(t, want.instruct(&w))
-		require.Equal(t, w.size, Blob(w.pieces).Len())
-		again, err := decodeInstruction(w.pieces)
+		require.Equal(t, w.Len(), Blob(w.Chunks()).Len())
+		again, err := decodeInstruction(w.Chunks())
 		require.NoError(t, err)
-		var second writer
+		var second wire.Writer
 		require.NoError(t, again.instruct(&second))
 		require.Equal(t, joined(w), joined(second))
 		require.Equal(t, sorted(file), sorted(joined(w)), "the same bytes, but for the order of maps: %s", name)
@@ -110,13 +112,13 @@ func TestAnswer_hasTheWireFormOfFlower(t *testing.T) {
 			res.Parameters = plain(res.Parameters)
 		}
 		require.Equal(t, want, got)
-		var w writer
+		var w wire.Writer
 		require.NoError(t, want.reply(&w))
 		require.Equal(t, sorted(file), sorted(joined(w)), name)
 	}
 }
 
-func joined(w writer) []byte { return bytes.Join(w.pieces, nil) }
+func joined(w wire.Writer) []byte { return bytes.Join(w.Chunks(), nil) }
 
 func sorted(data []byte) []byte {
 	data = bytes.Clone(data)
@@ -126,11 +128,11 @@ func sorted(data []byte) []byte {
 
 func TestWriter_refersToLargeTensors(t *testing.T) {
 	large := make([]byte, 1<<20)
-	var w writer
+	var w wire.Writer
 	require.NoError(t, FitIns{Parameters: Parameters{Tensors: []Blob{{large}}}}.instruct(&w))
-	require.True(t, slices.ContainsFunc(w.pieces,
+	require.True(t, slices.ContainsFunc(w.Chunks(),
 		func(piece []byte) bool { return len(piece) == len(large) && &piece[0] == &large[0] }))
-	got, err := decodeInstruction(w.pieces)
+	got, err := decodeInstruction(w.Chunks())
 	require.NoError(t, err)
 	require.Same(t, &large[0], &got.(FitIns).Parameters.Tensors[0][0][0])
 }
@@ -145,18 +147,18 @@ func TestDecodeAnswer_refusesTruncatedMessages(t *testing.T) {
 
 func TestWriter_namesValuesThatCannotBeSent(t *testing.T) {
 	for _, value := range []any{nil, int8(1), "\xff", struct{}{}, []int{1}} {
-		var w writer
+		var w wire.Writer
 		require.ErrorContains(t, FitIns{Config: Config{"odd": value}}.instruct(&w), `"odd"`)
 	}
-	var w writer
+	var w wire.Writer
 	require.Error(t, FitIns{Config: Config{"\xff": 1.0}}.instruct(&w))
 }
 
 func TestDecodeInstruction_boundsTheNumberOfParts(t *testing.T) {
 	p := Parameters{Tensors: make([]Blob, mostEntries+1)}
-	var w writer
+	var w wire.Writer
 	require.NoError(t, FitIns{Parameters: p}.instruct(&w))
-	_, err := decodeInstruction(w.pieces)
+	_, err := decodeInstruction(w.Chunks())
 	require.ErrorContains(t, err, "more than 65536 tensors")
 }
 
@@ -172,13 +174,13 @@ func FuzzDecodeAnswer(f *testing.F) {
 			require.ErrorIs(t, err, ErrProtocol)
 			return
 		}
-		var a, b writer
+		var a, b wire.Writer
 		require.NoError(t, got.reply(&a))
 		require.NoError(t, whole.reply(&b))
 		require.Equal(t, joined(a), joined(b))
-		again, err := decodeAnswer(a.pieces)
+		again, err := decodeAnswer(a.Chunks())
 		require.NoError(t, err)
-		var c writer
+		var c wire.Writer
 		require.NoError(t, again.reply(&c))
 		require.Equal(t, joined(a), joined(c))
 	})
@@ -194,9 +196,9 @@ func FuzzDecodeInstruction(f *testing.F) {
 			require.ErrorIs(t, err, ErrProtocol)
 			return
 		}
-		var a, b writer
+		var a, b wire.Writer
 		require.NoError(t, got.instruct(&a))
-		again, err := decodeInstruction(a.pieces)
+		again, err := decodeInstruction(a.Chunks())
 		require.NoError(t, err)
 		require.NoError(t, again.instruct(&b))
 		require.Equal(t, joined(a), joined(b))
