@@ -97,7 +97,7 @@ func upgraded(t *testing.T, file string) string {
 	inside(t, "sh", "-ec", `
 		rm -rf /tmp/later && dpkg-deb -R "$1" /tmp/later
 		sed -i 's/^Version: .*/Version: 9.9.9/' /tmp/later/DEBIAN/control
-		dpkg-deb -b /tmp/later /tmp/later.deb`, "sh", file)
+		dpkg-deb -Znone -b /tmp/later /tmp/later.deb`, "sh", file)
 	return "/tmp/later.deb"
 }
 
