@@ -5,6 +5,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -13,7 +14,8 @@ import (
 type filing struct {
 	updates Updates
 	clients []ClientReport
-	late    []Quarantine  // updates that were refused at the end of the round
+	late    []Quarantine // updates that were refused at the end of the round
+	judged  reputation.State
 	done    chan struct{} // closed once the fields below are set
 	err     error
 	head    AuditRef // the last line of the audit log
@@ -35,6 +37,7 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 	if !t.server.config.TrustClients {
 		suspended = audit.Judge(t.reputations, a.Round, line.Clients)
 	}
+	f.judged = t.reputations.State()
 	counted := f.updates // as the status has them
 	if t.conductor.Private() != nil {
 		counted = counted.Covered()
@@ -57,15 +60,15 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 		if t.config.Async != nil {
 			return // a version does not count before those that came before it: conclude stores the reputations
 		}
-		f.err = t.saveReputations(a.Round)
+		f.err = t.saveReputations(a.Round, f.judged)
 	}()
 	return f
 }
 
 // saveReputations stores the reputations of clients as of a round.
-func (t *training) saveReputations(round int) error {
+func (t *training) saveReputations(round int, state reputation.State) error {
 	return t.storage.Insist(t.life, func() error {
-		return t.reputations.Save(t.life, t.storage, t.record().Token, round)
+		return t.reputations.Save(t.life, t.storage, t.record().Token, round, state)
 	})
 }
 

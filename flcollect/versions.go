@@ -186,7 +186,7 @@ func (v *versions) concludeFirst(ctx context.Context) error {
 	if err := m.filing.wait(); err != nil {
 		return err
 	}
-	if err := v.saveReputations(rec.Number); err != nil {
+	if err := v.saveReputations(rec.Number, m.filing.judged); err != nil {
 		return err
 	}
 	v.training.began = m.began

@@ -60,15 +60,33 @@ func (t *Table) Load(ctx context.Context, store persist.Store, token string, rou
 	return nil
 }
 
-// Save stores the reputations after a round beside those before it.
-func (t *Table) Save(ctx context.Context, store persist.Store, token string, round int) error {
+// State is what a table holds after a round, for [Table.Save]. Later rounds do not change it.
+type State struct {
+	clients map[string]Reputation
+	changed bool // since the state before
+}
+
+// State returns what the table holds now. Each state that it returns is to be saved once its
+// round counts, in the order of the rounds.
+func (t *Table) State() State {
 	t.mu.Lock()
-	dirty, slot, clients, unknown := t.dirty, 1-t.slot, maps.Clone(t.clients), t.unknown
-	t.mu.Unlock()
-	if !dirty {
+	defer t.mu.Unlock()
+	s := State{changed: t.dirty}
+	if t.dirty {
+		s.clients, t.dirty = maps.Clone(t.clients), false
+	}
+	return s
+}
+
+// Save stores the state after a round beside the one before it.
+func (t *Table) Save(ctx context.Context, store persist.Store, token string, round int, state State) error {
+	if !state.changed {
 		return nil
 	}
-	data, unknown, err := unknown.MarshalKept(document{Round: round, Clients: clients})
+	t.mu.Lock()
+	slot, unknown := 1-t.slot, t.unknown
+	t.mu.Unlock()
+	data, unknown, err := unknown.MarshalKept(document{Round: round, Clients: state.clients})
 	if err != nil {
 		return err
 	}
@@ -77,6 +95,6 @@ func (t *Table) Save(ctx context.Context, store persist.Store, token string, rou
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.slot, t.dirty, t.unknown = slot, false, unknown
+	t.slot, t.unknown = slot, unknown
 	return nil
 }

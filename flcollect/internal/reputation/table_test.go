@@ -120,7 +120,7 @@ func TestTable_Load_ignoresARoundThatDoesNotCount(t *testing.T) {
 	}
 	judge := func(r *Table, round int, fault Fault) {
 		r.Judge(round, []Part{{Client: "c", Fault: fault}})
-		require.NoError(t, r.Save(t.Context(), store, "token", round))
+		require.NoError(t, r.Save(t.Context(), store, "token", round, r.State()))
 	}
 	r := load(0)
 	judge(r, 1, Refused)
@@ -129,8 +129,24 @@ func TestTable_Load_ignoresARoundThatDoesNotCount(t *testing.T) {
 	require.InDelta(t, 0.8*0.8+0.4, scoreOf(load(3), "c"), 1e-9)
 	again := load(2)
 	require.InDelta(t, 0.8, scoreOf(again, "c"), 1e-9)
-	require.NoError(t, again.Save(t.Context(), store, "token", 3), "a round without a cost for the client")
+	require.NoError(t, again.Save(t.Context(), store, "token", 3, again.State()), "a round without a cost for the client")
 	require.InDelta(t, 0.8, scoreOf(load(5), "c"), 1e-9)
+}
+
+func TestTable_State_hasNothingOfLaterRounds(t *testing.T) {
+	store := persist.Store{Documents: storage.NewMemoryDocuments()}
+	r := NewTable()
+	states := []State{}
+	for round := 1; round <= 3; round++ {
+		r.Judge(round, []Part{{Client: "c", Fault: Failed}})
+		states = append(states, r.State())
+	}
+	for i, score := range []float64{0.4, 0.4*0.8 + 0.4} {
+		require.NoError(t, r.Save(t.Context(), store, "token", i+1, states[i]))
+		again := NewTable()
+		require.NoError(t, again.Load(t.Context(), store, "token", i+1))
+		require.InDelta(t, score, scoreOf(again, "c"), 1e-9)
+	}
 }
 
 func TestTypicalNorm_isZeroWithoutNorms(t *testing.T) {
