@@ -126,7 +126,7 @@ func sorted(data []byte) []byte {
 	return data
 }
 
-func TestWriter_refersToLargeTensors(t *testing.T) {
+func TestFitIns_refersToLargeTensors(t *testing.T) {
 	large := make([]byte, 1<<20)
 	var w wire.Writer
 	require.NoError(t, FitIns{Parameters: Parameters{Tensors: []Blob{{large}}}}.instruct(&w))
@@ -145,7 +145,7 @@ func TestDecodeAnswer_refusesTruncatedMessages(t *testing.T) {
 	}
 }
 
-func TestWriter_namesValuesThatCannotBeSent(t *testing.T) {
+func TestFitIns_namesValuesThatCannotBeSent(t *testing.T) {
 	for _, value := range []any{nil, int8(1), "\xff", struct{}{}, []int{1}} {
 		var w wire.Writer
 		require.ErrorContains(t, FitIns{Config: Config{"odd": value}}.instruct(&w), `"odd"`)

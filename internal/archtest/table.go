@@ -176,7 +176,7 @@ func importTable() []room {
 		{dir: "flcollect/internal/wire", modules: []string{protobuf}},
 		{dir: "flcollect/record", imports: []string{"flcollect/flower", "flcollect/internal/wire", "flcollect/tensor"},
 			modules: []string{protobuf}},
-		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
+		{dir: "flcollect/flower", imports: []string{"flcollect/internal/wire", "flcollect/tensor"}, modules: []string{grpc, protobuf}},
 		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"},
 			modules: []string{compress, crypto}},
 
