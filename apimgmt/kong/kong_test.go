@@ -340,7 +340,7 @@ func TestGateway_Publish_waitsForAnotherProcess(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- f.open(t).Publish(t.Context(), "o", first()) }()
 	<-entered
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	err := f.open(t).Publish(ctx, "o", second())
 	require.ErrorIs(t, err, kong.ErrBusy)

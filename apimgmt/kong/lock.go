@@ -37,7 +37,14 @@ func (g *Gateway) acquire(ctx context.Context, owner string) (string, error) {
 	id, name := uuid.NewString(), lockName(owner)
 	s := step{kind: entity.KindService, op: entity.Create, id: id, name: name, body: fields{
 		"id": id, "name": name, "enabled": false, "protocol": "http", "host": "publishing.invalid", "port": 80, "tags": []any{lockTag, owner}}}
-	for {
+	// A wait that ends in the middle of a call has the same cause as one between two.
+	waited := func(err error) error {
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+		return err
+	}
+	for taken := false; ; taken = true {
 		made := g.call(s)
 		made.resume = func(ctx context.Context) error {
 			return g.client.make(ctx, call{do: made.do, method: http.MethodGet, path: "/services/" + id})
@@ -45,10 +52,13 @@ func (g *Gateway) acquire(ctx context.Context, owner string) (string, error) {
 		err := g.client.make(ctx, made)
 		var refused *Error
 		if err == nil || !(errors.As(err, &refused) && refused.taken()) && !isStatus(err, http.StatusNotFound) {
+			if taken {
+				err = waited(err)
+			}
 			return id, err
 		}
 		if err := g.breakDead(ctx, name); err != nil {
-			return "", err
+			return "", waited(err)
 		}
 		timer := time.NewTimer(patience)
 		select {
