@@ -22,6 +22,9 @@ func browse(t *testing.T, k *keycloaktest.Keycloak) {
 	chromium := os.Getenv("CHROMIUM")
 	if chromium == "" {
 		chromium = "/usr/bin/chromium-headless-shell"
+		if _, err := os.Stat(chromium); err != nil {
+			chromium = "/usr/bin/chromium"
+		}
 	}
 	for _, needed := range []string{"node", "npm", chromium} {
 		if _, err := exec.LookPath(needed); err != nil {
