@@ -194,13 +194,13 @@ func (c *call) length() (int64, error) {
 // that is not wanted; a small one is read in any case, since its answer may be a refusal.
 func (c *call) read(size int64) (body flower.Blob, left int64, err error) {
 	wanted := func() bool { return c.awaited == nil || size <= smallBody || c.awaited() }
-	if !wanted() {
-		return nil, size, errDropped
-	}
-	content := make([]byte, size)
+	var content []byte
 	for at := int64(0); at < size; {
 		if !wanted() {
 			return nil, size - at, errDropped
+		}
+		if content == nil {
+			content = make([]byte, size)
 		}
 		n, err := c.input.read(c.r.Body, content[at:min(at+piece, size)], c.s.config.Stall)
 		if err != nil {

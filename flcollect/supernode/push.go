@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/record"
@@ -85,11 +86,18 @@ func (s *Server) admitTask(c *call) error {
 	if err != nil {
 		return notRunning(0)
 	}
-	nodes, working := s.tasksAt(host)
-	if nodes == 0 {
+	nodes := s.tasksAt(host)
+	if len(nodes) == 0 {
 		return notRunning(0)
 	}
-	c.awaited = func() bool { _, working := s.tasksAt(host); return working > 0 }
+	works := func(n *Node) bool { return n.working(0) != nil }
+	c.awaited = func() bool { return slices.ContainsFunc(nodes, works) }
+	working := 0
+	for _, n := range nodes {
+		if works(n) {
+			working++
+		}
+	}
 	if working == 0 {
 		return nil
 	}
@@ -111,23 +119,19 @@ func (s *Server) admitTask(c *call) error {
 	})
 }
 
-// tasksAt returns how many nodes of Flower 1.13 or 1.14 are active at a host, and how many
-// of them work on a message.
-func (s *Server) tasksAt(host string) (nodes, working int) {
+// tasksAt returns the nodes of Flower 1.13 or 1.14 that are active at a host.
+func (s *Server) tasksAt(host string) (nodes []*Node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, node := range s.nodes {
 		node.mu.Lock()
 		at, _, err := net.SplitHostPort(node.address)
 		if err == nil && at == host && node.form == formTask {
-			nodes++
-			if node.current != nil {
-				working++
-			}
+			nodes = append(nodes, node)
 		}
 		node.mu.Unlock()
 	}
-	return nodes, working
+	return nodes
 }
 
 // holdWhole takes memory for an answer with its content. Done is called at the end of the
