@@ -13,18 +13,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func main() {
-	rounds := flag.Int("rounds", 7, "rounds, each of which measures both sides")
-	runs := flag.Int("runs", 30, "folds a round, of which the fastest counts")
-	flag.Parse()
-	if err := compare(context.Background(), *rounds, *runs); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+func main() { rig.Main("fold", run) }
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("fold", flag.ContinueOnError)
+	rounds := flags.Int("rounds", 7, "rounds, each of which measures both sides")
+	runs := flags.Int("runs", 30, "folds a round, of which the fastest counts")
+	if err := flags.Parse(args); err != nil {
+		return err
 	}
+	return compare(ctx, *rounds, *runs)
 }
 
 func compare(ctx context.Context, rounds, runs int) error {
@@ -36,7 +39,7 @@ func compare(ctx context.Context, rounds, runs int) error {
 	program := filepath.Join(folder, "axpy")
 	build := exec.CommandContext(ctx, "gcc", "-O3", "-march=native", "-o", program, "bench/fold/axpy/axpy.c")
 	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("compile axpy.c, from the top of the module: %w: %s", err, output)
+		return fmt.Errorf("compile axpy.c, in the root of the project: %w: %s", err, output)
 	}
 	fmt.Printf("%s, %s/%s, %d processors, %s\n\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), runtime.Version())

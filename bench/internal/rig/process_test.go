@@ -63,6 +63,12 @@ func play(as string) {
 	case "failure":
 		fmt.Fprintln(os.Stderr, "the disk is full")
 		os.Exit(3)
+	case "benchmark":
+		rig.Main("benchmark", func(context.Context, []string) error {
+			folder, err := os.Getwd()
+			fmt.Println(folder)
+			return err
+		})
 	case "idler":
 		fmt.Println("ready")
 		untilInputEnds()
