@@ -47,12 +47,12 @@ func run(ctx context.Context, args []string) error {
 	for _, command := range []string{"modelrepo", "enablers"} {
 		build := exec.CommandContext(ctx, "go", "build", "-o", folder, "./cmd/"+command)
 		if output, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s, from the top of the module: %w: %s", command, err, output)
+			return fmt.Errorf("build %s, in the root of the project: %w: %s", command, err, output)
 		}
 	}
 	fmt.Printf("%s, %s, load %.1f, %s, commit %s\n`%s`\n\n", time.Now().UTC().Format(time.DateOnly), rig.ThisMachine(ctx),
 		rig.LoadAverage(), rig.Printed(ctx, "go", "version"), rig.Commit(ctx, "storage", "cmd", "modelrepo", "bench/backup"),
-		rig.Command("bench/backup"))
+		rig.Command("backup"))
 	return s.measure(ctx, folder)
 }
 

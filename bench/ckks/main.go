@@ -1,9 +1,9 @@
 // Command ckks benchmarks the mean of encrypted updates beside that of TenSEAL in
 // Python, each in a process of its own:
 //
-//	go run ./bench/ckks                     everything; the record goes to bench/ckks
-//	go run ./bench/ckks -quick              small and once, to see that it works
-//	go run ./bench/ckks report RECORD...    writes RESULTS.md again, from records in results
+//	go run -C bench ./ckks                     everything; the record goes to bench/ckks
+//	go run -C bench ./ckks -quick              small and once, to see that it works
+//	go run -C bench ./ckks report RECORD...    writes RESULTS.md again, from records in results
 //
 // It needs Linux, whose /proc reports what a process uses, and a Python with TenSEAL,
 // which ENABLERS_REQUIRE_PEERS=1 installs the first time.

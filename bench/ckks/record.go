@@ -27,8 +27,8 @@ type record struct {
 func newRecord(ctx context.Context, s settings) *record {
 	r := &record{
 		Date:     time.Now().UTC().Format(time.RFC3339),
-		Commit:   rig.Commit(ctx, "flcollect/ckks", "bench/ckks", "bench/internal", "go.mod"),
-		Command:  rig.Command("bench/ckks"),
+		Commit:   rig.Commit(ctx, "flcollect/ckks", "bench/ckks", "bench/internal", "go.mod", "bench/go.mod"),
+		Command:  rig.Command("ckks"),
 		Machine:  rig.ThisMachine(ctx).String(),
 		Versions: []string{runtime.Version(), rig.Printed(ctx, "python3", "--version")},
 		Clients:  s.clients, Ciphertexts: s.ciphertexts,

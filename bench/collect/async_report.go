@@ -21,8 +21,8 @@ type asyncRecord struct {
 
 func newAsyncRecord(ctx context.Context) *asyncRecord {
 	return &asyncRecord{
-		Date: time.Now().UTC().Format(time.RFC3339), Command: rig.Command("bench/collect"), Machine: rig.ThisMachine(ctx).String(),
-		Commit: rig.Commit(ctx, "flcollect", "storage", "examples/tumours", "bench/collect/async.go", "go.mod"),
+		Date: time.Now().UTC().Format(time.RFC3339), Command: rig.Command("collect"), Machine: rig.ThisMachine(ctx).String(),
+		Commit: rig.Commit(ctx, "flcollect", "storage", "examples/tumours", "bench/collect/async.go", "go.mod", "bench/go.mod"),
 	}
 }
 

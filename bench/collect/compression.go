@@ -54,7 +54,7 @@ func compression(ctx context.Context, args []string) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Compressed updates of the training collector\n\nWritten by `go run ./bench/collect compression`; do not edit.\n\n"+
+	fmt.Fprintf(&b, "# Compressed updates of the training collector\n\nWritten by `go run -C bench ./collect compression`; do not edit.\n\n"+
 		"- Machine: %s\n- Three parties with unequal shares of 569 real tumours (`examples/tumours`) train a network with %d hidden units,\n"+
 		"  %d numbers of float32, for %d rounds of five steps over a TCP connection each; the strategy is FedAvg.\n"+
 		"- Bytes are those of parameters that the collector received in a round, of all three. The loss is that of the last round,\n"+

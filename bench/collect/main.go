@@ -1,13 +1,13 @@
 // Command collect benchmarks the training collector beside the server of Flower,
 // each as a process of its own:
 //
-//	go run ./bench/collect                   everything; the record goes to bench/collect
-//	go run ./bench/collect -quick            small and once, to see that it works
-//	go run ./bench/collect -only rounds      some sections: rounds, streams
-//	go run ./bench/collect -quick -only rounds -contenders flcollector,nothing -sizes 10x8,100x4
-//	go run ./bench/collect async             asynchronous jobs beside rounds; writes ASYNC.md
-//	go run ./bench/collect compression       bytes and accuracy with each compression, for COMPRESSION.md
-//	go run ./bench/collect report RECORD...  writes RESULTS.md again, from records in results
+//	go run -C bench ./collect                   everything; the record goes to bench/collect
+//	go run -C bench ./collect -quick            small and once, to see that it works
+//	go run -C bench ./collect -only rounds      some sections: rounds, streams
+//	go run -C bench ./collect -quick -only rounds -contenders flcollector,nothing -sizes 10x8,100x4
+//	go run -C bench ./collect async             asynchronous jobs beside rounds; writes ASYNC.md
+//	go run -C bench ./collect compression       bytes and accuracy with each compression, for COMPRESSION.md
+//	go run -C bench ./collect report RECORD...  writes RESULTS.md again, from records in results
 //
 // It needs Linux, whose /proc reports what a process uses, Python, and the network
 // the first time, to install Flower.

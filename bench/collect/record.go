@@ -30,8 +30,8 @@ func newRecord(ctx context.Context, b *bench) *record {
 	r := &record{
 		Date: time.Now().UTC().Format(time.RFC3339),
 		Commit: rig.Commit(ctx, "flcollect", "storage", "cmd/flcollector", "bench/collect/*.go",
-			"bench/collect/python", "bench/internal", "internal", "go.mod"),
-		Command:  rig.Command("bench/collect"),
+			"bench/collect/python", "bench/internal", "internal", "go.mod", "bench/go.mod"),
+		Command:  rig.Command("collect"),
 		Cores:    runtime.NumCPU(),
 		Machine:  rig.ThisMachine(ctx).String(),
 		Versions: []string{runtime.Version(), rig.Printed(ctx, b.python, "-c", versions)},

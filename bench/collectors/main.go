@@ -43,11 +43,11 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(folder)
 	program := filepath.Join(folder, "flcollector")
 	if output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/flcollector").CombinedOutput(); err != nil {
-		return fmt.Errorf("build flcollector, from the top of the module: %w: %s", err, output)
+		return fmt.Errorf("build flcollector, in the root of the project: %w: %s", err, output)
 	}
 	fmt.Printf("%s, %s, load %.1f, %s, commit %s\n`%s`\n\n", time.Now().UTC().Format(time.DateOnly), rig.ThisMachine(ctx),
 		rig.LoadAverage(), rig.Printed(ctx, "go", "version"), rig.Commit(ctx, "flcollect", "cmd", "bench/collectors"),
-		rig.Command("bench/collectors"))
+		rig.Command("collectors"))
 	fmt.Println("| clients | streams at the top | peak memory of the top | its processor time a round | a round | bytes received a round |")
 	fmt.Println("|---|---|---|---|---|---|")
 	trials := []trial{{20, 5000}, {100, 1000}, {1000, 0}, {2500, 0}, {5000, 0}}

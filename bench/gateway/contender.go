@@ -45,7 +45,7 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 		return nil, err
 	}
 	ours := filepath.Join(folder, "gateway")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", ours, "github.com/iotenablers/enablers/bench/gateway")
+	build := exec.CommandContext(ctx, "go", "build", "-C", "bench", "-buildvcs=false", "-o", ours, "./gateway")
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build our gateway: %w: %s", err, said)
 	}

@@ -1,10 +1,10 @@
 // Command gateway benchmarks the embedded API gateway beside nginx, Caddy and
 // the engine of KrakenD, each as a process of its own:
 //
-//	go run ./bench/gateway                  everything; the record goes to bench/gateway
-//	go run ./bench/gateway -quick           small and once, to see that it works
-//	go run ./bench/gateway report RECORD... writes RESULTS.md again, from records in results
-//	go run ./bench/gateway transports       the gateway's own HTTP/1.1 client beside net/http; the record goes to bench/gateway/transport
+//	go run -C bench ./gateway                  everything; the record goes to bench/gateway
+//	go run -C bench ./gateway -quick           small and once, to see that it works
+//	go run -C bench ./gateway report RECORD... writes RESULTS.md again, from records in results
+//	go run -C bench ./gateway transports       the gateway's own HTTP/1.1 client beside net/http; the record goes to bench/gateway/transport
 //
 // It needs Linux, whose /proc reports what a process uses, nginx and wrk, and the
 // network the first time, to build Caddy and KrakenD's engine.

@@ -28,8 +28,8 @@ type record struct {
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
 		Date:    time.Now().UTC().Format(time.RFC3339),
-		Commit:  rig.Commit(ctx, "apimgmt", "bench/gateway", "bench/internal", "go.mod"),
-		Command: rig.Command("bench/gateway"),
+		Commit:  rig.Commit(ctx, "apimgmt", "bench/gateway", "bench/internal", "go.mod", "bench/go.mod"),
+		Command: rig.Command("gateway"),
 		Machine: rig.ThisMachine(ctx).String(),
 		Seconds: s.length.Seconds(),
 		Versions: []string{

@@ -1,10 +1,10 @@
 // Command modelrepo benchmarks the model repository beside the distribution
 // registry and MinIO, each as a process of its own, over HTTP:
 //
-//	go run ./bench/modelrepo                  everything; the record goes to bench/modelrepo
-//	go run ./bench/modelrepo -quick           small and once, to see that it works
-//	go run ./bench/modelrepo -only large,pages  some sections
-//	go run ./bench/modelrepo report RECORD... writes RESULTS.md again, from records in results
+//	go run -C bench ./modelrepo                  everything; the record goes to bench/modelrepo
+//	go run -C bench ./modelrepo -quick           small and once, to see that it works
+//	go run -C bench ./modelrepo -only large,pages  some sections
+//	go run -C bench ./modelrepo report RECORD... writes RESULTS.md again, from records in results
 //
 // It needs Linux, whose /proc reports what a process uses, and the network the
 // first time, to build the peers.

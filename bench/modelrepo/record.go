@@ -29,8 +29,8 @@ type record struct {
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
 		Date:    time.Now().UTC().Format(time.RFC3339),
-		Commit:  rig.Commit(ctx, "modelrepo", "storage", "cmd/modelrepo", "bench/modelrepo", "bench/internal", "go.mod"),
-		Command: rig.Command("bench/modelrepo"),
+		Commit:  rig.Commit(ctx, "modelrepo", "storage", "cmd/modelrepo", "bench/modelrepo", "bench/internal", "go.mod", "bench/go.mod"),
+		Command: rig.Command("modelrepo"),
 		Machine: rig.ThisMachine(ctx).String(),
 		Versions: []string{
 			runtime.Version(),

@@ -2,9 +2,9 @@
 // Multipath TCP and the bare link, each between two network namespaces of its
 // own:
 //
-//	go run ./bench/multilink                  everything; the record goes to bench/multilink
-//	go run ./bench/multilink -quick           short and once, to see that it works
-//	go run ./bench/multilink report RECORD... writes RESULTS.md again, from records in results
+//	go run -C bench ./multilink                  everything; the record goes to bench/multilink
+//	go run -C bench ./multilink -quick           short and once, to see that it works
+//	go run -C bench ./multilink report RECORD... writes RESULTS.md again, from records in results
 //
 // It needs root on Linux, and the programs openvpn, fastd, tincd, iperf3 and ip;
 // for kernel bonding, which few kernels of virtual machines have, qemu as well. Nothing is made

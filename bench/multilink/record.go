@@ -33,8 +33,8 @@ func newRecord(ctx context.Context, s settings) *record {
 	return &record{
 		Date: time.Now().UTC().Format(time.RFC3339),
 		Commit: rig.Commit(ctx, "multilink", "cmd/multilink", "bench/multilink", "bench/internal",
-			"internal/netlab", "go.mod"),
-		Command: rig.Command("bench/multilink"),
+			"internal/netlab", "go.mod", "bench/go.mod"),
+		Command: rig.Command("multilink"),
 		Machine: rig.ThisMachine(ctx).String(),
 		MTU:     mtu, Seconds: s.length.Seconds(), Patience: s.patience.Seconds(),
 		Versions: []string{

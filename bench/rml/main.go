@@ -1,9 +1,9 @@
 // Command rml benchmarks the mapping engine beside other RML engines, in one
 // run on one machine:
 //
-//	go run ./bench/rml                    everything; the record goes to bench/rml
-//	go run ./bench/rml -quick             small sizes and one round, to see that it works
-//	go run ./bench/rml memory             constant memory: 1 GB NDJSON and 1 GB CSV
+//	go run -C bench ./rml                    everything; the record goes to bench/rml
+//	go run -C bench ./rml -quick             small sizes and one round, to see that it works
+//	go run -C bench ./rml memory             constant memory: 1 GB NDJSON and 1 GB CSV
 //
 // It needs Java 17, Maven, Node, Python and GNU time. What is missing costs the
 // engines that need it; the record has the reason.

@@ -69,7 +69,7 @@ type engineRecord struct {
 
 // commit returns the commit of what is measured.
 func commit(ctx context.Context) string {
-	return rig.Commit(ctx, "annotate", "cmd/rml", "go.mod")
+	return rig.Commit(ctx, "annotate", "cmd/rml", "go.mod", "bench/go.mod")
 }
 
 func runtimes(ctx context.Context) []string {
@@ -80,7 +80,7 @@ func runtimes(ctx context.Context) []string {
 }
 
 // command is how this program was called.
-func command() string { return rig.Command("bench/rml") }
+func command() string { return rig.Command("rml") }
 
 // write writes record as JSON into the folder results, and RESULTS.md.
 func (r record) write(dir string) error {

@@ -1,10 +1,10 @@
 // Command siege measures how the servers serve legitimate calls while others hold
 // connections and say nothing, send slowly, and sign in with wrong tokens:
 //
-//	go run ./bench/siege                     everything; the record goes to bench/siege
-//	go run ./bench/siege -quick              small and once, to see that it works
-//	go run ./bench/siege -only modelrepo     some servers
-//	go run ./bench/siege report RECORD       writes RESULTS.md again, from a record in results
+//	go run -C bench ./siege                     everything; the record goes to bench/siege
+//	go run -C bench ./siege -quick              small and once, to see that it works
+//	go run -C bench ./siege -only modelrepo     some servers
+//	go run -C bench ./siege report RECORD       writes RESULTS.md again, from a record in results
 //
 // It needs Linux, whose /proc reports what a process uses and whose loopback has many
 // addresses, and a limit of open files above twice the silent connections.
@@ -92,7 +92,7 @@ func measure(ctx context.Context, s settings) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // what remains is in the folder for temporary files
 	r := &record{
-		Command: rig.Command("bench/siege"), Date: time.Now().UTC().Format(time.RFC3339), Machine: rig.ThisMachine(ctx).String(),
+		Command: rig.Command("siege"), Date: time.Now().UTC().Format(time.RFC3339), Machine: rig.ThisMachine(ctx).String(),
 		Commit: rig.Commit(ctx, "cmd", "internal", "bench/siege"), Size: s.size, Seconds: s.duration.Seconds(),
 	}
 	for n := range s.trials {

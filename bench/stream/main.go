@@ -1,10 +1,10 @@
 // Command stream benchmarks channels beside a bare passthrough and beside Java
 // stream processors, over real brokers:
 //
-//	go run ./bench/stream                    everything; the record goes to bench/stream
-//	go run ./bench/stream -quick             few messages and one round, to see that it works
-//	go run ./bench/stream -only mqtt,latency some sections
-//	go run ./bench/stream report RECORD      writes RESULTS.md again, from a record in results
+//	go run -C bench ./stream                    everything; the record goes to bench/stream
+//	go run -C bench ./stream -quick             few messages and one round, to see that it works
+//	go run -C bench ./stream -only mqtt,latency some sections
+//	go run -C bench ./stream report RECORD      writes RESULTS.md again, from a record in results
 //
 // It needs mosquitto, Java 17 and Maven, and Linux, whose /proc reports what a
 // process uses. A section whose broker is missing fails; the record has the reason.

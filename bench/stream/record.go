@@ -33,8 +33,8 @@ func newRecord(ctx context.Context) *record {
 	now := time.Now()
 	return &record{
 		began: now, Date: now.UTC().Format(time.RFC3339),
-		Commit:   rig.Commit(ctx, "annotate", "bench/stream", "bench/internal", "go.mod"),
-		Command:  rig.Command("bench/stream"),
+		Commit:   rig.Commit(ctx, "annotate", "bench/stream", "bench/internal", "go.mod", "bench/go.mod"),
+		Command:  rig.Command("stream"),
 		Machine:  rig.ThisMachine(ctx),
 		Runtimes: []string{runtime.Version(), rig.Printed(ctx, "java", "-version")},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// namedPath matches the path of a file or folder of this module between backticks.
+// namedPath matches the path of a file or folder of the project between backticks.
 var namedPath = regexp.MustCompile("`((?:annotate|apimgmt|bench|cmd|docs|examples|flcollect|internal|modelrepo|multilink|storage|test)" +
 	"/[a-z0-9_./-]*[a-z0-9])`")
 

@@ -13,14 +13,14 @@ func httpHomes() []string {
 		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...", "flcollect/supernode/...",
 		"apimgmt", "apimgmt/gateway/...", "apimgmt/kong", "apimgmt/oidc/...", "apimgmt/portal",
 		"multilink/node",
-		"cmd/...", "examples/...", "bench/...", "test/...",
+		"cmd/...", "examples/...", "test/...",
 	}
 }
 
 // programs are the folders where commands live, and what only commands use.
 // What runs there may print, exit and take signals.
 func programs() []string {
-	return []string{"cmd/...", "internal/cli", "internal/server", "examples/...", "bench/...", "test/..."}
+	return []string{"cmd/...", "internal/cli", "internal/server", "examples/...", "test/..."}
 }
 
 // pureFunctions, besides those of the standard library, make values that variables may hold as if
@@ -37,12 +37,12 @@ func linkerVariables() []string { return []string{"internal/version.stamped"} }
 
 // testCode are the folders that hold code for tests only, beside the suites,
 // whose names end in "test".
-func testCode() []string { return []string{"test/...", "bench/...", "internal/conformance"} }
+func testCode() []string { return []string{"test/...", "internal/conformance"} }
 
 // private are the folders whose packages a user of the module cannot or would
 // not import. They need no Example.
 func private() []string {
-	return []string{"cmd/...", "examples/...", "bench/...", "test/...", "internal/..."}
+	return []string{"cmd/...", "examples/...", "test/...", "internal/..."}
 }
 
 // largeFiles are the files that may be longer than 500 lines, with the reason.
@@ -84,7 +84,7 @@ func largeTypes() map[string]string {
 // freeTestNames are the folders where the first word of a test's name is free: what they
 // test is not declared there.
 func freeTestNames() []string {
-	return []string{"test/...", "bench/...", "examples/...", "cmd/internal/management/load"}
+	return []string{"test/...", "examples/...", "cmd/internal/management/load"}
 }
 
 // largeInterfaces are the interfaces ("folder.Name") that may have more than

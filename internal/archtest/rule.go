@@ -139,7 +139,7 @@ func rules() []rule {
 		{
 			name:   "main-packages",
 			reason: "commands live where a user looks for them",
-			remedy: "move the command into cmd, examples or bench",
+			remedy: "move the command into cmd or examples, or into the module in bench",
 			check:  checkMains,
 		},
 		{

@@ -330,8 +330,6 @@ func importTable() []room {
 			"annotate/...", "apimgmt/...", "flcollect/...", "modelrepo/...", "multilink/...", "storage/...",
 			"examples/...",
 		}, modules: []string{sync}},
-		{dir: "bench/internal/rig"},
-		{dir: "bench/...", imports: []string{"..."}, modules: []string{minio, sarama, franz, sync}},
 		{dir: "test/multilink/vm/...", imports: []string{
 			"internal/peertest", "multilink/...", "storage", "test/multilink/vm/...",
 		}, modules: []string{"golang.org/x/sys"}},

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // workingFolder returns where a benchmark works that is started in a folder.
@@ -42,4 +44,8 @@ func TestMain_staysOutsideOfTheProject(t *testing.T) {
 	folder := resolved(t, t.TempDir())
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module example.org/other\n"), 0o600))
 	require.Equal(t, folder, workingFolder(t, folder))
+}
+
+func TestCommand_isThatOfTheRoot(t *testing.T) {
+	require.Regexp(t, `^go run -C bench \./siege( |$)`, rig.Command("siege"))
 }

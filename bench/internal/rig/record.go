@@ -20,9 +20,10 @@ func Commit(ctx context.Context, paths ...string) string {
 	return id
 }
 
-// Command is how this program was called, if that was with go run.
-func Command(program string) string {
-	return strings.TrimSpace("go run ./" + program + " " + strings.Join(os.Args[1:], " "))
+// Command is how the benchmark in that folder of bench was called, if that was with
+// go run from the root of the project.
+func Command(benchmark string) string {
+	return strings.TrimSpace("go run -C bench ./" + benchmark + " " + strings.Join(os.Args[1:], " "))
 }
 
 // Write writes a record as JSON into the file of that name in the folder
