@@ -2,6 +2,7 @@ package mqtt_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"io"
@@ -22,6 +23,7 @@ import (
 // swift is a Broker that reconnects without the pauses of real life.
 func swift(opts mqtt.Options) *mqtt.Broker {
 	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
+	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, patience)
 	return mqtt.New(&opts)
 }
 
