@@ -59,7 +59,7 @@ func TestChannel_Start_identifiesOutputsForAStore(t *testing.T) {
 	for _, payload := range []string{`{"id":1}`, `{"id":2}`, `{"id":1}`} {
 		require.NoError(t, broker.Publish(t.Context(), annotate.Message{Topic: "in", Payload: []byte(payload)}))
 	}
-	require.Eventually(t, func() bool { return len(store.taken()) == 3 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(store.taken()) == 3 }, patience, time.Millisecond)
 	require.NoError(t, c.Close())
 	got := store.taken()
 	require.Regexp(t, "^[0-9a-f]{32}$", got[0].ID)

@@ -3,9 +3,6 @@ package brokertest_test
 import (
 	"context"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
 )
@@ -49,16 +46,9 @@ func TestChecks_findFaultyTransactors(t *testing.T) {
 			"input without output"}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			h := memory()
-			h.Broker = faultyTransactor{h.Broker.(*annotate.MemoryBroker), c.input, c.plain}
-			h.Timeout = 400 * time.Millisecond
-			h.Messages = 1000
-			for _, name := range c.found {
-				check := checkNamed(t, name)
-				err := check.Run(t.Context(), h)
-				require.Error(t, err, "the check %q did not find a broker that %s", name, c.fault)
-				require.ErrorContains(t, err, check.Rule)
-			}
+			requireFound(t, c.fault, c.found, func(b *annotate.MemoryBroker) annotate.Broker {
+				return faultyTransactor{b, c.input, c.plain}
+			})
 		})
 	}
 }

@@ -31,7 +31,7 @@ func TestBroker_Transact_reportsAnOutageBeforeTheFirstSession(t *testing.T) {
 	startOver()
 	require.NoError(t, s.Health())
 	cable.Cut()
-	require.Eventually(t, func() bool { return s.Health() != nil }, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 	require.ErrorIs(t, s.Health(), annotate.ErrBrokerUnavailable)
 	require.NoError(t, s.Close(t.Context()))
 }

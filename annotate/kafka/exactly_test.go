@@ -113,7 +113,6 @@ func TestBroker_Transact_commitsWhatAKilledProcessLeft(t *testing.T) {
 		cable := mqtttest.NewProxy(t, cluster.Address)
 		options := quick(cable)
 		options.TransactionMessages = 40
-		options.SessionTimeout = time.Second // the dead member's
 		sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
 			""), annotate.ConnectOptions{Window: 64})
 		require.NoError(t, err)
@@ -134,6 +133,7 @@ func TestBroker_Transact_commitsWhatAKilledProcessLeft(t *testing.T) {
 		if goal == count {
 			break
 		}
+		removeAll(t, cluster, "group")
 	}
 	requireEachOnce(t, cluster, "out", 2, count)
 }

@@ -159,14 +159,13 @@ func TestBroker_Subscribe_losesNothingInACrashWithLatest(t *testing.T) {
 	cluster.Topic("topic", 1, 0)
 	fill(t, cluster, "topic", 0, 5)
 	cable := mqtttest.NewProxy(t, cluster.Address)
-	options := quick(cable)
-	options.SessionTimeout = 300 * time.Millisecond
 	settings := cluster.Settings("topic", "group")
 	kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest })
-	sub, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+	sub, err := kafka.New(quick(cable)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.NoError(t, err)
 	cable.Cut() // before anything came
 	require.NoError(t, sub.Close(t.Context()))
+	removeAll(t, cluster, "group")
 	fill(t, cluster, "topic", 5, 10)
 	cluster.Grow("topic", 2)
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -47,7 +46,6 @@ func TestBroker_connectsToNoAdvertisedBrokerOffTheList(t *testing.T) {
 	seed := net.JoinHostPort("seed.example.org", strconv.Itoa(cluster.Port))
 	options := quick(nil)
 	options.Hosts = brokerHosts(t, "seed.example.org")
-	options.ConnectTimeout = time.Second
 	options.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		mu.Lock()
 		dialled = append(dialled, address)

@@ -57,11 +57,35 @@ func TestBroker_Subscribe_opensWhileTheGroupWaitsForADeadMember(t *testing.T) {
 // its session would.
 func remove(t *testing.T, cluster *kafkatest.Cluster, group, instance string) {
 	t.Helper()
+	member := kmsg.NewLeaveGroupRequestMember()
+	member.InstanceID = &instance
+	leave(t, cluster, group, member)
+}
+
+// removeAll takes all members out of a group, as the end of their sessions would.
+func removeAll(t *testing.T, cluster *kafkatest.Cluster, group string) {
+	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()))
 	require.NoError(t, err)
 	defer client.Close()
-	member := kmsg.NewLeaveGroupRequestMember()
-	member.InstanceID = &instance
+	request := kmsg.NewPtrDescribeGroupsRequest()
+	request.Groups = append(request.Groups, group)
+	response, err := request.RequestWith(t.Context(), client)
+	require.NoError(t, err)
+	require.NoError(t, kerr.ErrorForCode(response.Groups[0].ErrorCode))
+	require.NotEmpty(t, response.Groups[0].Members)
+	for _, m := range response.Groups[0].Members {
+		member := kmsg.NewLeaveGroupRequestMember()
+		member.MemberID = m.MemberID
+		leave(t, cluster, group, member)
+	}
+}
+
+func leave(t *testing.T, cluster *kafkatest.Cluster, group string, member kmsg.LeaveGroupRequestMember) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()))
+	require.NoError(t, err)
+	defer client.Close()
 	request := kmsg.NewPtrLeaveGroupRequest()
 	request.Group, request.Members = group, append(request.Members, member)
 	response, err := request.RequestWith(t.Context(), client)

@@ -2,14 +2,17 @@ package manager_test
 
 import (
 	"context"
-	"strings"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 )
 
 // gauged is a broker whose connections tell their lag and reconnections.
@@ -50,37 +53,44 @@ func (s gaugedSubscription) Reconnects() uint64 { return s.reconnects.Load() }
 func (p gaugedPublisher) Reconnects() uint64 { return 1 }
 
 func TestNewHandler_metrics_haveLagReconnectionsAndLatency(t *testing.T) {
-	memory := annotate.NewMemoryBroker(nil)
-	b := &gauged{Broker: memory}
-	m, _ := runManager(t, managerConfig(b, nil))
-	rest := newClientOf(t, m)
-	create(t, m, config("slow"))
-	b.lag.Store(7)
-	b.reconnects.Store(2)
-	memory.HoldConfirmations()
-	publish(t, memory, "slow/in", 0, 3)
-	await(t, memory, "slow/out", 3)
-	arrived := time.Now()
-	require.Eventually(t, func() bool { return time.Since(arrived) > 60*time.Millisecond }, patience, time.Millisecond)
-	memory.ReleaseConfirmations()
-	require.Eventually(t, func() bool {
-		return strings.Contains(rest.get("/metrics").body, `annotator_latency_seconds_count{channel="slow"} 3`)
-	}, patience, time.Millisecond)
-	body := rest.get("/metrics").body
-	for _, line := range []string{
-		`annotator_lag_messages{channel="slow"} 7`,
-		`annotator_reconnects_total{channel="slow"} 3`,
-		`annotator_latency_seconds_bucket{channel="slow",le="0.05"} 0`,
-		`annotator_latency_seconds_bucket{channel="slow",le="60"} 3`,
-		`annotator_latency_seconds_bucket{channel="slow",le="+Inf"} 3`,
-	} {
-		require.Contains(t, body, line+"\n")
-	}
-	b.lag.Store(-1)
-	require.NotContains(t, rest.get("/metrics").body, "annotator_lag_messages{")
+	synctest.Test(t, func(t *testing.T) {
+		memory := annotate.NewMemoryBroker(nil)
+		b := &gauged{Broker: memory}
+		m, _ := runManager(t, managerConfig(b, nil))
+		handler := manager.NewHandler(m, nil)
+		metrics := func() string {
+			recorder := httptest.NewRecorder()
+			handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			require.Equal(t, http.StatusOK, recorder.Code)
+			return recorder.Body.String()
+		}
+		create(t, m, config("slow"))
+		b.lag.Store(7)
+		b.reconnects.Store(2)
+		memory.HoldConfirmations()
+		publish(t, memory, "slow/in", 0, 3)
+		await(t, memory, "slow/out", 3)
+		time.Sleep(60 * time.Millisecond)
+		memory.ReleaseConfirmations()
+		synctest.Wait()
+		body := metrics()
+		for _, line := range []string{
+			`annotator_latency_seconds_count{channel="slow"} 3`,
+			`annotator_lag_messages{channel="slow"} 7`,
+			`annotator_reconnects_total{channel="slow"} 3`,
+			`annotator_latency_seconds_bucket{channel="slow",le="0.05"} 0`,
+			`annotator_latency_seconds_bucket{channel="slow",le="0.1"} 3`,
+			`annotator_latency_seconds_bucket{channel="slow",le="60"} 3`,
+			`annotator_latency_seconds_bucket{channel="slow",le="+Inf"} 3`,
+		} {
+			require.Contains(t, body, line+"\n")
+		}
+		b.lag.Store(-1)
+		require.NotContains(t, metrics(), "annotator_lag_messages{")
 
-	// What was counted stays when the channel is stopped.
-	patch(t, m, "slow", true)
-	require.Contains(t, rest.get("/metrics").body, `annotator_reconnects_total{channel="slow"} 3`)
-	require.Contains(t, rest.get("/metrics").body, `annotator_channel_running{channel="slow"} 0`)
+		// What was counted stays when the channel is stopped.
+		patch(t, m, "slow", true)
+		require.Contains(t, metrics(), `annotator_reconnects_total{channel="slow"} 3`)
+		require.Contains(t, metrics(), `annotator_channel_running{channel="slow"} 0`)
+	})
 }

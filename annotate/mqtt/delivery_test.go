@@ -2,12 +2,14 @@ package mqtt_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"io"
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -21,6 +23,7 @@ import (
 // swift is a Broker that reconnects without the pauses of real life.
 func swift(opts mqtt.Options) *mqtt.Broker {
 	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
+	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, patience)
 	return mqtt.New(&opts)
 }
 
@@ -126,36 +129,52 @@ func TestBroker_lostSession_isSubscribedAgain(t *testing.T) {
 }
 
 func TestBroker_fullQueue_slowsTheBrokerDown(t *testing.T) {
-	t.Parallel()
-	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
-	b := swift(mqtt.Options{KeepAlive: 4 * time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
-	s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{Window: 100})
-	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
-	require.NoError(t, err)
-	publish(t, p, 0, 50)
-	require.NoError(t, p.Close(t.Context()))
-	// Nothing is received: the queue of 4 is full. A broker that says nothing
-	// for 6 s is given up, but here the silence is ours.
-	require.Never(t, func() bool { return s.Health() != nil }, 8*time.Second, 10*time.Millisecond)
-	require.Zero(t, receive(t, s, 0, 50), "the connection was lost meanwhile")
-	require.NoError(t, s.Close(t.Context()))
+	synctest.Test(t, func(t *testing.T) {
+		const keepAlive = 4 * time.Second
+		confirmed := make(chan struct{})
+		close(confirmed)
+		p := backlogged(50, 1, confirmed)
+		b := swift(mqtt.Options{KeepAlive: keepAlive, QueueMessages: 4, QueueBytes: 1 << 20,
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				client, broker := net.Pipe()
+				go p.serve(newImpatient(broker, keepAlive*3/2))
+				return client, nil
+			}})
+		s, err := b.Subscribe(t.Context(), nowhere("in"), annotate.ConnectOptions{Window: 100})
+		require.NoError(t, err)
+		// Nothing is received: the queue of 4 is full. A broker that says nothing
+		// for 6 s is given up, but here the silence is ours; and the broker gives
+		// us up after the same time without a PINGREQ.
+		for range 60 {
+			time.Sleep(time.Second)
+			require.NoError(t, s.Health())
+		}
+		require.Zero(t, receive(t, s, 0, 50))
+		synctest.Wait()
+		require.Nil(t, p.connect(1), "the connection was lost meanwhile")
+		require.NoError(t, s.Close(t.Context()))
+	})
 }
 
 func TestBroker_silentBroker_isDisconnected(t *testing.T) {
-	t.Parallel()
-	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
-		if grant(conn, packet, 1) {
-			_, _ = io.Copy(io.Discard, conn) // from now on the broker reads and does not answer
-		}
-	}}
-	p.start(t)
-	s, err := swift(mqtt.Options{KeepAlive: time.Second}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return p.connect(1) != nil }, patience, 10*time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_ = s.Close(ctx) // the peer does not answer the last PINGREQ either
+	synctest.Test(t, func(t *testing.T) {
+		p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
+			if grant(conn, packet, 1) {
+				_, _ = io.Copy(io.Discard, conn) // from now on the broker reads and does not answer
+			}
+		}}
+		s, err := swift(mqtt.Options{KeepAlive: 4 * time.Second, Dial: p.pipe}).
+			Subscribe(t.Context(), nowhere("in"), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		time.Sleep(6*time.Second - 1)
+		require.NoError(t, s.Health())
+		require.Nil(t, p.connect(1))
+		time.Sleep(2 * time.Second)
+		require.NotNil(t, p.connect(1))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_ = s.Close(ctx) // the peer does not answer the last PINGREQ either
+	})
 }
 
 func TestBroker_Subscribe_sendsTheSessionOptions(t *testing.T) {

@@ -15,9 +15,8 @@ const patience = 2 * time.Minute
 // harness is the suite's view of a broker behind a proxy.
 func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertest.Harness {
 	proxy := mqtttest.NewProxy(t, target)
-	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
 	return brokertest.Harness{
-		Broker:  mqtt.New(&opts),
+		Broker:  swift(opts),
 		Topic:   proxy.Topic,
 		Cut:     proxy.Cut,
 		Restore: proxy.Restore,

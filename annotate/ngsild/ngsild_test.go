@@ -15,6 +15,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/ngsild"
 )
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 30 * time.Second
+
 const (
 	topicName = "https://example.org/sets/"
 	typed     = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <https://e/T> .\n"
@@ -261,7 +264,7 @@ func TestBroker_Connect_confirmsWhatIsLeftWithAnError(t *testing.T) {
 	require.NoError(t, err)
 	outcome := make(chan error, 1)
 	require.NoError(t, p.Publish(t.Context(), annotate.Message{Payload: []byte(reading("a", 1))}, func(err error) { outcome <- err }))
-	require.Eventually(t, func() bool { return p.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, p.Health(), "503")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -20,6 +20,9 @@ import (
 
 const topicName = "https://example.org/graphs"
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 30 * time.Second
+
 func TestDriver_settingsPassTheSuite(t *testing.T) {
 	const good = `"protocol": "update", "url": "https://h/update"`
 	brokertest.Settings(t, brokertest.SettingsHarness{
@@ -305,7 +308,7 @@ func TestBroker_Connect_confirmsWhatIsLeftWithAnError(t *testing.T) {
 	outcome := make(chan error, 1)
 	m := annotate.Message{ID: "1", Payload: fmt.Appendf(nil, statement, `"value"`)}
 	require.NoError(t, p.Publish(t.Context(), m, func(err error) { outcome <- err }))
-	require.Eventually(t, func() bool { return p.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, p.Health(), "503")
 	require.ErrorContains(t, p.Publish(t.Context(), annotate.Message{Topic: "other"}, nil), "the connection is to")
 	ctx, cancel := context.WithCancel(t.Context())

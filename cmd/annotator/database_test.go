@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
 
@@ -42,6 +43,12 @@ func (a annotator) isReady(t *testing.T) bool {
 	return status == http.StatusOK
 }
 
+// awaitReady waits until the program uses its database.
+func (a annotator) awaitReady(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return a.isReady(t) }, patience, 10*time.Millisecond)
+}
+
 func TestRun_restoresChannelsFromADatabase(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
@@ -52,6 +59,7 @@ func TestRun_restoresChannelsFromADatabase(t *testing.T) {
 	t.Setenv("DB_PORT", dbPort)
 
 	first := start(t, unused, "-mqtt-port", port)
+	first.awaitReady(t)
 	first.create(t, "weather")
 	status, body := first.get(t, "/settings")
 	require.Equal(t, http.StatusOK, status)
@@ -65,6 +73,7 @@ func TestRun_restoresChannelsFromADatabase(t *testing.T) {
 	require.NoError(t, first.stop())
 
 	second := start(t, unused, "-mqtt-port", port)
+	second.awaitReady(t)
 	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 	require.NoError(t, second.stop())
 	require.NoDirExists(t, unused)
@@ -74,6 +83,7 @@ func TestRun_keepsChannelsRunningWithoutTheDatabase(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	a := start(t, t.TempDir(), "-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s")
+	a.awaitReady(t)
 	a.create(t, "weather")
 
 	database.Kill()
@@ -103,6 +113,7 @@ func TestRun_waitsForADatabase(t *testing.T) {
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	args := []string{"-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s"}
 	before := start(t, t.TempDir(), args...)
+	before.awaitReady(t)
 	before.create(t, "weather")
 	require.NoError(t, before.stop())
 	database.Kill()
@@ -113,16 +124,16 @@ func TestRun_waitsForADatabase(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	status, body := a.get(t, "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status, body)
-	require.Contains(t, a.log.String(), "the database cannot be used; trying again")
+	a.log.Await(t, "the database cannot be used; trying again")
 	require.Contains(t, a.log.String(), database.Address())
 
 	database.Restart()
-	require.Eventually(t, func() bool { return a.isReady(t) }, patience, 20*time.Millisecond)
+	a.awaitReady(t)
 	require.Eventually(t, func() bool { return a.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 }
 
 func TestRun_stopsWhileItWaitsForADatabase(t *testing.T) {
-	away := mongotest.UnusedAddress(t)
+	away := peertest.ReservedAddress(t).String()
 	a := start(t, t.TempDir(), "-db-uri", "mongodb://dbuser:hidden@"+away, "-db-timeout", "50ms")
 	require.False(t, a.isReady(t))
 	status, body := a.get(t, "/settings")

@@ -76,8 +76,8 @@ func newTap(t *testing.T, broker string) *tap {
 				_ = client.Close()
 				continue
 			}
-			pass := func(to, from net.Conn, also io.Writer) {
-				_, _ = io.Copy(io.MultiWriter(to, also), from) // until one side closes
+			pass := func(to, from net.Conn, before io.Writer) {
+				_, _ = io.Copy(io.MultiWriter(before, to), from) // until one side closes
 				_, _ = to.Close(), from.Close()
 			}
 			passing.Go(func() { pass(server, client, a) })

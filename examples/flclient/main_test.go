@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	wait = 10 * time.Second
-	tick = time.Millisecond
+	patience = 30 * time.Second
+	tick     = time.Millisecond
 )
 
 // lines is a writer for several goroutines.
@@ -47,7 +47,7 @@ func TestRun_trainsTheJobOfTheExampleToItsTarget(t *testing.T) {
 	group.Go(func() { _ = gate.Serve(ctx, listener) })
 	defer group.Wait()
 	defer stop()
-	require.Eventually(t, func() bool { return jobs.Ready() == nil }, wait, tick)
+	require.Eventually(t, func() bool { return jobs.Ready() == nil }, patience, tick)
 
 	body, err := os.ReadFile("../flcollect/job.json")
 	require.NoError(t, err)

@@ -28,9 +28,10 @@ func TestRun_showsTheInstance(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer a token for tests")
 		response, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
-	require.Eventually(t, func() bool { return ask("GET", "/readyz", "") == http.StatusOK }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return ask("GET", "/readyz", "") == http.StatusOK }, 30*time.Second, 5*time.Millisecond)
 	require.Equal(t, http.StatusCreated, ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:51820"}`))
 	require.Equal(t, http.StatusBadRequest, ask("POST", "/interfaces/add", `{"name":"nix0","endpoint":"192.0.2.1:51821"}`))
 	require.Equal(t, http.StatusOK, ask("GET", "/", ""))

@@ -3,8 +3,8 @@ package supernode_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -65,7 +65,7 @@ func TestApp_learnsOnTwoSuperNodes(t *testing.T) {
 	fleet, _, _ := strings.Cut(server.AwaitLine("listening on fleet://"), " ")
 	for machine := range 2 {
 		node := start("home-"+strconv.Itoa(machine), "flower-supernode", "--insecure", "--superlink", fleet, "--host", "127.0.0.1",
-			"--port", freePort(t), "--node-config", "machine="+strconv.Itoa(machine+1))
+			"--port", fmt.Sprint(peertest.ReservedAddress(t).Port()), "--node-config", "machine="+strconv.Itoa(machine+1))
 		node.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		t.Cleanup(func() {
 			if node.Process != nil {
@@ -90,15 +90,4 @@ func TestApp_learnsOnTwoSuperNodes(t *testing.T) {
 	require.Equal(t, 3, status.Round)
 	require.Less(t, status.Loss, 0.25)
 	require.Greater(t, status.Metrics.Accuracy, 0.9)
-}
-
-// freePort returns a port on which nothing listens: a SuperNode takes no port of 0.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return port
 }

@@ -74,7 +74,7 @@ func importTable() []room {
 			modules: []string{paho3}},
 		{dir: "annotate/mqtt/internal/...", imports: []string{"internal/notify", "internal/tracing", "annotate"}},
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
-		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded"}},
+		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt", "annotate/mqtt/embedded", "internal/peertest"}},
 		{dir: "annotate/kafka", imports: []string{"internal/notify", "internal/tracing", "annotate", "annotate/members"},
 			modules: []string{sarama, scram, uuid}},
 		{dir: "annotate/internal/sink", imports: []string{"internal/notify", "annotate"}},

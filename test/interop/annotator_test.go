@@ -24,10 +24,6 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-// deadline bounds each wait of these tests. It is generous: the tests are
-// about what arrives, not about when.
-const deadline = 4 * time.Minute
-
 // format is one of the three input formats with everything its channel needs.
 type format struct {
 	name    string
@@ -199,7 +195,7 @@ func TestAnnotator_mapsEveryObservationInEveryFormat(t *testing.T) {
 			require.False(t, stopped(t, server, id), "a channel that was created runs")
 
 			require.NoError(t, connect(t, broker, "producer-"+f.name).publish(t.Context(), f, all))
-			require.Eventually(t, func() bool { return len(consumer.messages()) >= len(all) }, deadline, 20*time.Millisecond,
+			require.Eventually(t, func() bool { return len(consumer.messages()) >= len(all) }, patience, 20*time.Millisecond,
 				"the output topic has fewer messages than were published")
 			got := consumer.messages()
 			require.Len(t, got, len(all), "no message comes twice")
@@ -235,7 +231,7 @@ func TestAnnotator_losesNothingWhenItIsKilled(t *testing.T) {
 	for kill := range kills {
 		mark := len(all) * (kill + 1) / (kills + 2)
 		for i := range formats {
-			require.Eventually(t, func() bool { return len(consumers[i].messages()) >= mark }, deadline, time.Millisecond)
+			require.Eventually(t, func() bool { return len(consumers[i].messages()) >= mark }, patience, time.Millisecond)
 		}
 		server.Kill()
 		server = start()
@@ -244,13 +240,13 @@ func TestAnnotator_losesNothingWhenItIsKilled(t *testing.T) {
 		require.NoError(t, <-published)
 	}
 	for i, f := range formats {
-		require.Eventually(t, func() bool { return !stopped(t, server, ids[i]) }, deadline, 20*time.Millisecond,
+		require.Eventually(t, func() bool { return !stopped(t, server, ids[i]) }, patience, 20*time.Millisecond,
 			"the channel is back after the restart")
 		last := weather.Expected(all[len(all)-1])[0].Subject.Value
 		require.Eventually(t, func() bool {
 			got := consumers[i].messages()
 			return len(got) > 0 && bytes.Contains(got[len(got)-1], []byte("<"+last+">"))
-		}, deadline, 20*time.Millisecond, "the last observation never came out")
+		}, patience, 20*time.Millisecond, "the last observation never came out")
 		requireAllOnceInOrder(t, f, all, consumers[i].messages(), kills)
 	}
 }

@@ -67,7 +67,7 @@ type fault struct {
 	name string
 	do   func()
 	// gradual means that do lets the load go on itself, from half of its share
-	// on, because it would be over too soon.
+	// on, because it may be over too soon.
 	gradual bool
 }
 
@@ -79,7 +79,7 @@ func (r *rig) faults() []fault {
 		return []fault{rebalance}
 	}
 	all := []fault{
-		{name: "error topic off and on", do: r.toggleErrors},
+		{name: "error topic off and on", do: r.toggleErrors, gradual: true},
 		{name: "kill -9 of the annotator", do: r.killAnnotator},
 		{name: "SIGTERM and start", do: r.stopAnnotator},
 		{name: "input cut", do: func() { r.cut(r.in, inputCable) }},
@@ -207,9 +207,14 @@ func (r *rig) complete(first int) (lost int) {
 // message came in once and was published or failed, and every failure is in
 // the log, and on the error topic where that was on.
 func (r *rig) toggleErrors() {
-	share := r.limit
+	half := r.limit
+	share := 2 * half
 	good := r.stream.good(share)
-	for on := false; ; on = !on {
+	r.switchErrors(false)
+	r.allow(half + half/2)
+	r.await(r.stream.good(r.limit)) // some failed that are not reported
+	r.allow(share)
+	for on := true; ; on = !on {
 		r.switchErrors(on)
 		now, changed := r.tally.state()
 		if on && now.arrived >= good {
@@ -272,16 +277,17 @@ func (r *rig) cut(e end, cable string) {
 
 // rebalance lets a second annotator take over a share, then all when the first
 // one dies, and give it back when the first one is there again. The load goes
-// on in small portions, so that there is some at every moment.
+// on in portions that become smaller, so that there is some at every moment.
 func (r *rig) rebalance() {
 	second := r.start("b")
 	r.create(second)
-	portion := r.stream.count / len(r.faults()) / 400
+	rest := r.stream.count / len(r.faults()) / 4 // for each of the two times that it works
 	works := func() {
 		r.t.Helper()
-		goal := r.counter(second, "messages_published_total") + 1
+		goal, from, asked := r.counter(second, "messages_published_total")+1, r.limit, 0
 		require.Eventually(r.t, func() bool {
-			r.allowMore(portion)
+			asked++
+			r.allow(from + rest*asked/(asked+50)) // half of it in 10 s, and never all
 			return r.counter(second, "messages_published_total") >= goal
 		}, patience, 4*retry, "the second annotator gets no messages")
 	}

@@ -112,8 +112,9 @@ func (k *keeper) next(random *rand.Rand) deed {
 	}, after}
 }
 
-// work makes requests until one is not answered, or is answered wrongly.
-func (k *keeper) work(ctx context.Context, client *modelclient.Client, random *rand.Rand) error {
+// work makes requests until one is not answered, or is answered wrongly. It calls answered
+// after each one that is.
+func (k *keeper) work(ctx context.Context, client *modelclient.Client, random *rand.Rand, answered func()) error {
 	for {
 		deed := k.next(random)
 		err := deed.do(ctx, client)
@@ -128,6 +129,7 @@ func (k *keeper) work(ctx context.Context, client *modelclient.Client, random *r
 			k.perhaps, k.underWay = deed.after, deed.kind
 			return nil
 		}
+		answered()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,16 +97,33 @@ func plant(t *testing.T, client *modelclient.Client, keepers []*keeper) {
 	}
 }
 
-// workUntilKilled lets the keepers work and kills the server after a random
-// time.
+// workUntilKilled lets the keepers work and kills the server after a random time in which
+// it has answered a random number of requests.
 func workUntilKilled(t *testing.T, server *interop.Server, client *modelclient.Client, keepers []*keeper, seed, round uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, round<<8))
-	time.AfterFunc(time.Duration(random.IntN(240_000))*time.Microsecond, server.Kill)
+	after := time.After(time.Duration(random.IntN(240_000)) * time.Microsecond)
+	var left atomic.Int64 // a machine that is too busy answers few in that time
+	left.Store(int64(1 + random.IntN(60)))
+	enough := make(chan struct{})
+	go func() {
+		<-after
+		select {
+		case <-enough:
+		case <-t.Context().Done(): // the keepers have failed
+		}
+		server.Kill()
+	}()
 	errs := make([]error, len(keepers))
 	var all sync.WaitGroup
 	for i, k := range keepers {
-		all.Go(func() { errs[i] = k.work(t.Context(), client, rand.New(rand.NewPCG(seed, round<<8+uint64(i)+1))) })
+		all.Go(func() {
+			errs[i] = k.work(t.Context(), client, rand.New(rand.NewPCG(seed, round<<8+uint64(i)+1)), func() {
+				if left.Add(-1) == 0 {
+					close(enough)
+				}
+			})
+		})
 	}
 	all.Wait()
 	for _, err := range errs {

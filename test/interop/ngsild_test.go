@@ -103,7 +103,7 @@ func TestAnnotator_writesEntitiesToAnNGSILDBrokerThroughKills(t *testing.T) {
 		defer entities.mu.Unlock()
 		return entities.values[fmt.Sprint("https://example.org/", station)]
 	}
-	require.Eventually(t, func() bool { return last(stations-1) == fmt.Sprint(messages-1) }, 2*time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return last(stations-1) == fmt.Sprint(messages-1) }, patience, 10*time.Millisecond)
 	server.Stop()
 	require.Equal(t, stations, entities.size())
 	for station := range stations {

@@ -59,7 +59,7 @@ func TestAnnotator_mapsTheSampleOfTheOriginal(t *testing.T) {
 		&paho.Publish{Topic: topics["inputTopicSettings"], QoS: 1, Payload: message})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(output.messages())+len(failures.messages()) > 0 },
-		30*time.Second, 10*time.Millisecond)
+		patience, 10*time.Millisecond)
 	require.Empty(t, failures.messages())
 	var got []rdf.Quad
 	types := 0

@@ -211,17 +211,6 @@ func (r *rig) counter(server *interop.Server, name string) int {
 func (r *rig) allow(limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.raise(limit)
-}
-
-// allowMore lets the producer send a number of messages more.
-func (r *rig) allowMore(messages int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.raise(r.limit + messages)
-}
-
-func (r *rig) raise(limit int) {
 	r.limit = limit
 	close(r.raised)
 	r.raised = make(chan struct{})

@@ -82,7 +82,7 @@ func storeThroughKills(t *testing.T, store *store, protocol string, durable bool
 	const graphs = "SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }"
 	for k := range kills {
 		limit := (k+1)*messages/(kills+2) + rand.IntN(messages/20)
-		require.Eventually(t, func() bool { return store.count(graphs) >= limit }, 2*time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return store.count(graphs) >= limit }, patience, time.Millisecond)
 		if durable && k%3 == 1 {
 			store.restart()
 			continue
@@ -91,7 +91,7 @@ func storeThroughKills(t *testing.T, store *store, protocol string, durable bool
 		server = start()
 	}
 	require.NoError(t, <-sent)
-	require.Eventually(t, func() bool { return store.count(graphs) >= messages }, 2*time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return store.count(graphs) >= messages }, patience, 20*time.Millisecond)
 	server.Stop() // what is in flight is written
 	require.Equal(t, messages, store.count(graphs))
 	require.Equal(t, statements*messages, store.count("SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }"))

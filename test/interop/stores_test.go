@@ -1,8 +1,8 @@
 package interop_test
 
 import (
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -16,7 +16,6 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/sparql"
 	"github.com/iotenablers/enablers/internal/peertest"
-	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 	"github.com/iotenablers/enablers/test/interop"
 )
 
@@ -32,7 +31,7 @@ type store struct {
 // startOxigraph starts Oxigraph, of the package of PyPI, over an empty folder.
 func startOxigraph(t *testing.T) *store {
 	python := peertest.Python(t, "oxigraph==0.5.13")
-	address, folder := mongotest.UnusedAddress(t), t.TempDir()
+	address, folder := peertest.ReservedAddress(t).String(), t.TempDir()
 	s := &store{t: t, base: "http://" + address, command: func() *exec.Cmd {
 		return exec.Command(filepath.Join(filepath.Dir(python), "oxigraph"), "serve", "--location", folder, "--bind", address)
 	}}
@@ -44,12 +43,10 @@ func startOxigraph(t *testing.T) *store {
 // startFuseki starts Apache Jena Fuseki, of Maven Central, with a dataset in memory.
 func startFuseki(t *testing.T) *store {
 	jars := peertest.Jars(t, "org.apache.jena:jena-fuseki-main:5.2.0", "org.slf4j:slf4j-nop:2.0.16")
-	address := mongotest.UnusedAddress(t)
-	_, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
-	s := &store{t: t, base: "http://" + address, command: func() *exec.Cmd {
+	address := peertest.ReservedAddress(t)
+	s := &store{t: t, base: "http://" + address.String(), command: func() *exec.Cmd {
 		return exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-Dlog4j.configurationFile=none", "-cp", jars,
-			"org.apache.jena.fuseki.main.cmds.FusekiMainCmd", "--port="+port, "--localhost", "--mem", "/ds")
+			"org.apache.jena.fuseki.main.cmds.FusekiMainCmd", fmt.Sprint("--port=", address.Port()), "--localhost", "--mem", "/ds")
 	}}
 	s.query, s.update, s.graphs = s.base+"/ds/query", s.base+"/ds/update", s.base+"/ds/data"
 	s.start()
@@ -71,7 +68,7 @@ func (s *store) start() {
 		require.NoError(s.t, err)
 		answer, err := http.DefaultClient.Do(request)
 		return err == nil && answer.Body.Close() == nil
-	}, time.Minute, 10*time.Millisecond, "the store answers")
+	}, patience, 10*time.Millisecond, "the store answers")
 }
 
 // restart kills the store and starts it again.

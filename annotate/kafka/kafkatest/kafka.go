@@ -76,33 +76,27 @@ func StartKafka(tb testing.TB, options *Options) *Kafka {
 	if options == nil {
 		options = &Options{}
 	}
-	var failure error
-	for range 3 { // another process may take a port before Kafka does
-		k := &Kafka{tb: tb, jars: jars, folder: tb.TempDir(), options: *options}
-		if failure = k.prepare(); failure != nil {
-			continue
-		}
-		if failure = k.start(); failure == nil {
-			tb.Cleanup(func() {
-				k.Kill()
-				if tb.Failed() {
-					tb.Logf("end of the log of Kafka at %s:\n%s", k.Address(), k.logged())
-				}
-			})
-			return k
-		}
+	k := &Kafka{tb: tb, jars: jars, folder: tb.TempDir(), options: *options}
+	k.listeners = k.listen()
+	if err := k.prepare(); err != nil {
+		tb.Fatalf("prepare Kafka: %v", err)
 	}
-	tb.Fatalf("start Kafka: %v", failure)
-	return nil
+	if err := k.start(); err != nil {
+		tb.Fatalf("start Kafka: %v", err)
+	}
+	tb.Cleanup(func() {
+		k.Kill()
+		if tb.Failed() {
+			tb.Logf("end of the log of Kafka at %s:\n%s", k.Address(), k.logged())
+		}
+	})
+	return k
 }
 
-// prepare chooses the ports, and writes all that the broker reads.
+// prepare writes all that the broker reads.
 func (k *Kafka) prepare() error {
-	var err error
-	if k.listeners, err = k.listen(); err != nil {
-		return err
-	}
 	if k.options.TLS {
+		var err error
 		if k.roots, err = certify(k.path("server.pem")); err != nil {
 			return fmt.Errorf("make a certificate: %w", err)
 		}

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"crypto/x509"
 	"fmt"
-	"github.com/iotenablers/enablers/annotate/kafka"
-	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
@@ -42,8 +40,8 @@ func (l listener) advertised() mqtttest.Address {
 	return l.at
 }
 
-// listen chooses a port for each listener. The first is PLAINTEXT.
-func (k *Kafka) listen() ([]listener, error) {
+// listen reserves a port for each listener. The first is PLAINTEXT.
+func (k *Kafka) listen() []listener {
 	protocols := []string{kafka.Plaintext, controller}
 	if k.options.TLS {
 		protocols = append(protocols, kafka.SSL)
@@ -56,11 +54,7 @@ func (k *Kafka) listen() ([]listener, error) {
 	}
 	var all []listener
 	for _, name := range slices.Concat(protocols, k.options.Cables) {
-		l := listener{name: name, protocol: name}
-		var err error
-		if l.at, err = freePort(all); err != nil {
-			return nil, err
-		}
+		l := listener{name: name, protocol: name, at: mqtttest.Reserve(k.tb)}
 		if !slices.Contains(protocols, name) {
 			l.cable = mqtttest.NewProxy(k.tb, l.at)
 		}
@@ -69,27 +63,7 @@ func (k *Kafka) listen() ([]listener, error) {
 		}
 		all = append(all, l)
 	}
-	return all, nil
-}
-
-// freePort returns a loopback port that is not in use. It is below the range that systems
-// use for outgoing connections, so it stays free while the broker is down.
-func freePort(taken []listener) (mqtttest.Address, error) {
-	const least, most = 10_000, 32_000
-	var failure error
-	for range 100 {
-		port := least + rand.IntN(most-least)
-		if slices.ContainsFunc(taken, func(l listener) bool { return l.at.Port == port }) {
-			continue
-		}
-		a := mqtttest.Address{Host: "127.0.0.1", Port: port}
-		probe, err := net.Listen("tcp", a.String())
-		if err == nil {
-			return a, probe.Close()
-		}
-		failure = err
-	}
-	return mqtttest.Address{}, fmt.Errorf("find a free port: %w", failure)
+	return all
 }
 
 // Address returns the address of the PLAINTEXT listener, whose clients need no log-in and

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
+	"github.com/iotenablers/enablers/internal/peertest"
 )
 
 // Address is where a broker listens.
@@ -36,6 +37,14 @@ func Change(topic *annotate.Topic, change func(*mqtt.Settings)) {
 
 // String returns host:port.
 func (a Address) String() string { return net.JoinHostPort(a.Host, strconv.Itoa(a.Port)) }
+
+// Reserve returns an address for a broker that listens, ends and listens there again: on Linux the
+// port is given to nothing else until the test ends.
+func Reserve(tb testing.TB) Address {
+	tb.Helper()
+	at := peertest.ReservedAddress(tb)
+	return Address{Host: at.Addr().String(), Port: int(at.Port())}
+}
 
 func addressOf(listener net.Listener) Address {
 	addr := listener.Addr().(*net.TCPAddr)

@@ -50,31 +50,16 @@ func StartMosquitto(tb testing.TB, lines ...string) *Mosquitto {
 		tb.Skip("mosquitto is not installed: neither in the PATH nor in /usr/sbin")
 	}
 	folder := tb.TempDir()
-	var failure error
-	for range 5 { // another process may take the port before mosquitto does
-		m := &Mosquitto{tb: tb, path: path, config: filepath.Join(folder, "mosquitto.conf"), state: filepath.Join(folder, "mosquitto.db")}
-		m.Address, failure = freePort()
-		if failure != nil {
-			continue
-		}
-		if failure = m.configure(folder, lines); failure != nil {
-			continue
-		}
-		if failure = m.start(); failure == nil {
-			tb.Cleanup(m.Kill)
-			return m
-		}
+	m := &Mosquitto{tb: tb, path: path, config: filepath.Join(folder, "mosquitto.conf"), state: filepath.Join(folder, "mosquitto.db")}
+	m.Address = Reserve(tb)
+	if err := m.configure(folder, lines); err != nil {
+		tb.Fatalf("configure mosquitto: %v", err)
 	}
-	tb.Fatalf("start mosquitto: %v", failure)
-	return nil
-}
-
-func freePort() (Address, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return Address{}, err
+	if err := m.start(); err != nil {
+		tb.Fatalf("start mosquitto: %v", err)
 	}
-	return addressOf(listener), listener.Close()
+	tb.Cleanup(m.Kill)
+	return m
 }
 
 func (m *Mosquitto) configure(folder string, lines []string) error {

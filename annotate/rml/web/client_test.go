@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -239,30 +241,71 @@ func TestClient_Fetch_reportsAnAnswerThatIsCutOff(t *testing.T) {
 	require.ErrorContains(t, err, "the answer is cut off")
 }
 
-func TestClient_Fetch_endsWhenTheServerSendsNothing(t *testing.T) {
-	release := make(chan struct{})
-	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/part" {
-			_, _ = io.WriteString(w, "id\n1\n")
-			w.(http.Flusher).Flush()
-		}
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
+// pipes is a listener whose connections are pipes: in a bubble its clock alone ends a wait.
+type pipes struct {
+	ends   chan net.Conn
+	closed context.Context
+	close  context.CancelFunc
+}
+
+// serveInBubble serves at http://in.memory until the test ends, and returns a client for it.
+func serveInBubble(t *testing.T, handler http.HandlerFunc) *http.Client {
+	t.Helper()
+	p := &pipes{ends: make(chan net.Conn)}
+	p.closed, p.close = context.WithCancel(context.Background())
+	server := &http.Server{Handler: handler}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(p) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-served, http.ErrServerClosed)
 	})
-	defer close(release)
-	_, err := fetchFile(t, &web.Options{Timeout: 50 * time.Millisecond}, at)
-	require.ErrorContains(t, err, "the server sent nothing for 50ms")
-	text, err := fetchFile(t, &web.Options{Timeout: 50 * time.Millisecond}, at+"/part")
-	require.ErrorContains(t, err, "the server sent nothing for 50ms")
-	require.Equal(t, "id\n1\n", text)
-	_, err = fetchFile(t, &web.Options{Total: 50 * time.Millisecond}, at)
-	require.ErrorContains(t, err, "the answer took more than 50ms")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = fetchFileUntil(t, ctx, nil, at)
-	require.ErrorIs(t, err, context.Canceled)
+	return &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, end := net.Pipe()
+		p.ends <- end
+		return client, nil
+	}}}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case end := <-p.ends:
+		return end, nil
+	case <-p.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.close(); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func TestClient_Fetch_endsWhenTheServerSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, at = 50 * time.Millisecond, "http://in.memory"
+		client := serveInBubble(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/part" {
+				time.Sleep(limit - 1)
+				_, _ = io.WriteString(w, "id\n1\n")
+				w.(http.Flusher).Flush()
+			}
+			<-r.Context().Done()
+		})
+		began := time.Now()
+		_, err := fetchFile(t, &web.Options{HTTP: client, Timeout: limit}, at)
+		require.ErrorContains(t, err, "the server sent nothing for 50ms")
+		require.Equal(t, limit, time.Since(began))
+		text, err := fetchFile(t, &web.Options{HTTP: client, Timeout: limit}, at+"/part")
+		require.ErrorContains(t, err, "the server sent nothing for 50ms")
+		require.Equal(t, "id\n1\n", text)
+		require.Equal(t, 3*limit-1, time.Since(began))
+		_, err = fetchFile(t, &web.Options{HTTP: client, Total: limit}, at)
+		require.ErrorContains(t, err, "the answer took more than 50ms")
+		require.Equal(t, 4*limit-1, time.Since(began))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = fetchFileUntil(t, ctx, &web.Options{HTTP: client}, at)
+		require.ErrorIs(t, err, context.Canceled)
+	})
 }
 
 func TestClient_Fetch_followsRedirectsOfOneOriginOnly(t *testing.T) {

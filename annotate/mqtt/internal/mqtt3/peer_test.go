@@ -1,11 +1,13 @@
 package mqtt3_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/eclipse/paho.mqtt.golang/packets"
 	"github.com/stretchr/testify/require"
@@ -45,6 +47,61 @@ func (p *peer) start(t *testing.T) {
 		require.NoError(t, listener.Close())
 		work.Wait()
 	})
+}
+
+// pipe makes a connection to the peer in memory, without start. In a bubble
+// nothing happens on it but by the bubble's clock.
+func (p *peer) pipe(context.Context, string, string) (net.Conn, error) {
+	client, broker := net.Pipe()
+	go p.serve(broker)
+	return client, nil
+}
+
+// nowhere are settings for a dialer that does not look at the address.
+func nowhere(topic string) annotate.Topic {
+	return mqtttest.Address{Host: "127.0.0.1", Port: 1}.Topic(topic, "c")
+}
+
+// impatient is the broker's end of a pipe. Writes wait in a buffer, as in that of a network. A
+// read fails if the client sends nothing for a time, as brokers give up a client without a
+// PINGREQ (MQTT 3.1.1 section 3.1.2.10).
+type impatient struct {
+	net.Conn
+	limit   time.Duration
+	waiting chan []byte
+	closing chan struct{}
+}
+
+func newImpatient(conn net.Conn, limit time.Duration) *impatient {
+	c := &impatient{Conn: conn, limit: limit, waiting: make(chan []byte, 1000), closing: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case p := <-c.waiting:
+				_, _ = c.Conn.Write(p)
+			case <-c.closing:
+				return
+			}
+		}
+	}()
+	return c
+}
+
+func (c *impatient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *impatient) Write(p []byte) (int, error) {
+	c.waiting <- bytes.Clone(p)
+	return len(p), nil
+}
+
+func (c *impatient) Close() error {
+	close(c.closing)
+	return c.Conn.Close()
 }
 
 func (p *peer) serve(conn net.Conn) {

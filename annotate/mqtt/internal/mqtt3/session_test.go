@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"math/big"
 	"net"
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eclipse/paho.mqtt.golang/packets"
@@ -181,39 +183,53 @@ func retain(t *testing.T, address mqtttest.Address) {
 }
 
 func TestBroker_fullQueue_slowsTheBrokerDown(t *testing.T) {
-	t.Parallel()
-	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
-	b := swift(mqtt.Options{KeepAlive: 4 * time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
-	s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{Window: 100})
-	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
-	require.NoError(t, err)
-	publish(t, p, 0, 50)
-	require.NoError(t, p.Close(t.Context()))
-	// Nothing is received: the queue of 4 is full. A broker that says nothing
-	// for 6 s is given up, but here the silence is ours; and the broker gives
-	// us up after the same time without a PINGREQ.
-	require.Never(t, func() bool { return s.Health() != nil }, 8*time.Second, 10*time.Millisecond)
-	require.Zero(t, receive(t, s, 0, 50), "the connection was lost meanwhile")
-	require.NoError(t, s.Close(t.Context()))
+	synctest.Test(t, func(t *testing.T) {
+		const keepAlive = 4 * time.Second
+		p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) {
+			if grant(conn, packet, 1) {
+				for n := range 50 {
+					_ = message(uint16(n+1), 1, n).Write(conn)
+				}
+			}
+		}}
+		b := swift(mqtt.Options{KeepAlive: keepAlive, QueueMessages: 4, QueueBytes: 1 << 20,
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				client, broker := net.Pipe()
+				go p.serve(newImpatient(broker, keepAlive*3/2))
+				return client, nil
+			}})
+		s, err := b.Subscribe(t.Context(), nowhere("t"), annotate.ConnectOptions{Window: 100})
+		require.NoError(t, err)
+		// Nothing is received: the queue of 4 is full. A broker that says nothing
+		// for 6 s is given up, but here the silence is ours; and the broker gives
+		// us up after the same time without a PINGREQ.
+		for range 60 {
+			time.Sleep(time.Second)
+			require.NoError(t, s.Health())
+		}
+		require.Zero(t, receive(t, s, 0, 50))
+		synctest.Wait()
+		require.Nil(t, p.connect(1), "the connection was lost meanwhile")
+		require.NoError(t, s.Close(t.Context()))
+	})
 }
 
 func TestBroker_silentBroker_isDisconnected(t *testing.T) {
-	t.Parallel()
-	stop := make(chan struct{})
-	defer close(stop)
-	p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) {
-		if grant(conn, packet, 1) {
-			<-stop
-		}
-	}}
-	p.start(t)
-	s, err := newOld(&mqtt.Options{KeepAlive: time.Second, ReconnectMin: time.Hour}).
-		Subscribe(t.Context(), p.Topic("in", "c"), annotate.ConnectOptions{})
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return s.Health() != nil }, patience, 5*time.Millisecond)
-	require.ErrorContains(t, s.Health(), "the broker has been silent for")
-	require.NoError(t, s.Close(t.Context()))
+	synctest.Test(t, func(t *testing.T) {
+		p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) {
+			if grant(conn, packet, 1) {
+				_, _ = io.Copy(io.Discard, conn) // from now on the broker reads and does not answer
+			}
+		}}
+		s, err := newOld(&mqtt.Options{KeepAlive: 4 * time.Second, ReconnectMin: time.Hour, Dial: p.pipe}).
+			Subscribe(t.Context(), nowhere("in"), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		time.Sleep(6*time.Second - 1)
+		require.NoError(t, s.Health())
+		time.Sleep(2 * time.Second)
+		require.ErrorContains(t, s.Health(), "the broker has been silent for")
+		require.NoError(t, s.Close(t.Context()))
+	})
 }
 
 func TestBroker_killedBroker_keepsTheSession(t *testing.T) {

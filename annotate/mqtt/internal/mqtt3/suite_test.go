@@ -1,6 +1,7 @@
 package mqtt3_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func harness(t *testing.T, target mqtttest.Address) brokertest.Harness {
 // swift is a Broker that reconnects without the pauses of real life.
 func swift(opts mqtt.Options) annotate.Broker {
 	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
+	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, patience)
 	return newOld(&opts)
 }
 
