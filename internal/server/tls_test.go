@@ -141,9 +141,9 @@ func TestTLS_Open_readsRenewedFiles(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.Equal(t, "old", shown())
 		return strings.Contains(log.String(), "going on with the one before")
-	}, 10*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	copyFile(t, certificate.Key, renewed.Key)
-	require.Eventually(t, func() bool { return shown() == "new" }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return shown() == "new" }, patience, 50*time.Millisecond)
 }
 
 func TestTLS_Open_namesTheFlagOfAFault(t *testing.T) {
