@@ -15,6 +15,9 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
+// patience is how long a test waits for what must happen. It ends a test that hangs.
+const patience = 30 * time.Second
+
 func TestPublisher_Publish_admitsOneOfConflictingEnablers(t *testing.T) {
 	for _, processes := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
@@ -145,9 +148,9 @@ func TestPublisher_Run_updatesTheGatewayOfEachProcess(t *testing.T) {
 	writer := one.open(t, nil)
 	_, err = writer.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/x"))})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(served(t, two.gateway, "a")) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(served(t, two.gateway, "a")) == 1 }, patience, time.Millisecond)
 	require.NoError(t, writer.Delete(t.Context(), "a", "", apimgmt.Condition{}))
-	require.Eventually(t, func() bool { return len(served(t, two.gateway, "a")) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(served(t, two.gateway, "a")) == 0 }, patience, time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,14 +23,19 @@ func TestStore_Upload_leavesNothingWhenAConnectionBreaks(t *testing.T) {
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
 	prepare(t, s)
-	server := httptest.NewServer(rest.NewHandler(s, nil))
+	handler := rest.NewHandler(s, nil)
+	var ended atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer ended.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	inFlight := func() bool {
 		doc, err := documents.Get(t.Context(), "version/w3c/sosa/1.0")
 		require.NoError(t, err)
 		return strings.Contains(string(doc.Data), `"uploads"`)
 	}
-	for _, sent := range []int{0, 1, 4096, 1 << 20} {
+	for i, sent := range []int{0, 1, 4096, 1 << 20} {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
 		require.NoError(t, err)
 		const head = "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\n"
@@ -42,7 +48,7 @@ func TestStore_Upload_leavesNothingWhenAConnectionBreaks(t *testing.T) {
 			require.Eventually(t, inFlight, patience, time.Millisecond)
 		}
 		require.NoError(t, connection.Close())
-		require.Eventually(t, func() bool { return !inFlight() }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return int(ended.Load()) == i+1 && !inFlight() }, patience, time.Millisecond)
 		for info, err := range blobs.List(t.Context(), "") {
 			require.NoError(t, err)
 			t.Fatalf("%q is left", info.Key)

@@ -38,6 +38,7 @@ type receiver struct {
 	mu     sync.Mutex
 	status int
 	calls  []call
+	hangAt int // the call that gets no answer until it is broken off; zero means none
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -46,8 +47,15 @@ func newReceiver(t *testing.T) *receiver {
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		r.calls = append(r.calls, call{req.Header, string(body)})
+		hangs := len(r.calls) == r.hangAt
+		r.mu.Unlock()
+		if hangs {
+			<-req.Context().Done()
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if r.status >= 300 && r.status < 400 {
 			w.Header().Set("Location", "/elsewhere")
 		}
@@ -79,7 +87,7 @@ func (r *receiver) await(t *testing.T, count int) []call {
 func hooked(t *testing.T, docs storage.Documents, change func(*modelrepo.Config)) *modelrepo.Store {
 	t.Helper()
 	config := modelrepo.Config{Documents: docs, Blobs: storage.NewMemoryBlobs(), Webhooks: modelrepo.WebhookConfig{
-		AllowPrivate: true, Retry: time.Millisecond, Poll: 5 * time.Millisecond,
+		AllowPrivate: true, Retry: time.Millisecond, Poll: 5 * time.Millisecond, Timeout: patience,
 	}}
 	if change != nil {
 		change(&config)
@@ -175,6 +183,7 @@ func TestStore_Run_deliversInOrderThroughFailuresAndRestarts(t *testing.T) {
 	s, to := hooked(t, docs, nil), newReceiver(t)
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	to.answer(http.StatusInternalServerError)
+	to.hangAt = 3                                          // so that none is under way, or follows, when it stops
 	for _, name := range []string{"one", "two", "three"} { // before Run
 		require.NoError(t, s.CreateNamespace(t.Context(), name, modelrepo.NamespaceUpdate{}))
 	}

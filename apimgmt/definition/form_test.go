@@ -1,8 +1,10 @@
 package definition_test
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -136,18 +138,38 @@ components:
 // of each value of a file. What the validator cannot decode has to be reported with its
 // place and without the validator's types, and what it can is no error of types.
 func TestLoad_namesThePlaceOfEveryValueOfAWrongType(t *testing.T) {
+	load(t, everything)
+	workers := runtime.GOMAXPROCS(0)
+	var reported atomic.Int64
+	t.Run("values", func(t *testing.T) {
+		for part := range workers {
+			t.Run(strconv.Itoa(part), func(t *testing.T) {
+				t.Parallel()
+				reported.Add(int64(placesOfWrongTypes(t, part, workers)))
+			})
+		}
+	})
+	require.Greater(t, reported.Load(), int64(500))
+}
+
+// placesOfWrongTypes checks every so many of the values, and returns how many errors have named
+// their place.
+func placesOfWrongTypes(t *testing.T, part, of int) (reported int) {
 	root, _, err := document.Parse([]byte(everything), document.Limits{})
 	require.NoError(t, err)
 	values := []document.Node{
 		{Kind: document.Bool, Text: "true"}, {Kind: document.Number, Text: "-1.5"}, {Kind: document.String, Text: "text"},
 		{Kind: document.Array}, {Kind: document.Object},
 	}
-	reported := 0
+	count := 0
 	var visit func(n *document.Node)
 	visit = func(n *document.Node) {
 		original := *n
 		for _, value := range values {
 			if value.Kind == original.Kind && value.Kind != document.Number {
+				continue
+			}
+			if count++; count%of != part {
 				continue
 			}
 			n.Kind, n.Text, n.Items, n.Members = value.Kind, value.Text, value.Items, value.Members
@@ -181,9 +203,8 @@ func TestLoad_namesThePlaceOfEveryValueOfAWrongType(t *testing.T) {
 			visit(member.Value)
 		}
 	}
-	load(t, everything)
 	visit(root)
-	require.Greater(t, reported, 500)
+	return reported
 }
 
 func TestLoad_namesThePlaceOfAReferenceThatCannotBeFollowed(t *testing.T) {

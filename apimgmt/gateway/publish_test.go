@@ -33,7 +33,7 @@ func publication(t testing.TB, n, version int, target string) entity.Config {
 	t.Helper()
 	name := fmt.Sprintf("api-%d", n)
 	s := serviceAt(t, name, "http://"+name+".upstream")
-	s.ReadTimeout = 1000 + n%50 // other connections than its neighbours
+	s.ReadTimeout = 60_000 + n%50 // other connections than its neighbours
 	c := entity.Config{
 		Services:  []entity.Service{s},
 		Upstreams: []entity.Upstream{watched(name + ".upstream")},
@@ -157,5 +157,5 @@ func TestGateway_Replace_underLoadFailsNoRequestAndLeaksNothing(t *testing.T) {
 	config, _ := g.Config()
 	require.Len(t, config.Routes, 1)
 	require.Len(t, g.Traffic(), 2, "the route that is left, and requests without one")
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() < 60 }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() < 60 }, patience, 10*time.Millisecond)
 }

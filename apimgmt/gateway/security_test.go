@@ -148,7 +148,7 @@ func (a *api) send(t testing.TB, text string) string {
 	connection, err := net.Dial("tcp", a.Listener.Addr().String())
 	require.NoError(t, err)
 	defer func() { _ = connection.Close() }()
-	require.NoError(t, connection.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
 	_, err = io.WriteString(connection, text+"GET /bye HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	data, err := io.ReadAll(connection)
@@ -360,7 +360,7 @@ func TestGateway_refusesPrivateServersOfADefinition(t *testing.T) {
 		if s.SetURL("http://"+host+":"+port) != nil {
 			continue
 		}
-		s.ConnectTimeout = 500
+		s.ConnectTimeout = 30_000
 		config := routed(s, anyPath())
 		if g.Apply(config) != nil {
 			continue // refused already

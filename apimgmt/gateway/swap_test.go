@@ -43,7 +43,7 @@ func TestGateway_Apply_underLoadFailsNoRequestAndLeaksNothing(t *testing.T) {
 	go func() { ran <- g.Run(ctx) }()
 	configAt := func(i int) entity.Config {
 		s := serviceAt(t, "s", "http://pool")
-		s.ReadTimeout = 10_000 + i%7 // another client each
+		s.ReadTimeout = 60_000 + i%7 // another client each
 		config := routed(s, anyPath(), entity.Plugin{Name: "stateful", InstanceName: fmt.Sprint(i % 3)})
 		config.Upstreams = []entity.Upstream{watched("pool"), watched(fmt.Sprintf("pool%d", i))}
 		config.Targets = []entity.Target{{Target: strings.TrimPrefix(service.URL, "http://"), Upstream: &entity.Ref{Name: "pool"}}}
@@ -93,7 +93,7 @@ func TestGateway_Apply_underLoadFailsNoRequestAndLeaksNothing(t *testing.T) {
 	require.EqualValues(t, 1, open.Load(), "plugins that are served no longer are closed")
 
 	require.NoError(t, g.Apply(configAt(0)))
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+10 }, 10*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+10 }, patience, 10*time.Millisecond,
 		"health checks and connections of configurations before have ended")
 	stop()
 	require.NoError(t, <-ran)
@@ -134,6 +134,6 @@ func TestGateway_Apply_keepsPluginsOfRequestsInFlight(t *testing.T) {
 	require.False(t, closed.Load(), "a request still uses the plugin")
 	close(proceed)
 	require.Equal(t, http.StatusOK, <-status)
-	require.Eventually(t, closed.Load, 5*time.Second, time.Millisecond)
+	require.Eventually(t, closed.Load, patience, time.Millisecond)
 	require.True(t, logged.Load())
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -325,27 +326,29 @@ func TestGateway_Publish_returnsRefusalsOfTheAdminAPI(t *testing.T) {
 }
 
 func TestGateway_Publish_waitsForAnotherProcess(t *testing.T) {
-	f := newFake("3.4.2")
-	entered, leave := make(chan struct{}), make(chan struct{})
-	once := false
-	f.watch = func(f *fake) {
-		if !once && strings.HasPrefix(f.writes[len(f.writes)-1], "POST /services") {
-			once = true
-			f.mu.Unlock()
-			close(entered)
-			<-leave
-			f.mu.Lock()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("3.4.2")
+		entered, leave := make(chan struct{}), make(chan struct{})
+		once := false
+		f.watch = func(f *fake) {
+			if !once && strings.HasPrefix(f.writes[len(f.writes)-1], "POST /services") {
+				once = true
+				f.mu.Unlock()
+				close(entered)
+				<-leave
+				f.mu.Lock()
+			}
 		}
-	}
-	done := make(chan error, 1)
-	go func() { done <- f.open(t).Publish(t.Context(), "o", first()) }()
-	<-entered
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	err := f.open(t).Publish(ctx, "o", second())
-	require.ErrorIs(t, err, kong.ErrBusy)
-	require.True(t, errors.Is(err, context.DeadlineExceeded))
-	close(leave)
-	require.NoError(t, <-done)
-	require.Equal(t, servedOf(t, "3.4.2", first()), f.snapshot())
+		done := make(chan error, 1)
+		go func() { done <- f.open(t).Publish(t.Context(), "o", first()) }()
+		<-entered
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		err := f.open(t).Publish(ctx, "o", second())
+		require.ErrorIs(t, err, kong.ErrBusy)
+		require.True(t, errors.Is(err, context.DeadlineExceeded))
+		close(leave)
+		require.NoError(t, <-done)
+		require.Equal(t, servedOf(t, "3.4.2", first()), f.snapshot())
+	})
 }

@@ -36,7 +36,7 @@ func newShared(t *testing.T, portal string) *shared {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	s := &shared{database: mongotest.StartProcess(t), bucket: s3test.StartMinIO(t)}
-	s.args = []string{"-store", s.database.URI + "/apis", "-store-timeout", "2s", "-portal-url", portal, "-gateway-url", "http://127.0.0.1:9",
+	s.args = []string{"-store", s.database.URI + "/apis", "-store-timeout", "30s", "-portal-url", portal, "-gateway-url", "http://127.0.0.1:9",
 		"-blobs", "s3://" + s.bucket.Address() + "/apis?insecure=true&create-bucket=true"}
 	return s
 }
@@ -52,12 +52,12 @@ func TestRun_severalServersShareOneStore(t *testing.T) {
 		_, _ = io.WriteString(w, "from "+r.URL.Path)
 	}))
 	defer upstream.Close()
-	address := "http://" + mongotest.UnusedAddress(t)
-	s := newShared(t, address)
+	portal := newFront(t)
+	s := newShared(t, portal.URL)
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
-	// The portal of a is at the address that both have; that of b is beyond loopback, and needs a
-	// token for its metrics.
-	a := s.start(t, dirs[0], "-listen", strings.TrimPrefix(address, "http://"), "-access", "token")
+	// The portal of a is at the address that both have.
+	a := s.start(t, dirs[0], "-access", "token")
+	portal.lead(t, a)
 	b := s.start(t, dirs[1], "-access", "token")
 	require.Equal(t, passwords(t, dirs[0]), passwords(t, dirs[1]), "both have the secrets that the first one generated")
 	secrets := passwords(t, dirs[0])
@@ -91,7 +91,7 @@ func TestRun_severalServersShareOneStore(t *testing.T) {
 
 	// A session that began at a is one at b, and ends at both.
 	person := newBrowser(t)
-	_, _, page := person.signIn(a.portal+"/ui/apis/apis/none", "demouser", secrets["demo_password"])
+	_, _, page := person.signIn(portal.URL+"/ui/apis/apis/none", "demouser", secrets["demo_password"])
 	require.Contains(t, page, "<strong>demouser")
 	_, at, page := person.open(b.portal+"/ui/apis/apis/none", nil)
 	require.Contains(t, page, "<strong>demouser", at)
@@ -172,7 +172,8 @@ func TestRun_severalFirstStartsAgreeOnSecrets(t *testing.T) {
 func TestRun_waitsForItsStore(t *testing.T) {
 	s := newShared(t, "http://portal.example.org")
 	s.database.Kill()
-	p := s.start(t, t.TempDir())
+	const short = "2s" // it is waited for
+	p := s.start(t, t.TempDir(), "-store-timeout", short)
 	for _, at := range []string{p.portal, p.admin} {
 		status, _ := ask(t, http.MethodGet, at+"/healthz", "", "", nil)
 		require.Equal(t, http.StatusOK, status)
@@ -189,7 +190,7 @@ func TestRun_waitsForItsStore(t *testing.T) {
 	require.NotContains(t, p.Log.String(), s3test.SecretKey)
 
 	s.database.Kill()
-	p = s.start(t, t.TempDir())
+	p = s.start(t, t.TempDir(), "-store-timeout", short)
 	require.NoError(t, p.Stop(), "it can be stopped while it waits")
 }
 

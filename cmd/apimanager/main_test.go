@@ -8,11 +8,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +46,40 @@ func start(t *testing.T, args ...string) *process {
 		*at.of = p.Listening(at.name)
 	}
 	return p
+}
+
+// front is the address of a portal, whatever the port that a process gets for it.
+type front struct {
+	*httptest.Server
+	behind atomic.Pointer[url.URL]
+}
+
+func newFront(t *testing.T) *front {
+	t.Helper()
+	f := &front{}
+	f.Server = httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(f.behind.Load())
+		r.Out.Host = r.In.Host
+	}})
+	t.Cleanup(f.Close)
+	return f
+}
+
+// start starts a process whose portal has the address of the front.
+func (f *front) start(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := start(t, append([]string{"-portal-url", f.URL}, args...)...)
+	f.lead(t, p)
+	p.idp = f.URL + "/auth/"
+	return p
+}
+
+// lead has the front lead to the portal of a process.
+func (f *front) lead(t *testing.T, p *process) {
+	t.Helper()
+	at, err := url.Parse(p.portal)
+	require.NoError(t, err)
+	f.behind.Store(at)
 }
 
 func ask(t *testing.T, method, address, token, contentType string, body io.Reader) (int, string) {
@@ -108,8 +144,8 @@ func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
-	dir := t.TempDir()
-	p := start(t, "-data", dir)
+	dir, portal := t.TempDir(), newFront(t) // the definition names the identity provider's address
+	p := portal.start(t, "-data", dir)
 	token := p.token(t, "demodeveloper", "password for tests")
 	reader := p.token(t, "demoopencaller", "password for tests")
 
@@ -140,9 +176,7 @@ func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	require.NotContains(t, p.Log.String(), "secret for tests")
 	require.NotContains(t, p.Log.String(), "password for tests")
 
-	// On the same ports, as the definition names the identity provider's.
-	at := func(address string) string { return strings.TrimPrefix(address, "http://") }
-	p = start(t, "-data", dir, "-listen", at(p.portal), "-gateway-listen", at(p.gateway), "-admin-listen", at(p.admin))
+	p = portal.start(t, "-data", dir)
 	served(p, p.token(t, "demouser", "password for tests"))
 	status, body = ask(t, http.MethodGet, p.portal+"/OpenAPIDocumentation/", reader, "", nil)
 	require.Equal(t, http.StatusOK, status, "a token of before is good: the keys are kept: "+body)

@@ -139,16 +139,15 @@ func TestRun_signsInOnceForAllListeners(t *testing.T) {
 }
 
 func TestRun_keepsSessionsInStorage(t *testing.T) {
-	dir := t.TempDir()
-	p := start(t, "-data", dir)
+	dir, portal := t.TempDir(), newFront(t)
+	p := portal.start(t, "-data", dir)
 	b := newBrowser(t)
-	_, _, text := b.signIn(p.portal+"/ui/apis/apis/none", "demouser", passwords(t, dir)["demo_password"])
+	_, _, text := b.signIn(portal.URL+"/ui/apis/apis/none", "demouser", passwords(t, dir)["demo_password"])
 	require.Contains(t, text, "<strong>demouser")
 	require.NoError(t, p.Stop())
 
-	at := func(address string) string { return strings.TrimPrefix(address, "http://") }
-	p = start(t, "-data", dir, "-listen", at(p.portal), "-gateway-listen", at(p.gateway), "-admin-listen", at(p.admin))
-	_, _, text = b.open(p.portal+"/", nil)
+	p = portal.start(t, "-data", dir)
+	_, _, text = b.open(portal.URL+"/", nil)
 	require.Contains(t, text, "<strong>demouser", "after a restart")
 	require.NoError(t, p.Stop())
 }

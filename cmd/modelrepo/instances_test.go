@@ -37,7 +37,7 @@ func TestRun_sharesItsTokenInADatabase(t *testing.T) {
 	token := strings.TrimSpace(string(before))
 
 	database.Kill() // the first one waits for it
-	args := []string{"-store", database.URI + "/models", "-store-timeout", "1s", "-access", "token"}
+	args := []string{"-store", database.URI + "/models", "-store-timeout", "5s", "-access", "token"}
 	_, url, p := start(t, append(args, "-data", dirs[0])...)
 	status, body := get(t, url+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status, body)

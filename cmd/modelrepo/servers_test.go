@@ -165,7 +165,7 @@ func TestRun_storesContentInABucket(t *testing.T) {
 		return err
 	}))
 
-	client, url, p := start(t, "-data", dir, "-store-timeout", "2s")
+	client, url, p := start(t, "-data", dir, "-store-timeout", "10s")
 	text, err := fetch(t.Context(), client)
 	require.NoError(t, err)
 	require.True(t, text == content)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -231,17 +232,19 @@ func TestDoor_Granted_endsWhenAGrantIsForAnotherPerson(t *testing.T) {
 }
 
 func TestDoor_Granted_endsWithTheSessionAtTheProvider(t *testing.T) {
-	p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
-	h, _ := signOn(t, p, access.Config{})
-	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
-	browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
-	p.away.Store(true)
-	require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code, "the grant is good for a moment")
-	p.away.Store(false)
-	p.gone.Store(true)
-	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code)
-	p.gone.Store(false)
-	require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code, "it has ended for good")
+	synctest.Test(t, func(t *testing.T) { // the grant lasts for seconds
+		p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
+		h, _ := signOn(t, p, access.Config{})
+		browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+		browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+		p.away.Store(true)
+		require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code, "the grant is good for a moment")
+		p.away.Store(false)
+		p.gone.Store(true)
+		require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code)
+		p.gone.Store(false)
+		require.Equal(t, 303, browse(h, "GET", "http://example.com/things", cookies).Code, "it has ended for good")
+	})
 }
 
 func TestDoor_SignOn_acceptsTheTokensOfTheProvider(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -49,11 +50,12 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.wri
 func (d *deadlines) Write([]byte) (int, error)          { return 0, errUnread }
 
 func TestEventStream_Flush_waitsForASlowClientForAWhile(t *testing.T) {
-	d := &deadlines{ResponseWriter: httptest.NewRecorder()}
-	s := httpapi.NewEventStream(d)
-	s.Begin()
-	require.Equal(t, []time.Time{{}}, d.read, "the request has been read")
-	require.ErrorIs(t, s.Flush(), errUnread)
-	require.Len(t, d.write, 1)
-	require.WithinDuration(t, time.Now().Add(30*time.Second), d.write[0], 10*time.Second)
+	synctest.Test(t, func(t *testing.T) {
+		d := &deadlines{ResponseWriter: httptest.NewRecorder()}
+		s := httpapi.NewEventStream(d)
+		s.Begin()
+		require.Equal(t, []time.Time{{}}, d.read, "the request has been read")
+		require.ErrorIs(t, s.Flush(), errUnread)
+		require.Equal(t, []time.Time{time.Now().Add(30 * time.Second)}, d.write)
+	})
 }

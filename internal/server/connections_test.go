@@ -19,6 +19,9 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
+// patience is how long a test waits for what must happen. It ends a test that hangs.
+const patience = 30 * time.Second
+
 // bounded serves a handler with a bound of connections until the test ends. It returns
 // the address, the log, which is complete when the test ends, and the bound.
 func bounded(t *testing.T, bound string, handler http.HandlerFunc) (
@@ -124,7 +127,7 @@ func TestConnections_closesTheLongestWaitingWhenAllHaveHadARequest(t *testing.T)
 	for i, conn := range []net.Conn{first, second, first} {
 		require.Equal(t, "ok", get(t, conn))
 		// The server notes that a connection waits after the client has its answer.
-		require.Eventually(t, func() bool { return connections.Waiting() == min(i+1, 2) }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return connections.Waiting() == min(i+1, 2) }, patience, time.Millisecond)
 	}
 	require.Equal(t, "ok", get(t, dial(t, "127.0.0.4", address)))
 	requireClosed(t, second)

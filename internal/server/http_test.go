@@ -34,8 +34,8 @@ func TestHTTP_answersARequestBeforeItStops(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, "answer", string(body))
 	require.NoError(t, <-done)
-	_, err = net.Dial("tcp", listener.Addr().String())
-	require.Error(t, err)
+	_, err = listener.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
 }
 
 func TestListen_namesTheFlagInItsErrors(t *testing.T) {

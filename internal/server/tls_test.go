@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,14 @@ import (
 // filesOf returns the settings of a certificate whose authority is that of clients too.
 func filesOf(a *servertest.Authority, c *servertest.Certificate) server.TLS {
 	return server.TLS{Certificate: c.Cert, Key: c.Key, ClientCA: a.File}
+}
+
+// runs runs a part until the end of the test.
+func runs(t *testing.T, part server.Part) {
+	t.Helper()
+	var running sync.WaitGroup
+	running.Go(func() { _ = part.Run(t.Context()) })
+	t.Cleanup(running.Wait)
 }
 
 func TestTLS_Open_servesAndIdentifiesClients(t *testing.T) {
@@ -39,7 +48,7 @@ func TestTLS_Open_servesAndIdentifiesClients(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, r.Proto+" "+r.TLS.VerifiedChains[0][0].Subject.CommonName)
 	}), slog.New(slog.DiscardHandler))
-	go func() { _ = part.Run(t.Context()) }()
+	runs(t, part)
 
 	get := func(by *servertest.Authority, protocols ...string) (string, error) {
 		client := own.ClientTLS()
@@ -141,9 +150,9 @@ func TestTLS_Open_readsRenewedFiles(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.Equal(t, "old", shown())
 		return strings.Contains(log.String(), "going on with the one before")
-	}, 10*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	copyFile(t, certificate.Key, renewed.Key)
-	require.Eventually(t, func() bool { return shown() == "new" }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return shown() == "new" }, patience, 50*time.Millisecond)
 }
 
 func TestTLS_Open_namesTheFlagOfAFault(t *testing.T) {
@@ -205,7 +214,7 @@ func TestCertificates_Client_isThatOfTheFilesNow(t *testing.T) {
 	part := server.HTTP(tls.NewListener(site, authority.ServerTLS(tls.RequireAndVerifyClientCert)),
 		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.TLS.PeerCertificates[0].SerialNumber }),
 		slog.New(slog.DiscardHandler))
-	go func() { _ = part.Run(t.Context()) }()
+	runs(t, part)
 	for range 2 {
 		config := authority.ClientTLS()
 		config.GetClientCertificate = files.Client

@@ -45,7 +45,7 @@ func TestTLS_Open_readsFilesAgainThatChangeDuringTheStart(t *testing.T) {
 	require.NoError(t, err)
 	config := opened.Config()
 	require.NoError(t, <-meanwhile)
-	require.Eventually(t, func() bool { return presented(t, config) == "new" }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return presented(t, config) == "new" }, patience, 50*time.Millisecond)
 }
 
 // replace puts a later copy of a file in the place of another.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -162,6 +163,51 @@ func bounded(err error) bool {
 	return false
 }
 
+// compare runs a script of the suite with its modules as they are and metered, and returns how
+// many modules and calls it has compared.
+func compare(t *testing.T, dir, script string) (modules, calls int) {
+	var content struct{ Commands []command }
+	text, err := os.ReadFile(script)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &content))
+	plain, counted := newLab(t, wazero.NewRuntimeConfigInterpreter(), 0), newLab(t,
+		wazero.NewRuntimeConfigInterpreter(), 1e12)
+	var one, two api.Module
+	for _, c := range content.Commands {
+		where := filepath.Base(script) + ":" + strconv.Itoa(c.Line)
+		if strings.HasSuffix(c.Filename, ".wasm") {
+			file, err := os.ReadFile(filepath.Join(dir, c.Filename))
+			require.NoError(t, err)
+			one, two = nil, nil
+			first, errOne := plain.InstantiateWithConfig(t.Context(), bare(file), wazero.NewModuleConfig().WithName(""))
+			rewritten, errTwo := meterForLab(file)
+			if errTwo != nil && bounded(errTwo) {
+				continue
+			}
+			var second api.Module
+			if errTwo == nil {
+				second, errTwo = counted.InstantiateWithConfig(t.Context(), rewritten, wazero.NewModuleConfig().WithName(""))
+			}
+			require.Equal(t, errOne == nil, errTwo == nil, "%s %s: %v, %v", where, c.Filename, errOne, errTwo)
+			if modules++; errOne == nil && c.Type == "module" {
+				one, two = first, second
+			}
+			continue
+		}
+		if one == nil || c.Action.Type != "invoke" || c.Action.Module != "" || c.Type == "assert_exhaustion" {
+			continue
+		}
+		if arguments, ok := c.arguments(t); ok {
+			want, err := one.ExportedFunction(c.Action.Field).Call(t.Context(), arguments...)
+			got, errGot := two.ExportedFunction(c.Action.Field).Call(t.Context(), arguments...)
+			require.Equal(t, outcome(want, err), outcome(got, errGot), "%s %s", where, c.Action.Field)
+			calls++
+		}
+	}
+	require.False(t, counted.spent)
+	return modules, calls
+}
+
 func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 13 s with the race detector")
@@ -170,50 +216,19 @@ func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, scripts)
-	modules, calls := 0, 0
-	for _, script := range scripts {
-		var content struct{ Commands []command }
-		text, err := os.ReadFile(script)
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(text, &content))
-		plain, counted := newLab(t, wazero.NewRuntimeConfigInterpreter(), 0), newLab(t,
-			wazero.NewRuntimeConfigInterpreter(), 1e12)
-		var one, two api.Module
-		for _, c := range content.Commands {
-			where := filepath.Base(script) + ":" + strconv.Itoa(c.Line)
-			if strings.HasSuffix(c.Filename, ".wasm") {
-				file, err := os.ReadFile(filepath.Join(dir, c.Filename))
-				require.NoError(t, err)
-				one, two = nil, nil
-				first, errOne := plain.InstantiateWithConfig(t.Context(), bare(file), wazero.NewModuleConfig().WithName(""))
-				rewritten, errTwo := meterForLab(file)
-				if errTwo != nil && bounded(errTwo) {
-					continue
-				}
-				var second api.Module
-				if errTwo == nil {
-					second, errTwo = counted.InstantiateWithConfig(t.Context(), rewritten, wazero.NewModuleConfig().WithName(""))
-				}
-				require.Equal(t, errOne == nil, errTwo == nil, "%s %s: %v, %v", where, c.Filename, errOne, errTwo)
-				if modules++; errOne == nil && c.Type == "module" {
-					one, two = first, second
-				}
-				continue
-			}
-			if one == nil || c.Action.Type != "invoke" || c.Action.Module != "" || c.Type == "assert_exhaustion" {
-				continue
-			}
-			if arguments, ok := c.arguments(t); ok {
-				want, err := one.ExportedFunction(c.Action.Field).Call(t.Context(), arguments...)
-				got, errGot := two.ExportedFunction(c.Action.Field).Call(t.Context(), arguments...)
-				require.Equal(t, outcome(want, err), outcome(got, errGot), "%s %s", where, c.Action.Field)
-				calls++
-			}
+	var modules, calls atomic.Int64
+	t.Run("scripts", func(t *testing.T) {
+		for _, script := range scripts {
+			t.Run(filepath.Base(script), func(t *testing.T) {
+				t.Parallel()
+				m, c := compare(t, dir, script)
+				modules.Add(int64(m))
+				calls.Add(int64(c))
+			})
 		}
-		require.False(t, counted.spent)
-	}
-	require.Greater(t, modules, 1000)
-	require.Greater(t, calls, 10000)
+	})
+	require.Greater(t, modules.Load(), int64(1000))
+	require.Greater(t, calls.Load(), int64(10000))
 }
 
 // turns is a module with a loop, which takes five instructions a turn, and a function

@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Open returns an empty pair of stores. It cleans up with t.Cleanup.
+// Open returns an empty pair of stores. It cleans up with t.Cleanup. Several tests call it at once.
 type Open func(t *testing.T) (storage.Documents, storage.Blobs)
 
 // client sends requests to a repository over HTTP and checks the answers.

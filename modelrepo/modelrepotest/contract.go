@@ -25,7 +25,7 @@ const (
 )
 
 // Run checks every row of the table of endpoints. Each test calls open for stores of
-// its own.
+// its own, and tests run beside each other: most wait for the stores.
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for _, c := range []struct {
@@ -55,7 +55,10 @@ func Run(t *testing.T, open Open) {
 		{"alias faults", aliasFaults},
 		{"immutable versions", immutable},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(newClient(t, open)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(newClient(t, open))
+		})
 	}
 	t.Run("quotas of children", func(t *testing.T) { childQuotas(t, open) })
 	t.Run("quotas of content", func(t *testing.T) { contentQuotas(t, open) })

@@ -22,6 +22,9 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
+// patience is how long a test waits for what must happen. It ends a test that hangs.
+const patience = 30 * time.Second
+
 func ExampleOpen() {
 	ctx := context.Background()
 	documents := storage.NewMemoryDocuments()
@@ -259,7 +262,7 @@ func TestStore_convergesOverSeveralProcesses(t *testing.T) {
 		require.Eventually(t, func() bool {
 			config, _ := g.Config()
 			return len(config.Services) == 30 && len(config.Routes) == 30
-		}, 10*time.Second, 5*time.Millisecond)
+		}, patience, 5*time.Millisecond)
 	}
 	stop()
 	running.Wait()
@@ -346,7 +349,7 @@ func TestStore_sweepsPiecesOfACrashedWriterOnly(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := docs.Get(t.Context(), old)
 		return errors.Is(err, storage.ErrNotFound)
-	}, 10*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	_, err := docs.Get(t.Context(), young)
 	require.NoError(t, err)
 	stop()

@@ -29,6 +29,9 @@ import (
 
 const token = "the-token-of-the-control-plane"
 
+// patience is how long a test waits for what must happen. It ends a test that hangs.
+const patience = 30 * time.Second
+
 // plane is a control plane that can go away.
 type plane struct {
 	*httptest.Server
@@ -60,23 +63,22 @@ func planeOver(t *testing.T, docs storage.Documents, kinds ...gateway.Kind) *pla
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		counted := &counting{ResponseWriter: w}
-		handler.ServeHTTP(counted, r)
-		if counted.status == http.StatusOK {
-			p.sent.Add(1)
-		}
+		handler.ServeHTTP(&counting{w, &p.sent}, r)
 	}))
 	t.Cleanup(p.Close)
 	return p
 }
 
+// counting counts an answer before the data plane can have it.
 type counting struct {
 	http.ResponseWriter
-	status int
+	sent *atomic.Int32
 }
 
 func (c *counting) WriteHeader(status int) {
-	c.status = status
+	if status == http.StatusOK {
+		c.sent.Add(1)
+	}
 	c.ResponseWriter.WriteHeader(status)
 }
 
@@ -132,7 +134,7 @@ func (d *data) answer() string {
 
 func (d *data) waitFor(t *testing.T, what func(follow.State) bool) {
 	t.Helper()
-	require.Eventually(t, func() bool { return what(d.follower.State()) }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return what(d.follower.State()) }, patience, time.Millisecond)
 }
 
 func TestFollower_servesWhatTheControlPlaneHas(t *testing.T) {
@@ -140,11 +142,11 @@ func TestFollower_servesWhatTheControlPlaneHas(t *testing.T) {
 	p.serve(t, "one")
 	file := filepath.Join(t.TempDir(), "kept")
 	d := follows(t, p, file)
-	require.Eventually(t, func() bool { return d.answer() == "one" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.answer() == "one" }, patience, time.Millisecond)
 	p.serve(t, "two")
-	require.Eventually(t, func() bool { return d.answer() == "two" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.answer() == "two" }, patience, time.Millisecond)
 	asked := p.asked.Load()
-	require.Eventually(t, func() bool { return p.asked.Load() > asked+3 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.asked.Load() > asked+3 }, patience, time.Millisecond)
 	require.EqualValues(t, 2, p.sent.Load(), "what is the same is not sent")
 	if runtime.GOOS != "windows" {
 		info, err := os.Stat(file)
@@ -210,7 +212,7 @@ func TestFollower_servesOnAndRestartsWithoutTheControlPlane(t *testing.T) {
 	require.Greater(t, metricOf(t, second, "gateway_config_age_seconds"), 0.0)
 	p.serve(t, "two")
 	p.away.Store(false)
-	require.Eventually(t, func() bool { return second.answer() == "two" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return second.answer() == "two" }, patience, time.Millisecond)
 	second.waitFor(t, func(s follow.State) bool { return s.Unreachable == nil })
 	require.InDelta(t, 1, metricOf(t, second, "gateway_control_plane_up"), 0)
 }
@@ -228,15 +230,15 @@ func TestFollower_writesTheFileAgainAfterAFailure(t *testing.T) {
 		}
 	}
 	d := follows(t, p, file)
-	require.Eventually(t, has("one"), 30*time.Second, time.Millisecond)
+	require.Eventually(t, has("one"), patience, time.Millisecond)
 	d.waitFor(t, func(s follow.State) bool { return time.Since(s.Current) < time.Minute })
 	require.NoError(t, os.Rename(folder, folder+" away"))
 	p.serve(t, "two")
-	require.Eventually(t, func() bool { return d.answer() == "two" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.answer() == "two" }, patience, time.Millisecond)
 	asked := p.asked.Load()
-	require.Eventually(t, func() bool { return p.asked.Load() > asked+3 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.asked.Load() > asked+3 }, patience, time.Millisecond)
 	require.NoError(t, os.Rename(folder+" away", folder))
-	require.Eventually(t, has("two"), 30*time.Second, time.Millisecond)
+	require.Eventually(t, has("two"), patience, time.Millisecond)
 }
 
 func metricOf(t *testing.T, d *data, name string) float64 {
@@ -274,7 +276,7 @@ func TestFollower_refusesAConfigurationAsAWhole(t *testing.T) {
 	require.Equal(t, "one", again.answer(), "what was refused was not kept")
 	p.away.Store(false)
 	p.serve(t, "three")
-	require.Eventually(t, func() bool { return again.answer() == "three" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return again.answer() == "three" }, patience, time.Millisecond)
 	again.waitFor(t, func(s follow.State) bool { return s.Refused == nil })
 }
 
@@ -301,7 +303,7 @@ func TestFollower_doesNotServeADamagedFile(t *testing.T) {
 	}
 	p.away.Store(false)
 	again := follows(t, p, file)
-	require.Eventually(t, func() bool { return again.answer() == "one" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return again.answer() == "one" }, patience, time.Millisecond)
 }
 
 func TestFollower_saysThatATokenIsWrong(t *testing.T) {
@@ -316,7 +318,7 @@ func TestFollower_saysThatATokenIsWrong(t *testing.T) {
 	go func() { ended <- f.Run(ctx) }()
 	require.Eventually(t, func() bool {
 		return strings.Contains(fmt.Sprint(f.State().Unreachable), "the token is to have the role admin")
-	}, 30*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	cancel()
 	require.NoError(t, <-ended)
 	require.NoError(t, g.Close())

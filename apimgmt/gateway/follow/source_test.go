@@ -42,7 +42,7 @@ func TestFollower_doesNotGoBackToWhatAnOlderManagerServes(t *testing.T) {
 		return []http.Handler{older.Config.Handler, newer.Config.Handler}[n%2]
 	})
 	d := followsAt(t, address, filepath.Join(t.TempDir(), "kept"), later)
-	require.Eventually(t, func() bool { return d.answer() == "two" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.answer() == "two" }, patience, time.Millisecond)
 	sent := newer.sent.Load()
 	for until := asked.Load() + 20; asked.Load() < until; {
 		require.Equal(t, "two", d.answer())
@@ -63,7 +63,7 @@ func TestFollower_servesOnWhenTheControlPlaneHasLostItsStore(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "kept")
 	d := followsAt(t, address, file)
-	require.Eventually(t, func() bool { return d.answer() == "one" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.answer() == "one" }, patience, time.Millisecond)
 	lost.Store(true)
 	for range 2 { // before and after a restart
 		d.waitFor(t, func(s follow.State) bool { return s.Refused != nil })
@@ -122,7 +122,7 @@ func TestFollower_servesTheSameOnceWhateverAProxyMakesOfTheTag(t *testing.T) {
 	d.waitFor(t, func(s follow.State) bool { return s.Serving && s.Unreachable == nil })
 	kept := modified(t, file)
 	until := asked.Load() + 5
-	require.Eventually(t, func() bool { return asked.Load() > until }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return asked.Load() > until }, patience, time.Millisecond)
 	require.Equal(t, kept, modified(t, file), "what is the same is not written again")
 }
 
@@ -135,6 +135,6 @@ func modified(t *testing.T, name string) (at time.Time) {
 			at = info.ModTime()
 		}
 		return err == nil
-	}, 30*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	return at
 }

@@ -187,6 +187,9 @@ func (s *Stage) try(i int) error {
 	return nil
 }
 
+// patience is how long what Compile has started may take to end.
+const patience = 30 * time.Second
+
 func leavesNothing(t *testing.T, s Subject) {
 	const many = 50 // so that what the runtime itself starts makes no difference
 	before := runtime.NumGoroutine()
@@ -197,7 +200,7 @@ func leavesNothing(t *testing.T, s Subject) {
 			require.NoError(t, made.Close())
 		}
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() < before+many/2 }, 5*time.Second, 5*time.Millisecond,
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() < before+many/2 }, patience, 5*time.Millisecond,
 		"Close has to end what Compile has started")
 }
 

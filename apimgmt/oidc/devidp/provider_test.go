@@ -28,7 +28,7 @@ const base = "http://idm.example/auth"
 // open opens a provider that no network reaches.
 func open(t *testing.T, change func(*devidp.Config)) *devidp.Provider {
 	t.Helper()
-	c := devidp.Config{BaseURL: base, Realm: demo(), Documents: storage.NewMemoryDocuments(), TokensPerSecond: -1}
+	c := devidp.Config{BaseURL: base, Realm: small(), Documents: storage.NewMemoryDocuments(), TokensPerSecond: -1}
 	if change != nil {
 		change(&c)
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,16 @@ func demo() devidp.Realm {
 			realm.Clients[i].Secret = "secret of " + realm.Clients[i].ID
 		}
 	}
+	return realm
+}
+
+// small is the demonstration realm with the two users that most tests have: each start hashes the
+// password of every user, which takes its time on purpose.
+func small() devidp.Realm {
+	realm := demo()
+	realm.Users = slices.DeleteFunc(realm.Users, func(u devidp.User) bool {
+		return u.Name != "demouser" && u.Name != "demodeveloper"
+	})
 	return realm
 }
 

@@ -43,7 +43,7 @@ func service(t *testing.T, scripts ...func(net.Conn, *bufio.Reader)) (transport 
 	var mu sync.Mutex
 	var opened []net.Conn
 	transport = &h1.Transport{
-		MaxIdle: 4, IdleTimeout: time.Minute, MaxHeader: 4096, Read: 5 * time.Second, Write: 5 * time.Second,
+		MaxIdle: 4, IdleTimeout: time.Minute, MaxHeader: 4096, Read: time.Minute, Write: time.Minute,
 		Dial: func(context.Context, string) (net.Conn, error) {
 			n := int(connections.Add(1))
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -321,7 +321,7 @@ func FuzzResponsesAreReadAsNetHTTPReadsThem(f *testing.F) {
 			_ = server.Close()
 		}()
 		transport := &h1.Transport{
-			MaxIdle: 1, IdleTimeout: time.Minute, MaxHeader: 4096, Read: 5 * time.Second, Write: 5 * time.Second,
+			MaxIdle: 1, IdleTimeout: time.Minute, MaxHeader: 4096, Read: time.Minute, Write: time.Minute,
 			Dial: func(context.Context, string) (net.Conn, error) { return client, nil },
 		}
 		defer transport.Close()

@@ -11,17 +11,39 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/multilink"
 )
+
+// away reports whether both ends have left the primary link, as the output says.
+func away(output string) bool {
+	for _, side := range []string{"  client: ", "  server: "} {
+		last := strings.LastIndex(output, side)
+		if last < 0 {
+			return false
+		}
+		if event, _, _ := strings.Cut(output[last:], "\n"); strings.Contains(event, " to wifi0 ") {
+			return false
+		}
+	}
+	return true
+}
 
 // perform plays the demonstration. That nothing is lost is tried where the machine
 // is quiet, in test/multilink/namespaces.
 func perform(t *testing.T, s *testbed) string {
-	var out strings.Builder
+	var out servertest.Log
+	cut := s.cut
+	s.cut = func(link string) error { // the outage begins when it is noticed
+		err := cut(link)
+		require.Eventually(t, func() bool { return away(out.String()) }, patience, 10*time.Millisecond, &out)
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	config := Config{Listener: listener, Output: &out}
-	err = play(t.Context(), config, s, script{calm: time.Second, outage: time.Second, every: 5 * time.Millisecond, rounds: 2})
+	const while = 200 * time.Millisecond
+	err = play(t.Context(), config, s, script{calm: while, outage: while, every: 5 * time.Millisecond, rounds: 2})
 	require.NoError(t, errors.Join(err, s.close()), &out)
 	require.True(t, strings.HasPrefix(out.String(), "listening on http://"+listener.Addr().String()+"\n"), &out)
 	require.Equal(t, 2, strings.Count(out.String(), "what a user noticed of it: "), &out)
@@ -51,11 +73,16 @@ func TestRun_runsUntilInterrupted(t *testing.T) {
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	ctx, interrupt := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	var out strings.Builder
-	err = play(ctx, Config{Listener: listener, Output: &out}, s, script{calm: time.Minute, every: 5 * time.Millisecond})
-	require.NoError(t, errors.Join(err, s.close()), &out)
+	var out servertest.Log
+	played := make(chan error, 1)
+	go func() {
+		played <- play(ctx, Config{Listener: listener, Output: &out}, s, script{calm: time.Hour, every: 5 * time.Millisecond})
+	}()
+	out.Await(t, "connected; the client sends a packet")
+	interrupt()
+	require.NoError(t, errors.Join(<-played, s.close()), &out)
 	require.Contains(t, out.String(), "Ctrl-C ends it")
 	require.Regexp(t, "ended\n$", out.String())
 }

@@ -23,6 +23,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
+// patience is how long a test waits for what must happen. It ends a test that hangs.
+const patience = time.Minute
+
 func TestModels_keepsTheLastVersions(t *testing.T) {
 	store, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
@@ -39,7 +42,7 @@ func TestModels_keepsTheLastVersions(t *testing.T) {
 				number, err = strconv.Atoi(strings.TrimPrefix(model.LatestVersion, "1."))
 			}
 			return err == nil && number >= want
-		}, 10*time.Second, time.Millisecond)
+		}, patience, time.Millisecond)
 		cancel()
 		require.NoError(t, <-done)
 		model, err := store.Model(t.Context(), at, nil)
@@ -87,7 +90,7 @@ func TestCalls_callsThroughTheGatewayAndRemovesTheAPI(t *testing.T) {
 	go func() {
 		done <- tour.Calls(ctx, tour.CallsConfig{Publisher: publisher, Gateway: front.URL, Client: front.Client(), Every: time.Millisecond})
 	}()
-	require.Eventually(t, func() bool { return fine.Load() > 10 && failed.Load() > 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return fine.Load() > 10 && failed.Load() > 1 }, patience, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 	_, err = publisher.Get(t.Context(), tour.API)

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	wait = 10 * time.Second
-	tick = time.Millisecond
+	patience = time.Minute // ends a test that hangs
+	tick     = time.Millisecond
 )
 
 // show is a demonstration that runs.
@@ -59,7 +59,7 @@ func beginAgain(t *testing.T, open bool, again time.Duration) *show {
 	if open {
 		group.Go(func() { _ = gate.Serve(running, listener) })
 	}
-	require.Eventually(t, func() bool { return jobs.Ready() == nil }, wait, tick)
+	require.Eventually(t, func() bool { return jobs.Ready() == nil }, patience, tick)
 	out, output := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
