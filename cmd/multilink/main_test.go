@@ -26,10 +26,13 @@ type process struct {
 	address string
 }
 
+// tapName is one that no other test uses: two instances of one name do not live together on a machine.
+func tapName() string { return "t" + strings.ToLower(rand.Text()[:10]) }
+
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	tap := "t" + strings.ToLower(rand.Text()[:10]) // two instances of one name do not live together
-	args = append([]string{"-role", "server", "-listen", "127.0.0.1:0", "-allow", "nothing", "-log-level", "debug", "-tap", tap}, args...)
+	args = append([]string{"-role", "server", "-listen", "127.0.0.1:0", "-allow", "nothing", "-log-level", "debug",
+		"-tap", tapName()}, args...)
 	p := &process{Program: servertest.Start(t, run, args...)}
 	p.address = p.Listening("")
 	return p

@@ -22,7 +22,7 @@ func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 		require.NoError(t, err)
 		for range 2 { // the second time on what the first one has written
 			p := upgrade.Start(t, run, 1, append(args, "-listen", "127.0.0.1:0", "-data", folder, "-allow", "nothing",
-				"-tap", "made-up-"+role, "-log-level", "debug")...)
+				"-tap", tapName(), "-log-level", "debug")...)
 			upgrade.Compare(t, upgrade.Comparison{Record: "undivided/multilink-" + role,
 				URL: p.URLs[0], Token: strings.TrimSpace(string(token)),
 				Ignored: []string{"state", "reason", "last_change", "tx_bytes", "rx_bytes", "listen", "links", "counters"}})
@@ -32,5 +32,5 @@ func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
 }
 
 func TestRun_refusesTheFolderOfAnother(t *testing.T) {
-	upgrade.Refuses(t, run, "multilink", "modelrepo", "-role", "client", "-listen", "127.0.0.1:0", "-allow", "nothing", "-tap", "made-up")
+	upgrade.Refuses(t, run, "multilink", "modelrepo", "-role", "client", "-listen", "127.0.0.1:0", "-allow", "nothing", "-tap", tapName())
 }

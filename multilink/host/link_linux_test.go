@@ -15,7 +15,7 @@ import (
 // await reads events until one is as wanted.
 func await(t *testing.T, events <-chan multilink.LinkInfo, want string, ok func(multilink.LinkInfo) bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	var last multilink.LinkInfo
 	for {
 		select {
@@ -87,7 +87,7 @@ func TestLink_Events_keepsTheLastStateForASlowReader(t *testing.T) {
 		n.run("ip link set wlan0 up", "ip link set wlan0 down")
 	}
 	n.run("ip link set wlan0 up mtu 1234")
-	require.Eventually(t, func() bool { return slow.Info().MTU == 1234 && slow.Info().Up }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return slow.Info().MTU == 1234 && slow.Info().Up }, patience, time.Millisecond)
 	count := 0
 	await(t, events, "the last state", func(i multilink.LinkInfo) bool { count++; return i.MTU == 1234 && i.Up })
 	require.LessOrEqual(t, count, 2)

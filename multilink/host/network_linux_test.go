@@ -9,12 +9,16 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netns"
 
 	"github.com/iotenablers/enablers/multilink/host"
 )
+
+// patience is how long a test waits for what has to happen.
+const patience = 30 * time.Second
 
 // network is a network namespace of a test's own.
 type network struct {

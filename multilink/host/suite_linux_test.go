@@ -17,7 +17,7 @@ func TestHost_passesTheSuite(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
 	require.Eventually(t, func() bool { return strings.Contains(n.run("ip link show wlan0"), "state UP") },
-		10*time.Second, time.Millisecond)
+		patience, time.Millisecond)
 	linktest.RunHost(t, linktest.HostHarness{
 		Host: func() (multilink.Host, error) {
 			return host.Open(t.Context(), &host.Options{Namespace: n.path,

@@ -71,7 +71,7 @@ func (c *cable) connect(t testing.TB, address string) (client, server net.Conn) 
 	}))
 	defer listener.Close()
 	require.NoError(t, c.hosts[0].In(func() (err error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		client, err = new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
 		return err
@@ -136,7 +136,7 @@ func TestPort_carriesUDPThroughOffload(t *testing.T) {
 	_, _ = rand.NewChaCha8([32]byte{}).Read(payload)
 	_, err = sender.WriteTo(payload, receiver.LocalAddr())
 	require.NoError(t, err)
-	require.NoError(t, receiver.SetReadDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, receiver.SetReadDeadline(time.Now().Add(patience)))
 	for len(payload) > 0 {
 		datagram := make([]byte, 1<<16)
 		n, _, err := receiver.ReadFrom(datagram)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,8 +53,14 @@ func inMemory(t *testing.T) linktest.UnderlayHarness {
 	}
 }
 
-func TestRunUnderlay_passesForMemory(t *testing.T) {
-	linktest.RunUnderlay(t, inMemory(t))
+func TestUnderlayChecks_passForMemory(t *testing.T) {
+	for _, c := range linktest.UnderlayChecks() {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				require.NoError(t, c.Run(inMemory(t)))
+			})
+		})
+	}
 }
 
 func TestRunFramePort_passesForMemory(t *testing.T) {
@@ -123,38 +131,84 @@ type forgetful struct{ multilink.Tunnel }
 
 func (forgetful) Close() error { return nil }
 
+// queued has control packets wait behind all others.
+type queued struct{ multilink.Tunnel }
+
+func (q queued) SendControl(p []byte) error { return q.Tunnel.Send([][]byte{p}) }
+
+// slow returns once everything has left.
+type slow struct{ multilink.Tunnel }
+
+func (s slow) SendControl(p []byte) error {
+	err := s.Tunnel.SendControl(p)
+	time.Sleep(time.Second) // of the bubble's clock
+	return err
+}
+
+// stuck waits for an answer of the peer.
+type stuck struct {
+	multilink.Tunnel
+	released chan struct{}
+}
+
+func (s stuck) Send(packets [][]byte) error {
+	if s.Stats().Handshake.IsZero() {
+		<-s.released
+	}
+	return s.Tunnel.Send(packets)
+}
+
 func TestUnderlayChecks_findFaultyUnderlays(t *testing.T) {
 	wrap := func(f func(multilink.Tunnel) multilink.Tunnel) faultyUnderlay { return faultyUnderlay{wrap: f} }
-	for check, fault := range map[string]faultyUnderlay{
-		"packets arrive whole and in order": wrap(func(t multilink.Tunnel) multilink.Tunnel { return backwards{t} }),
-		"Send copies":                       wrap(func(t multilink.Tunnel) multilink.Tunnel { return shortened{t} }),
-		"a peer that is removed":            wrap(func(t multilink.Tunnel) multilink.Tunnel { return forgetful{t} }),
-		"a tunnel that is closed":           wrap(func(t multilink.Tunnel) multilink.Tunnel { return forgetful{t} }),
-		"another preshared key": {open: func(p multilink.TunnelPeer) multilink.TunnelPeer {
+	for _, c := range []struct {
+		check string
+		fault faultyUnderlay
+	}{
+		{"packets arrive whole and in order", wrap(func(t multilink.Tunnel) multilink.Tunnel { return backwards{t} })},
+		{"Send copies", wrap(func(t multilink.Tunnel) multilink.Tunnel { return shortened{t} })},
+		{"a peer that is removed", wrap(func(t multilink.Tunnel) multilink.Tunnel { return forgetful{t} })},
+		{"a tunnel that is closed", wrap(func(t multilink.Tunnel) multilink.Tunnel { return forgetful{t} })},
+		{"control goes first", wrap(func(t multilink.Tunnel) multilink.Tunnel { return queued{t} })},
+		{"control goes first", wrap(func(t multilink.Tunnel) multilink.Tunnel { return slow{t} })},
+		{"another preshared key", faultyUnderlay{open: func(p multilink.TunnelPeer) multilink.TunnelPeer {
 			p.PresharedKey = multilink.Key{}
 			return p
-		}},
+		}}},
 	} {
-		t.Run(check, func(t *testing.T) {
-			h := inMemory(t)
-			made := h.Underlay
-			h.Underlay = func(n int, config multilink.UnderlayConfig) (multilink.Underlay, netip.Addr, error) {
-				u, address, err := made(n, config)
-				if err != nil {
-					return nil, address, err
-				}
-				faulty := fault
-				faulty.Underlay = u
-				return faulty, address, nil
-			}
-			for _, c := range linktest.UnderlayChecks() {
-				if c.Name == check {
-					err := c.Run(h)
-					require.ErrorContains(t, err, fmt.Sprintf("%s: the rule is: %s", c.Name, c.Rule))
-					return
-				}
-			}
-			t.Fatal("there is no such check")
+		t.Run(c.check, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { requireFinds(t, c.check, c.fault) })
 		})
 	}
+	t.Run("no answer from the other end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			released := make(chan struct{})
+			defer close(released)
+			requireFinds(t, "no answer from the other end",
+				wrap(func(t multilink.Tunnel) multilink.Tunnel { return stuck{t, released} }))
+		})
+	})
+}
+
+// requireFinds requires that a check fails for a fault.
+func requireFinds(t *testing.T, check string, fault faultyUnderlay) {
+	t.Helper()
+	h := inMemory(t)
+	made := h.Underlay
+	h.Underlay = func(n int, config multilink.UnderlayConfig) (multilink.Underlay, netip.Addr, error) {
+		u, address, err := made(n, config)
+		if err != nil {
+			return nil, address, err
+		}
+		faulty := fault
+		faulty.Underlay = u
+		return faulty, address, nil
+	}
+	for _, c := range linktest.UnderlayChecks() {
+		if c.Name == check {
+			err := c.Run(h)
+			require.ErrorContains(t, err, fmt.Sprintf("%s: the rule is: %s", c.Name, c.Rule))
+			return
+		}
+	}
+	t.Fatal("there is no such check")
 }

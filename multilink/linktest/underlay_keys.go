@@ -3,9 +3,7 @@ package linktest
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/iotenablers/enablers/multilink"
 )
@@ -83,20 +81,8 @@ func keyChecks() []Check[UnderlayHarness] {
 				if err != nil {
 					return err
 				}
-				stop, stopped := make(chan struct{}), make(chan struct{})
-				var sent atomic.Uint64
-				go func() {
-					defer close(stopped)
-					for {
-						select {
-						case <-stop:
-							return
-						default:
-							_ = gone.Send([][]byte{packet(sent.Load(), 100)}) // whether it can is not the question
-							sent.Add(1)
-						}
-					}
-				}()
+				sent, stop := bursts(gone)
+				defer stop()
 				err = stream(stays, staysBack, 1<<32, 300, 400)
 				if err == nil {
 					err = goneBack.close()
@@ -105,11 +91,10 @@ func keyChecks() []Check[UnderlayHarness] {
 				if err == nil {
 					err = stream(stays, staysBack, 1<<32+300, 300, 400)
 				}
-				for err == nil && sent.Load() < closed+2 { // the first may have left before
-					runtime.Gosched()
+				if err == nil { // the first may have left before
+					err = within(gone.h.Timeout, "nothing more was sent", func() bool { return sent.Load() >= closed+2 })
 				}
-				close(stop)
-				<-stopped
+				stop()
 				if err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// over runs an instance of the bond on a host of the network.
+// over runs an instance of the bond on a host of the network. Use it in a synctest bubble.
 func over(t *testing.T, network *memory.Network, role node.Role, address string) (*instance, *memory.Host) {
 	t.Helper()
 	host, err := network.Host(netip.MustParseAddr(address))
@@ -60,7 +61,7 @@ func (s *side) say(to *side, n int) {
 	_ = s.port.Write([][]byte{frame}) // what the port does not take is lost, as on a wire
 }
 
-// heard says frames until one arrives.
+// reaches says frames until one arrives.
 func (s *side) reaches(t *testing.T, to *side) {
 	t.Helper()
 	before, n := to.heard.Load(), 0
@@ -68,75 +69,78 @@ func (s *side) reaches(t *testing.T, to *side) {
 		n++
 		s.say(to, n)
 		return to.heard.Load() > before
-	}, 20*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 }
 
-// silent waits until nothing of what is said arrives any more, and makes sure.
+// silent waits until all has arrived that was under way, and makes sure that nothing else does.
 func (s *side) silent(t *testing.T, to *side) {
 	t.Helper()
+	time.Sleep(time.Second) // of the bubble's clock
+	synctest.Wait()
+	before := to.heard.Load()
 	for n := range 100 {
 		s.say(to, n)
+		time.Sleep(10 * time.Millisecond)
 	}
-	before := to.heard.Load()
-	require.Never(t, func() bool {
-		s.say(to, 0)
-		return to.heard.Load() != before
-	}, 200*time.Millisecond, 10*time.Millisecond)
+	synctest.Wait()
+	require.Equal(t, before, to.heard.Load())
 }
 
 func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
-	network := memory.NewNetwork(1, "wlan0", "mesh0", "wwan0")
-	defer func() { _ = network.Close() }()
-	s, serverHost := over(t, network, node.Server, "192.0.2.1")
-	var clients []*instance
-	var hosts []*memory.Host
-	for n := range 2 {
-		c, host := over(t, network, node.Client, fmt.Sprintf("192.0.2.%d", n+2))
-		clients, hosts = append(clients, c), append(hosts, host)
-	}
-	for at, name := range []string{"wlan0", "mesh0", "wwan0"} {
-		// one port, on three interfaces
-		s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"})
-		for _, c := range clients {
-			c.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at})
+	synctest.Test(t, func(t *testing.T) {
+		network := memory.NewNetwork(1, "wlan0", "mesh0", "wwan0")
+		defer func() { _ = network.Close() }()
+		s, serverHost := over(t, network, node.Server, "192.0.2.1")
+		var clients []*instance
+		var hosts []*memory.Host
+		for n := range 2 {
+			c, host := over(t, network, node.Client, fmt.Sprintf("192.0.2.%d", n+2))
+			clients, hosts = append(clients, c), append(hosts, host)
 		}
-	}
-	var keys []object
-	for _, c := range clients {
-		made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{})
-		keys = append(keys, object{"public_key": made["public_key"]})
-		made["server"] = "http://192.0.2.1:3333"
-		c.do(http.StatusOK, "POST", "/tunnel/attach", made)
-	}
-	server, first, second := plug(t, serverHost, 1), plug(t, hosts[0], 2), plug(t, hosts[1], 3)
-	first.reaches(t, server)
-	server.reaches(t, first)
-	second.reaches(t, server)
-
-	active := func() string {
-		for _, link := range clients[0].list("/interfaces") {
-			if link["active"] == true {
-				return link["name"].(string)
+		for at, name := range []string{"wlan0", "mesh0", "wwan0"} {
+			// one port, on three interfaces
+			s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"})
+			for _, c := range clients {
+				c.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at})
 			}
 		}
-		return ""
-	}
-	require.Eventually(t, func() bool { return active() == "wlan0" }, 10*time.Second, 10*time.Millisecond)
-	status, text := clients[0].ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
-	require.Equal(t, http.StatusOK, status, text)
-	require.Eventually(t, func() bool { return active() == "wwan0" }, 10*time.Second, 10*time.Millisecond)
-	first.reaches(t, server)
+		var keys []object
+		for _, c := range clients {
+			made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{})
+			keys = append(keys, object{"public_key": made["public_key"]})
+			made["server"] = "http://192.0.2.1:3333"
+			c.do(http.StatusOK, "POST", "/tunnel/attach", made)
+		}
+		server, first, second := plug(t, serverHost, 1), plug(t, hosts[0], 2), plug(t, hosts[1], 3)
+		first.reaches(t, server)
+		server.reaches(t, first)
+		second.reaches(t, server)
 
-	s.do(http.StatusOK, "PUT", "/tunnel/client/disable", keys[0])
-	server.silent(t, first)
-	first.silent(t, server)
-	second.reaches(t, server)
-	s.do(http.StatusOK, "PUT", "/tunnel/client/enable", keys[0])
-	first.reaches(t, server)
-	s.do(http.StatusNoContent, "DELETE", "/tunnel/client/delete", keys[0])
-	first.silent(t, server)
-	second.reaches(t, server)
+		active := func() string {
+			for _, link := range clients[0].list("/interfaces") {
+				if link["active"] == true {
+					return link["name"].(string)
+				}
+			}
+			return ""
+		}
+		require.Eventually(t, func() bool { return active() == "wlan0" }, patience, 10*time.Millisecond)
+		status, text := clients[0].ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
+		require.Equal(t, http.StatusOK, status, text)
+		require.Eventually(t, func() bool { return active() == "wwan0" }, patience, 10*time.Millisecond)
+		first.reaches(t, server)
 
-	require.Equal(t, true, s.list("/tunnel/client/")[0]["connected"])
-	require.NotEmpty(t, s.list("/tunnel/client/")[0]["active_link"])
+		s.do(http.StatusOK, "PUT", "/tunnel/client/disable", keys[0])
+		server.silent(t, first)
+		first.silent(t, server)
+		second.reaches(t, server)
+		s.do(http.StatusOK, "PUT", "/tunnel/client/enable", keys[0])
+		first.reaches(t, server)
+		s.do(http.StatusNoContent, "DELETE", "/tunnel/client/delete", keys[0])
+		first.silent(t, server)
+		second.reaches(t, server)
+
+		require.Equal(t, true, s.list("/tunnel/client/")[0]["connected"])
+		require.NotEmpty(t, s.list("/tunnel/client/")[0]["active_link"])
+	})
 }

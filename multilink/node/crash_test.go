@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -192,69 +193,72 @@ func TestNode_change_findsAWriteWhoseAnswerWasLost(t *testing.T) {
 }
 
 func TestNode_change_readsAnUncertainWriteLater(t *testing.T) {
-	t.Parallel()
-	f := &faults{Documents: storage.NewMemoryDocuments()}
-	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
-	f.arm(unreadable)
-	status, text := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
-	require.Equal(t, http.StatusInternalServerError, status)
-	require.Contains(t, text, "not known whether the change was stored")
-	require.Error(t, i.node.Health())
-	status, _ = i.ask("PUT", "/bond", `{"policy":"adaptive"}`)
-	require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
-	f.heal()
-	require.Eventually(t, func() bool { return i.node.Health() == nil }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, settings.Redundant, i.plane.current().Bond.Policy)
-	require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
-	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+	synctest.Test(t, func(t *testing.T) {
+		f := &faults{Documents: storage.NewMemoryDocuments()}
+		i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+		f.arm(unreadable)
+		status, text := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
+		require.Equal(t, http.StatusInternalServerError, status)
+		require.Contains(t, text, "not known whether the change was stored")
+		require.Error(t, i.node.Health())
+		status, _ = i.ask("PUT", "/bond", `{"policy":"adaptive"}`)
+		require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
+		f.heal()
+		require.Eventually(t, func() bool { return i.node.Health() == nil }, patience, 5*time.Millisecond)
+		require.Equal(t, settings.Redundant, i.plane.current().Bond.Policy)
+		require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
+		i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+	})
 }
 
 func TestNode_change_retriesARollbackThatThePlaneRefuses(t *testing.T) {
-	t.Parallel()
-	f := &faults{Documents: storage.NewMemoryDocuments()}
-	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0"), f))
-	f.arm(refusedWrite)
-	i.plane.set(func(p *plane) {
-		p.before = func(s multilink.State) error {
-			if s.Bond.Policy == settings.ActiveBackup {
-				return errKilled
+	synctest.Test(t, func(t *testing.T) {
+		f := &faults{Documents: storage.NewMemoryDocuments()}
+		i := start(t, configOf(node.Server, newPlane("eth0", "wlan0"), f))
+		f.arm(refusedWrite)
+		i.plane.set(func(p *plane) {
+			p.before = func(s multilink.State) error {
+				if s.Bond.Policy == settings.ActiveBackup {
+					return errKilled
+				}
+				return nil
 			}
-			return nil
-		}
+		})
+		status, _ := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
+		require.Equal(t, http.StatusInternalServerError, status)
+		require.ErrorContains(t, i.node.Health(), "apply configuration")
+		require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
+		i.plane.set(func(p *plane) { p.before = nil })
+		require.Eventually(t, func() bool { return i.node.Health() == nil }, patience, 5*time.Millisecond)
+		require.Equal(t, settings.ActiveBackup, i.plane.current().Bond.Policy)
 	})
-	status, _ := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
-	require.Equal(t, http.StatusInternalServerError, status)
-	require.ErrorContains(t, i.node.Health(), "apply configuration")
-	require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
-	i.plane.set(func(p *plane) { p.before = nil })
-	require.Eventually(t, func() bool { return i.node.Health() == nil }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, settings.ActiveBackup, i.plane.current().Bond.Policy)
 }
 
 func TestNode_Run_leavesOutALinkWithoutItsInterface(t *testing.T) {
-	t.Parallel()
-	docs := storage.NewMemoryDocuments()
-	config := configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs)
-	i := start(t, config)
-	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
-	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
-	require.NoError(t, i.stop())
+	synctest.Test(t, func(t *testing.T) {
+		docs := storage.NewMemoryDocuments()
+		config := configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs)
+		i := start(t, config)
+		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
+		require.NoError(t, i.stop())
 
-	i = start(t, configOf(node.Server, newPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
-	require.Len(t, i.plane.current().Links, 1)
-	all := i.list("/interfaces")
-	require.Equal(t, "the interface wwan0 is missing", all[1]["reason"])
-	require.Equal(t, "down", all[1]["state"])
-	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
-	require.Len(t, i.plane.current().Links, 1)
-	status, text := i.ask("POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:3"}`)
-	require.Equal(t, http.StatusBadRequest, status, "what is added has to be there")
-	require.Contains(t, text, "mesh0")
-	status, _ = i.ask("POST", "/bond/switch", `{"link":"wwan0"}`)
-	require.Equal(t, http.StatusConflict, status)
-	i.plane.set(func(p *plane) { p.known = append(p.known, "wwan0") })
-	require.Eventually(t, func() bool { return len(i.plane.current().Links) == 2 }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, "", i.list("/interfaces")[1]["reason"])
+		i = start(t, configOf(node.Server, newPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
+		require.Len(t, i.plane.current().Links, 1)
+		all := i.list("/interfaces")
+		require.Equal(t, "the interface wwan0 is missing", all[1]["reason"])
+		require.Equal(t, "down", all[1]["state"])
+		i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+		require.Len(t, i.plane.current().Links, 1)
+		status, text := i.ask("POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:3"}`)
+		require.Equal(t, http.StatusBadRequest, status, "what is added has to be there")
+		require.Contains(t, text, "mesh0")
+		status, _ = i.ask("POST", "/bond/switch", `{"link":"wwan0"}`)
+		require.Equal(t, http.StatusConflict, status)
+		i.plane.set(func(p *plane) { p.known = append(p.known, "wwan0") })
+		require.Eventually(t, func() bool { return len(i.plane.current().Links) == 2 }, patience, 5*time.Millisecond)
+		require.Equal(t, "", i.list("/interfaces")[1]["reason"])
+	})
 }
 
 func TestOpen_refusesUnusableStoredSettings(t *testing.T) {

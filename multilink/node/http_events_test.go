@@ -63,7 +63,7 @@ func next(t *testing.T, events <-chan sentEvent) sentEvent {
 	case e, ok := <-events:
 		require.True(t, ok, "the stream ended")
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		require.Fail(t, "no event came")
 		return sentEvent{}
 	}
@@ -125,7 +125,7 @@ func TestNode_Handler_countsTheEventsThatASlowReaderMissed(t *testing.T) {
 	}
 	i.do(http.StatusOK, "PUT", "/bond", `{}`)
 	seen, missed := 0, 0
-	require.Eventually(t, func() bool { return len(i.plane.events) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(i.plane.events) == 0 }, patience, time.Millisecond)
 	late := i.stream(web, "", id)
 	for missed+seen < 3001 {
 		e := next(t, late)

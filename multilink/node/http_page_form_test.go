@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -250,7 +251,7 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 		}
 	}
 	late(5*time.Second, "wlan0", "<i>slow</i>")
-	require.Eventually(t, func() bool { all := v.events(); return len(all) == 2 && all[1].Times == 12 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { all := v.events(); return len(all) == 2 && all[1].Times == 12 }, patience, time.Millisecond)
 	first := v.events()[1]
 	require.Equal(t, "wlan0 is late: <i>slow</i>", first.Text)
 	require.Equal(t, "12 times in 5 s", first.Span, "so long as they last")
@@ -264,7 +265,7 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 
 	late(9*time.Second, "wlan0", "nothing heard") // grows
 	late(15*time.Second, "wlan0", "nothing heard")
-	require.Eventually(t, func() bool { return len(v.events()) == 3 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(v.events()) == 3 }, patience, time.Millisecond)
 	all := v.events()
 	require.Equal(t, first.ID, all[2].ID, "a group keeps its place")
 	require.Equal(t, 13, all[2].Times)
@@ -274,7 +275,7 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 	v.plane.events <- status.Event{
 		Time: begin.Add(16 * time.Second), Type: "link", Peer: "gw-1", Link: "wlan0", State: status.Up, Reason: "good again",
 	}
-	require.Eventually(t, func() bool { return v.events()[0].State == "up" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return v.events()[0].State == "up" }, patience, time.Millisecond)
 	require.Len(t, v.events(), 3)
 	require.Equal(t, "wlan0 was late, and is up again", v.events()[0].Text)
 	require.Equal(t, 1, v.events()[0].Times, "the end is not counted")
@@ -283,28 +284,29 @@ func TestNode_Page_groupsEventsThatFollowEachOtherClosely(t *testing.T) {
 		late(20*time.Second+time.Duration(i)*time.Millisecond, "wlan0", "nothing heard")
 	}
 	late(30*time.Second, "wwan0", "")
-	require.Eventually(t, func() bool { return v.events()[0].Text == "wwan0 is late" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return v.events()[0].Text == "wwan0 is late" }, patience, time.Millisecond)
 	require.Len(t, v.events()[1].Events, 50, "more are counted, and not shown")
 }
 
 func TestNode_Page_plotsTheLinks(t *testing.T) {
-	v := newVisit(server(t))
-	v.three(true)
-	v.plane.set(func(p *plane) {
-		p.status = multilink.Status{Links: []status.Link{{Name: "wlan0", State: status.Up, RTT: 4 * time.Millisecond, LossRx: .5}}}
+	synctest.Test(t, func(t *testing.T) {
+		v := newVisit(server(t))
+		v.three(true)
+		v.plane.set(func(p *plane) {
+			p.status = multilink.Status{Links: []status.Link{{Name: "wlan0", State: status.Up, RTT: 4 * time.Millisecond, LossRx: .5}}}
+		})
+		var plot struct {
+			Range  string
+			Times  []int64
+			Series map[string][]*float32
+		}
+		time.Sleep(5 * time.Second) // of the bubble's clock
+		synctest.Wait()
+		require.NoError(t, json.Unmarshal(v.get("/history?range=1h").Body.Bytes(), &plot))
+		require.Contains(t, plot.Series, "link/wlan0/rtt")
+		require.Equal(t, "1h", plot.Range)
+		require.Contains(t, plot.Series, "link/wlan0/loss")
+		require.Contains(t, plot.Series, "link/wlan0/bits")
+		require.NotContains(t, plot.Series, "link/mesh0/rtt", "nothing is known of it")
 	})
-	var plot struct {
-		Range  string
-		Times  []int64
-		Series map[string][]*float32
-	}
-	require.Eventually(t, func() bool {
-		w := v.get("/history?range=1h")
-		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &plot))
-		return plot.Series["link/wlan0/rtt"] != nil
-	}, 10*time.Second, 50*time.Millisecond)
-	require.Equal(t, "1h", plot.Range)
-	require.Contains(t, plot.Series, "link/wlan0/loss")
-	require.Contains(t, plot.Series, "link/wlan0/bits")
-	require.NotContains(t, plot.Series, "link/mesh0/rtt", "nothing is known of it")
 }

@@ -23,6 +23,9 @@ import (
 
 const token = "a token for tests, long enough"
 
+// patience is how long a test waits for what has to happen.
+const patience = 30 * time.Second
+
 // buffer is a log that several goroutines write.
 type buffer struct {
 	mu sync.Mutex
@@ -70,7 +73,7 @@ func configOf(role node.Role, p *plane, docs storage.Documents) node.Config {
 func start(t *testing.T, config node.Config) *instance {
 	t.Helper()
 	n, i := begin(t, config)
-	require.Eventually(t, func() bool { return n.Health() == nil }, 5*time.Second, time.Millisecond, "becomes ready")
+	require.Eventually(t, func() bool { return n.Health() == nil }, patience, time.Millisecond, "becomes ready")
 	return i
 }
 

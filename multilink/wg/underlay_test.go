@@ -175,10 +175,20 @@ func TestTunnel_Send_keepsPacketsAndTheirOrder(t *testing.T) {
 
 func TestTunnel_Send_queuesUntilTheHandshake(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, nil)
 	first := packet("first")
-	require.NoError(t, p.toCalled.Send([][]byte{first}))
-	require.Eventually(t, func() bool { return p.calledInbox.has(first) }, patience, time.Millisecond)
+	for range 10 {
+		p := newPair(t, nil)
+		require.NoError(t, p.toCalled.Send([][]byte{first}))
+		// A packet waits for a second at most, in which a busy machine may not manage a handshake.
+		require.Eventually(t, func() bool {
+			return p.calledInbox.has(first) || p.toCalled.Stats().Dropped > 0
+		}, patience, time.Millisecond)
+		if p.calledInbox.has(first) {
+			return
+		}
+		t.Log("no handshake within a second")
+	}
+	require.Fail(t, "the packet was dropped each time")
 }
 
 func TestTunnel_Send_takesPacketsUpToTheMTU(t *testing.T) {
@@ -273,13 +283,19 @@ func TestTunnel_Close_endsReceivingOfThatPeerAlone(t *testing.T) {
 	var failures atomic.Int64
 	for _, tunnel := range []multilink.Tunnel{keeps, leaves} {
 		sending.Go(func() {
+			ticker := time.NewTicker(time.Millisecond)
+			defer ticker.Stop()
 			for i := 0; ; i++ {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-ticker.C:
 				}
-				if tunnel.Send([][]byte{packet("%d", i), packet("%d", i)}) != nil {
+				var burst [][]byte
+				for range 32 {
+					burst = append(burst, packet("%d", i))
+				}
+				if tunnel.Send(burst) != nil {
 					failures.Add(1)
 				}
 			}
@@ -416,7 +432,7 @@ func TestTunnel_Stats_hasHandshakeEndpointAndBytes(t *testing.T) {
 	requireCarries(t, p.toCaller, &p.callerInbox)
 	require.Eventually(t, func() bool { return p.toCaller.Stats().Received > 0 }, patience, time.Millisecond)
 	stats := p.toCaller.Stats()
-	require.WithinDuration(t, began, stats.Handshake, patience)
+	require.WithinRange(t, stats.Handshake, began, time.Now())
 	require.Equal(t, p.caller.at("127.0.0.1"), stats.Endpoint)
 	require.Positive(t, stats.Sent)
 	require.Equal(t, p.called.at("127.0.0.1"), p.toCalled.Stats().Endpoint)

@@ -199,27 +199,30 @@ func TestWatcher_Look_deletesWhatHasRunOut(t *testing.T) {
 }
 
 func TestAcquire_givesAKeyToOneAtATime(t *testing.T) {
-	documents := storage.NewMemoryDocuments()
-	var holders atomic.Int32
-	var group sync.WaitGroup
-	for i := range 4 {
-		group.Go(func() {
-			for range 5 {
-				l, err := lease.Acquire(t.Context(), lease.Config{Documents: documents, Key: "k", Duration: 5 * time.Second,
-					Value: fmt.Appendf(nil, "%d", i), Failed: func(err error) { t.Error(err) }})
-				if err != nil {
-					t.Error(err)
-					return
+	synctest.Test(t, func(t *testing.T) {
+		documents := storage.NewMemoryDocuments()
+		var holders atomic.Int32
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				for range 5 {
+					l, err := lease.Acquire(t.Context(), lease.Config{Documents: documents, Key: "k", Duration: 5 * time.Second,
+						Value: fmt.Appendf(nil, "%d", i), Failed: func(err error) { t.Error(err) }})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if holders.Add(1) != 1 {
+						t.Error("two processes hold the key")
+					}
+					time.Sleep(10 * time.Second) // of the bubble's clock
+					holders.Add(-1)
+					if err := l.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
 				}
-				if holders.Add(1) != 1 {
-					t.Error("two processes hold the key")
-				}
-				holders.Add(-1)
-				if err := l.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
+			})
+		}
+		group.Wait()
+	})
 }

@@ -114,8 +114,7 @@ func TestDocuments_reportsNoConflictForAnUnknownOutcome(t *testing.T) {
 func TestStore_worksAgainAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	server := mongotest.StartProcess(t)
-	store, err := mongo.Open(t.Context(),
-		mongo.Config{URI: server.URI, Database: "outage", SelectTimeout: 2 * time.Second})
+	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "outage"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	docs, blobs := store.Documents(), store.Blobs()

@@ -83,18 +83,24 @@ func TestStore_reportsFailuresOfTheNetwork(t *testing.T) {
 	})
 	t.Run("a server that stands still is given up", func(t *testing.T) {
 		gate := newGate(t, server)
-		config := gate.through(configOf(server, "still"))
-		config.Timeout, config.Attempts = 2*time.Second, 1
-		store := open(t, config)
 		gate.set(func(_ http.ResponseWriter, r *http.Request) bool {
 			<-r.Context().Done()
 			return hangUp()
 		})
-		_, err := store.Blobs().Stat(t.Context(), "blob")
+		config := gate.through(configOf(server, "still"))
+		config.Attempts = 1
+		patient, err := s3.New(config)
+		require.NoError(t, err)
+		defer patient.Close()
+		config.Timeout = 100 * time.Millisecond
+		hasty, err := s3.New(config)
+		require.NoError(t, err)
+		defer hasty.Close()
+		_, err = hasty.Blobs().Stat(t.Context(), "blob")
 		require.ErrorIs(t, err, storage.ErrUnavailable)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err = store.Blobs().Stat(ctx, "blob")
+		_, err = patient.Blobs().Stat(ctx, "blob")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 	t.Run("a clock that is wrong is named", func(t *testing.T) {

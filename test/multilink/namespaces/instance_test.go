@@ -28,6 +28,10 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(spinVariable) != "" {
+		spin()
+		return
+	}
 	os.Exit(func() int {
 		if !peertest.Required() {
 			return m.Run() // every test logs why it skips
@@ -51,6 +55,9 @@ func TestMain(m *testing.M) {
 }
 
 const token = "a token of the tests"
+
+// patience is how long a test waits for what has to happen.
+const patience = time.Minute
 
 // The links between the hosts, the primary first.
 var links = []link{{"wifi0", "wifi"}, {"mesh0", "mesh"}, {"wwan0", "5g"}}
@@ -85,7 +92,7 @@ func start(t *testing.T, lab *netlab.Lab, side netlab.Side, data string, args ..
 		require.NotContains(t, i.Output(), token)
 	})
 	i.url = i.AwaitLine("listening on ")
-	i.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+	i.client = &http.Client{Timeout: patience, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 			err = lab.In(side, func() error {
 				conn, err = new(net.Dialer).DialContext(ctx, network, address)
@@ -134,7 +141,11 @@ type linkRecord struct {
 	Role   string `json:"role"`
 	State  string `json:"state"`
 	Active bool   `json:"active"`
+	Reason string `json:"reason"`
 }
+
+// waits reports whether the peer is heard over a link that is not used again yet.
+func (r linkRecord) waits() bool { return r.State == "down" && r.Reason == "the peer answers" }
 
 func (i *instance) interfaces() []linkRecord {
 	var records []linkRecord
@@ -167,7 +178,7 @@ var (
 
 func laboratory(t *testing.T) *netlab.Lab {
 	if built == "" {
-		t.Skipf("it takes root on Linux, a few minutes and a quiet machine; %s=1 asks for it", peertest.RequirePeers)
+		t.Skipf("it takes root on Linux and two minutes; %s=1 asks for it", peertest.RequirePeers)
 	}
 	names := make([]string, len(links))
 	for i, l := range links {
@@ -200,27 +211,80 @@ func connect(t *testing.T) *pair {
 	return p
 }
 
+// await polls until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !holds(); wait(t, 10*time.Millisecond) {
+		require.True(t, time.Now().Before(late), "wait for %s", what)
+	}
+}
+
+// wait lets real time pass: what is tried here is how processes behave in it.
+func wait(t *testing.T, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// every reports whether something holds for each link at both ends.
+func (p *pair) every(holds func(linkRecord) bool) bool {
+	for _, i := range []*instance{p.client, p.server} {
+		for _, r := range i.interfaces() {
+			if !holds(r) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // settle waits until every link is up at both ends and the named one carries
 // the frames both ways.
 func (p *pair) settle(active string) {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool {
-		for _, i := range []*instance{p.client, p.server} {
-			for _, r := range i.interfaces() {
-				if r.State != "up" || r.Active != (r.Name == active) {
-					return false
-				}
-			}
-		}
-		return true
-	}, time.Minute, 20*time.Millisecond, "the links are not up, or %s is not active", active)
+	await(p.t, "every link to be up, and "+active+" to be active", func() bool {
+		return p.every(func(r linkRecord) bool { return r.State == "up" && r.Active == (r.Name == active) })
+	})
 }
 
-// bond has both ends use a policy. They wait a tenth of a second before a link is
-// used again, so that its relapses, which double that, do not take minutes.
-func (p *pair) bond(policy string, replay bool) {
+// up waits until every link is up at both ends.
+func (p *pair) up() {
+	p.t.Helper()
+	await(p.t, "every link to be up", func() bool { return p.every(func(r linkRecord) bool { return r.State == "up" }) })
+}
+
+// down waits until both ends have found the primary to be down.
+func (p *pair) down() {
+	p.t.Helper()
+	await(p.t, "the primary to be down", func() bool {
+		return p.every(func(r linkRecord) bool { return r.Name != links[0].name || r.State == "down" && !r.waits() })
+	})
+}
+
+// bond has both ends use a policy. They wait for a fiftieth of a second before a link is used again, so that
+// its relapses, which double that, take no minutes.
+func (p *pair) bond(policy string, replay bool) { p.set(policy, replay, 20*time.Millisecond) }
+
+// set changes the settings of the bond at both ends.
+func (p *pair) set(policy string, replay bool, wait time.Duration) {
+	p.client.set(policy, replay, wait)
+	p.server.set(policy, replay, wait)
+}
+
+// set changes the settings of the bond. Replay keeps frames for ten seconds rather than half a second, so that no
+// stall of a busy machine outlasts it.
+func (i *instance) set(policy string, replay bool, wait time.Duration) {
+	i.do("PUT", "/bond", map[string]any{"policy": policy, "replay": replay, "wait_to_restore_ms": wait.Milliseconds(),
+		"replay_age_ms": 10_000, "replay_bytes": 64 << 20}, nil)
+}
+
+// probe has both ends probe every link at an interval of so many milliseconds, of which ten may be silent.
+func (p *pair) probe(interval int) {
 	for _, i := range []*instance{p.client, p.server} {
-		i.do("PUT", "/bond", map[string]any{"policy": policy, "replay": replay, "wait_to_restore_ms": 100}, nil)
+		for _, l := range links {
+			i.do("PATCH", "/interfaces/"+l.name, map[string]any{"probe": map[string]any{"interval_ms": interval, "multiplier": 10}}, nil)
+		}
 	}
 }
 
@@ -249,7 +313,16 @@ func (p *pair) echo() *net.UDPConn {
 		}))
 	}
 	go netlab.Echo(server)
+	p.meet(client)
 	return client
+}
+
+// meet sends packets until one is answered. Before that the kernel asks for an address, and keeps few packets meanwhile.
+func (p *pair) meet(conn *net.UDPConn) {
+	p.t.Helper()
+	crossing := p.cross(conn, netlab.Ping{Interval: 10 * time.Millisecond, Size: 100, Patience: time.Second})
+	crossing.carry(1)
+	crossing.end()
 }
 
 // lost reports where frames were dropped, as far as they are counted.

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ func (p *pair) other() (key string, conn *net.UDPConn) {
 	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-2", "addresses": []string{"10.9.0.3/24"}}, &provisioned)
 	provisioned["server"] = p.server.url
 	i.do("POST", "/tunnel/attach", provisioned, nil)
+	i.set("active-backup", true, 20*time.Millisecond)
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		if outer := raw.Control(func(fd uintptr) { err = syscall.BindToDevice(int(fd), "tap1") }); outer != nil {
 			return outer
@@ -41,7 +41,8 @@ func (p *pair) other() (key string, conn *net.UDPConn) {
 		return err
 	}))
 	p.t.Cleanup(func() { conn.Close() })
-	require.Eventually(p.t, func() bool { return i.active() == links[0].name }, time.Minute, 20*time.Millisecond)
+	await(p.t, "the second client to connect", func() bool { return i.active() == links[0].name })
+	p.meet(conn)
 	return provisioned["public_key"].(string), conn
 }
 
@@ -49,29 +50,30 @@ func TestClients_comeAndGoAlone(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	key, second := p.other()
-	ping := netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: 300 * time.Millisecond}
-	p.during(netlab.Ping{Interval: 10 * time.Millisecond, Size: 100}, conn, func() { wait(t, 100*time.Millisecond) })
+	p.bond("active-backup", true)
+	first := p.cross(conn, small())
+	first.carry(100)
 
-	var others sync.WaitGroup
-	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() {
-		crosses := func() netlab.Pinged {
-			var result netlab.Pinged
-			others.Go(func() {
-				result = p.during(ping, second, func() { wait(t, 300*time.Millisecond) })
-			})
-			others.Wait()
-			return result
-		}
-		require.Zero(t, crosses().Lost)
-		p.server.do("PUT", "/tunnel/client/disable", map[string]any{"public_key": key}, nil)
-		cut := crosses()
-		require.Equal(t, cut.Sent, cut.Lost, "a disabled client got a frame through")
-		p.server.do("PUT", "/tunnel/client/enable", map[string]any{"public_key": key}, nil)
-		require.Eventually(t, func() bool { return crosses().Lost == 0 }, time.Minute, time.Millisecond)
-		p.server.do("DELETE", "/tunnel/client/delete", map[string]any{"public_key": key}, nil)
-		gone := crosses()
-		require.Equal(t, gone.Sent, gone.Lost, "a deleted client got a frame through")
-	})
+	carries := func() {
+		crossing := p.cross(second, small())
+		crossing.carry(300)
+		require.Zero(t, crossing.end().Lost)
+	}
+	silent := func(why string) {
+		crossing := p.cross(second, netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: 300 * time.Millisecond})
+		await(t, "packets to be sent", func() bool { return crossing.Sent() >= 300 })
+		pinged := crossing.end()
+		require.Equal(t, pinged.Sent, pinged.Lost, why)
+	}
+	carries()
+	p.server.do("PUT", "/tunnel/client/disable", map[string]any{"public_key": key}, nil)
+	silent("a disabled client got a frame through")
+	p.server.do("PUT", "/tunnel/client/enable", map[string]any{"public_key": key}, nil)
+	p.meet(second)
+	carries()
+	p.server.do("DELETE", "/tunnel/client/delete", map[string]any{"public_key": key}, nil)
+	silent("a deleted client got a frame through")
+	pinged := first.end()
 	t.Log(pinged)
 	require.Zero(t, pinged.Lost, "frames of a client without a change")
 	require.Zero(t, pinged.Duplicates)

@@ -1,13 +1,11 @@
 package namespaces
 
 import (
-	"context"
-	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,54 +14,98 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// iperf runs iperf3 across the bonded network and returns the bits a second of
-// every interval, after the first of them.
-func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
-	program, err := exec.LookPath("iperf3")
-	require.NoError(p.t, err)
-	ctx, cancel := context.WithTimeout(p.t.Context(), d+2*time.Minute)
-	defer cancel()
-	server := exec.CommandContext(ctx, program, "-s", "-1", "-B", serverAddress.String())
-	require.NoError(p.t, p.lab.In(netlab.Server, server.Start))
-	defer func() {
-		_ = server.Process.Kill() // it ends by itself after the one run
-		_ = server.Wait()
-	}()
-	require.Eventually(p.t, func() bool { return p.listens(5201) }, time.Minute, 20*time.Millisecond)
-	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	client := exec.CommandContext(ctx, program, append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d),
-		"-i", seconds(interval)}, args...)...)
-	var output []byte
-	require.NoError(p.t, p.lab.In(netlab.Client, func() (err error) {
-		output, err = client.Output()
-		return err
-	}), "%s", output)
-	var report struct {
-		Intervals []struct {
-			Sum struct {
-				Rate float64 `json:"bits_per_second"`
-			} `json:"sum"`
-		} `json:"intervals"`
-	}
-	require.NoError(p.t, json.Unmarshal(output, &report))
-	var rates []float64
-	for _, i := range report.Intervals {
-		rates = append(rates, i.Sum.Rate)
-	}
-	require.Greater(p.t, len(rates), 1, "%s", output)
-	return rates[1:]
+// stream is a connection of TCP from the client to the server of the bonded network, over which the client sends as
+// much as it can.
+type stream struct {
+	p        *pair
+	stop     chan struct{}
+	received atomic.Int64 // bytes that arrived, as they were sent
+	ended    [2]chan error
 }
 
-// listens reports whether a program on the server's host listens on a TCP port. It
-// opens no connection.
-func (p *pair) listens(port int) bool {
-	var table []byte
+// streamBlock is how many bytes of a stream are compared at a time.
+const streamBlock = 64 << 10
+
+func (p *pair) stream() *stream {
+	s := &stream{p: p, stop: make(chan struct{}), ended: [2]chan error{make(chan error, 1), make(chan error, 1)}}
+	var listener net.Listener
 	require.NoError(p.t, p.lab.In(netlab.Server, func() (err error) {
-		table, err = os.ReadFile("/proc/thread-self/net/tcp")
+		listener, err = net.Listen("tcp4", net.JoinHostPort(serverAddress.String(), "0"))
 		return err
 	}))
-	want := ":" + strings.ToUpper(strconv.FormatInt(int64(port), 16)) + " 00000000:0000 0A"
-	return strings.Contains(string(table), want)
+	var conn net.Conn
+	require.NoError(p.t, p.lab.In(netlab.Client, func() (err error) {
+		dialer := net.Dialer{Timeout: patience}
+		conn, err = dialer.DialContext(p.t.Context(), "tcp4", listener.Addr().String())
+		return err
+	}))
+	arrived, err := listener.Accept()
+	require.NoError(p.t, err)
+	require.NoError(p.t, listener.Close())
+	p.t.Cleanup(func() { conn.Close(); arrived.Close() })
+	go func() { s.ended[netlab.Client] <- s.send(conn) }()
+	go func() { s.ended[netlab.Server] <- s.receive(arrived) }()
+	return s
+}
+
+func content() io.Reader { return rand.NewChaCha8([32]byte{1}) }
+
+func (s *stream) send(conn net.Conn) error {
+	for source, block := content(), make([]byte, streamBlock); ; {
+		select {
+		case <-s.stop:
+			return conn.Close()
+		default:
+		}
+		if _, err := io.ReadFull(source, block); err != nil {
+			return err
+		}
+		if _, err := conn.Write(block); err != nil {
+			return err
+		}
+	}
+}
+
+// receive compares what arrives with what was sent.
+func (s *stream) receive(conn net.Conn) error {
+	source, block, want := content(), make([]byte, streamBlock), make([]byte, streamBlock)
+	for {
+		_, err := io.ReadFull(conn, block)
+		if err == io.EOF {
+			return nil // at the end of a block
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(source, want); err != nil {
+			return err
+		}
+		if string(block) != string(want) {
+			return errors.New("the bytes that arrived are not those that were sent")
+		}
+		s.received.Add(streamBlock)
+	}
+}
+
+// carry waits until so many more bytes have arrived.
+func (s *stream) carry(bytes int64) {
+	s.p.t.Helper()
+	from := s.received.Load()
+	await(s.p.t, "bytes to arrive", func() bool { return s.received.Load() >= from+bytes })
+}
+
+// end stops the stream. Everything that was sent has to arrive.
+func (s *stream) end() {
+	s.p.t.Helper()
+	close(s.stop)
+	for _, ended := range s.ended {
+		select {
+		case err := <-ended:
+			require.NoError(s.p.t, err)
+		case <-time.After(patience):
+			require.Fail(s.p.t, "the stream does not end")
+		}
+	}
 }
 
 // failovers counts those of both ends.
@@ -88,65 +130,73 @@ func (p *pair) failovers() int {
 	return server.Clients[0].Counters.Failovers + client.Attachment.Peer.Counters.Failovers
 }
 
+// TestInstance_keepsItsLinksOnABusyMachine has every core taken while a stream crosses. A trial in which the bond
+// moved counts only where nothing else explains it: where no busy loop was itself stopped for half the time that a
+// link may be silent.
 func TestInstance_keepsItsLinksOnABusyMachine(t *testing.T) {
-	d := 60 * time.Second
-	if testing.Short() {
-		d = 5 * time.Second
-	}
+	const (
+		trials   = 12
+		d        = 5 * time.Second
+		harmless = 15 * time.Millisecond
+	)
 	p := connect(t)
-	before := p.failovers()
-	// What iperf3 and the tunnels leave of the cores is taken by this.
-	for range 2 {
-		busy := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
-		require.NoError(t, busy.Start())
-		defer func() {
-			_ = busy.Process.Kill()
-			_ = busy.Wait()
-		}()
+	calm, disturbed := 0, 0
+	for trial := range trials {
+		p.settle(links[0].name)
+		before := p.failovers()
+		loops := []*busyLoop{spinning(t), spinning(t)}
+		stream := p.stream()
+		wait(t, d)
+		stream.end()
+		stopped := max(loops[0].end(), loops[1].end())
+		moved := p.failovers() - before
+		t.Logf("trial %d: %.0f Mbit/s while every core was busy, failovers %d, a busy loop stopped for %.1f ms at most", trial+1,
+			float64(stream.received.Load())*8/d.Seconds()/1e6, moved, stopped.Seconds()*1000)
+		switch {
+		case moved == 0:
+			calm++
+			require.Equal(t, links[0].name, p.client.active())
+		case stopped > harmless:
+			disturbed++
+		default:
+			require.Zero(t, moved, "a link was left that nothing was wrong with")
+		}
+		if calm > 0 && testing.Short() {
+			break
+		}
 	}
-	rates := p.iperf(d, time.Second)
-	total := 0.0
-	for _, rate := range rates {
-		total += rate
-	}
-	t.Logf("%.0f Mbit/s while every core was busy", total/float64(len(rates))/1e6)
-	require.Equal(t, before, p.failovers(), "a link was left that nothing was wrong with")
-	require.Equal(t, links[0].name, p.client.active())
+	t.Logf("%d of %d trials were disturbed by others", disturbed, calm+disturbed)
+	require.Positive(t, calm, "the bond moved in every trial")
 }
 
-func TestInstance_failover_keepsTheRateOfTCP(t *testing.T) {
+func TestInstance_failover_carriesTCPThrough(t *testing.T) {
 	p := connect(t)
+	p.bond("active-backup", true)
+	p.settle(links[0].name)
 	before := p.failovers()
-	cut := make(chan error, 1)
-	timer := time.AfterFunc(3*time.Second, func() { cut <- p.lab.Cut(links[0].name) })
-	defer timer.Stop()
-	rates := p.iperf(6*time.Second, 500*time.Millisecond, "-b", "100M")
-	require.NoError(t, <-cut)
+	stream := p.stream()
+	stream.carry(4 << 20)
+	require.NoError(t, p.lab.Cut(links[0].name))
+	p.down()
+	stream.carry(4 << 20)
 	require.Greater(t, p.failovers(), before)
-	t.Logf("Mbit/s in each half second: %.0f", scaled(rates, 1e-6))
-	total := 0.0
-	for _, rate := range rates[:len(rates)-1] { // the last interval is a short one
-		require.Greater(t, rate, 20e6, "half a second in which next to nothing was carried")
-		total += rate
-	}
-	require.Greater(t, total/float64(len(rates)-1), 90e6)
-}
-
-func scaled(values []float64, by float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = v * by
-	}
-	return out
+	require.NoError(t, p.lab.Restore(links[0].name))
+	p.settle(links[0].name)
+	stream.carry(4 << 20)
+	stream.end()
 }
 
 func TestInstance_carriesWholeFramesOfALAN(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	// 1,472 bytes of UDP fill a frame of 1,514, which no link carries in one piece.
+	p.bond("active-backup", true)
 	for _, size := range []int{1300, 1400, 1472} {
-		pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: size}, conn, func() { wait(t, 200*time.Millisecond) })
-		require.Zero(t, pinged.Lost, "packets of %d bytes", size)
+		ping := small()
+		ping.Size = size
+		crossing := p.cross(conn, ping)
+		crossing.carry(200)
+		require.Zero(t, crossing.end().Lost, "packets of %d bytes", size)
 	}
 	var mtu int
 	require.NoError(t, p.lab.In(netlab.Client, func() error {
