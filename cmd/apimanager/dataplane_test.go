@@ -32,7 +32,7 @@ func TestRun_gatewayOnly_followsAManagerAndServesWithoutIt(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, _ := ask(t, http.MethodGet, plane.admin+"/readyz", "", "", nil)
 		return status == http.StatusOK
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 
 	status, body := manager.publish(t, manager.token(t, "demodeveloper", "a password"), "weather",
 		`{"openapi":"3.0.3","info":{"title":"Weather","version":"1"},"servers":[{"url":"`+service.URL+`"}],
@@ -41,7 +41,7 @@ func TestRun_gatewayOnly_followsAManagerAndServesWithoutIt(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, body := ask(t, http.MethodGet, plane.gateway+"/weather", "", "", nil)
 		return body == "sunny"
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	_, metrics := ask(t, http.MethodGet, plane.admin+"/metrics", "", "", nil)
 	require.Contains(t, metrics, "gateway_control_plane_up 1")
 	require.Contains(t, metrics, "gateway_requests_total{")
@@ -57,7 +57,7 @@ func TestRun_gatewayOnly_followsAManagerAndServesWithoutIt(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, body = ask(t, http.MethodGet, again.admin+"/readyz", "", "", nil)
 		return status == http.StatusOK && strings.Contains(body, "the control plane does not answer")
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	require.NoError(t, again.Stop())
 }
 
