@@ -44,6 +44,26 @@ func copySnapshot(t *testing.T, snapshot *disk.Snapshot) (dir string, names []st
 	return dir, names
 }
 
+// putMany commits blobs without content, several at a time, so that they share transactions.
+func putMany(t *testing.T, store *disk.Store, key string, count int) {
+	t.Helper()
+	const together = 50
+	failures := make(chan error, together)
+	var writers sync.WaitGroup
+	for first := range together {
+		writers.Go(func() {
+			for i := first; i < count; i += together {
+				if _, err := writeBlob(t.Context(), store.Blobs(), fmt.Sprintf(key, i), ""); err != nil {
+					failures <- err
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	require.Empty(t, failures)
+}
+
 // litter lists the files of a folder but for those that a closed store without
 // snapshots has.
 func litter(t *testing.T, dir string) []string {
@@ -59,9 +79,7 @@ func TestStore_Snapshot_keepsTheStateOfItsMoment(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.Documents().Create(t.Context(), "document", []byte(`1`))
 	require.NoError(t, err)
-	for i := range 600 { // several pages of records
-		put(t, store, fmt.Sprintf("many/%03d", i), "")
-	}
+	putMany(t, store, "many/%03d", 600) // several pages of records
 	put(t, store, "kept", "kept")
 	put(t, store, "replaced", "before")
 	put(t, store, "deleted", "deleted")

@@ -143,6 +143,7 @@ func TestInstance_avoidsAFlappingPrimary(t *testing.T) {
 func TestInstance_recoversWhenAllLinksWereDown(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
+	p.bond("active-backup", true)
 	for _, l := range links {
 		require.NoError(t, p.lab.Cut(l.name))
 	}

@@ -3,6 +3,7 @@
 package vm_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +13,9 @@ import (
 	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
 )
 
-// patience is how long anything in the machine may take to come about.
-const patience = time.Minute
+// patience is how long anything in the machine may take to come about. Its processor is emulated, on a host that may
+// be busy.
+const patience = 2 * time.Minute
 
 // The addresses of the server over the three technologies.
 const (
@@ -130,15 +132,15 @@ func (n *network) restore(t *testing.T, device string) {
 	}
 }
 
-// ping reports whether the gateway gets an answer from an address.
-func (n *network) ping(address string) error {
-	_, err := n.gateway.Try("busybox", "ping", "-c", "1", "-W", "2", address)
+// ping reports whether the gateway gets an answer from an address within some seconds.
+func (n *network) ping(address string, seconds int) error {
+	_, err := n.gateway.Try("busybox", "ping", "-c", "1", "-W", strconv.Itoa(seconds), address)
 	return err
 }
 
 func (n *network) awaitPing(t *testing.T, address string) {
 	t.Helper()
-	await(t, "an answer from "+address, func() bool { return n.ping(address) == nil })
+	await(t, "an answer from "+address, func() bool { return n.ping(address, 2) == nil })
 }
 
 // await waits until a condition holds.

@@ -35,7 +35,7 @@ func TestRadios_joinGatewayAndServer(t *testing.T) {
 	for device, address := range map[string]string{"wifi": wifiServer, "mesh": meshServer, "5g": fiveServer} {
 		t.Run(device+" is cut in silence and restored", func(t *testing.T) {
 			n.silence(t, device)
-			require.Error(t, n.ping(address))
+			require.Error(t, n.ping(address, 2))
 			n.restore(t, device)
 			n.awaitPing(t, address)
 		})
@@ -46,7 +46,7 @@ func TestRadios_joinGatewayAndServer(t *testing.T) {
 			said, err := n.gateway.Try("iw", "dev", "wifi", "link")
 			return err == nil && regexp.MustCompile(`Not connected`).MatchString(said)
 		})
-		require.Error(t, n.ping(wifiServer))
+		require.Error(t, n.ping(wifiServer, 2))
 		n.startAccessPoint(t)
 		n.awaitPing(t, wifiServer)
 	})

@@ -28,7 +28,7 @@ import (
 
 // Limits of a machine.
 const (
-	defaultLimit  = 4 * time.Minute
+	defaultLimit  = 10 * time.Minute
 	defaultMemory = 512
 	// endLimit is how long a machine may take to power off.
 	endLimit = 5 * time.Second
@@ -51,7 +51,7 @@ type Config struct {
 	// Memory in MiB. Default: 512. The files take twice their size while the
 	// machine starts.
 	Memory int
-	// Limit is when the machine is ended, however the test goes. Default: 4 minutes.
+	// Limit is when the machine is ended, however the test goes. Default: 10 minutes.
 	Limit time.Duration
 }
 
