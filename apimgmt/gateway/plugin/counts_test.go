@@ -241,7 +241,7 @@ func TestCounts_areSharedOverMongo(t *testing.T) {
 	database := server.Database(t)
 	var all []*node
 	for range 3 {
-		store, err := mongo.Open(t.Context(), mongo.Config{URI: "mongodb://" + server.Address(), Database: database})
+		store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: database})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
 		all = append(all, newNode(t, storage.Prefixed(store.Documents(), "limits/"), limit{period: 2, most: 40}))

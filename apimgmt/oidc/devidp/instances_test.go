@@ -30,7 +30,7 @@ func overStores(t *testing.T, test func(t *testing.T, connect func() storage.Doc
 		server := mongotest.Start(t)
 		database := server.Database(t)
 		test(t, func() storage.Documents {
-			store, err := mongo.Open(t.Context(), mongo.Config{URI: "mongodb://" + server.Address(), Database: database})
+			store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: database})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
 			return storage.Prefixed(store.Documents(), "idp/")
