@@ -117,10 +117,21 @@ func (s *Server) Database(tb testing.TB) string {
 	return name
 }
 
+// Config returns the configuration of a store in a database, which gives a busy machine time.
+func (s *Server) Config(database string) mongo.Config {
+	return mongo.Config{URI: s.URI, Database: database, SelectTimeout: patience, Timeout: patience}
+}
+
 // Open opens a database that no other test uses, until the test ends.
 func (s *Server) Open(tb testing.TB) *mongo.Store {
 	tb.Helper()
-	store, err := mongo.Open(tb.Context(), mongo.Config{URI: s.URI, Database: s.Database(tb)})
+	return s.OpenDatabase(tb, s.Database(tb))
+}
+
+// OpenDatabase is Open for a database that a test opens more than once, or has others open.
+func (s *Server) OpenDatabase(tb testing.TB, database string) *mongo.Store {
+	tb.Helper()
+	store, err := mongo.Open(tb.Context(), s.Config(database))
 	if err != nil {
 		tb.Fatalf("open a database: %v", err)
 	}
