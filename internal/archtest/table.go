@@ -338,6 +338,7 @@ func importTable() []room {
 		{dir: "test/interop/load", imports: []string{
 			"annotate", "flcollect", "flcollect/...", "storage", "storage/mongo", "storage/s3", "storage/s3/s3test",
 		}, modules: []string{testify}},
+		{dir: "test/peers", imports: []string{"internal/peertest", "storage/mongo/mongotest", "storage/s3/s3test"}},
 		{dir: "test/upgrade", imports: []string{"storage", "storage/disk"}, modules: []string{testify}},
 		{dir: "test/...", imports: []string{"..."}},
 	}
