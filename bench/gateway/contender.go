@@ -49,11 +49,13 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build our gateway: %w: %s", err, said)
 	}
-	caddy, err := peertest.Peer{Module: "bench/gateway/caddy", Package: "github.com/caddyserver/caddy/v2/cmd/caddy", Name: "caddy"}.Program()
+	caddy, err := peertest.Peer{
+		Module: "bench/gateway/caddy", Package: "github.com/caddyserver/caddy/v2/cmd/caddy", Name: "caddy",
+	}.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	krakend, err := peertest.Peer{Module: "bench/gateway/krakend", Package: ".", Name: "krakend"}.Program()
+	krakend, err := peertest.Peer{Module: "bench/gateway/krakend", Package: ".", Name: "krakend"}.Program(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -51,11 +51,11 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	}
 	registry, err := peertest.Peer{
 		Module: "bench/modelrepo/registry", Package: "github.com/distribution/distribution/v3/cmd/registry", Name: "registry",
-	}.Program()
+	}.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	minio, err := peertest.Peer{Module: "test/minio", Package: "github.com/minio/minio", Name: "minio"}.Program()
+	minio, err := peertest.Peer{Module: "test/minio", Package: "github.com/minio/minio", Name: "minio"}.Program(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -50,13 +50,15 @@ func (a annotator) awaitReady(t *testing.T) {
 }
 
 func TestRun_restoresChannelsFromADatabase(t *testing.T) {
-	database := mongotest.StartProcess(t)
+	database := mongotest.Start(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	unused := filepath.Join(t.TempDir(), "unused")
 	host, dbPort, err := net.SplitHostPort(database.Address())
 	require.NoError(t, err)
 	t.Setenv("DB_HOST", host)
 	t.Setenv("DB_PORT", dbPort)
+	t.Setenv("DB_DATABASE", database.Database(t))
+	t.Setenv("DB_TIMEOUT", "10s")
 
 	first := start(t, unused, "-mqtt-port", port)
 	first.awaitReady(t)
@@ -111,14 +113,14 @@ func TestRun_keepsChannelsRunningWithoutTheDatabase(t *testing.T) {
 func TestRun_waitsForADatabase(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
-	args := []string{"-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s"}
-	before := start(t, t.TempDir(), args...)
+	args := []string{"-mqtt-port", port, "-db-uri", database.URI}
+	before := start(t, t.TempDir(), append(args, "-db-timeout", "10s")...)
 	before.awaitReady(t)
 	before.create(t, "weather")
 	require.NoError(t, before.stop())
 	database.Kill()
 
-	a := start(t, t.TempDir(), args...)
+	a := start(t, t.TempDir(), append(args, "-db-timeout", "2s")...) // each try takes that long
 	require.False(t, a.isReady(t))
 	status, _ := a.get(t, "/healthz")
 	require.Equal(t, http.StatusOK, status)

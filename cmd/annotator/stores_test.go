@@ -16,14 +16,14 @@ import (
 // -store and the flags of the database name one place: a channel that was made by one is
 // there by the other.
 func TestRun_readsTheStoreAsTheFlagsOfTheDatabase(t *testing.T) {
-	database := mongotest.StartProcess(t)
+	database := mongotest.StartProcess(t) // the database has the name that is the default
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	unused := filepath.Join(t.TempDir(), "unused")
-	first := start(t, unused, "-mqtt-port", port, "-store", database.URI)
+	first := start(t, unused, "-mqtt-port", port, "-store", database.URI, "-db-timeout", "10s")
 	first.awaitReady(t)
 	first.create(t, "weather")
 	require.NoError(t, first.stop())
-	second := start(t, unused, "-mqtt-port", port, "-db-uri", database.URI)
+	second := start(t, unused, "-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "10s")
 	second.awaitReady(t)
 	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 	require.NoError(t, second.stop())

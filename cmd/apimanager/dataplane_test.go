@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/server/servertest"
+	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
 
 // startDataPlane runs a gateway that follows a manager.
@@ -117,7 +118,8 @@ func TestReadSettings_dataPlane(t *testing.T) {
 func TestRun_severalServersShareRateLimitsAndDataPlanes(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sunny")) }))
 	t.Cleanup(service.Close)
-	s := newShared(t, "http://portal.example.org")
+	s := newShared(t, mongotest.StartProcess(t), "http://portal.example.org")
+	s.args = append(s.args, "-store-timeout", "2s") // the store goes away
 	dir := filepath.Join(t.TempDir(), "a")
 	a, b := s.start(t, dir), s.start(t, filepath.Join(t.TempDir(), "b"))
 	status, body := a.publish(t, a.token(t, "demodeveloper", passwords(t, dir)["demo_password"]), "weather",

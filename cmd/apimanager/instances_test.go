@@ -31,13 +31,14 @@ type shared struct {
 	args     []string
 }
 
-func newShared(t *testing.T, portal string) *shared {
+func newShared(t *testing.T, database *mongotest.Server, portal string) *shared {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
-	s := &shared{database: mongotest.StartProcess(t), bucket: s3test.StartMinIO(t)}
-	s.args = []string{"-store", s.database.URI + "/apis", "-store-timeout", "30s", "-portal-url", portal, "-gateway-url", "http://127.0.0.1:9",
-		"-blobs", "s3://" + s.bucket.Address() + "/apis?insecure=true&create-bucket=true"}
+	s := &shared{database: database, bucket: s3test.StartMinIO(t)}
+	s.args = []string{"-store", database.URI + "/" + database.Database(t), "-store-timeout", "30s",
+		"-portal-url", portal, "-gateway-url", "http://127.0.0.1:9",
+		"-blobs", "s3://" + s.bucket.Address() + "/" + s.bucket.Bucket(t) + "?insecure=true&create-bucket=true"}
 	return s
 }
 
@@ -53,7 +54,7 @@ func TestRun_severalServersShareOneStore(t *testing.T) {
 	}))
 	defer upstream.Close()
 	portal := newFront(t)
-	s := newShared(t, portal.URL)
+	s := newShared(t, mongotest.Start(t), portal.URL)
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	// The portal of a is at the address that both have.
 	a := s.start(t, dirs[0], "-access", "token")
@@ -124,7 +125,7 @@ func TestRun_signsInThroughABalancerInFrontOfOneStore(t *testing.T) {
 		r.Out.Host = r.In.Host
 	}})
 	defer front.Close()
-	s := newShared(t, front.URL)
+	s := newShared(t, mongotest.Start(t), front.URL)
 	dir := t.TempDir()
 	var targets []*url.URL
 	for _, data := range []string{dir, t.TempDir()} {
@@ -148,7 +149,7 @@ func TestRun_signsInThroughABalancerInFrontOfOneStore(t *testing.T) {
 
 // Several servers that start for the first time agree on one set of secrets.
 func TestRun_severalFirstStartsAgreeOnSecrets(t *testing.T) {
-	s := newShared(t, "http://portal.example.org")
+	s := newShared(t, mongotest.Start(t), "http://portal.example.org")
 	dirs := make([]string, 3)
 	var group sync.WaitGroup
 	started := make([]*process, len(dirs))
@@ -170,7 +171,7 @@ func TestRun_severalFirstStartsAgreeOnSecrets(t *testing.T) {
 }
 
 func TestRun_waitsForItsStore(t *testing.T) {
-	s := newShared(t, "http://portal.example.org")
+	s := newShared(t, mongotest.StartProcess(t), "http://portal.example.org")
 	s.database.Kill()
 	const short = "2s" // it is waited for
 	p := s.start(t, t.TempDir(), "-store-timeout", short)

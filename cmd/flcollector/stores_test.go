@@ -27,15 +27,15 @@ func inServers(t *testing.T, database *mongotest.Server) []string {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	bucket := s3test.StartMinIO(t)
-	return []string{"-store", database.URI + "/training", "-store-timeout", "2s",
-		"-blobs", "s3://" + bucket.Address() + "/training?insecure=true&create-bucket=true"}
+	return []string{"-store", database.URI + "/" + database.Database(t), "-store-timeout", "10s",
+		"-blobs", "s3://" + bucket.Address() + "/" + bucket.Bucket(t) + "?insecure=true&create-bucket=true"}
 }
 
 // A job goes on on a server with another folder, and its result is in the bucket.
 func TestRun_continuesAJobOfADatabaseInAnotherFolder(t *testing.T) {
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
-	args := inServers(t, mongotest.StartProcess(t))
+	args := inServers(t, mongotest.Start(t))
 	p := start(t, args...)
 	p.configure(t, "7", configuration)
 	trainer := &slow{Trainer: tumours.NewTrainer(parties[0]), reached: make(chan struct{}), goOn: make(chan struct{})}
@@ -73,7 +73,7 @@ func TestRun_continuesAJobOfADatabaseInAnotherFolder(t *testing.T) {
 
 func TestRun_waitsForItsStore(t *testing.T) {
 	database := mongotest.StartProcess(t)
-	args := inServers(t, database)
+	args := append(inServers(t, database), "-store-timeout", "2s") // each try takes that long
 	database.Kill()
 	p := start(t, args...)
 	require.Equal(t, "ok\n", p.get(t, "/healthz"))
@@ -123,7 +123,7 @@ func TestRun_refusesTheFolderOfAnotherServer(t *testing.T) {
 func TestRun_goesOnWithAJobOfAnotherCollectorOfItsDatabase(t *testing.T) {
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
-	args := append(inServers(t, mongotest.StartProcess(t)), "-lease", "2s")
+	args := append(inServers(t, mongotest.Start(t)), "-lease", "2s")
 	first := start(t, append(args, "-data", t.TempDir())...)
 	first.configure(t, "7", configuration)
 	second := start(t, append(args, "-data", t.TempDir())...)

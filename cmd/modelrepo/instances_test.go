@@ -62,14 +62,15 @@ func TestRun_sharesItsTokenInADatabase(t *testing.T) {
 }
 
 func TestRun_refusesTheDatabaseOfAnotherServer(t *testing.T) {
-	database := mongotest.StartProcess(t)
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: database.URI, Database: "mixed"})
+	database := mongotest.Start(t)
+	name := database.Database(t)
+	store, err := mongo.Open(t.Context(), database.Config(name))
 	require.NoError(t, err)
 	_, err = store.Documents().Create(t.Context(), "owner/weather", []byte(`{"owner":"weather","format":1}`))
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	for _, args := range [][]string{{"-access", "token"}, nil} {
-		err := run(t.Context(), append(args, "-listen", "127.0.0.1:0", "-store", database.URI+"/mixed", "-data", t.TempDir()),
+		err := run(t.Context(), append(args, "-listen", "127.0.0.1:0", "-store", database.URI+"/"+name, "-data", t.TempDir()),
 			io.Discard, io.Discard)
 		require.ErrorContains(t, err, "it is that of weather, and this is modelrepo")
 	}

@@ -67,6 +67,7 @@ func TestRun_restoresContentFromADatabase(t *testing.T) {
 	database := server.Database(t)
 	unused := filepath.Join(t.TempDir(), "unused")
 	t.Setenv("MODELREPO_STORE", server.URI+"/"+database)
+	t.Setenv("MODELREPO_STORE_TIMEOUT", "10s")
 	client, _, p := start(t, "-data", unused)
 	publish(t, client, "kept")
 	require.NoError(t, p.Stop())
@@ -136,7 +137,7 @@ func TestRun_stopsWhileItWaitsAndShowsNoCredentials(t *testing.T) {
 }
 
 func TestRun_storesContentInABucket(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := s3test.StartMinIOProcess(t)
 	dir := t.TempDir()
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
@@ -178,7 +179,7 @@ func TestRun_storesContentInABucket(t *testing.T) {
 }
 
 func TestRun_createsABucketOnceItsServerIsThere(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := s3test.StartMinIOProcess(t)
 	server.Kill()
 	client, url, p := start(t, "-store", "memory:", "-store-timeout", "2s",
 		"-blobs", "s3://"+s3test.AccessKey+":"+s3test.SecretKey+"@"+server.Address()+"/late?insecure=true&create-bucket=true")

@@ -23,6 +23,12 @@ func programs() []string {
 	return []string{"cmd/...", "internal/cli", "internal/server", "examples/...", "test/..."}
 }
 
+// commandFolders are the folders that may hold commands. Below test these are programs that run in
+// virtual machines, and the one that starts the servers that the tests of all packages share.
+func commandFolders() []string {
+	return []string{"cmd/...", "examples/...", "test/multilink/vm/...", "test/peers"}
+}
+
 // pureFunctions, besides those of the standard library, make values that variables may hold as if
 // they were constants.
 func pureFunctions() []string {

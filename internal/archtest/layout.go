@@ -46,7 +46,7 @@ func checkNames(t *tree) []finding {
 func checkMains(t *tree) []finding {
 	var found []finding
 	for _, p := range t.packages {
-		if p.main() && !matchesAny([]string{"cmd/...", "examples/...", "test/multilink/vm/..."}, p.dir) {
+		if p.main() && !matchesAny(commandFolders(), p.dir) {
 			found = append(found, finding{p.dir, "a command outside of the folders for commands"})
 		}
 	}

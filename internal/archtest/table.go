@@ -20,7 +20,7 @@ func importTable() []room {
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
 		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest", "storage/mongo"}, modules: []string{mongo}},
 		{dir: "storage/s3", imports: []string{"storage"}, modules: []string{minio}},
-		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}},
+		{dir: "storage/s3/s3test", imports: []string{"internal/peertest", "storage/s3"}, modules: []string{minio}},
 		{dir: "storage/disk", imports: []string{"storage"}, modules: []string{bbolt}},
 
 		{dir: "annotate", imports: []string{"internal/notify", "internal/outbound", "internal/tracing", "annotate/rml", "annotate/rml/yarrrml",
@@ -336,6 +336,7 @@ func importTable() []room {
 		{dir: "test/interop/load", imports: []string{
 			"annotate", "flcollect", "flcollect/...", "storage", "storage/mongo", "storage/s3", "storage/s3/s3test",
 		}, modules: []string{testify}},
+		{dir: "test/peers", imports: []string{"internal/peertest", "storage/mongo/mongotest", "storage/s3/s3test"}},
 		{dir: "test/upgrade", imports: []string{"storage", "storage/disk"}, modules: []string{testify}},
 		{dir: "test/...", imports: []string{"..."}},
 	}

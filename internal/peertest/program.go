@@ -1,6 +1,7 @@
 package peertest
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"testing"
+	"time"
 )
 
 // RequirePeers is the environment variable that decides about peers. Tests use the
@@ -19,6 +22,9 @@ const RequirePeers = "ENABLERS_REQUIRE_PEERS"
 
 // ErrExcluded is the error of this package where [RequirePeers] is 0.
 var ErrExcluded = errors.New(RequirePeers + "=0 excludes peers")
+
+// interruptLimit bounds how long the go command may take to end a build that is cancelled.
+const interruptLimit = 10 * time.Second
 
 // Required reports whether [RequirePeers] is 1.
 func Required() bool { return os.Getenv(RequirePeers) == "1" }
@@ -36,11 +42,25 @@ type Peer struct {
 	Name string
 }
 
-// Program returns the path of the program in the user's cache folder. The
+// ProgramFor returns the path of the program. Where it is not built yet, and the
+// peers are not [Required], the test is skipped with the reason.
+func (p Peer) ProgramFor(tb testing.TB) string {
+	tb.Helper()
+	program, err := p.Program(tb.Context())
+	switch {
+	case err != nil && Required():
+		tb.Fatalf("the program %s is demanded by %s=1: %v", p.Name, RequirePeers, err)
+	case err != nil:
+		tb.Skipf("no program %s: %v; %s=1 builds it", p.Name, err, RequirePeers)
+	}
+	return program
+}
+
+// Program is ProgramFor outside of a test. The program is in the user's cache folder. The
 // first time, and whenever a file of the module has changed since, it is built
 // with the go command, which may take minutes and the network; that happens
 // only when the peers are [Required]. Several processes may call it at once.
-func (p Peer) Program() (string, error) {
+func (p Peer) Program(ctx context.Context) (string, error) {
 	if Excluded() {
 		return "", ErrExcluded
 	}
@@ -58,7 +78,7 @@ func (p Peer) Program() (string, error) {
 	if !Required() {
 		return "", errors.New("the program of " + p.Module + " is not built yet")
 	}
-	return name, p.build(source, name)
+	return name, p.build(ctx, source, name)
 }
 
 // findModule looks for the module in the working folder and those above, since
@@ -110,7 +130,7 @@ func (p Peer) cacheName(source string) (string, error) {
 
 // build builds the program beside its name and then renames it, since tests of
 // other packages may build it at the same time.
-func (p Peer) build(source, name string) error {
+func (p Peer) build(ctx context.Context, source, name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -120,7 +140,9 @@ func (p Peer) build(source, name string) error {
 	}
 	defer os.RemoveAll(folder)
 	made := filepath.Join(folder, filepath.Base(name))
-	command := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", made, p.Package)
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", made, p.Package)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // so that it ends its compilers
+	command.WaitDelay = interruptLimit
 	command.Dir = source
 	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {

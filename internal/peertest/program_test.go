@@ -43,34 +43,34 @@ func change(t *testing.T, says string) {
 func TestPeer_Program_buildsOnlyWhereRequired(t *testing.T) {
 	peer := hello(t, `"one"`)
 	t.Setenv(peertest.RequirePeers, "")
-	_, err := peer.Program()
+	_, err := peer.Program(t.Context())
 	require.ErrorContains(t, err, "peers/hello is not built yet")
 
 	t.Setenv(peertest.RequirePeers, "1")
-	program, err := peer.Program()
+	program, err := peer.Program(t.Context())
 	require.NoError(t, err)
 	output, err := exec.CommandContext(t.Context(), program).CombinedOutput()
 	require.NoError(t, err)
 	require.Equal(t, "one\n", string(output))
 
 	t.Setenv(peertest.RequirePeers, "")
-	again, err := peer.Program()
+	again, err := peer.Program(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, program, again)
 
 	change(t, `"two"`)
-	_, err = peer.Program()
+	_, err = peer.Program(t.Context())
 	require.ErrorContains(t, err, "not built yet", "a changed module is another program")
 }
 
 func TestPeer_Program_reportsWhyABuildFails(t *testing.T) {
 	peer := hello(t, "unknown")
 	t.Setenv(peertest.RequirePeers, "1")
-	_, err := peer.Program()
+	_, err := peer.Program(t.Context())
 	require.ErrorContains(t, err, "build peers/hello")
 	require.ErrorContains(t, err, "undefined: unknown")
 
 	peer.Module = "peers/missing"
-	_, err = peer.Program()
+	_, err = peer.Program(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -64,7 +64,7 @@ func openSweeping(t *testing.T) *sweeping {
 	t.Helper()
 	server := mongotest.Start(t)
 	name := server.Database(t)
-	s := &sweeping{Store: openDatabase(t, server, name), clock: clock{time.Now()}, raw: database(t, server, name)}
+	s := &sweeping{Store: server.OpenDatabase(t, name), clock: clock{time.Now()}, raw: database(t, server, name)}
 	s.SetClock(s.clock.now)
 	return s
 }
@@ -163,7 +163,7 @@ func TestBlobs_areReadableAsGridFS(t *testing.T) {
 	server := mongotest.Start(t)
 	name := server.Database(t)
 	content := bytes.Repeat([]byte("0123456789"), 100_000)
-	put(t, openDatabase(t, server, name).Blobs(), "a/key", content)
+	put(t, server.OpenDatabase(t, name).Blobs(), "a/key", content)
 	var got bytes.Buffer
 	size, err := database(t, server, name).GridFSBucket().DownloadToStreamByName(t.Context(), "a/key", &got)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestBlobs_areReadableAsGridFS(t *testing.T) {
 func TestBlobs_keepsALargeBlobOutOfMemory(t *testing.T) {
 	// Not parallel: it looks at the heap.
 	demanded(t)
-	blobs := open(t, mongotest.Start(t)).Blobs()
+	blobs := mongotest.Start(t).Open(t).Blobs()
 	const size, most = 20 << 20, 16 << 20
 	block := make([]byte, 1<<20)
 	for i := range block {

@@ -21,13 +21,15 @@ const patience = 2 * time.Minute
 // database whose are not.
 func openLosing(t *testing.T) (*losing, storage.Documents, storage.Documents) {
 	t.Helper()
-	server := mongotest.StartProcess(t)
+	server := mongotest.Start(t)
 	proxy := newLosing(t, server)
 	database := server.Database(t)
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: proxy.uri, Database: database})
+	config := server.Config(database)
+	config.URI = proxy.uri
+	store, err := mongo.Open(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return proxy, store.Documents(), openDatabase(t, server, database).Documents()
+	return proxy, store.Documents(), server.OpenDatabase(t, database).Documents()
 }
 
 func TestDocuments_recognisesAWriteWhoseAnswerWasLost(t *testing.T) {
@@ -114,9 +116,12 @@ func TestDocuments_reportsNoConflictForAnUnknownOutcome(t *testing.T) {
 func TestStore_worksAgainAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	server := mongotest.StartProcess(t)
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "outage"})
+	config := server.Config("outage")
+	config.SelectTimeout = 2 * time.Second // each call takes that long in an outage
+	store, err := mongo.New(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, patience, 20*time.Millisecond)
 	docs, blobs := store.Documents(), store.Blobs()
 	revision, err := docs.Create(t.Context(), "key", []byte(`1`))
 	require.NoError(t, err)
@@ -166,7 +171,7 @@ func TestDocuments_neverReusesARevision(t *testing.T) {
 	database := server.Database(t)
 	seen := map[storage.Revision]bool{}
 	for range 3 { // the second and third open what others have written
-		first, second := openDatabase(t, server, database).Documents(), openDatabase(t, server, database).Documents()
+		first, second := server.OpenDatabase(t, database).Documents(), server.OpenDatabase(t, database).Documents()
 		for range 5 {
 			for _, docs := range []storage.Documents{first, second} {
 				revision, err := docs.Create(t.Context(), "key", []byte(`1`))

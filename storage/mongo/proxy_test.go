@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 
@@ -30,7 +29,6 @@ func newLosing(t *testing.T, server *mongotest.Server) *losing {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	p := &losing{uri: "mongodb://" + listener.Addr().String()}
-	target := strings.TrimPrefix(server.URI, "mongodb://")
 	var work sync.WaitGroup
 	t.Cleanup(func() { _ = listener.Close(); work.Wait() })
 	work.Go(func() {
@@ -39,7 +37,7 @@ func newLosing(t *testing.T, server *mongotest.Server) *losing {
 			if err != nil {
 				return
 			}
-			work.Go(func() { p.pass(client, target) })
+			work.Go(func() { p.pass(client, server.Address()) })
 		}
 	})
 	return p

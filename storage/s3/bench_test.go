@@ -70,7 +70,7 @@ func watchHeap(b *testing.B) {
 // BenchmarkTransfer moves blobs through a store and, beside it, objects of the
 // same size through the library by itself.
 func BenchmarkTransfer(b *testing.B) {
-	server := s3test.StartMinIO(b)
+	server := withBucket(b, s3test.StartMinIOProcess(b)) // the load of tests is not measured
 	config := configOf(server, "bench")
 	config.PartSize = 0
 	store, err := s3.Open(b.Context(), config)

@@ -18,7 +18,7 @@ import (
 )
 
 func TestStore_reportsFailuresOfTheNetwork(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	t.Run("an upload goes on after cuts and refusals", func(t *testing.T) {
 		gate := newGate(t, server)
 		config := gate.through(configOf(server, "cut-upload"))
@@ -128,7 +128,7 @@ func TestStore_reportsFailuresOfTheNetwork(t *testing.T) {
 }
 
 func TestStore_reconnectsToARestartedServer(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := withBucket(t, s3test.StartMinIOProcess(t))
 	config := configOf(server, "died")
 	config.Attempts = 2
 	store := open(t, config)
@@ -152,7 +152,7 @@ func TestStore_reconnectsToARestartedServer(t *testing.T) {
 }
 
 func TestOpen_namesTheFault(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	for want, change := range map[string]func(c *s3.Config){
 		"refuses the credentials: SignatureDoesNotMatch": func(c *s3.Config) { c.SecretKey = "wrong-and-hidden" },
 		"refuses the credentials: InvalidAccessKeyId":    func(c *s3.Config) { c.AccessKey = "unknown" },
@@ -174,7 +174,7 @@ func TestOpen_namesTheFault(t *testing.T) {
 }
 
 func TestBlobs_distinguishesAMissingBucketFromAMissingBlob(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	config := configOf(server, "")
 	config.Bucket, config.CreateBucket = "never-made", false
 	store, err := s3.New(config)
@@ -186,11 +186,11 @@ func TestBlobs_distinguishesAMissingBucketFromAMissingBlob(t *testing.T) {
 }
 
 func TestOpen_readsCredentialsFromTheEnvironment(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	t.Setenv("AWS_SESSION_TOKEN", "")
-	config, err := s3.ParseURL("s3://" + server.Address() + "/from-url/part?insecure=true&create-bucket=true")
+	config, err := s3.ParseURL("s3://" + server.Address() + "/" + server.bucket + "/part?insecure=true&create-bucket=true")
 	require.NoError(t, err)
 	store := open(t, config)
 	put(t, store, "blob", []byte("content"))
@@ -199,7 +199,7 @@ func TestOpen_readsCredentialsFromTheEnvironment(t *testing.T) {
 
 func TestOpen_verifiesTLS(t *testing.T) {
 	folder, roots := s3test.Certificate(t)
-	server := s3test.StartMinIOWithTLS(t, folder)
+	server := withBucket(t, s3test.StartMinIOWithTLS(t, folder))
 	config := configOf(server, "tls")
 	config.Insecure = false
 	config.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}

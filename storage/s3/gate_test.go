@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/storage/s3"
-	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
 
 // gate stands between a store and its server, where a rule may answer a request
@@ -28,7 +27,7 @@ type gate struct {
 // rule returns true when it has answered.
 type rule func(w http.ResponseWriter, r *http.Request) bool
 
-func newGate(t *testing.T, server *s3test.MinIO) *gate {
+func newGate(t *testing.T, server *server) *gate {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server.Address()})
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
@@ -76,7 +75,7 @@ func readsBytes(r *http.Request) bool {
 }
 
 // cutAnswer sends a part of the server's answer and hangs up.
-func (g *gate) cutAnswer(t *testing.T, server *s3test.MinIO, w http.ResponseWriter, r *http.Request, after int64) bool {
+func (g *gate) cutAnswer(t *testing.T, server *server, w http.ResponseWriter, r *http.Request, after int64) bool {
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+server.Address()+r.URL.RequestURI(), nil)
 	require.NoError(t, err)
 	request.Header, request.Host = r.Header.Clone(), r.Host

@@ -6,12 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
 
 func TestBlobWriter_boundsItsMemory(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	store := open(t, configOf(server, "memory"))
 	const size = 96 << 20
 	writer, err := store.Blobs().Create(t.Context(), "blob")

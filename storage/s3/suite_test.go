@@ -14,10 +14,27 @@ import (
 	"github.com/iotenablers/enablers/storage/storagetest"
 )
 
+// server is a MinIO with a bucket for the length of a test.
+type server struct {
+	*s3test.MinIO
+	bucket string
+}
+
+// start returns the server that tests share.
+func start(t *testing.T) *server {
+	t.Helper()
+	return withBucket(t, s3test.StartMinIO(t))
+}
+
+func withBucket(t testing.TB, minio *s3test.MinIO) *server {
+	t.Helper()
+	return &server{minio, minio.Bucket(t)}
+}
+
 // configOf returns the configuration of a store in the server's bucket.
-func configOf(server *s3test.MinIO, prefix string) s3.Config {
+func configOf(server *server, prefix string) s3.Config {
 	return s3.Config{
-		Endpoint: server.Address(), Bucket: "enablers", Prefix: prefix, Insecure: true, CreateBucket: true,
+		Endpoint: server.Address(), Bucket: server.bucket, Prefix: prefix, Insecure: true, CreateBucket: true,
 		AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey, SweepInterval: -1, PartSize: 5 << 20,
 	}
 }
@@ -33,7 +50,7 @@ func open(t testing.TB, config s3.Config) *s3.Store {
 
 // The prefixes are such that none is the beginning of another's.
 func TestBlobs_conforms(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	var stores atomic.Int64
 	fresh := func(t *testing.T) storage.Blobs {
 		return open(t, configOf(server, fmt.Sprintf("store-%d", stores.Add(1)))).Blobs()
@@ -66,7 +83,7 @@ func TestBlobs_conforms(t *testing.T) {
 	})
 	t.Run("whole bucket", func(t *testing.T) {
 		config := configOf(server, "")
-		config.Bucket = "whole"
+		config.Bucket = server.Bucket(t)
 		store := open(t, config)
 		put(t, store, "a", []byte("1"))
 		require.Equal(t, []string{"a"}, keys(t, store, ""))
@@ -74,7 +91,7 @@ func TestBlobs_conforms(t *testing.T) {
 }
 
 func TestStore_Close_refusesLaterCalls(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	store := open(t, configOf(server, "closed"))
 	put(t, store, "blob", []byte("content"))
 	reader, err := store.Blobs().Open(t.Context(), "blob")

@@ -22,13 +22,13 @@ const (
 )
 
 // objects counts the objects of a store by the part of its layout.
-func objects(t *testing.T, server *s3test.MinIO, prefix string) map[string]int {
+func objects(t *testing.T, server *server, prefix string) map[string]int {
 	t.Helper()
 	client, err := minio.New(server.Address(),
 		&minio.Options{Creds: credentials.NewStaticV4(s3test.AccessKey, s3test.SecretKey, "")})
 	require.NoError(t, err)
 	count := map[string]int{}
-	for object := range client.ListObjectsIter(t.Context(), "enablers",
+	for object := range client.ListObjectsIter(t.Context(), server.bucket,
 		minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true}) {
 		require.NoError(t, object.Err)
 		count[strings.Split(object.Key, "/")[1]]++
@@ -44,7 +44,7 @@ func sweep(t *testing.T, store *s3.Store) s3.Swept {
 }
 
 func TestStore_Sweep_removesUnreferencedContents(t *testing.T) {
-	server := s3test.StartMinIO(t)
+	server := start(t)
 	t.Run("replaced bytes go after two hours", func(t *testing.T) {
 		store := open(t, configOf(server, "replaced"))
 		put(t, store, "blob", []byte("old"))

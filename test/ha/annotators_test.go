@@ -28,12 +28,12 @@ type annotators struct {
 }
 
 func newAnnotators(p *platform) *annotators {
-	database, _ := p.database("annotator")
 	a := &annotators{
 		fleet: fleet{
 			platform: p, program: interop.Build(p.t, "annotator"), servers: make([]*interop.Server, 3),
-			arguments: []string{"-listen", "127.0.0.1:0", "-access", "none", "-store", database, "-log-to-file=false"},
-			ready:     func(int, *interop.Server) {},
+			arguments: []string{"-listen", "127.0.0.1:0", "-access", "none", "-log-to-file=false",
+				"-store", p.store.URI + "/" + p.store.Database(p.t)},
+			ready: func(int, *interop.Server) {},
 		},
 		names: []string{"one", "two", "three"}, lines: map[string]*load.Line{},
 	}

@@ -39,18 +39,18 @@ type collectors struct {
 }
 
 func newCollectors(p *platform) *collectors {
-	database, bucket := p.database("flcollector")
+	place := p.place()
 	c := &collectors{
 		fleet: fleet{
 			platform: p, program: interop.Build(p.t, "flcollector"), servers: make([]*interop.Server, 2),
-			arguments: []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-lease", "3s",
-				"-store", database, "-blobs", bucket},
+			arguments: append(p.arguments(place), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
+				"-lease", "3s"),
 		},
 		folders: []string{p.t.TempDir(), p.t.TempDir()}, web: load.NewBalancer(p.t, 2), grpc: load.NewBalancer(p.t, 2),
 		http:      &http.Client{Timeout: load.Patience, Transport: &http.Transport{DisableKeepAlives: true}},
 		submitted: map[string]int{}, inProgress: map[string]bool{},
 	}
-	c.jobs = load.OpenJobs(p.t, p.store.URI, "flcollector", p.bucket, "flcollector")
+	c.jobs = load.OpenJobs(p.t, p.store.URI, place.database, p.bucket, place.bucket)
 	c.own = func(at int) []string { return []string{"-data", c.folders[at]} }
 	c.ready = func(at int, server *interop.Server) {
 		c.web.Set(at, strings.TrimPrefix(server.URL, "http://"))

@@ -23,9 +23,15 @@ type platform struct {
 	work   sync.WaitGroup // the load
 }
 
-// database returns the arguments of a block for its database, and that for its bucket.
-func (p *platform) database(block string) (uri, bucket string) {
-	return p.store.URI + "/" + block, "s3://" + p.bucket.Address() + "/" + block + "?insecure=true&create-bucket=true"
+// place is the database and the bucket of a block.
+type place struct{ database, bucket string }
+
+func (p *platform) place() place { return place{p.store.Database(p.t), p.bucket.Bucket(p.t)} }
+
+// arguments returns those of the block for its place.
+func (p *platform) arguments(at place) []string {
+	return []string{"-store", p.store.URI + "/" + at.database,
+		"-blobs", "s3://" + p.bucket.Address() + "/" + at.bucket + "?insecure=true&create-bucket=true"}
 }
 
 // block is the processes of one kind, with their load.
@@ -67,7 +73,7 @@ func TestPlatform_losesNothingWhenProcessesAreKilled(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 
-	p := &platform{t: t, store: mongotest.StartProcess(t), bucket: s3test.StartMinIO(t)}
+	p := &platform{t: t, store: mongotest.Start(t), bucket: s3test.StartMinIO(t)}
 	blocks := []block{newAnnotators(p), newCollectors(p), newManagers(p)}
 	ctx, over := context.WithCancel(t.Context())
 	t.Cleanup(func() {

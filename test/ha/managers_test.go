@@ -93,7 +93,6 @@ func (s *successes) next() <-chan time.Time {
 }
 
 func newManagers(p *platform) *managers {
-	database, bucket := p.database("apimanager")
 	m := &managers{
 		fleet: fleet{
 			platform: p, program: interop.Build(p.t, "apimanager"), servers: make([]*interop.Server, 2),
@@ -103,9 +102,10 @@ func newManagers(p *platform) *managers {
 		http:      &http.Client{Timeout: bound, Transport: &http.Transport{DisableKeepAlives: true}},
 		published: map[string]*upload{},
 	}
-	m.arguments = []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0",
-		"-store", database, "-blobs", bucket, "-private-upstreams", "-demo-password", password,
-		"-portal-url", "http://" + m.portal.Address(), "-gateway-url", "http://" + m.gateway.Address()}
+	m.arguments = append(p.arguments(p.place()),
+		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0",
+		"-private-upstreams", "-demo-password", password,
+		"-portal-url", "http://"+m.portal.Address(), "-gateway-url", "http://"+m.gateway.Address())
 	folders := []string{p.t.TempDir(), p.t.TempDir()}
 	m.own = func(at int) []string { return []string{"-data", folders[at]} }
 	m.ready = func(at int, server *interop.Server) {

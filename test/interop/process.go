@@ -1,28 +1,27 @@
 package interop
 
 import (
-	"bytes"
+	"context"
+	"errors"
 	"os/exec"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/peertest"
 )
 
 const (
 	startLimit = 3 * time.Minute // for a process to print or do what is awaited
 	stopLimit  = 2 * time.Minute // for a process to end after SIGTERM
-	outputKept = 64 << 10        // bytes of a process's output
 )
 
 // Process is a running program. It is killed at the end of the test, and what
 // it wrote is logged if the test failed.
 type Process struct {
+	*peertest.Process
 	t       testing.TB
 	command *exec.Cmd
-	output  output
-	ended   chan struct{}
 }
 
 // StartProcess starts the command, whose Stdout and Stderr must be nil.
@@ -35,17 +34,11 @@ func StartProcess(t testing.TB, command *exec.Cmd) *Process {
 // such as in a network namespace: start calls the command's Start there.
 func StartProcessBy(t testing.TB, command *exec.Cmd, start func() error) *Process {
 	t.Helper()
-	p := &Process{t: t, command: command, ended: make(chan struct{})}
-	p.output.changed = make(chan struct{})
-	command.Stdout, command.Stderr = &p.output, &p.output
-	command.WaitDelay = time.Second // a grandchild may hold the pipe
-	if err := start(); err != nil {
+	process, err := peertest.StartBy(command, start)
+	if err != nil {
 		t.Fatalf("start %s: %v", command, err)
 	}
-	go func() {
-		_ = command.Wait() // how it ended does not matter, the tests look at what it did
-		close(p.ended)
-	}()
+	p := &Process{Process: process, t: t, command: command}
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
@@ -55,35 +48,16 @@ func StartProcessBy(t testing.TB, command *exec.Cmd, start func() error) *Proces
 	return p
 }
 
-// Ended is closed when the process has ended.
-func (p *Process) Ended() <-chan struct{} { return p.ended }
-
 // AwaitEnd waits until the process ends by itself and returns its exit code, -1
 // if a signal ended it. A process that takes minutes fails the test.
 func (p *Process) AwaitEnd() int {
 	p.t.Helper()
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 	case <-time.After(startLimit):
 		p.t.Fatalf("%s did not end within %s:\n%s", p.command, startLimit, p.Output())
 	}
 	return p.command.ProcessState.ExitCode()
-}
-
-// Output returns the end of what the process wrote to standard output and
-// standard error, up to 64 KiB.
-func (p *Process) Output() string { return p.output.String() }
-
-// Kill ends the process without a warning, as kill -9 does, and waits for its
-// end. It does nothing if the process has ended.
-func (p *Process) Kill() {
-	select {
-	case <-p.ended:
-		return
-	default:
-	}
-	_ = p.command.Process.Kill() // fails only if the process ends by itself meanwhile
-	<-p.ended
 }
 
 // Stop ends the process with SIGTERM, and waits for its end. A
@@ -95,7 +69,7 @@ func (p *Process) Stop() {
 		return
 	}
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 	case <-time.After(stopLimit):
 		p.t.Errorf("%s did not end within %s of SIGTERM", p.command.Path, stopLimit)
 		p.Kill()
@@ -117,59 +91,11 @@ func (p *Process) AwaitLine(prefix string) string {
 // FindLine is AwaitLine for a process that may end first. It returns false then.
 func (p *Process) FindLine(prefix string) (rest string, found bool) {
 	p.t.Helper()
-	timeout := time.After(startLimit)
-	for over := false; ; {
-		changed := p.output.next()
-		for line := range strings.Lines(p.Output()) {
-			rest, found := strings.CutPrefix(line, prefix)
-			if found && strings.HasSuffix(line, "\n") {
-				return strings.TrimRight(rest, "\r\n"), true
-			}
-		}
-		if over {
-			return "", false
-		}
-		select {
-		case <-changed:
-		case <-p.ended:
-			over = true
-		case <-timeout:
-			p.t.Fatalf("%s did not write %q within %s:\n%s", p.command, prefix, startLimit, p.Output())
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	rest, err := p.Process.FindLine(ctx, prefix)
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.t.Fatalf("%s did not write %q within %s:\n%s", p.command, prefix, startLimit, p.Output())
 	}
-}
-
-// Pid returns the identifier of the process.
-func (p *Process) Pid() int { return p.command.Process.Pid }
-
-// output keeps the end of what is written to it.
-type output struct {
-	mu      sync.Mutex
-	text    []byte
-	changed chan struct{} // closed by the next Write
-}
-
-func (o *output) Write(text []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text = append(o.text, text...)
-	if surplus := len(o.text) - outputKept; surplus > 0 {
-		o.text = append(o.text[:0], o.text[surplus:]...)
-	}
-	close(o.changed)
-	o.changed = make(chan struct{})
-	return len(text), nil
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(bytes.ToValidUTF8(o.text, []byte("?")))
-}
-
-// next returns a channel that is closed when there is more output.
-func (o *output) next() <-chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.changed
+	return rest, err == nil
 }

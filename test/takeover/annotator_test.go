@@ -72,7 +72,7 @@ func killUnderLoad(t *testing.T, broker peer) {
 // starts them again, when the others have taken their channels over.
 func underLoad(t *testing.T, broker peer, strike, recover func(*interop.Server)) {
 	t.Helper()
-	store := mongotest.StartProcess(t)
+	store := mongotest.Start(t)
 	program := interop.Build(t, "annotator")
 	names := []string{"one", "two", "three"}
 	fleet := map[string]*interop.Server{}

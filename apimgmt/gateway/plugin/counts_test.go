@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
 
@@ -241,10 +240,8 @@ func TestCounts_areSharedOverMongo(t *testing.T) {
 	database := server.Database(t)
 	var all []*node
 	for range 3 {
-		store, err := mongo.Open(t.Context(), mongo.Config{URI: "mongodb://" + server.Address(), Database: database})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
-		all = append(all, newNode(t, storage.Prefixed(store.Documents(), "limits/"), limit{period: 2, most: 40}))
+		documents := storage.Prefixed(server.OpenDatabase(t, database).Documents(), "limits/")
+		all = append(all, newNode(t, documents, limit{period: 2, most: 40}))
 	}
 	admitted := 0
 	for i := range 120 {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
 
@@ -30,10 +29,7 @@ func overStores(t *testing.T, test func(t *testing.T, connect func() storage.Doc
 		server := mongotest.Start(t)
 		database := server.Database(t)
 		test(t, func() storage.Documents {
-			store, err := mongo.Open(t.Context(), mongo.Config{URI: "mongodb://" + server.Address(), Database: database})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, store.Close()) })
-			return storage.Prefixed(store.Documents(), "idp/")
+			return storage.Prefixed(server.OpenDatabase(t, database).Documents(), "idp/")
 		})
 	})
 }

@@ -150,8 +150,8 @@ func TestStores_Wait_answersUntilTheServerIsThere(t *testing.T) {
 }
 
 func TestStores_Wait_refusesTheDatabaseOfANewerVersion(t *testing.T) {
-	database := mongotest.StartProcess(t)
-	all := open(t, "-store", database.URI+"/x")
+	database := mongotest.Start(t)
+	all := open(t, "-store", database.URI+"/"+database.Database(t), "-store-timeout", "10s")
 	_, err := all.Documents.Create(t.Context(), "owner/modelrepo", []byte(`{"owner":"modelrepo","format":99}`))
 	require.NoError(t, err)
 	err = all.Wait(t.Context(), stores.Waiting{})

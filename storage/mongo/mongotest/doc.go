@@ -8,5 +8,7 @@
 // cache folder. Without the program a test is skipped.
 //
 // When [URIVariable] is set, tests use the server that it names instead, each
-// test its own databases there, which are dropped at its end.
+// test its own databases there, which are dropped at its end. Tests of several
+// packages may do so at once. Those that kill the server, or depend on what
+// else is stored there, start one with [StartProcess] all the same.
 package mongotest

@@ -1,19 +1,12 @@
 package mongotest
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"net"
+	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -24,11 +17,9 @@ import (
 )
 
 // URIVariable is the environment variable with the connection string of a
-// server to use instead of one that is started.
+// server to use instead of one that is started: mongodb://HOST:PORT, with neither
+// a database nor options. The server has no users, as one that is started.
 const URIVariable = "ENABLERS_MONGODB"
-
-// patience is how long a server may take to start or to answer.
-const patience = 2 * time.Minute
 
 // Server is a MongoDB server for the length of a test.
 type Server struct {
@@ -36,38 +27,35 @@ type Server struct {
 	URI string
 
 	tb      testing.TB
-	binary  string // empty for a server that was not started here
+	program string // empty for a server that was not started here
 	data    string
 	address string
 
 	mu      sync.Mutex
-	process *exec.Cmd
-	output  *bytes.Buffer // tail of the process's standard error
+	process *peertest.Process // nil while it does not run
 }
 
 // Start returns the server of [URIVariable], or starts one that ends with the
 // test. Where that is not possible it skips the test, or fails it when
-// [peertest.RequirePeers] is 1.
+// [peertest.RequirePeers] is 1. With 0 no server is used.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	if uri := os.Getenv(URIVariable); uri != "" {
-		return &Server{URI: uri, tb: tb}
+	uri := os.Getenv(URIVariable)
+	if uri == "" || peertest.Excluded() {
+		return StartProcess(tb)
 	}
-	return StartProcess(tb)
+	parsed, err := url.Parse(uri)
+	if err != nil || parsed.Scheme != "mongodb" || parsed.Host == "" {
+		tb.Fatalf("%s: must be mongodb://HOST:PORT, got %q", URIVariable, uri)
+	}
+	return &Server{URI: uri, address: parsed.Host, tb: tb}
 }
 
-// StartProcess is Start for tests that kill the server: it starts one whatever
-// [URIVariable] says.
+// StartProcess is Start for tests that kill the server, or that need one that no other test
+// uses: it starts one whatever [URIVariable] says.
 func StartProcess(tb testing.TB) *Server {
 	tb.Helper()
-	binary, err := peertest.Peer{Module: "test/ferretdb", Package: ".", Name: "ferretdb"}.Program()
-	switch {
-	case err != nil && peertest.Required():
-		tb.Fatalf("a MongoDB server is demanded by %s=1: %v", peertest.RequirePeers, err)
-	case err != nil:
-		tb.Skipf("no MongoDB server: %v; %s=1 builds one, %s names one", err, peertest.RequirePeers, URIVariable)
-	}
-	s := &Server{tb: tb, binary: binary, data: tb.TempDir()}
+	s := &Server{tb: tb, program: Program(tb), data: tb.TempDir()}
 	if err := s.start("127.0.0.1:0"); err != nil {
 		tb.Fatalf("start a MongoDB server: %v", err)
 	}
@@ -76,8 +64,7 @@ func StartProcess(tb testing.TB) *Server {
 	return s
 }
 
-// Address returns HOST:PORT of a server that was started here, and an empty
-// string for another.
+// Address returns HOST:PORT of the server.
 func (s *Server) Address() string { return s.address }
 
 // Restart starts the server again after Kill, on the same port and data.
@@ -89,44 +76,30 @@ func (s *Server) Restart() {
 }
 
 // Kill ends the server at once (SIGKILL), as a crash would. It does nothing
-// when the server does not run, and is not for a server that was not started
-// here.
+// when the server does not run. It fails the test when the server is that of [URIVariable].
 func (s *Server) Kill() {
+	s.tb.Helper()
+	if s.program == "" {
+		s.tb.Fatal("a test that kills the MongoDB server starts it with StartProcess")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process == nil {
-		return
+	if s.process != nil {
+		s.process.Kill()
+		s.process = nil
 	}
-	_ = s.process.Process.Kill()
-	_ = s.process.Wait() // the error says that it was killed
-	s.process = nil
 }
 
 // start starts the process and waits until it listens.
-func (s *Server) start(address string) error {
+func (s *Server) start(listen string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.output = &bytes.Buffer{}
-	s.process = exec.Command(s.binary, "-data", filepath.Join(s.data, "db"), "-listen", address)
-	s.process.Stderr = s.output
-	stdout, err := s.process.StdoutPipe()
+	address, process, err := launch(context.Background(), s.program, s.data, listen)
 	if err != nil {
 		return err
 	}
-	if err := s.process.Start(); err != nil {
-		return err
-	}
-	hung := time.AfterFunc(patience, func() { _ = s.process.Process.Kill() })
-	defer hung.Stop()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	found := false
-	if s.address, found = strings.CutPrefix(strings.TrimSpace(line), "listening on "); err == nil && found {
-		return nil
-	}
-	_ = s.process.Process.Kill()
-	_ = s.process.Wait() // the error says that it was killed
-	s.process = nil
-	return fmt.Errorf("it said %q: %w: %s", line, err, s.output)
+	s.address, s.process = address, process
+	return nil
 }
 
 // Database returns a name that no other test uses, and drops the database of
@@ -134,7 +107,7 @@ func (s *Server) start(address string) error {
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
 	name := "test_" + bson.NewObjectID().Hex()
-	if s.binary == "" { // the data of a process goes with its folder
+	if s.program == "" { // the data of a process goes with its folder
 		tb.Cleanup(func() {
 			if err := s.drop(name); err != nil {
 				tb.Errorf("drop the database %s: %v", name, err)
@@ -144,10 +117,21 @@ func (s *Server) Database(tb testing.TB) string {
 	return name
 }
 
+// Config returns the configuration of a store in a database, which gives a busy machine time.
+func (s *Server) Config(database string) mongo.Config {
+	return mongo.Config{URI: s.URI, Database: database, SelectTimeout: patience, Timeout: patience}
+}
+
 // Open opens a database that no other test uses, until the test ends.
 func (s *Server) Open(tb testing.TB) *mongo.Store {
 	tb.Helper()
-	store, err := mongo.Open(tb.Context(), mongo.Config{URI: s.URI, Database: s.Database(tb)})
+	return s.OpenDatabase(tb, s.Database(tb))
+}
+
+// OpenDatabase is Open for a database that a test opens more than once, or has others open.
+func (s *Server) OpenDatabase(tb testing.TB, database string) *mongo.Store {
+	tb.Helper()
+	store, err := mongo.Open(tb.Context(), s.Config(database))
 	if err != nil {
 		tb.Fatalf("open a database: %v", err)
 	}
@@ -173,12 +157,5 @@ func (s *Server) drop(database string) (err error) {
 // UnusedAddress returns a HOST:PORT of loopback where nothing listens.
 func UnusedAddress(tb testing.TB) string {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		err = listener.Close()
-	}
-	if err != nil {
-		tb.Fatalf("find a free port: %v", err)
-	}
-	return listener.Addr().String()
+	return peertest.UnusedAddress(tb)
 }

@@ -38,15 +38,15 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	server, bucket := mongotest.Start(t), s3test.StartMinIO(t)
-	database := server.Database(t)
+	database, name := server.Database(t), bucket.Bucket(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	h := &house{
 		t: t, program: interop.Build(t, "flcollector"), folders: []string{t.TempDir(), t.TempDir()},
-		jobs: load.OpenJobs(t, server.URI, database, bucket, "training"), clients: load.NewBalancer(t, 2),
+		jobs: load.OpenJobs(t, server.URI, database, bucket, name), clients: load.NewBalancer(t, 2),
 		arguments: []string{
 			"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-lease", lease,
-			"-store", server.URI + "/" + database, "-blobs", "s3://" + bucket.Address() + "/training?insecure=true",
+			"-store", server.URI + "/" + database, "-blobs", "s3://" + bucket.Address() + "/" + name + "?insecure=true",
 		},
 	}
 	h.start(0)

@@ -44,7 +44,7 @@ type Job struct {
 // OpenJobs opens the storage of collectors until the test ends. The bucket is created.
 func OpenJobs(t *testing.T, uri, database string, server *s3test.MinIO, bucket string) *Jobs {
 	t.Helper()
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: uri, Database: database})
+	store, err := mongo.Open(t.Context(), mongo.Config{URI: uri, Database: database, SelectTimeout: Patience})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	objects, err := s3.Open(t.Context(), s3.Config{

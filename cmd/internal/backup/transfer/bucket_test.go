@@ -12,10 +12,11 @@ import (
 
 func TestBackup_toABucketAndBack(t *testing.T) {
 	minio := s3test.StartMinIO(t)
+	bucket := minio.Bucket(t)
 	above := t.TempDir()
 	dir := newData(t, filepath.Join(above, "data"))
 	where := func(prefix string) string {
-		return "s3://" + s3test.AccessKey + ":" + s3test.SecretKey + "@" + minio.Address() + "/backups/" + prefix +
+		return "s3://" + s3test.AccessKey + ":" + s3test.SecretKey + "@" + minio.Address() + "/" + bucket + "/" + prefix +
 			"?insecure=true&create-bucket=true"
 	}
 	blobs := func(prefix string) *s3.Store {
