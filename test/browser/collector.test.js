@@ -9,7 +9,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, overflows, phone, picture } from "./stage.js";
+import { Stage, desktop, eventually, overflows, phone, picture } from "./stage.js";
 
 const demo = "/live/demo-1";
 const stage = new Stage();
@@ -20,6 +20,9 @@ before(() => stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen
 after(() => stage.close());
 
 const open = (t, path, options) => stage.open(t, path, options);
+
+// shows waits until an element has a text.
+const shows = (locator, text) => eventually(async () => assert.equal(await locator.textContent(), text));
 
 // drawn waits until the charts show the last round of the demonstration.
 async function drawn(page) {
@@ -51,16 +54,18 @@ test("a job is found in the list and shown with its charts", async (t) => {
   await page.locator("#live", { hasText: "live" }).waitFor();
   const row = page.locator('#jobs [data-id="demo-1"]');
   assert.equal(await row.getAttribute("data-state"), "FINISHED");
-  assert.equal(await row.locator('[data-field="rounds"]').textContent(), "20 of 20");
+  await shows(row.locator('[data-field="rounds"]'), "20 of 20");
   await picture(page, "collector-jobs-desktop");
   await row.locator("a").click();
   await page.waitForURL(`**${demo}`);
   await drawn(page);
-  assert.equal(await page.locator("#rounds tbody tr").count(), 10);
-  assert.equal(await page.locator("#rounds tbody tr").first().getAttribute("data-round"), "20");
+  await eventually(async () => assert.equal(await page.locator("#rounds tbody tr").count(), 10));
+  await eventually(async () => assert.equal(await page.locator("#rounds tbody tr").first().getAttribute("data-round"), "20"));
   const { rounds } = await (await fetch(`${stage.address}/job/rounds/demo-1?after=19`)).json();
-  const loss = await page.locator('[data-chart="loss"] .u-value').nth(1).textContent();
-  assert.ok(Math.abs(Number(loss) - rounds[0].loss) < 1e-4, loss);
+  await eventually(async () => {
+    const loss = await page.locator('[data-chart="loss"] .u-value').nth(1).textContent();
+    assert.ok(Math.abs(Number(loss) - rounds[0].loss) < 1e-4, loss);
+  });
   assert.equal(await page.locator("#quarantine").isVisible(), false);
   assert.equal(await overflows(page), false);
   await picture(page, "collector-job-desktop");
@@ -72,14 +77,14 @@ test("the report of the last round is a table for every reader", async (t) => {
   const table = page.locator("#report table");
   await page.locator("#report h2", { hasText: "Updates of round 20: 3 kept, 0 clipped, 0 refused, 0 failed" }).waitFor();
   const clients = table.locator("tbody tr");
-  assert.equal(await clients.count(), 3);
+  await eventually(async () => assert.equal(await clients.count(), 3));
   const report = await (await fetch(`${stage.address}/job/rounds/demo-1/20/report`)).json();
   assert.equal(await clients.first().locator('[data-label="Client"] .small').textContent(), report.clients[0].client);
   assert.deepEqual((await clients.locator("strong").allTextContents()).sort(), ["clinic", "oncology", "screening"]);
   assert.equal(Number(await clients.first().locator('[data-label="Weight"]').textContent()), report.clients[0].num_examples);
   assert.equal(await page.locator("#report-rest").isVisible(), false);
   await page.locator("#report .scroll").focus(); // as the Tab key does, so that the arrow keys scroll it
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-labelledby")), "report-title");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-labelledby")), "report-title"));
   const small = await open(t, demo, phone);
   await small.page.locator("#report tbody tr").first().waitFor();
   assert.equal(await overflows(small.page), false);
@@ -94,14 +99,17 @@ test("the charts have curves", async (t) => {
   const { page } = await open(t, demo, desktop);
   await drawn(page);
   // How many pixels of each have the colour of a curve; axes are grey.
-  const ink = await page.locator("#charts canvas").evaluateAll((canvases) => canvases.map((canvas) => {
+  const ink = () => page.locator("#charts canvas").evaluateAll((canvases) => canvases.map((canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     let pixels = 0;
     for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 128 && Math.abs(data[i] - data[i + 1]) > 60) pixels++;
     return pixels;
   }));
-  assert.equal(ink.length, 4);
-  for (const pixels of ink) assert.ok(pixels > 200, String(ink));
+  await eventually(async () => {
+    const found = await ink();
+    assert.equal(found.length, 4);
+    for (const pixels of found) assert.ok(pixels > 200, String(found));
+  });
 });
 
 test("the pages fit a phone", async (t) => {
@@ -112,8 +120,10 @@ test("the pages fit a phone", async (t) => {
   const { page, complaints } = await open(t, demo, phone);
   await drawn(page);
   assert.equal(await overflows(page), false);
-  const widths = await page.locator("#charts figure:not([hidden])").evaluateAll((figures) => figures.map((figure) => figure.clientWidth));
-  assert.ok(widths.every((width) => width > 300), String(widths));
+  await eventually(async () => {
+    const widths = await page.locator("#charts figure:not([hidden])").evaluateAll((figures) => figures.map((figure) => figure.clientWidth));
+    assert.ok(widths.every((width) => width > 300), String(widths));
+  });
   await picture(page, "collector-job-phone");
   assert.deepEqual([...list.complaints, ...complaints], []);
 });
@@ -129,7 +139,7 @@ test("the pages are dark for those who want it dark", async (t) => {
   await page.emulateMedia({ colorScheme: "dark" });
   await page.waitForFunction((before) => document.querySelector("#charts canvas")?.toDataURL() !== before, bright[1]);
   await drawn(page);
-  assert.notEqual((await look())[0], bright[0]);
+  await eventually(async () => assert.notEqual((await look())[0], bright[0]));
   await picture(page, "collector-job-dark");
 });
 
@@ -153,14 +163,14 @@ test("the charts can be used with a keyboard", async (t) => {
   assert.equal(await focused(), "To the content");
   await page.locator('[data-metric="accuracy"] .plot').focus();
   for (const key of ["Home", "ArrowRight"]) await page.keyboard.press(key);
-  assert.match(await page.locator("#said").textContent(), /^Round 2: accuracy 0\.\d+/);
-  assert.equal(await page.locator('[data-chart="loss"] .u-series:first-child .u-value').textContent(), "2", "all charts are at the round");
+  await eventually(async () => assert.match(await page.locator("#said").textContent(), /^Round 2: accuracy 0\.\d+/));
+  await shows(page.locator('[data-chart="loss"] .u-series:first-child .u-value'), "2"); // all charts are at the round
   const curve = page.locator('[data-chart="loss"] .u-legend th[role="button"]').first();
   await curve.focus();
   await page.keyboard.press("Enter");
-  assert.equal(await curve.getAttribute("aria-pressed"), "false");
+  await eventually(async () => assert.equal(await curve.getAttribute("aria-pressed"), "false"));
   await page.keyboard.press(" ");
-  assert.equal(await curve.getAttribute("aria-pressed"), "true");
+  await eventually(async () => assert.equal(await curve.getAttribute("aria-pressed"), "true"));
   assert.deepEqual(complaints, []);
 });
 
@@ -177,15 +187,15 @@ test("a job comes, is stopped and trained anew before the eyes of the reader", a
   const { page } = list;
   const status = page.locator('h1 [data-field="status"]');
   await page.locator("#live", { hasText: "live" }).waitFor();
-  assert.equal(await status.textContent(), "WAITING");
-  assert.equal(await page.locator('[data-field="model"]').textContent(), "<b>model</b> 1");
+  await shows(status, "WAITING");
+  await shows(page.locator('[data-field="model"]'), "<b>model</b> 1");
   await stop();
   await page.locator("#live", { hasText: "ended" }).waitFor();
-  assert.equal(await status.textContent(), "INTERRUPTED");
+  await shows(status, "INTERRUPTED");
   await picture(page, "collector-job-interrupted");
   await configure(name);
   await page.locator("#live", { hasText: "live" }).waitFor();
-  assert.equal(await status.textContent(), "WAITING");
+  await shows(status, "WAITING"); // the stream is open before it says so
   await stop();
   await page.locator("#live", { hasText: "ended" }).waitFor();
   assert.deepEqual(list.complaints, []);
@@ -198,18 +208,15 @@ test("the interface can be tried at /docs/", async (t) => {
   await operation.getByRole("button", { name: "Try it out" }).click();
   await operation.getByPlaceholder("id").fill("absent");
   await operation.getByRole("button", { name: "Execute" }).click();
-  const answer = operation.locator(".live-responses-table .highlight-code").first();
-  await answer.waitFor();
-  assert.match(await answer.textContent(), /"INACTIVE"/);
+  await operation.locator(".live-responses-table .highlight-code", { hasText: '"INACTIVE"' }).first().waitFor();
   assert.deepEqual(complaints, []);
 });
 
 // refused waits until a page says that the server refuses what its script asks for.
 async function refused(page, status, back) {
   const link = page.locator("#live a");
-  await page.locator("#live", { hasText: status === 401 ? "You are not signed in." : "Your role does not allow this." }).waitFor();
-  assert.equal(await link.getAttribute("href"), `/.enablers/sign-in?to=${encodeURIComponent(back)}`);
-  assert.equal(await page.locator("#live").getAttribute("data-state"), "failed");
+  await page.locator('#live[data-state="failed"]', { hasText: status === 401 ? "You are not signed in." : "Your role does not allow this." }).waitFor();
+  await eventually(async () => assert.equal(await link.getAttribute("href"), `/.enablers/sign-in?to=${encodeURIComponent(back)}`));
 }
 
 test("pages that are refused say so and lead to the sign-in page", async (t) => {
@@ -246,11 +253,10 @@ test("the pages say when the server does not answer any more", async (t) => {
   await configure("last");
   const { page } = await open(t, "/live/last", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();
+  await shows(page.locator('h1 [data-field="status"]'), "WAITING");
   const begin = Date.now();
-  const ended = new Promise((exit) => stage.server.once("exit", exit));
-  stage.server.kill("SIGINT");
-  await page.locator("#live", { hasText: "no answer, trying again" }).waitFor();
-  assert.equal(await ended, 0);
+  assert.equal(await stage.end("SIGINT"), 0);
   assert.ok(Date.now() - begin < 30_000, "an open page does not keep the server from ending");
-  assert.equal(await page.locator('h1 [data-field="status"]').textContent(), "WAITING", "what is known stays");
+  await page.locator("#live", { hasText: "no answer, trying again" }).waitFor();
+  await shows(page.locator('h1 [data-field="status"]'), "WAITING"); // what is known stays
 });

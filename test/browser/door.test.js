@@ -13,7 +13,7 @@ import { createServer } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Stage, desktop, overflows, phone, picture, submit } from "./stage.js";
+import { Stage, desktop, eventually, overflows, phone, picture, submit } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage("--host-resolver-rules=MAP *.example 127.0.0.1");
@@ -49,12 +49,10 @@ function send(method, path, body = undefined) {
   return fetch(stage.address + path, { method, body, redirect: "manual", headers: { Authorization: `Bearer ${tokens.admin}` } });
 }
 
-// person opens a browser of its own.
-async function person(t, options = desktop) {
-  const context = await stage.browser.newContext(options);
-  t.after(() => context.close());
-  return { context, page: await context.newPage() };
-}
+const person = (t, options = desktop) => stage.person(t, options);
+
+// focused waits until an element has the focus.
+const focused = (page, id) => eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.id), id));
 
 // signedIn opens a browser in which an administrator has signed in.
 async function signedIn(t, options) {
@@ -70,7 +68,7 @@ test("a person signs in with the keyboard, and out", async (t) => {
   const { context, page } = await person(t);
   await page.goto(stage.address + "/w3c?skip=0");
   assert.equal(page.url(), `${stage.address}${signInPage}?to=%2Fw3c%3Fskip%3D0`, "a protected page leads to the sign-in page");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "token");
+  await focused(page, "token");
   await page.keyboard.type(tokens.reader);
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
   assert.equal(page.url(), `${stage.address}/w3c?skip=0`, "and on to what was asked for");
@@ -101,7 +99,7 @@ test("a wrong token is said and not shown again", async (t) => {
   assert.equal(answer.status(), 403);
   assert.match(await page.getByRole("alert").textContent(), /token is not valid/);
   assert.equal(await page.getByLabel("Token").inputValue(), "");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "token");
+  await focused(page, "token");
   assert.ok(!(await page.content()).includes("a token that is wrong"));
   assert.deepEqual(await context.cookies(), []);
   await picture(page, "door-wrong-token");
@@ -170,6 +168,7 @@ test("no page is shown in a frame", async (t) => {
   for (const origin of origins) {
     const { page } = await signedIn(t);
     await page.goto(origin);
+    const blocked = [];
     for (const path of [signInPage, "/docs/"]) {
       const framed = await page.evaluate((address) => new Promise((shown) => {
         const frame = document.createElement("iframe");
@@ -178,9 +177,9 @@ test("no page is shown in a frame", async (t) => {
         document.body.append(frame);
       }), stage.address + path);
       assert.ok(framed);
-      const inside = page.frames().at(-1);
-      for (let tries = 0; inside.url() === "" && tries < 50; tries++) await page.waitForTimeout(100); // it is loaded before it is known here
-      assert.match(inside.url(), /^chrome-error:/, `${path} in a frame of ${origin}`);
+      blocked.push("chrome-error:");
+      const shown = () => page.mainFrame().childFrames().map((frame) => /^[^/]*/.exec(frame.url())[0]);
+      await eventually(() => assert.deepEqual(shown(), blocked, `${path} in a frame of ${origin}`)); // it is loaded before it is known here
     }
   }
 });

@@ -9,7 +9,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, overflows, phone, picture } from "./stage.js";
+import { Stage, desktop, eventually, overflows, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const password = "password for the trial";
@@ -54,7 +54,7 @@ test("the first visit creates the administrator, and traffic is drawn live", asy
   await page.locator('[data-chart="rate"] canvas').waitFor();
   await page.locator('[data-chart="latency"] .u-legend', { hasText: "99 %" }).waitFor();
   await page.locator('[data-chart="errors"] .u-legend', { hasText: "4xx" }).waitFor();
-  assert.equal(await page.locator("#upstreams .health").textContent(), "HEALTHY");
+  await page.locator("#upstreams .health", { hasText: /^\s*HEALTHY\s*$/ }).waitFor();
   const told = await fetch(`${stage.address}/upstreams/pool/targets/192.0.2.1:80/unhealthy`, { method: "POST" });
   assert.equal(told.status, 204);
   await page.locator("#upstreams .health", { hasText: "UNHEALTHY" }).waitFor();
@@ -64,7 +64,7 @@ test("the first visit creates the administrator, and traffic is drawn live", asy
   await row.getByRole("link", { name: "hello" }).click();
   await page.getByRole("heading", { name: "Traffic of hello" }).waitFor();
   await page.locator('[data-field="requests"]', { hasText: "20" }).waitFor();
-  assert.equal(await page.locator('[data-field="4xx"]').textContent(), "0");
+  await page.locator('[data-field="4xx"]', { hasText: /^0$/ }).waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -204,7 +204,7 @@ test("the pages fit a phone, and are used by keyboard", async (t) => {
   await picture(page, "gateway-plugin-phone");
   await page.goto(`${stage.address}/admin/routes`);
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content"));
   await page.getByRole("button", { name: "Sign out" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Sign in" }).waitFor();

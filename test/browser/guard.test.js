@@ -10,7 +10,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { Stage, desktop, submit } from "./stage.js";
+import { Stage, desktop, enablersFlags, submit } from "./stage.js";
 
 const rebound = "evil.example";
 const stage = new Stage(`--host-resolver-rules=MAP ${rebound} 127.0.0.1`);
@@ -20,9 +20,6 @@ const services = {
   "API portal": "portal", "API gateway": "gateway", "gateway admin": "admin",
   "multi-link server, in memory": "bonding", "multi-link client, in memory": "attached",
 };
-const flags = [
-  "listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway", "gateway-admin", "multilink", "multilink-client",
-];
 
 const elsewhere = createServer((_, answer) => {
   answer.setHeader("Content-Type", "text/html");
@@ -32,7 +29,7 @@ let content; // the address of what the repository holds
 let origins; // of the foreign page: another port of this machine, and another site
 
 before(async () => {
-  await stage.start("enablers", flags.flatMap((flag) => [`-${flag}`, "127.0.0.1:0"]), (line) => {
+  await stage.start("enablers", enablersFlags, (line) => {
     const [, address, name] = /^listening on (\S+) \((.*)\)$/.exec(line) ?? [];
     if (services[name]) at[services[name]] = address;
     return Object.keys(at).length === Object.keys(services).length;
@@ -60,9 +57,7 @@ async function status(address, method = "GET", body = undefined) {
 
 // foreign opens the page of another origin.
 async function foreign(t, origin) {
-  const context = await stage.browser.newContext(desktop);
-  t.after(() => context.close());
-  const page = await context.newPage();
+  const { page } = await stage.person(t, desktop);
   await page.goto(origin);
   return page;
 }

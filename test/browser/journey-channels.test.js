@@ -6,11 +6,13 @@
 // It wants Go and Chromium; CHROMIUM says where the latter is, by default at
 // /usr/bin/chromium-headless-shell or /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
 
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { Stage, desktop, enablersFlags, overflows, phone, picture, reach } from "./stage.js";
+import { byKeyboard, byMouse, onPhone } from "./journeys.js";
+import { Stage, desktop, enablersFlags, overflows, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
+import { keyboard, mouse, touch } from "./ways.js";
 
 const stage = new Stage();
 const sample = '{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}';
@@ -19,24 +21,6 @@ before(() => stage.start("enablers", [...enablersFlags, "-demo"], (line) => line
 
 after(() => stage.close());
 
-// The ways of using a page. Press uses a link or a button, type fills in a field.
-const mouse = {
-  press: (_, locator) => locator.click(),
-  type: (_, locator, text) => locator.fill(text),
-};
-const touch = { ...mouse, press: (_, locator) => locator.tap() };
-const keyboard = {
-  async press(page, locator) {
-    await reach(page, locator);
-    await page.keyboard.press("Enter");
-  },
-  async type(page, locator, text) {
-    await reach(page, locator);
-    await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.insertText(text);
-  },
-};
-
 // seen checks that a page fits and can be read, and leaves a picture.
 async function seen(page, name) {
   assert.equal(await overflows(page), false, `${name} is too wide`);
@@ -44,94 +28,69 @@ async function seen(page, name) {
   await picture(page, name);
 }
 
+// published waits until the channel of a page has published a message.
+const published = (page) => page.locator('[data-field="published"]', { hasText: /[1-9]/ }).waitFor();
+
 async function journey(t, options, way, name) {
   const { page, complaints } = await stage.open(t, "/ui/annotation/", options, "data:");
-  page.setDefaultTimeout(20_000);
   page.on("dialog", (dialog) => dialog.accept());
   const button = (text) => page.getByRole("button", { name: text, exact: true });
   const link = (text) => page.getByRole("link", { name: text, exact: true });
   const state = (text) => page.locator(".badge", { hasText: text }).first().waitFor();
 
   await seen(page, `channels-list-${name}`);
-  await way.press(page, link("Make a channel"));
-  await way.type(page, page.locator('.cm-content[aria-label^="One message"]'), sample);
-  await way.press(page, button("Suggest a mapping"));
+  await way.press(link("Make a channel"));
+  await way.type(page.locator('.cm-content[aria-label^="One message"]'), sample);
+  await way.press(button("Suggest a mapping"));
   await page.locator('.cm-content[aria-label^="RML"]').filter({ hasText: "rr:" }).waitFor();
-  await way.type(page, page.locator("#inputTopic"), "demo/json");
-  await way.type(page, page.locator("#outputTopic"), `journey/${name}`);
-  await way.type(page, page.locator("#name"), `Journey ${name}`);
-  await way.press(page, button("Test the connections"));
+  await way.type(page.locator("#inputTopic"), "demo/json");
+  await way.type(page.locator("#outputTopic"), `journey/${name}`);
+  await way.type(page.locator("#name"), `Journey ${name}`);
+  await way.press(button("Test the connections"));
   await page.locator("#connections", { hasText: "Output: connected to" }).waitFor();
   assert.equal(await page.locator("#connections li").count(), 2);
   await seen(page, `channels-new-${name}`);
-  await way.press(page, button("Make the channel"));
+  await way.press(button("Make the channel"));
 
   await state("running");
-  await page.waitForFunction(() => Number(document.querySelector('[data-field="published"]').textContent) > 0);
+  await published(page);
   assert.match(new URL(page.url()).pathname, /^[\w/.~-]+$/, "the identifier needs no escapes");
 
-  await way.press(page, link("Edit"));
+  await way.press(link("Edit"));
   assert.equal(await page.locator("#outputTopic").inputValue(), `journey/${name}`);
-  await way.type(page, page.locator("#inputTopic"), "demo/xml");
-  await way.type(page, page.locator("#description"), "Reads another topic now");
+  await way.type(page.locator("#inputTopic"), "demo/xml");
+  await way.type(page.locator("#description"), "Reads another topic now");
   await seen(page, `channels-edit-${name}`);
-  await way.press(page, button("Save"));
+  await way.press(button("Save"));
   await page.getByText("The channel has the new settings.").waitFor();
   await page.getByText("Reads another topic now").waitFor();
 
-  await way.press(page, link("Show the messages that failed"));
+  await way.press(link("Show the messages that failed"));
   await page.locator("mark").first().waitFor(); // the place of what failed
   await seen(page, `channels-failures-${name}`);
   await page.goBack();
   await seen(page, `channels-channel-${name}`);
-  await way.press(page, button("Stop"));
+  await way.press(button("Stop"));
   await state("stopped");
-  await way.press(page, button("Start"));
+  await way.press(button("Start"));
   await state("running");
-  await way.press(page, button("Delete…"));
+  await way.press(button("Delete…"));
   await page.getByText(/is removed, and so is its subscription/).waitFor();
   assert.equal(await page.getByRole("link", { name: `Journey ${name}` }).count(), 0);
   assert.deepEqual(complaints, []);
 }
 
-test("a channel is made, edited and removed with a mouse", (t) => journey(t, desktop, mouse, "mouse"));
-
-test("a channel is made, edited and removed by keyboard alone", (t) => journey(t, { ...desktop, colorScheme: "dark" }, keyboard, "keyboard"));
-
-test("a channel is made, edited and removed on a phone", (t) => journey(t, phone, touch, "phone"));
-
-test("a channel is made and edited without scripts", async (t) => {
-  const { page } = await stage.open(t, "/ui/annotation/new", { ...desktop, javaScriptEnabled: false }, "data:");
-  await page.locator("#sample").fill(sample);
-  await page.getByRole("button", { name: "Suggest a mapping" }).click();
-  await page.locator("#inputTopic").fill("demo/json");
-  await page.locator("#outputTopic").fill("journey/plain");
-  await page.locator('[id="input.MQTT.port"]').fill("1");
-  await page.getByRole("button", { name: "Test the connections" }).click();
-  await page.getByText("Input: cannot connect to").waitFor();
-  await page.getByText(/127\.0\.0\.1:1.*refused/).first().waitFor();
-  await picture(page, "channels-new-plain");
-  await page.locator('[id="input.MQTT.port"]').fill("");
-  await page.locator('button:not(.said)', { hasText: "Make the channel" }).click();
-  await page.getByText("The channel is made.").waitFor();
-  await page.getByRole("link", { name: "Edit" }).click();
-  await page.locator("#name").fill("Plain");
-  await page.locator('button:not(.said)', { hasText: "Save" }).click();
-  await page.getByRole("heading", { name: "Plain" }).waitFor();
-});
-
-test("the list shows how many messages come in", async (t) => {
-  const { page, complaints } = await stage.open(t, "/ui/annotation/", desktop, "data:");
-  await page.waitForFunction(() => parseFloat(document.querySelector('[data-id="demo-json"] [data-field="rate"]').textContent) > 20);
-  assert.deepEqual(complaints, []);
-});
+const title = "a channel is made, edited and removed";
+byMouse(title, (t) => journey(t, desktop, mouse, "mouse"));
+byKeyboard(title, (t) => journey(t, { ...desktop, colorScheme: "dark" }, keyboard, "keyboard"));
+onPhone(title, (t) => journey(t, phone, touch, "phone"));
 
 // A store stands in for one of SPARQL and for an NGSI-LD broker: it takes everything.
 for (const [kind, path, members, written] of [
   ["SPARQL", "/update", { protocol: "update" }, /INSERT DATA \{\nGRAPH <https:\/\/example\.org\/kept\/[0-9a-f]{32}>/],
   ["NGSI-LD", "", { mode: "replace", tenant: "city" }, /^\[\{.*"id":"/],
 ]) {
-  test(`a channel to a store is made with a mouse: ${kind}`, async (t) => {
+  byMouse(`a channel to a store of ${kind} is made`, async (t) => {
     const bodies = [];
     const store = createServer(async (request, response) => {
       let body = "";
@@ -145,7 +104,6 @@ for (const [kind, path, members, written] of [
       store.closeAllConnections();
     });
     const { page, complaints } = await stage.open(t, "/ui/annotation/new", desktop, "data:");
-    page.setDefaultTimeout(20_000);
     page.on("dialog", (dialog) => dialog.accept());
     const field = (name) => page.locator(`[id="output.${kind}.${name}"]`);
     await page.locator('.cm-content[aria-label^="One message"]').fill(sample);
@@ -171,7 +129,7 @@ for (const [kind, path, members, written] of [
     await page.locator("#name").fill(`Store ${kind}`);
     await page.getByRole("button", { name: "Make the channel", exact: true }).click();
     await page.locator(".badge", { hasText: "running" }).first().waitFor();
-    await page.waitForFunction(() => Number(document.querySelector('[data-field="published"]').textContent) > 0);
+    await published(page);
     const last = bodies.at(-1).replace(/^\S* Bearer key /, "");
     assert.match(last, written);
     assert.equal(bodies.at(-1).split(" ")[0], members.tenant ?? "");

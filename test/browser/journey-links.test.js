@@ -6,9 +6,11 @@
 // It wants Go and Chromium; CHROMIUM says where the latter is, by default at
 // /usr/bin/chromium-headless-shell or /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
 
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, overflows, phone, picture, reach } from "./stage.js";
+import { byKeyboard, byMouse, onPhone } from "./journeys.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
+import { keyboard, mouse } from "./ways.js";
 
 const token = "a token for the trial";
 const stage = new Stage();
@@ -16,35 +18,14 @@ const stage = new Stage();
 before(() => stage.start("./examples/multilinkpage", ["-role", "server", "-token", token], (line) => line.startsWith("listening on ")));
 after(() => stage.close());
 
-// mouse and keyboard are the ways of using a page.
-const mouse = {
-  press: (_, target) => target.click(),
-  async fill(_, target, text) {
-    await target.click();
-    await target.fill(text);
-  },
-};
-
-const keyboard = {
-  async press(page, target) {
-    await reach(page, target);
-    await page.keyboard.press("Enter");
-  },
-  async fill(page, target, text) {
-    await reach(page, target);
-    await page.keyboard.press("ControlOrMeta+A");
-    await page.keyboard.type(text);
-  },
-};
-
 async function journey(t, name, way, options) {
   const { page, complaints } = await stage.open(t, "/", options);
   page.on("dialog", (dialog) => dialog.accept());
-  await way.fill(page, page.getByLabel("Token"), token);
+  await way.type(page.getByLabel("Token"), token);
   await page.keyboard.press("Enter");
   await page.locator('#live[data-state="running"]').waitFor();
   const topic = async (title) => {
-    if (options === phone) await way.press(page, page.getByRole("navigation", { name: "Topics" }).getByRole("link", { name: title }));
+    if (options === phone) await way.press(page.getByRole("navigation", { name: "Topics" }).getByRole("link", { name: title }));
   };
   const button = (title) => page.getByRole("button", { name: title, exact: true });
 
@@ -52,42 +33,43 @@ async function journey(t, name, way, options) {
   await page.getByText("No link is managed yet.").waitFor();
   await picture(page, `journey-links-${name}-1-empty`);
   for (const [i, link] of ["wlan0", "mesh0"].entries()) {
-    await way.press(page, page.getByRole("link", { name: "Add a link" }));
-    await way.fill(page, page.getByLabel("Name"), link);
-    await way.fill(page, page.getByLabel("Endpoint"), `203.0.113.9:${51820 + i}`);
+    await way.press(page.getByRole("link", { name: "Add a link" }));
+    await way.type(page.getByLabel("Name"), link);
+    await way.type(page.getByLabel("Endpoint"), `203.0.113.9:${51820 + i}`);
     await picture(page, `journey-links-${name}-2-form`);
-    await way.press(page, button("Add the link"));
+    await way.press(button("Add the link"));
     await page.getByText(`The link ${link} is added.`).waitFor();
   }
   const state = (link) => page.locator(`#link-list [data-name="${link}"] .badge`);
   await state("wlan0").getByText("up, active").waitFor();
-  await way.press(page, button("Disable link wlan0"));
+  await way.press(button("Disable link wlan0"));
   await page.getByText("The link wlan0 is disabled").waitFor();
   await state("wlan0").getByText("disabled").waitFor();
   await state("mesh0").getByText("up, active").waitFor();
   await picture(page, `journey-links-${name}-3-cut`);
   await topic("Events");
   const event = page.locator("#event-list > li", { hasText: "mesh0 took over from wlan0" }).first();
-  await way.press(page, event.locator("summary"));
+  await way.press(event.locator("summary"));
   await event.locator("ol").getByText("the configuration changed").first().waitFor();
   await picture(page, `journey-links-${name}-4-events`);
   await topic("Charts");
   await page.locator('[data-chart="rtt"] .u-legend', { hasText: "mesh0" }).waitFor();
-  await way.press(page, button("1h"));
-  assert.equal(await button("1h").getAttribute("aria-pressed"), "true");
+  await way.press(button("1h"));
+  await page.getByRole("button", { name: "1h", exact: true, pressed: true }).waitFor();
   await picture(page, `journey-links-${name}-5-charts`);
 
   await topic("Links");
-  await way.press(page, button("Enable link wlan0"));
+  await way.press(button("Enable link wlan0"));
   await state("wlan0").getByText("up, active").waitFor();
   assert.equal(await overflows(page), false);
   for (const link of ["wlan0", "mesh0"]) {
-    await way.press(page, button(`Delete link ${link}`));
+    await way.press(button(`Delete link ${link}`));
     await page.getByText(`The link ${link} is deleted.`).waitFor();
   }
   assert.deepEqual(complaints, []);
 }
 
-test("a link is added, cut and watched by mouse", (t) => journey(t, "mouse", mouse, desktop));
-test("a link is added, cut and watched by keyboard alone", (t) => journey(t, "keyboard", keyboard, { ...desktop, colorScheme: "dark" }));
-test("a link is added, cut and watched on a phone", (t) => journey(t, "phone", mouse, phone));
+const title = "a link is added, cut and watched";
+byMouse(title, (t) => journey(t, "mouse", mouse, desktop));
+byKeyboard(title, (t) => journey(t, "keyboard", keyboard, { ...desktop, colorScheme: "dark" }));
+onPhone(title, (t) => journey(t, "phone", mouse, phone));

@@ -6,7 +6,7 @@
 // It wants Go and Chromium, and 4 GB of disk; CHROMIUM says where the latter is, by default at
 // /usr/bin/chromium-headless-shell or /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
 
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createReadStream, mkdtempSync, rmSync } from "node:fs";
@@ -14,10 +14,13 @@ import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { Stage, desktop, overflows, phone, picture, reach } from "./stage.js";
+import { byKeyboard, byMouse, onPhone } from "./journeys.js";
 import { Proxy } from "./proxy.js";
+import { Stage, desktop, overflows, phone, picture } from "./stage.js";
+import { keyboard, mouse, touch } from "./ways.js";
 
 const MB = 1 << 20;
+const long = { timeout: 300_000 }; // milliseconds for a gigabyte
 const stage = new Stage();
 const proxy = new Proxy();
 const scratch = mkdtempSync(join(tmpdir(), "journey-models-"));
@@ -50,56 +53,37 @@ async function sum(path) {
   return hash.digest("hex");
 }
 
-// The ways of using a page. Press uses a link or a button, type fills in a field.
-const mouse = {
-  press: (_, locator) => locator.click(),
-  type: (_, locator, text) => locator.fill(text),
-};
-const touch = { ...mouse, press: (_, locator) => locator.tap() };
-const keyboard = {
-  async press(page, locator) {
-    await reach(page, locator);
-    await page.keyboard.press((await locator.evaluate((element) => element.type)) === "file" ? "Space" : "Enter");
-  },
-  async type(page, locator, text) {
-    await reach(page, locator);
-    await page.keyboard.type(text);
-  },
-};
-
 async function journey(t, name, way, options, size) {
   const { page, complaints } = await stage.open(t, "/", { ...options, acceptDownloads: true });
-  const press = (locator) => way.press(page, locator);
+  const press = (locator) => way.press(locator);
   const link = (text) => page.getByRole("link", { name: text, exact: true });
   const button = (text) => page.getByRole("button", { name: text, exact: true });
 
   // The place for the file: a namespace, a model and a version.
   await press(link("Make a namespace"));
-  await way.type(page, page.getByLabel("Name"), name);
-  await way.type(page, page.getByLabel("Metadata"), "licence: CC-BY-4.0");
+  await way.type(page.getByLabel("Name"), name);
+  await way.type(page.getByLabel("Metadata"), "licence: CC-BY-4.0");
   await press(button("Make the namespace"));
   await page.getByText("The namespace is made.").waitFor();
   await press(link("Make a model"));
-  await way.type(page, page.getByLabel("Name"), "large");
+  await way.type(page.getByLabel("Name"), "large");
   await press(button("Make the model"));
   await press(link("Make a version"));
-  await way.type(page, page.getByLabel("Tag"), "1.0");
+  await way.type(page.getByLabel("Tag"), "1.0");
   await press(button("Make the version"));
   await page.getByText("This version has no content yet.").waitFor();
 
   // The upload goes on when the connection breaks.
   const path = await file(`${name}.onnx`, size);
   const choose = async () => {
-    const chooser = page.waitForEvent("filechooser");
-    await press(page.getByLabel("File", { exact: true }));
-    await (await chooser).setFiles(path);
+    await way.upload(page.getByLabel("File", { exact: true }), path);
     await press(button("Upload"));
   };
   proxy.cutAfter(0.3 * size, 400);
   proxy.cutAfter(0.6 * size);
   await choose();
-  await page.waitForFunction(() => document.querySelector("#uploads progress")?.value > 0.4);
-  await page.getByText("The connection is broken").waitFor();
+  await page.waitForFunction(() => document.querySelector("#uploads progress")?.value > 0.4, undefined, long);
+  await page.getByText("The connection is broken").waitFor(long);
   await picture(page, `models-upload-broken-${name}`);
 
   // It goes on after the page was closed, with the same file.
@@ -110,7 +94,7 @@ async function journey(t, name, way, options, size) {
   await picture(page, `models-upload-left-${name}`);
   const before = proxy.sent;
   await choose();
-  await page.locator('#uploads [data-state="stored"]').waitFor({ timeout: 120_000 });
+  await page.locator('#uploads [data-state="stored"]').waitFor(long);
   assert.ok(proxy.sent - before < 0.7 * size, "it began anew");
   assert.equal(await overflows(page), false);
   await picture(page, `models-upload-stored-${name}`);
@@ -128,8 +112,7 @@ async function journey(t, name, way, options, size) {
   assert.deepEqual(complaints.filter((text) => !/net::ERR_|status of 409/.test(text)), []);
 }
 
-test("a gigabyte arrives over a broken connection, by mouse", (t) => journey(t, "mouse", mouse, desktop, 1000 * MB));
-
-test("a file arrives over a broken connection, by keyboard", (t) => journey(t, "keyboard", keyboard, desktop, 64 * MB));
-
-test("a file arrives over a broken connection, on a phone", (t) => journey(t, "phone", touch, phone, 64 * MB));
+const title = "a file of 64 MB arrives over a broken connection";
+byMouse(title, (t) => journey(t, "mouse", mouse, desktop, 64 * MB));
+byKeyboard("a gigabyte arrives over a broken connection", (t) => journey(t, "keyboard", keyboard, desktop, 1000 * MB));
+onPhone(title, (t) => journey(t, "phone", touch, phone, 64 * MB));

@@ -3,7 +3,7 @@
 //
 //   npm ci && node --test journey-training.test.js
 
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,7 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { found } from "./axe.js";
 import { faint } from "./contrast.js";
-import { Stage, build, desktop, overflows, phone, picture, reach } from "./stage.js";
+import { byKeyboard, byMouse, onPhone } from "./journeys.js";
+import { Stage, build, desktop, overflows, phone, picture } from "./stage.js";
+import { keyboard, mouse } from "./ways.js";
 
 const stage = new Stage();
 let scratch;
@@ -29,32 +31,6 @@ after(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-// Mouse uses a page by pointing at it.
-const mouse = {
-  press: (page, locator) => locator.click(),
-  fill: (page, locator, text) => locator.fill(text),
-  choose: (page, locator, label) => locator.selectOption({ label }),
-};
-
-// Keyboard uses a page without pointing at it.
-const keyboard = {
-  async press(page, locator) {
-    await reach(page, locator);
-    const box = await locator.evaluate((element) => element.type === "checkbox");
-    await page.keyboard.press(box ? " " : "Enter");
-  },
-  async fill(page, locator, text) {
-    await reach(page, locator);
-    await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.type(text);
-  },
-  async choose(page, locator, label) {
-    await reach(page, locator);
-    await page.keyboard.type(label);
-    assert.equal(await locator.locator("option:checked").textContent(), label);
-  },
-};
-
 // fits checks that a page can be read and does not scroll sideways.
 async function fits(page) {
   assert.equal(await overflows(page), false);
@@ -63,17 +39,17 @@ async function fits(page) {
 }
 
 // make makes a job in the form, and returns when its page is shown.
-async function make(page, hand, id, rate) {
-  await hand.press(page, page.getByRole("link", { name: "Make a job" }));
+async function make(page, way, id, rate) {
+  await way.press(page.getByRole("link", { name: "Make a job" }));
   await page.waitForURL("**/new");
-  await hand.fill(page, page.getByLabel("Model", { exact: true }), "tumours");
-  await hand.fill(page, page.getByLabel("Version of the model"), "1.0");
-  await hand.fill(page, page.getByLabel("Rounds", { exact: true }), "5");
-  await hand.fill(page, page.getByLabel("Clients", { exact: true }), "3");
-  await hand.fill(page, page.getByLabel("Identifier of the job"), id);
-  await hand.choose(page, page.getByLabel("How updates become one model"), "FedAvgM");
-  await hand.fill(page, page.getByLabel("server_learning_rate"), rate);
-  await hand.press(page, page.getByRole("button", { name: "Start the job" }));
+  await way.type(page.getByLabel("Model", { exact: true }), "tumours");
+  await way.type(page.getByLabel("Version of the model"), "1.0");
+  await way.type(page.getByLabel("Rounds", { exact: true }), "5");
+  await way.type(page.getByLabel("Clients", { exact: true }), "3");
+  await way.type(page.getByLabel("Identifier of the job"), id);
+  await way.choose(page.getByLabel("How updates become one model"), "FedAvgM");
+  await way.type(page.getByLabel("server_learning_rate"), rate);
+  await way.press(page.getByRole("button", { name: "Start the job" }));
 }
 
 // train runs the command that the page of a waiting job shows, until the server sends the
@@ -85,37 +61,37 @@ async function train(page) {
   assert.equal(await new Promise((ended) => clients.once("exit", ended)), 0);
 }
 
-async function journey(t, name, hand, options) {
+async function journey(t, name, way, options) {
   const { page, complaints } = await stage.open(t, "/ui/training/", options);
   page.on("dialog", (dialog) => dialog.accept());
   const id = (what) => `${name}-${what}`;
-  const look = hand === keyboard ? () => {} : fits; // the pages are those of the mouse
-  const state = page.locator('h1 [data-field="status"]');
+  const look = way === keyboard ? () => {} : fits; // the pages are those of the mouse
+  const state = (text) => page.locator('h1 [data-field="status"]', { hasText: text }).waitFor();
 
   // A faulty form says what is wrong at the field, and keeps what was typed.
-  await make(page, hand, id("one"), "-1");
+  await make(page, way, id("one"), "-1");
   const rate = page.getByLabel("server_learning_rate");
   assert.equal(await rate.evaluate((input) => input.validity.rangeUnderflow), true, "the browser knows the bound");
-  await hand.fill(page, rate, "1");
-  await hand.fill(page, page.getByLabel("Identifier of the configuration"), "one");
-  await hand.press(page, page.getByRole("button", { name: "Start the job" }));
+  await way.type(rate, "1");
+  await way.type(page.getByLabel("Identifier of the configuration"), "one");
+  await way.press(page.getByRole("button", { name: "Start the job" }));
   await page.getByText("The job is not started: 1 field needs another value.").waitFor();
   const configuration = page.getByLabel("Identifier of the configuration");
   assert.equal(await configuration.getAttribute("aria-invalid"), "true");
   assert.notEqual(await page.locator("#fault-configuration_id").textContent(), "");
   await picture(page, `journey-training-${name}-fault`);
-  await hand.fill(page, configuration, "1");
+  await way.type(configuration, "1");
 
   // What privacy costs is said as it is typed.
   const privacy = page.getByLabel("Differential privacy", { exact: false });
-  await hand.press(page, privacy);
-  await hand.fill(page, page.getByLabel("num_sampled_clients"), "100");
-  await hand.fill(page, page.getByLabel("noise_multiplier"), "3");
+  await way.press(privacy);
+  await way.type(page.getByLabel("num_sampled_clients"), "100");
+  await way.type(page.getByLabel("noise_multiplier"), "3");
   await page.locator("#estimate", { hasText: /^Epsilon will be [\d.]+ after 5 rounds/ }).waitFor();
   await look(page);
   await picture(page, `journey-training-${name}-form`);
-  await hand.press(page, privacy);
-  await hand.press(page, page.getByRole("button", { name: "Start the job" }));
+  await way.press(privacy);
+  await way.press(page.getByRole("button", { name: "Start the job" }));
 
   // The job waits, and shows the command with which clients come.
   await page.waitForURL(`**/live/${id("one")}`);
@@ -123,23 +99,23 @@ async function journey(t, name, hand, options) {
   await look(page);
   await picture(page, `journey-training-${name}-waits`);
   await train(page);
-  await page.waitForFunction(() => document.querySelector('h1 [data-field="status"]').textContent === "FINISHED");
-  assert.equal(await page.locator("#waiting").isVisible(), false);
+  await state("FINISHED");
+  await page.locator("#waiting").waitFor({ state: "hidden" });
   await page.locator("#report strong", { hasText: "oncology" }).waitFor();
   await look(page);
   await picture(page, `journey-training-${name}-trained`);
 
   // A second run is compared with it.
-  await hand.press(page, page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Training" }));
-  await make(page, hand, id("two"), "0.5");
+  await way.press(page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Training" }));
+  await make(page, way, id("two"), "0.5");
   await page.waitForURL(`**/live/${id("two")}`);
   await page.locator("#waiting", { hasText: "Waits for 3 more clients" }).waitFor();
   await train(page);
-  await page.waitForFunction(() => document.querySelector('h1 [data-field="status"]').textContent === "FINISHED");
-  await hand.press(page, page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Training" }));
+  await state("FINISHED");
+  await way.press(page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Training" }));
   await look(page);
-  for (const job of [id("one"), id("two")]) await hand.press(page, page.getByLabel(`Compare ${job}`));
-  await hand.press(page, page.getByRole("button", { name: "Compare 2 jobs" }));
+  for (const job of [id("one"), id("two")]) await way.press(page.getByLabel(`Compare ${job}`));
+  await way.press(page.getByRole("button", { name: "Compare 2 jobs" }));
   await page.waitForURL("**/compare?*");
   await page.waitForFunction(() => document.querySelectorAll('[data-chart="loss"] .u-series').length === 3 && document.querySelector('[data-metric="accuracy"] canvas'));
   assert.deepEqual(await page.locator("#configured .differs code").allTextContents(), ["strategy_conf.server_learning_rate"]);
@@ -147,18 +123,18 @@ async function journey(t, name, hand, options) {
   await picture(page, `journey-training-${name}-compared`);
 
   // A job like one of them is made, and stopped.
-  await hand.press(page, page.locator("#reached").getByRole("link", { name: id("two") }));
-  await hand.press(page, page.getByRole("link", { name: "Make a job like this" }));
+  await way.press(page.locator("#reached").getByRole("link", { name: id("two") }));
+  await way.press(page.getByRole("link", { name: "Make a job like this" }));
   await page.waitForURL("**/new?*");
   assert.equal(await page.getByLabel("server_learning_rate").inputValue(), "0.5");
-  await hand.fill(page, page.getByLabel("Identifier of the job"), id("three"));
-  await hand.press(page, page.getByRole("button", { name: "Start the job" }));
+  await way.type(page.getByLabel("Identifier of the job"), id("three"));
+  await way.press(page.getByRole("button", { name: "Start the job" }));
   await page.waitForURL(`**/live/${id("three")}`);
-  assert.equal(await state.textContent(), "WAITING");
-  await hand.press(page, page.getByRole("button", { name: "Stop the job" }));
+  await state("WAITING");
+  await way.press(page.getByRole("button", { name: "Stop the job" }));
   await page.getByText(`The job ${id("three")} is stopped.`).waitFor();
-  assert.equal(await state.textContent(), "INTERRUPTED");
-  assert.equal(await page.getByRole("button", { name: "Train anew" }).isVisible(), true);
+  await state("INTERRUPTED");
+  await page.getByRole("button", { name: "Train anew" }).waitFor();
   await picture(page, `journey-training-${name}-stopped`);
   assert.deepEqual(complaints, expected(complaints));
 }
@@ -166,8 +142,7 @@ async function journey(t, name, hand, options) {
 // expected are the complaints that belong to the journey: the answer to the faulty form.
 const expected = (complaints) => complaints.filter((text) => text.includes("422"));
 
-test("a model is trained by mouse", (t) => journey(t, "mouse", mouse, desktop));
-
-test("a model is trained by keyboard alone", (t) => journey(t, "keyboard", keyboard, desktop));
-
-test("a model is trained on a phone", (t) => journey(t, "phone", mouse, phone));
+const title = "a model is trained";
+byMouse(title, (t) => journey(t, "mouse", mouse, desktop));
+byKeyboard(title, (t) => journey(t, "keyboard", keyboard, desktop));
+onPhone(title, (t) => journey(t, "phone", mouse, phone));

@@ -33,11 +33,7 @@ after(async () => {
 
 // open opens the portal in a browser of its own, with cookies of its own. What
 // Keycloak's pages load is theirs.
-async function open(t, options) {
-  const opened = await stage.open(t, "/", options, gateway, new URL(issuer).origin, "data:", "blob:");
-  opened.page.setDefaultTimeout(15_000);
-  return opened;
-}
+const open = (t, options) => stage.open(t, "/", options, gateway, new URL(issuer).origin, "data:", "blob:");
 
 // entrance is the portal's link to Keycloak. The header has one, too.
 const entrance = (page) => page.locator("main").getByRole("link", { name: "Sign in" });
@@ -113,9 +109,9 @@ test("a developer signs in at Keycloak, publishes, tries, and is signed out ther
   await entrance(page).click();
   await page.waitForURL(`${issuer}/**`);
   await page.getByRole("textbox", { name: "Password" }).waitFor();
-  assert.equal(await page.getByLabel("Username").isVisible(), true, "Keycloak has ended the login session");
+  await page.getByLabel("Username").waitFor(); // Keycloak has ended the login session
   await page.goto(`${portal}/`);
-  assert.equal(await entrance(page).isVisible(), true);
+  await entrance(page).waitFor();
   // The browser itself says so of the request without a token.
   assert.deepEqual(complaints.filter((text) => !text.includes("status of 401")), []);
 });

@@ -9,7 +9,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { Stage, desktop, overflows, phone, picture } from "./stage.js";
+import { Stage, desktop, eventually, overflows, phone, picture } from "./stage.js";
 import { faint } from "./contrast.js";
 
 const stage = new Stage();
@@ -35,6 +35,7 @@ async function version(tag) {
 }
 
 const stored = (page) => page.locator('#uploads [data-state="stored"]');
+const isUpload = /\/u\//; // addresses of uploads
 const text = (name, content) => ({ name, mimeType: "", buffer: Buffer.from(content) });
 
 // drop drops files on the form; the content of one is a text or a number of bytes.
@@ -66,10 +67,10 @@ for (const [name, options] of [["desktop", desktop], ["phone", phone], ["dark", 
 test("a list is filtered and paged", async (t) => {
   const { page, complaints } = await stage.open(t, `${pages}n/w3c`, desktop);
   const rows = page.locator("tbody tr");
-  assert.equal(await rows.count(), 50);
+  await eventually(async () => assert.equal(await rows.count(), 50));
   await page.getByRole("link", { name: "Next" }).click();
   await page.getByText("page 2 of 2").waitFor();
-  assert.equal(await rows.count(), 11);
+  await eventually(async () => assert.equal(await rows.count(), 11));
   await page.getByText("Filter and order").click();
   await page.getByLabel("Metadata key").fill("domain");
   await page.getByLabel("Value").fill("acting");
@@ -85,12 +86,12 @@ test("files are dropped, and each is stored in its format", async (t) => {
   await drop(page, ["one.ttl", "<a> <b> <c> ."], ["none.jsonld", ""], ["three.xml", "<x/>", "text/xml"]);
   await page.waitForFunction(() => document.querySelectorAll('#uploads [data-state="stored"]').length === 3);
   await page.waitForFunction(() => document.querySelectorAll("#formats tbody tr").length === 3);
-  assert.deepEqual(await page.locator("#formats tbody th").evaluateAll((cells) => cells.map((cell) => cell.firstChild.textContent.trim()).sort()),
-    ["application/ld+json", "application/xml", "text/turtle"]);
+  const formats = () => page.locator("#formats tbody th").evaluateAll((cells) => cells.map((cell) => cell.firstChild.textContent.trim()).sort());
+  await eventually(async () => assert.deepEqual(await formats(), ["application/ld+json", "application/xml", "text/turtle"]));
   const sum = createHash("sha256").update("<a> <b> <c> .").digest("hex");
   await page.locator("#formats").getByText(sum).waitFor();
   await page.locator("#uploads").getByText(sum).waitFor();
-  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage)), []);
+  await eventually(async () => assert.deepEqual(await page.evaluate(() => Object.keys(localStorage)), []));
   assert.deepEqual(complaints, []);
 });
 
@@ -113,12 +114,21 @@ test("an upload is stopped, goes on, and another one is discarded", async (t) =>
   const at = await version("stopped");
   const { page, complaints } = await stage.open(t, at, desktop);
   const network = await page.context().newCDPSession(page);
-  await network.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 20e6 });
+  const limit = (uploadThroughput) =>
+    network.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput });
+  // send stops an upload within its second piece, for which the network is slow.
   const send = async (name) => {
+    let pieces = 0;
+    await page.route(isUpload, async (route) => {
+      if (route.request().method() === "PATCH" && ++pieces === 2) await limit(50_000);
+      await route.continue();
+    });
     await drop(page, [name, 20 << 20]);
     await page.waitForFunction(() => document.querySelector("#uploads li:last-child progress")?.value > 0.3);
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("Stopped. What has arrived is kept.").waitFor();
+    await page.unroute(isUpload);
+    await limit(-1);
   };
   await send("a.onnx");
   await page.getByRole("button", { name: "Go on" }).click();

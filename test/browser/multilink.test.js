@@ -9,7 +9,7 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { Stage, desktop, overflows, phone, picture } from "./stage.js";
+import { Stage, desktop, eventually, overflows, phone, picture } from "./stage.js";
 
 const token = "a token for the trial";
 const server = new Stage();
@@ -39,6 +39,7 @@ async function visit(t, stage, options) {
 }
 
 const order = (page) => page.locator("#link-list > li").evaluateAll((all) => all.map((item) => item.dataset.name));
+const ordered = (page, ...names) => eventually(async () => assert.deepEqual(await order(page), names));
 const link = (page, name) => page.locator(`#link-list [data-name="${name}"]`);
 
 async function addLink(page, name, endpoint) {
@@ -76,13 +77,13 @@ test("links are added, moved by keys and by dragging, disabled and deleted", asy
   await page.getByLabel("Name").fill("eth0");
   await page.getByRole("button", { name: "Add the link" }).click();
   await link(page, "eth0").waitFor();
-  assert.deepEqual(await order(page), ["wlan0", "mesh0", "wwan0", "eth0"]);
+  await ordered(page, "wlan0", "mesh0", "wwan0", "eth0");
 
   await page.getByRole("button", { name: "Move mesh0" }).focus();
   await page.keyboard.press("ArrowUp");
   await page.locator("#told", { hasText: "mesh0 is number 1 of 4, the primary" }).waitFor({ state: "attached" });
-  assert.deepEqual(await order(page), ["mesh0", "wlan0", "wwan0", "eth0"]);
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Move mesh0");
+  await ordered(page, "mesh0", "wlan0", "wwan0", "eth0");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Move mesh0"));
   await page.keyboard.press("ArrowUp");
   await page.locator("#told", { hasText: "mesh0 is first already" }).waitFor({ state: "attached" });
   await link(page, "mesh0").locator(".badge", { hasText: "active" }).waitFor();
@@ -90,19 +91,19 @@ test("links are added, moved by keys and by dragging, disabled and deleted", asy
 
   const handle = page.getByRole("button", { name: "Move wwan0" });
   await handle.scrollIntoViewIfNeeded();
-  const from = await handle.boundingBox();
-  const to = await link(page, "mesh0").boundingBox();
-  await page.mouse.move(from.x + 10, from.y + 10);
+  await handle.hover(); // once it does not move any more
   await page.mouse.down();
+  await link(page, "wwan0").and(page.locator(".dragged")).waitFor();
+  const to = await link(page, "mesh0").boundingBox();
   await page.mouse.move(to.x + 30, to.y + 60, { steps: 10 });
   await page.mouse.move(to.x + 30, to.y + 5, { steps: 5 });
   await picture(page, "multilink-dragging-desktop");
   await page.mouse.up();
   await page.locator("#told", { hasText: "wwan0 is number 1 of 4" }).waitFor({ state: "attached" });
-  assert.deepEqual(await order(page), ["wwan0", "mesh0", "wlan0", "eth0"]);
+  await ordered(page, "wwan0", "mesh0", "wlan0", "eth0");
   await page.reload();
   await live(page);
-  assert.deepEqual(await order(page), ["wwan0", "mesh0", "wlan0", "eth0"], "the server knows");
+  await ordered(page, "wwan0", "mesh0", "wlan0", "eth0"); // the server knows
 
   await page.getByRole("button", { name: "Disable link wwan0" }).click();
   await page.getByText("The link wwan0 is disabled").waitFor();
@@ -211,16 +212,17 @@ test("on a phone each topic is a screen, in the dark, and the page begins with a
   for (const [i, id] of ["status", "links", "plots", "clients", "events"].entries()) {
     await topics.nth(i).click();
     await page.locator(`#${id}`).waitFor();
-    assert.deepEqual(await page.locator(".topic").evaluateAll((all) => all.filter((one) => one.offsetParent !== null).map((one) => one.id)), [id]);
-    assert.equal(await topics.nth(i).getAttribute("aria-current"), "true");
+    const shown = () => page.locator(".topic").evaluateAll((all) => all.filter((one) => one.offsetParent !== null).map((one) => one.id));
+    await eventually(async () => assert.deepEqual(await shown(), [id]));
+    await eventually(async () => assert.equal(await topics.nth(i).getAttribute("aria-current"), "true"));
     assert.equal(await overflows(page), false, id);
-    assert.ok(await page.evaluate(() => scrollY) < 5, "the screen begins at its top");
+    await eventually(async () => assert.ok(await page.evaluate(() => scrollY) < 5, "the screen begins at its top"));
     if (id === "plots") await page.locator('[data-chart="rtt"] canvas').waitFor();
     await picture(page, `multilink-${id}-phone-dark`);
   }
   await page.goto(`${server.address}/`);
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content"));
   assert.deepEqual(complaints, []);
 });
 

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { Stage, desktop, enablersFlags, picture } from "./stage.js";
+import { Stage, desktop, enablersFlags, patience, picture } from "./stage.js";
 import { found } from "./axe.js";
 
 const stage = new Stage();
@@ -119,17 +119,19 @@ async function steps(page, most) {
   const seen = [];
   for (let i = 0; i < most; i++) {
     await page.keyboard.press("Tab");
-    const step = await page.evaluate(async () => {
+    const step = await page.evaluate(async (patience) => {
       const at = document.activeElement;
-      if (at.shadowRoot) await new Promise((later) => setTimeout(later, 100)); // an editor shows its focus late
       if (at === document.body || at.dataset.seen) return null;
       at.dataset.seen = "yes";
+      const outlines = () => [at, at.shadowRoot?.activeElement?.closest(".cm-editor") ?? at].map((element) => getComputedStyle(element).outlineStyle);
+      const end = performance.now() + patience;
+      while (outlines().every((style) => style === "none") && performance.now() < end) await new Promise(requestAnimationFrame); // an editor shows its focus late
       const box = at.getBoundingClientRect();
       const all = [...document.querySelectorAll("*")];
       return { text: at.textContent.trim().slice(0, 40) || at.name || at.tagName, order: all.indexOf(at), tabIndex: Number(at.getAttribute("tabindex")),
         shown: box.width > 0 && box.bottom > 0 && box.left >= 0,
-        outlines: [at, at.shadowRoot?.activeElement.closest(".cm-editor") ?? at].map((element) => getComputedStyle(element).outlineStyle), inMain: Boolean(at.closest("main")) };
-    });
+        outlines: outlines(), inMain: Boolean(at.closest("main")) };
+    }, patience);
     if (!step) break;
     seen.push(step);
   }
@@ -162,9 +164,7 @@ test("the first key leads past the header", async (t) => {
 });
 
 test("the shell is light", async (t) => {
-  const context = await stage.browser.newContext(desktop); // without a cache
-  t.after(() => context.close());
-  const page = await context.newPage();
+  const { page } = await stage.person(t, desktop); // without a cache
   const answers = [];
   page.on("requestfinished", async (request) => answers.push((await request.response()).body()));
   await page.goto(`${stage.address}/ui/`, { waitUntil: "load" });

@@ -1,4 +1,7 @@
 // What the trials of pages share: one of our commands, which runs, and a browser.
+//
+// A trial waits for the states of a page, and reads nothing once that may still change: locators
+// wait by themselves, eventually repeats any other check.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -6,6 +9,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -13,6 +17,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 export const desktop = { viewport: { width: 1280, height: 900 } };
 export const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+
+// patience is how many milliseconds a state may take on a machine that is busy with other work.
+export const patience = 60_000;
 
 // enablersFlags has cmd/enablers listen on free ports.
 export const enablersFlags = ["listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "flcollector-fleet", "apimanager", "gateway", "gateway-admin",
@@ -65,16 +72,36 @@ export class Stage {
 
   async close() {
     await this.browser?.close();
-    this.server?.kill("SIGINT");
-    if (this.server && this.server.exitCode === null) await new Promise((ended) => this.server.once("exit", ended));
+    await this.end("SIGINT");
     if (this.#scratch) rmSync(this.#scratch, { recursive: true, force: true });
+  }
+
+  // end sends a signal to the server, and returns its exit status when it has ended.
+  async end(signal) {
+    if (this.server && this.server.exitCode === null && this.server.signalCode === null) {
+      const ended = new Promise((exited) => this.server.once("exit", exited));
+      this.server.kill(signal);
+      await ended;
+    }
+    return this.server?.exitCode;
+  }
+
+  // person opens an empty page for a test, in a context with storage and cookies of its own.
+  async person(t, options) {
+    const context = await this.browser.newContext(options);
+    t.after(() => context.close());
+    context.setDefaultTimeout(patience);
+    const page = await context.newPage();
+    // With a listener from the beginning the browser passes every file chooser on. One that is
+    // added later may come too late for the chooser that it waits for.
+    page.on("filechooser", () => {});
+    return { context, page };
   }
 
   // open opens a page that must not complain, and must send requests to no host but the server
   // and what may be asked besides.
   async open(t, path, options, ...besides) {
-    const context = await this.browser.newContext(options);
-    const page = await context.newPage();
+    const { page } = await this.person(t, options);
     const complaints = [];
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -83,7 +110,6 @@ export class Stage {
     page.on("request", (request) => {
       if (![this.address, ...besides].some((start) => request.url().startsWith(start))) complaints.push(`asked ${request.url()}`);
     });
-    t.after(() => context.close());
     const answer = await page.goto(this.address + path);
     assert.equal(answer.status(), 200);
     return { page, complaints };
@@ -101,6 +127,20 @@ export function build(command, folder) {
   return program;
 }
 
+// eventually repeats a check until it holds, and returns its result. It fails as the check failed
+// at last.
+export async function eventually(check) {
+  const end = performance.now() + patience;
+  for (;;) {
+    try {
+      return await check();
+    } catch (failure) {
+      if (performance.now() > end) throw failure;
+    }
+    await pause(50);
+  }
+}
+
 // picture leaves a picture of a page in the folder SCREENSHOTS, if that is set.
 export async function picture(page, name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
@@ -115,11 +155,14 @@ export async function overflows(page) {
 // reach presses Tab until an element has the focus, backwards for what stands before.
 export async function reach(page, locator) {
   await locator.waitFor();
+  await eventually(async () => assert.ok(await locator.isEnabled(), `${locator} is disabled`)); // the Tab key skips what is
   for (let presses = 0; presses < 150; presses++) {
     const key = await locator.evaluate((element) => {
       const focused = element.getRootNode().activeElement;
       if (focused === element) return "";
-      return document.activeElement.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_PRECEDING ? "Shift+Tab" : "Tab";
+      let outside = element; // an editor is in a shadow tree
+      while (outside.getRootNode().host) outside = outside.getRootNode().host;
+      return document.activeElement.compareDocumentPosition(outside) & Node.DOCUMENT_POSITION_PRECEDING ? "Shift+Tab" : "Tab";
     });
     if (key === "") return;
     await page.keyboard.press(key);
