@@ -26,7 +26,9 @@ func TestBroker_Transact_reportsAnOutageBeforeTheFirstSession(t *testing.T) {
 			return (&net.Dialer{}).DialContext(ctx, network, cable.String())
 		},
 	})
-	s, startOver, err := kafka.SubscribeBusy(t.Context(), b, cluster.Settings("in", "group"))
+	settings := cluster.Settings("in", "group")
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest }) // opens with a generation only
+	s, startOver, err := kafka.SubscribeBusy(t.Context(), b, settings)
 	require.NoError(t, err)
 	startOver()
 	require.NoError(t, s.Health())

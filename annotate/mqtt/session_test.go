@@ -68,11 +68,14 @@ func TestBroker_Connect_checksTheCertificate(t *testing.T) {
 func TestBroker_Subscribe_reportsATakenSessionAndTakesItBack(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	b := swift(mqtt.Options{})
-	first, err := b.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
+	var may permit // the first does not take it back before the second is subscribed
+	first, err := b.Subscribe(t.Context(), address.Topic("t", "c"), may.options())
 	require.NoError(t, err)
+	may.held.Store(true)
 	slow := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour, ReconnectMax: time.Hour})
 	second, err := slow.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
 	require.NoError(t, err)
+	may.held.Store(false)
 	require.Eventually(t, func() bool { return second.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, second.Health(), address.String()+": annotate: broker unavailable: the broker disconnected: session taken over")
 	require.Eventually(t, func() bool { return first.Health() == nil }, patience, time.Millisecond)

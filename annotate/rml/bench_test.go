@@ -73,7 +73,7 @@ func newMapper(tb testing.TB, mapping string, opts *rml.Options) *rml.Mapper {
 	tb.Helper()
 	m, err := rml.Load([]byte(mapping), nil)
 	require.NoError(tb, err)
-	plan, err := rml.Compile(m, opts)
+	plan, err := rml.Compile(m, unhurried(opts))
 	require.NoError(tb, err)
 	return plan.NewMapper()
 }

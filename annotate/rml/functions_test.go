@@ -94,7 +94,7 @@ func mapFunction(t *testing.T, mapping, message string, functions []rml.Function
 	if err != nil {
 		return "", err
 	}
-	plan, err := rml.Compile(m, &rml.Options{Format: rdf.NQuads, Functions: functions})
+	plan, err := rml.Compile(m, unhurried(&rml.Options{Format: rdf.NQuads, Functions: functions}))
 	if err != nil {
 		return "", err
 	}

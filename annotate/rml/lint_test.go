@@ -16,7 +16,7 @@ func newPlanWith(t *testing.T, mapping string, opts *rml.Options) *rml.Plan {
 	t.Helper()
 	m, err := rml.Load([]byte(mapping), nil)
 	require.NoError(t, err)
-	plan, err := rml.Compile(m, opts)
+	plan, err := rml.Compile(m, unhurried(opts))
 	require.NoError(t, err)
 	return plan
 }
