@@ -69,6 +69,7 @@ func TestStatus_Round_isThatOfTheModelAfterARestart(t *testing.T) {
 		w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
 
 		again := w.restart(t, flcollect.Config{Initial: zeros})
+		require.Eventually(t, func() bool { return again.Ready() == nil }, patience, time.Millisecond)
 		h := flcollect.NewHandler(again.Server, nil)
 		require.Equal(t, "TRAINING/1", reached(t, h, "job"), "round 2 is conducted again")
 		client, _ = measuring()

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	wait = 10 * time.Second
+	wait = 30 * time.Second
 	tick = time.Millisecond
 )
 

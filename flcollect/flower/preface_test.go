@@ -49,7 +49,9 @@ type dialedPipe struct {
 	port int
 }
 
-func (p dialedPipe) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: p.port} }
+func (p dialedPipe) RemoteAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: p.port}
+}
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
