@@ -130,34 +130,38 @@ func counts(p flcollect.Phase) flcollect.Phase {
 }
 
 func TestServer_Handle_endsTheSessionOfASlowClient(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros})
-	silent, _ := gated(100, 1)
-	ended, _ := w.join(t, silent)
-	w.join(t, trainer{step: 1, examples: 1})
-	conf := withAvailable(config(1, 1), 2, 1)
-	conf.StrategyConf["fraction_evaluate"] = 0
-	conf.RoundTimeout = 300 * time.Millisecond
-	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
-	require.ErrorContains(t, <-ended, "DeadlineExceeded")
-	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
-	require.NoError(t, err)
-	require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
-	require.Contains(t, rounds[0].Note, "no answer in time")
-	require.Equal(t, flcollect.Phase{}, rounds[0].Evaluate, "fraction_evaluate is 0")
-	require.Nil(t, rounds[0].Loss)
-	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros})
+		silent, _ := gated(100, 1)
+		ended, _ := w.join(t, silent)
+		w.join(t, trainer{step: 1, examples: 1})
+		conf := withAvailable(config(1, 1), 2, 1)
+		conf.StrategyConf["fraction_evaluate"] = 0
+		conf.RoundTimeout = 10 * time.Second
+		require.NoError(t, w.Start(t.Context(), "job", conf))
+		w.untilState(t, "job", flcollect.Finished)
+		require.ErrorContains(t, <-ended, "DeadlineExceeded")
+		rounds, err := w.Rounds(t.Context(), "job", 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
+		require.Contains(t, rounds[0].Note, "no answer in time")
+		require.Equal(t, flcollect.Phase{}, rounds[0].Evaluate, "fraction_evaluate is 0")
+		require.Nil(t, rounds[0].Loss)
+		require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
+	})
 }
 
 func TestServer_Start_interruptsAJobWithTooFewClients(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 50 * time.Millisecond})
-	ended, _ := w.join(t, trainer{step: 1, examples: 1})
-	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
-	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-	status := w.untilState(t, "job", flcollect.Interrupted)
-	require.Equal(t, "not enough clients: 1 of 2 came within 50ms", status.Error)
-	require.Equal(t, 0, status.Round)
-	require.NoError(t, <-ended, "it is sent away")
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros, ClientTimeout: 10 * time.Second})
+		ended, _ := w.join(t, trainer{step: 1, examples: 1})
+		require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
+		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
+		status := w.untilState(t, "job", flcollect.Interrupted)
+		require.Equal(t, "not enough clients: 1 of 2 came within 10s", status.Error)
+		require.Equal(t, 0, status.Round)
+		require.NoError(t, <-ended, "it is sent away")
+	})
 }
 
 func TestStatus_Quarantined_hasRefusedUpdatesWithReasons(t *testing.T) {
@@ -240,7 +244,7 @@ func TestRound_Aggregated_isFalseWhereTheModelStays(t *testing.T) {
 
 func TestServer_Handle_failsAloneAClientThatAnswersTwice(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
-	closed := answerTwice(t, w.address)
+	closed := answerTwice(t, w)
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 2, 1)))
 	<-closed

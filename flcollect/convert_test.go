@@ -218,33 +218,35 @@ func TestServer_Status_notesARoundThatAggregatedNothing(t *testing.T) {
 // A job whose record an older server has written, which did not count the rounds that
 // changed the model, ends as it did.
 func TestServer_Result_ofAnOlderRecord(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros})
-	w.join(t, trainer{step: 1, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
-		if w.Totals().Rounds < 1 {
-			return nil
-		}
-		<-ctx.Done()
-		return ctx.Err()
-	}})
-	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-	w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
-	w.end()
-	doc, err := w.documents.Get(t.Context(), "job/job")
-	require.NoError(t, err)
-	var record map[string]any
-	require.NoError(t, json.Unmarshal(doc.Data, &record))
-	require.EqualValues(t, 1, record["aggregated"])
-	delete(record, "aggregated")
-	data, err := json.Marshal(record)
-	require.NoError(t, err)
-	_, err = w.documents.Update(t.Context(), doc.Key, doc.Revision, data)
-	require.NoError(t, err)
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros})
+		w.join(t, trainer{step: 1, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
+			if w.Totals().Rounds < 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
+		w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
+		w.end()
+		doc, err := w.documents.Get(t.Context(), "job/job")
+		require.NoError(t, err)
+		var record map[string]any
+		require.NoError(t, json.Unmarshal(doc.Data, &record))
+		require.EqualValues(t, 1, record["aggregated"])
+		delete(record, "aggregated")
+		data, err := json.Marshal(record)
+		require.NoError(t, err)
+		_, err = w.documents.Update(t.Context(), doc.Key, doc.Revision, data)
+		require.NoError(t, err)
 
-	n := &neighbours{}
-	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
-	again.join(t, trainer{examples: 0}) // refused
-	status := again.untilState(t, "job", flcollect.Finished)
-	require.True(t, status.Stored)
+		n := &neighbours{}
+		again := newWorldOn(t, lan, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
+		again.join(t, trainer{examples: 0}) // refused
+		status := again.untilState(t, "job", flcollect.Finished)
+		require.True(t, status.Stored)
+	})
 }
 
 // wideBeginner is a client that gives its model with 64 bits.

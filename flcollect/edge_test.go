@@ -23,6 +23,12 @@ import (
 // newNamed runs a server that names its clients as they name themselves.
 func newNamed(t *testing.T, options flcollect.Config) *world {
 	t.Helper()
+	return newNamedOn(t, loopback{}, options)
+}
+
+// newNamedOn is newNamed on a network.
+func newNamedOn(t *testing.T, n network, options flcollect.Config) *world {
+	t.Helper()
 	options.Documents, options.Blobs = storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	options.Dir = t.TempDir()
 	server, err := flcollect.NewServer(options)
@@ -32,15 +38,15 @@ func newNamed(t *testing.T, options flcollect.Config) *world {
 		return cmp.Or(p.Label(), name), err
 	}})
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	return serve(t, options, server, flowers, listener)
+	return serve(t, n, options, server, flowers, n.listen(t))
 }
 
-// newEdge runs a server that follows another.
+// newEdge runs a server that follows another, on its network.
 func newEdge(t *testing.T, upper *world, name string) *world {
 	t.Helper()
-	return newNamed(t, flcollect.Config{Upstream: &flcollect.Upstream{Target: upper.address, Name: name}})
+	return newNamedOn(t, upper.network, flcollect.Config{
+		Upstream: &flcollect.Upstream{Target: upper.address, Name: name, Dial: upper.dial},
+	})
 }
 
 // bitsModel is a model with layers of several forms.
@@ -171,50 +177,54 @@ func TestUpstream_threeLevelsHaveTheBitsOfOne(t *testing.T) {
 // TestUpstream_countsADyingEdgeAsAFailure ends an edge while its clients train, and another
 // takes its place.
 func TestUpstream_countsADyingEdgeAsAFailure(t *testing.T) {
-	top := newNamed(t, flcollect.Config{Initial: zeros})
-	require.NoError(t, top.Start(t.Context(), "job", withAvailable(config(2, 1), 2, 1)))
-	dies, lives := newEdge(t, top, "dies"), newEdge(t, top, "lives")
-	training := make(chan struct{})
-	dies.joinNamed(t, trainer{step: 100, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
-		close(training)
-		<-ctx.Done()
-		return ctx.Err()
-	}}, "a")
-	for _, name := range []string{"b", "c"} {
-		lives.joinNamed(t, trainer{step: 1, examples: 3}, name)
-	}
-	require.NoError(t, dies.Start(t.Context(), "job", config(9, 1)))
-	require.NoError(t, lives.Start(t.Context(), "job", config(9, 2)))
-	<-training
-	dies.end()
-	other := newEdge(t, top, "other")
-	other.joinNamed(t, trainer{step: 1, examples: 1}, "d")
-	require.NoError(t, other.Start(t.Context(), "job", config(9, 1)))
-	_, rounds := top.finished(t, "job")
-	require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
-	require.EqualValues(t, 2, rounds[0].Fit.Below.Results)
-	require.Equal(t, []float64{2, 2, 2, 3}, top.weights(t, "job"))
-	require.Equal(t, flcollect.Finished, lives.untilState(t, "job", flcollect.Finished).State)
+	onFakeClock(t, func(t *testing.T, lan network) {
+		top := newNamedOn(t, lan, flcollect.Config{Initial: zeros})
+		require.NoError(t, top.Start(t.Context(), "job", withAvailable(config(2, 1), 2, 1)))
+		dies, lives := newEdge(t, top, "dies"), newEdge(t, top, "lives")
+		training := make(chan struct{})
+		dies.joinNamed(t, trainer{step: 100, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
+			close(training)
+			<-ctx.Done()
+			return ctx.Err()
+		}}, "a")
+		for _, name := range []string{"b", "c"} {
+			lives.joinNamed(t, trainer{step: 1, examples: 3}, name)
+		}
+		require.NoError(t, dies.Start(t.Context(), "job", config(9, 1)))
+		require.NoError(t, lives.Start(t.Context(), "job", config(9, 2)))
+		<-training
+		dies.end()
+		other := newEdge(t, top, "other")
+		other.joinNamed(t, trainer{step: 1, examples: 1}, "d")
+		require.NoError(t, other.Start(t.Context(), "job", config(9, 1)))
+		_, rounds := top.finished(t, "job")
+		require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
+		require.EqualValues(t, 2, rounds[0].Fit.Below.Results)
+		require.Equal(t, []float64{2, 2, 2, 3}, top.weights(t, "job"))
+		require.Equal(t, flcollect.Finished, lives.untilState(t, "job", flcollect.Finished).State)
+	})
 }
 
 // TestUpstream_goesOnAfterTheUpperServerCameBack restarts the upper server between rounds.
 func TestUpstream_goesOnAfterTheUpperServerCameBack(t *testing.T) {
-	options := flcollect.Config{Initial: zeros, Park: time.Second}
-	top := newWorld(t, options)
-	require.NoError(t, top.Start(t.Context(), "job", config(3, 1)))
-	edge := newEdge(t, top, "edge")
-	slow, gate := gated(1, 1)
-	ended, _ := edge.joinNamed(t, slow, "a")
-	require.NoError(t, edge.Start(t.Context(), "job", config(3, 1)))
-	gate <- struct{}{}
-	top.until(t, "job", "in round 2", func(s flcollect.Status) bool { return s.Round == 1 })
-	top = top.restart(t, options)
-	close(gate)
-	_, rounds := top.finished(t, "job")
-	require.Len(t, rounds, 3)
-	require.Equal(t, []float64{3, 3, 3, 4}, top.weights(t, "job"))
-	edge.untilState(t, "job", flcollect.Finished)
-	require.NoError(t, <-ended, "the client was not disturbed")
+	onFakeClock(t, func(t *testing.T, lan network) {
+		options := flcollect.Config{Initial: zeros, Park: time.Second}
+		top := newWorldOn(t, lan, options)
+		require.NoError(t, top.Start(t.Context(), "job", config(3, 1)))
+		edge := newEdge(t, top, "edge")
+		slow, gate := gated(1, 1)
+		ended, _ := edge.joinNamed(t, slow, "a")
+		require.NoError(t, edge.Start(t.Context(), "job", config(3, 1)))
+		gate <- struct{}{}
+		top.until(t, "job", "in round 2", func(s flcollect.Status) bool { return s.Round == 1 })
+		top = top.restart(t, options)
+		close(gate)
+		_, rounds := top.finished(t, "job")
+		require.Len(t, rounds, 3)
+		require.Equal(t, []float64{3, 3, 3, 4}, top.weights(t, "job"))
+		edge.untilState(t, "job", flcollect.Finished)
+		require.NoError(t, <-ended, "the client was not disturbed")
+	})
 }
 
 // TestUpstream_failsTheRoundOfAnEdgeWithTooFewResults leaves its session as it is.
@@ -361,21 +371,23 @@ func TestUpstream_endsWithAnUpperServerThatKnowsNoEdges(t *testing.T) {
 }
 
 func TestUpstream_endsWhenTheUpperServerIsAwayForTooLong(t *testing.T) {
-	dropped := func(ctx context.Context, _ string) (net.Conn, error) { // as packets are
-		timer := time.NewTimer(2500 * time.Millisecond)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+	onFakeClock(t, func(t *testing.T, lan network) {
+		dropped := func(ctx context.Context, _ string) (net.Conn, error) { // as packets are
+			timer := time.NewTimer(25 * time.Second)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			return nil, errors.New("no answer")
 		}
-		return nil, errors.New("no answer")
-	}
-	edge := newNamed(t, flcollect.Config{
-		ClientTimeout: time.Second, Upstream: &flcollect.Upstream{Target: "192.0.2.1:8088", Dial: dropped},
+		edge := newNamedOn(t, lan, flcollect.Config{
+			ClientTimeout: 10 * time.Second, Upstream: &flcollect.Upstream{Target: "192.0.2.1:8088", Dial: dropped},
+		})
+		require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
+		status := edge.untilState(t, "job", flcollect.Interrupted)
+		require.Contains(t, status.Error, "no connection for 10s")
 	})
-	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-	status := edge.untilState(t, "job", flcollect.Interrupted)
-	require.Contains(t, status.Error, "no connection for 1s")
 }
 
 func TestConfig_NoEdges_refusesCollectors(t *testing.T) {

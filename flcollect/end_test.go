@@ -227,37 +227,41 @@ func TestServer_Start_waitsForTheRepository(t *testing.T) {
 }
 
 func TestServer_Run_hasClientsReconnectAfterARestart(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
-	seen := make(chan struct{}, 10)
-	w.join(t, trainer{step: 1, examples: 1, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
-		seen <- struct{}{}
-		return nil
-	}})
-	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-	w.until(t, "job", "joined", func(s flcollect.Status) bool { return s.Clients == 1 })
-	again := w.restart(t, flcollect.Config{Initial: zeros})
-	again.until(t, "job", "joined again", func(s flcollect.Status) bool { return s.Clients == 1 })
-	again.join(t, trainer{step: 1, examples: 1})
-	again.untilState(t, "job", flcollect.Finished)
-	require.Len(t, seen, 1)
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros, Park: time.Second})
+		seen := make(chan struct{}, 10)
+		w.join(t, trainer{step: 1, examples: 1, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
+			seen <- struct{}{}
+			return nil
+		}})
+		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
+		w.until(t, "job", "joined", func(s flcollect.Status) bool { return s.Clients == 1 })
+		again := w.restart(t, flcollect.Config{Initial: zeros})
+		again.until(t, "job", "joined again", func(s flcollect.Status) bool { return s.Clients == 1 })
+		again.join(t, trainer{step: 1, examples: 1})
+		again.untilState(t, "job", flcollect.Finished)
+		require.Len(t, seen, 1)
+	})
 }
 
 func TestServer_Run_sendsTrainingClientsAway(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
-	slow, gate := gated(1, 1)
-	client, _ := w.join(t, slow)
-	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Training)
-	go func() {
-		for w.Ready() == nil { // until the server is about to end
-			<-time.After(time.Millisecond)
-		}
-		gate <- struct{}{}
-		gate <- struct{}{} // for the round that is conducted again
-	}()
-	again := w.restart(t, flcollect.Config{Initial: zeros})
-	status := again.untilState(t, "job", flcollect.Finished)
-	require.EqualValues(t, 1, status.Run)
-	require.NoError(t, <-client)
-	require.Equal(t, []float64{1, 1, 1, 2}, again.weights(t, "job"))
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros, Park: time.Second})
+		slow, gate := gated(1, 1)
+		client, _ := w.join(t, slow)
+		require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
+		w.untilState(t, "job", flcollect.Training)
+		go func() {
+			for w.Ready() == nil { // until the server is about to end
+				<-time.After(time.Millisecond)
+			}
+			gate <- struct{}{}
+			gate <- struct{}{} // for the round that is conducted again
+		}()
+		again := w.restart(t, flcollect.Config{Initial: zeros})
+		status := again.untilState(t, "job", flcollect.Finished)
+		require.EqualValues(t, 1, status.Run)
+		require.NoError(t, <-client)
+		require.Equal(t, []float64{1, 1, 1, 2}, again.weights(t, "job"))
+	})
 }

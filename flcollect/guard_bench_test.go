@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,9 +71,7 @@ func BenchmarkJob(b *testing.B) {
 			for range clients {
 				parameters := flower.FromTensors(randomModel(elements)...)
 				client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: fixed{parameters},
-					Dial: func(ctx context.Context, _ string) (net.Conn, error) {
-						return new(net.Dialer).DialContext(ctx, "tcp", w.address)
-					}})
+					Dial: w.dial})
 				require.NoError(b, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				done := make(chan struct{})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,14 +38,23 @@ type listener struct {
 
 func listen(t *testing.T, address, lastEventID string) *listener {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	return listenOn(t, loopback{}, address, lastEventID)
+}
+
+// listenOn is listen on a network.
+func listenOn(t *testing.T, lan network, address, lastEventID string) *listener {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		return lan.dial(ctx, address)
+	}}
 	request, err := http.NewRequestWithContext(ctx, "GET", address, nil)
 	require.NoError(t, err)
 	if lastEventID != "" {
 		request.Header.Set("Last-Event-ID", lastEventID)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := transport.RoundTrip(request)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = answer.Body.Close() })
 	return &listener{t, answer, bufio.NewScanner(answer.Body)}
@@ -100,85 +110,95 @@ func (l *listener) requireStatus(want flcollect.State, wantID string) {
 }
 
 // serverTimeout is what a stream has to outlive.
-const serverTimeout = 300 * time.Millisecond
+const serverTimeout = 5 * time.Second
 
-func serveBoard(t *testing.T, b *board) string {
+func serveBoard(t *testing.T, lan network, b *board) string {
 	t.Helper()
-	server := httptest.NewUnstartedServer(flcollect.HandlerOf(b, nil))
-	server.Config.ReadTimeout, server.Config.WriteTimeout = serverTimeout, serverTimeout
-	server.Start()
-	t.Cleanup(server.Close)
-	return server.URL
+	server := &http.Server{Handler: flcollect.HandlerOf(b, nil), ReadTimeout: serverTimeout, WriteTimeout: serverTimeout}
+	at, served := lan.listen(t), make(chan error, 1)
+	go func() { served <- server.Serve(at) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-served, http.ErrServerClosed)
+	})
+	return "http://" + at.Addr().String()
 }
 
 func TestNewHandler_streamsPastAndComingEvents(t *testing.T) {
-	b := newBoard()
-	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 3}})
-	b.round("a/b", 2)
-	l := listen(t, serveBoard(t, b)+"/job/events/a%2Fb", "")
-	require.Equal(t, "text/event-stream", l.r.Header.Get("Content-Type"))
-	l.requireStatus(flcollect.Training, "4.0")
-	l.requireRound("4.1")
-	l.requireRound("4.2")
-	last := 2
-	for begin := time.Now(); time.Since(begin) < 2*serverTimeout; {
-		last++
-		b.round("a/b", 1)
-		e := l.next()
-		for e.name == "status" {
-			e = l.next()
+	onFakeClock(t, func(t *testing.T, lan network) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 3}})
+		b.round("a/b", 2)
+		l := listenOn(t, lan, serveBoard(t, lan, b)+"/job/events/a%2Fb", "")
+		require.Equal(t, "text/event-stream", l.r.Header.Get("Content-Type"))
+		l.requireStatus(flcollect.Training, "4.0")
+		l.requireRound("4.1")
+		l.requireRound("4.2")
+		last := 2
+		for range 3 {
+			time.Sleep(serverTimeout)
+			last++
+			b.round("a/b", 1)
+			e := l.next()
+			for e.name == "status" {
+				e = l.next()
+			}
+			require.Equal(t, fmt.Sprintf("4.%d", last), e.id)
 		}
-		require.Equal(t, fmt.Sprintf("4.%d", last), e.id)
-	}
-	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Finished, Round: last, Stored: true})
-	for {
-		if status, id := l.nextStatus(); status == flcollect.Finished {
-			require.Equal(t, fmt.Sprintf("4.%d.end", last), id)
-			break
+		b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Finished, Round: last, Stored: true})
+		for {
+			if status, id := l.nextStatus(); status == flcollect.Finished {
+				require.Equal(t, fmt.Sprintf("4.%d.end", last), id)
+				break
+			}
 		}
-	}
-	require.Equal(t, event{}, l.next())
+		require.Equal(t, event{}, l.next())
+	})
 }
 
 func TestNewHandler_resumesAStreamOfEvents(t *testing.T) {
-	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Training})
-	b.round("a", 250)
-	b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Interrupted, Round: 250})
-	address := serveBoard(t, b) + "/job/events/a"
-	for lastEventID, first := range map[string]string{
-		"4.248": "4.249", "3.248": "4.1", "3.9.end": "4.1", "nonsense": "4.1", "4.-1": "4.1", "4.1.2.3": "4.1", "": "4.1",
-	} {
-		l := listen(t, address, lastEventID)
-		l.requireRound(first)
-		if first == "4.249" {
-			l.requireRound("4.250")
-			l.requireStatus(flcollect.Interrupted, "4.250.end")
-			require.Equal(t, event{}, l.next())
+	onFakeClock(t, func(t *testing.T, lan network) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Training})
+		b.round("a", 250)
+		b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Interrupted, Round: 250})
+		address := serveBoard(t, lan, b) + "/job/events/a"
+		for lastEventID, first := range map[string]string{
+			"4.248": "4.249", "3.248": "4.1", "3.9.end": "4.1", "nonsense": "4.1", "4.-1": "4.1", "4.1.2.3": "4.1", "": "4.1",
+		} {
+			l := listenOn(t, lan, address, lastEventID)
+			l.requireRound(first)
+			if first == "4.249" {
+				l.requireRound("4.250")
+				l.requireStatus(flcollect.Interrupted, "4.250.end")
+				require.Equal(t, event{}, l.next())
+			}
 		}
-	}
-	l := listen(t, address+"?after=249", "")
-	l.requireRound("4.250")
-	l = listen(t, address+"?after=249", "3.9")
-	l.requireRound("4.1")
-	l = listen(t, address, "4.250.end")
-	require.Equal(t, http.StatusNoContent, l.r.StatusCode)
-	l = listen(t, address+"x", "")
-	require.Equal(t, http.StatusNotFound, l.r.StatusCode)
+		l := listenOn(t, lan, address+"?after=249", "")
+		l.requireRound("4.250")
+		l = listenOn(t, lan, address+"?after=249", "3.9")
+		l.requireRound("4.1")
+		l = listenOn(t, lan, address, "4.250.end")
+		require.Equal(t, http.StatusNoContent, l.r.StatusCode)
+		l = listenOn(t, lan, address+"x", "")
+		require.Equal(t, http.StatusNotFound, l.r.StatusCode)
+	})
 }
 
 func TestNewHandler_streamsAllRoundsOfANewRun(t *testing.T) {
-	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
-	b.round("a", 2)
-	l := listen(t, serveBoard(t, b)+"/job/events/a", "")
-	l.requireStatus(flcollect.Training, "1.0")
-	l.requireRound("1.1")
-	l.requireRound("1.2")
-	b.job(flcollect.Status{Job: "a", Run: 2, State: flcollect.Waiting, Round: -1})
-	l.requireStatus(flcollect.Waiting, "2.0")
-	b.round("a", 1)
-	l.requireRound("2.1")
+	onFakeClock(t, func(t *testing.T, lan network) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.round("a", 2)
+		l := listenOn(t, lan, serveBoard(t, lan, b)+"/job/events/a", "")
+		l.requireStatus(flcollect.Training, "1.0")
+		l.requireRound("1.1")
+		l.requireRound("1.2")
+		b.job(flcollect.Status{Job: "a", Run: 2, State: flcollect.Waiting, Round: -1})
+		l.requireStatus(flcollect.Waiting, "2.0")
+		b.round("a", 1)
+		l.requireRound("2.1")
+	})
 }
 
 // silent is a connection that takes what it is sent until it is full, and
@@ -278,13 +298,15 @@ func TestNewHandler_limitsStreams(t *testing.T) {
 }
 
 func TestNewHandler_endsAStreamWithItsServer(t *testing.T) {
-	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
-	l := listen(t, serveBoard(t, b)+"/job/events/a", "")
-	l.requireStatus(flcollect.Training, "1.0")
-	b.mu.Lock()
-	b.err = flcollect.ErrNotRunning
-	b.wake("a")
-	b.mu.Unlock()
-	require.Equal(t, event{}, l.next())
+	onFakeClock(t, func(t *testing.T, lan network) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		l := listenOn(t, lan, serveBoard(t, lan, b)+"/job/events/a", "")
+		l.requireStatus(flcollect.Training, "1.0")
+		b.mu.Lock()
+		b.err = flcollect.ErrNotRunning
+		b.wake("a")
+		b.mu.Unlock()
+		require.Equal(t, event{}, l.next())
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -28,9 +27,7 @@ func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
 	require.NoError(t, err)
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, TLS: authority.ServerTLS(tls.RequireAndVerifyClientCert)})
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	w := serve(t, options, server, flowers, listener)
+	w := serve(t, loopback{}, options, server, flowers, loopback{}.listen(t))
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	own := authority.Issue("hospital")
 	der, err := own.PublicKey()
@@ -70,9 +67,7 @@ func TestServer_Handle_namesClientsByTheirTokens(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		w := serve(t, options, server, flowers, listener)
+		w := serve(t, loopback{}, options, server, flowers, loopback{}.listen(t))
 		var group sync.WaitGroup
 		defer group.Wait()
 		for range 2 {

@@ -29,6 +29,7 @@ type lobby struct {
 	name     string
 	address  string // where other servers reach this one
 	relayTLS *tls.Config
+	dial     func(ctx context.Context, target string) (net.Conn, error) // to other servers; nil means TCP
 	log      *slog.Logger
 	together *together // nil if the server is alone on its store; set before use
 

@@ -3,10 +3,12 @@ package flcollect_test
 import (
 	"archive/zip"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +32,8 @@ import (
 type fleetWorld struct {
 	*world
 	apps     string
-	fleet    string // the address
+	nodes    port
+	fleet    string // the address of that port
 	endFleet func()
 }
 
@@ -39,12 +42,13 @@ func newFleetWorld(t *testing.T, options flcollect.Config) *fleetWorld {
 	t.Helper()
 	dir := t.TempDir()
 	writeApp(t, dir)
-	return runFleetWorld(t, options, dir, "127.0.0.1:0", "127.0.0.1:0")
+	n := loopback{}
+	return runFleetWorld(t, options, dir, n.listen(t), n.listen(t))
 }
 
-func runFleetWorld(t *testing.T, options flcollect.Config, apps, address, fleet string) *fleetWorld {
+func runFleetWorld(t *testing.T, options flcollect.Config, apps string, clients, nodes port) *fleetWorld {
 	t.Helper()
-	w := &fleetWorld{apps: apps}
+	w := &fleetWorld{apps: apps, nodes: nodes, fleet: nodes.Addr().String()}
 	found, err := supernode.OpenApps(t.Context(), apps)
 	require.NoError(t, err)
 	var jobs *flcollect.Server
@@ -59,15 +63,10 @@ func runFleetWorld(t *testing.T, options flcollect.Config, apps, address, fleet 
 	require.NoError(t, err)
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: jobs.Handle})
 	require.NoError(t, err)
-	clients, err := net.Listen("tcp", address)
-	require.NoError(t, err)
-	nodes, err := net.Listen("tcp", fleet)
-	require.NoError(t, err)
-	w.fleet = nodes.Addr().String()
 	serving, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- options.Fleet.Serve(serving, nodes) }()
-	w.world = serve(t, options, jobs, flowers, clients)
+	w.world = serve(t, loopback{}, options, jobs, flowers, clients)
 	w.endFleet = sync.OnceFunc(func() {
 		w.end()
 		stop()
@@ -82,7 +81,9 @@ func (w *fleetWorld) again(t *testing.T, options flcollect.Config) *fleetWorld {
 	t.Helper()
 	w.endFleet()
 	options.Documents, options.Blobs = w.documents, w.blobs
-	return runFleetWorld(t, options, w.apps, w.address, w.fleet)
+	w.port.Reopen()
+	w.nodes.Reopen()
+	return runFleetWorld(t, options, w.apps, w.port, w.nodes)
 }
 
 // writeApp writes the .fab file of an app that the nodes of these tests do not look into.
@@ -107,7 +108,9 @@ func writeApp(t *testing.T, dir string) {
 // flower-supernode does.
 func (w *fleetWorld) node(t *testing.T, app func(record.Message) (record.Dict, error)) *supernodetest.Client {
 	t.Helper()
-	c, err := supernodetest.New(supernodetest.Config{Address: w.fleet})
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader) // the default of P-384 takes 20 times as long
+	require.NoError(t, err)
+	c, err := supernodetest.New(supernodetest.Config{Address: w.fleet, Key: key})
 	require.NoError(t, err)
 	require.NoError(t, c.Register(t.Context()))
 	require.NoError(t, c.Activate(t.Context()))

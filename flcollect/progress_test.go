@@ -60,21 +60,24 @@ func TestStatus_Evaluating_isSetWhenTheFitIsAggregated(t *testing.T) {
 }
 
 func TestStatus_Round_isThatOfTheModelAfterARestart(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
-	require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
-	client, gate := measuring()
-	w.join(t, client)
-	gate <- struct{}{}
-	w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros, Park: time.Hour})
+		require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
+		client, gate := measuring()
+		w.join(t, client)
+		gate <- struct{}{}
+		w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
 
-	again := w.restart(t, flcollect.Config{Initial: zeros})
-	h, _ := serveWorld(t, again)
-	require.Equal(t, "TRAINING/1", reached(t, h, "job"), "round 2 is conducted again")
-	client, _ = measuring()
-	again.join(t, client)
-	again.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
-	require.NoError(t, again.Stop(t.Context()))
-	require.Equal(t, "INTERRUPTED/1", reached(t, h, "job"))
+		again := w.restart(t, flcollect.Config{Initial: zeros})
+		require.Eventually(t, func() bool { return again.Ready() == nil }, patience, time.Millisecond)
+		h := flcollect.NewHandler(again.Server, nil)
+		require.Equal(t, "TRAINING/1", reached(t, h, "job"), "round 2 is conducted again")
+		client, _ = measuring()
+		again.join(t, client)
+		again.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
+		require.NoError(t, again.Stop(t.Context()))
+		require.Equal(t, "INTERRUPTED/1", reached(t, h, "job"))
+	})
 }
 
 func TestNewHandler_streamsTheStatusAfterTheFit(t *testing.T) {

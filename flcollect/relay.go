@@ -36,7 +36,7 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 	}
 	began := time.Now()
 	seconds, err := v.session.Relay(relaying, flower.RelayConfig{
-		Target: other.address, TLS: l.relayTLS, Client: l.introduce(c, other),
+		Target: other.address, TLS: l.relayTLS, Client: l.introduce(c, other), Dial: l.dial,
 	})
 	switch {
 	case v.session.Err() != nil:

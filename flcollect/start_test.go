@@ -43,14 +43,16 @@ func TestServer_Start_storesTheJobOfACallerThatLeaves(t *testing.T) {
 
 // A client that stays after its dismissal has 15 seconds.
 func TestServer_Start_doesNotWaitForClientsOfTheLastRun(t *testing.T) {
-	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
-	joinForever(t, w.address)
-	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
-	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-	status := w.untilState(t, "job", flcollect.Interrupted)
-	require.Equal(t, 1, status.Clients)
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-	defer cancel()
-	require.NoError(t, w.Start(ctx, "job", config(1, 2)))
-	w.until(t, "job", "in its second run", func(s flcollect.Status) bool { return s.Run == 2 })
+	onFakeClock(t, func(t *testing.T, lan network) {
+		w := newWorldOn(t, lan, flcollect.Config{Initial: zeros, ClientTimeout: 10 * time.Second})
+		joinForever(t, w)
+		require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
+		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
+		status := w.untilState(t, "job", flcollect.Interrupted)
+		require.Equal(t, 1, status.Clients)
+		began := time.Now()
+		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
+		require.Zero(t, time.Since(began), "at once")
+		w.until(t, "job", "in its second run", func(s flcollect.Status) bool { return s.Run == 2 })
+	})
 }

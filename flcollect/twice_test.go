@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 
@@ -32,9 +33,9 @@ func fitAnswer() []byte {
 
 // answerTwice runs a client that answers its first instruction twice, and returns
 // what is closed when the server has ended its session.
-func answerTwice(t *testing.T, address string) <-chan struct{} {
+func answerTwice(t *testing.T, w *world) <-chan struct{} {
 	t.Helper()
-	return joinRaw(t, address, func(in io.Reader, out io.Writer) {
+	return joinRaw(t, w, func(in io.Reader, out io.Writer) {
 		if _, err := in.Read(make([]byte, 1)); err != nil {
 			return
 		}
@@ -46,20 +47,22 @@ func answerTwice(t *testing.T, address string) <-chan struct{} {
 }
 
 // joinForever runs a client that answers nothing.
-func joinForever(t *testing.T, address string) {
+func joinForever(t *testing.T, w *world) {
 	t.Helper()
-	joinRaw(t, address, func(in io.Reader, _ io.Writer) { io.Copy(io.Discard, in) })
+	joinRaw(t, w, func(in io.Reader, _ io.Writer) { io.Copy(io.Discard, in) })
 }
 
 // joinRaw runs a client that may do what it likes until the test ends, and returns
 // what is closed when it has ended.
-func joinRaw(t *testing.T, address string, talk func(in io.Reader, out io.Writer)) <-chan struct{} {
+func joinRaw(t *testing.T, w *world, talk func(in io.Reader, out io.Writer)) <-chan struct{} {
 	t.Helper()
-	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		return w.dial(ctx, address)
+	}}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	body, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+w.address+"/flwr.proto.FlowerService/Join", body)
 	require.NoError(t, err)
 	request.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
 	closed := make(chan struct{})

@@ -20,13 +20,15 @@ import (
 )
 
 // patience is how long tests wait for what must come.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // world is a server with its storage and its clients.
 type world struct {
 	*flcollect.Server
+	network
 	documents storage.Documents
 	blobs     storage.Blobs
+	port      port
 	address   string
 	end       func() // of the server; it may be called again
 }
@@ -34,6 +36,12 @@ type world struct {
 // newWorld runs a server until the test ends. Storage that is not given is in
 // memory.
 func newWorld(t testing.TB, options flcollect.Config) *world {
+	t.Helper()
+	return newWorldOn(t, loopback{}, options)
+}
+
+// newWorldOn is newWorld on a network.
+func newWorldOn(t testing.TB, n network, options flcollect.Config) *world {
 	t.Helper()
 	if options.Documents == nil {
 		options.Documents = storage.NewMemoryDocuments()
@@ -48,9 +56,7 @@ func newWorld(t testing.TB, options flcollect.Config) *world {
 	require.NoError(t, err)
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	return serve(t, options, server, flowers, listener)
+	return serve(t, n, options, server, flowers, n.listen(t))
 }
 
 // restart ends the server and runs another on the same storage and address.
@@ -62,19 +68,19 @@ func (w *world) restart(t *testing.T, options flcollect.Config) *world {
 	require.NoError(t, err)
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", w.address)
-	require.NoError(t, err)
-	return serve(t, options, server, flowers, listener)
+	w.port.Reopen()
+	return serve(t, w.network, options, server, flowers, w.port)
 }
 
-func serve(t testing.TB, options flcollect.Config, server *flcollect.Server, flowers *flower.Server, listener net.Listener) *world {
+// serve runs a server with a listener of a network.
+func serve(t testing.TB, n network, options flcollect.Config, server *flcollect.Server, flowers *flower.Server, at port) *world {
 	t.Helper()
 	running, stop := context.WithCancel(context.Background())
 	serving, finish := context.WithCancel(context.Background())
 	ran, served := make(chan error, 1), make(chan error, 1)
 	go func() { ran <- server.Run(running) }()
-	go func() { served <- flowers.Serve(serving, listener) }()
-	w := &world{Server: server, documents: options.Documents, blobs: options.Blobs, address: listener.Addr().String()}
+	go func() { served <- flowers.Serve(serving, at) }()
+	w := &world{Server: server, network: n, documents: options.Documents, blobs: options.Blobs, port: at, address: at.Addr().String()}
 	w.end = sync.OnceFunc(func() {
 		stop()
 		require.NoError(t, <-ran)
@@ -163,9 +169,7 @@ func (w *world) joinNamed(t *testing.T, r flower.Trainer, name string) (<-chan e
 
 func (w *world) run(t *testing.T, config flower.ClientConfig) (<-chan error, func()) {
 	t.Helper()
-	config.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", w.address)
-	}
+	config.Dial = func(ctx context.Context, _ string) (net.Conn, error) { return w.dial(ctx, w.address) }
 	client, err := flower.NewClient(config)
 	require.NoError(t, err)
 	ended := make(chan error, 1)

@@ -20,7 +20,7 @@ func TestRun_hasTheDoor(t *testing.T) {
 	doortest.Command{
 		Run: run,
 		Args: func(host, folder string) []string {
-			return []string{"-listen", host + ":0", "-grpc-listen", host + ":0", "-data", folder}
+			return []string{"-listen", host + ":0", "-grpc-listen", host + ":0", "-fleet", host + ":0", "-data", folder}
 		},
 		Read: "GET /jobs", Change: "POST /job/config/1",
 		Others: []doortest.Requests{

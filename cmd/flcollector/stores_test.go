@@ -27,7 +27,7 @@ func inServers(t *testing.T, database *mongotest.Server) []string {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	bucket := s3test.StartMinIO(t)
-	return []string{"-store", database.URI + "/" + database.Database(t), "-store-timeout", "10s",
+	return []string{"-store", database.URI + "/" + database.Database(t), "-store-timeout", "30s",
 		"-blobs", "s3://" + bucket.Address() + "/" + bucket.Bucket(t) + "?insecure=true&create-bucket=true"}
 }
 
@@ -39,9 +39,12 @@ func TestRun_continuesAJobOfADatabaseInAnotherFolder(t *testing.T) {
 	p := start(t, args...)
 	p.configure(t, "7", configuration)
 	trainer := &slow{Trainer: tumours.NewTrainer(parties[0]), reached: make(chan struct{}), goOn: make(chan struct{})}
-	ended := train(t, flower.ClientConfig{Target: p.grpc, Trainer: trainer})
+	address := make(way, 1)
+	address <- p.grpc
+	ended := train(t, flower.ClientConfig{Target: "collector:1", Dial: address.dial, Trainer: trainer})
 	<-trainer.reached
 	require.Equal(t, status{"TRAINING", 2}, p.status(t, "7"))
+	<-address
 	p.Interrupt()
 	require.Eventually(t, func() bool {
 		answer, err := http.Get(p.web + "/readyz")
@@ -55,7 +58,8 @@ func TestRun_continuesAJobOfADatabaseInAnotherFolder(t *testing.T) {
 	require.NoError(t, p.Stop())
 
 	dir := filepath.Join(t.TempDir(), "other")
-	p = start(t, append(args, "-grpc-listen", p.grpc, "-data", dir)...)
+	p = start(t, append(args, "-data", dir)...)
+	address <- p.grpc
 	require.NoError(t, <-ended, "the client came back and was sent away in the end")
 	require.Eventually(t, func() bool { return p.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
 	require.Contains(t, p.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)

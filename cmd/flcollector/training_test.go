@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +27,21 @@ const (
 const configuration = `{"strategy": "avg", "model_name": "tumours", "model_version": "1.0", "configuration_id": 1,
 	"server_conf": {"num_rounds": 6}, "privacy-mechanisms": {}, "client_conf": [{"epochs": 2, "learning_rate": 0.1}],
 	"strategy_conf": {"min_fit_clients": 1, "min_evaluate_clients": 1, "min_available_clients": "1"}}`
+
+// way leads a client to a collector that is another process, at another port, from time to time.
+// It is used in the place of an address that another process may have taken meanwhile.
+type way chan string
+
+// dial connects to the address that was sent last, and waits for one.
+func (w way) dial(ctx context.Context, _ string) (net.Conn, error) {
+	select {
+	case address := <-w:
+		w <- address
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // train runs a client, and returns how it ends.
 func train(t *testing.T, config flower.ClientConfig) <-chan error {
@@ -78,9 +94,12 @@ func TestRun_continuesAJobAfterARestart(t *testing.T) {
 	p := start(t, "-data", dir)
 	p.configure(t, "7", configuration)
 	trainer := &slow{Trainer: tumours.NewTrainer(parties[0]), reached: make(chan struct{}), goOn: make(chan struct{})}
-	ended := train(t, flower.ClientConfig{Target: p.grpc, Trainer: trainer})
+	address := make(way, 1)
+	address <- p.grpc
+	ended := train(t, flower.ClientConfig{Target: "collector:1", Dial: address.dial, Trainer: trainer})
 	<-trainer.reached
 	require.Equal(t, status{"TRAINING", 2}, p.status(t, "7"))
+	<-address
 	p.Interrupt()
 	require.Eventually(t, func() bool {
 		answer, err := http.Get(p.web + "/readyz")
@@ -94,7 +113,8 @@ func TestRun_continuesAJobAfterARestart(t *testing.T) {
 	require.NoError(t, p.Stop())
 	require.Less(t, trainer.fits.Load(), int32(6), "it would have been finished")
 
-	p = start(t, "-data", dir, "-grpc-listen", p.grpc)
+	p = start(t, "-data", dir)
+	address <- p.grpc
 	require.NoError(t, <-ended, "the client came back and was sent away in the end")
 	require.Eventually(t, func() bool { return p.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
 	require.Contains(t, p.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)

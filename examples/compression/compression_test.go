@@ -63,7 +63,7 @@ func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			program := peertest.Python(t, c.release)
-			server := interop.StartServer(t, collector(), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+			server := interop.StartServer(t, collector(), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
 				"-data", t.TempDir())
 			clients, _, _ := strings.Cut(server.AwaitLine("listening on grpc://"), " ")
 			job, err := os.ReadFile("job.json")

@@ -78,7 +78,7 @@ func serveIdle(t *testing.T, handle func(context.Context, *flower.Session) error
 	t.Helper()
 	server, err := flower.NewServer(flower.ServerConfig{Handle: handle})
 	require.NoError(t, err)
-	listener = &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	listener = newPipes()
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener) }()
@@ -107,7 +107,7 @@ func TestServer_Serve_saysHowFarAConnectionIs(t *testing.T) {
 			ConnState: seen.note, Handle: func(context.Context, *flower.Session) error { return nil },
 		})
 		require.NoError(t, err)
-		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		listener := newPipes()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(ctx, listener) }()

@@ -3,7 +3,6 @@ package flower_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -11,9 +10,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -28,15 +27,14 @@ type rawClient struct {
 	t *testing.T
 }
 
-func dialRaw(t *testing.T, address string) rawClient {
+// dialRaw begins a stream over a connection that dial makes.
+func dialRaw(t *testing.T, dial func(ctx context.Context, target string) (net.Conn, error)) rawClient {
 	t.Helper()
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols, TLSClientConfig: &tls.Config{}}
+	transport := rawTransport(dial)
 	body, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-		"http://"+address+"/flwr.proto.FlowerService/Join", body)
+		"http://collector/flwr.proto.FlowerService/Join", body)
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/grpc")
 	request.Header.Set("Te", "trailers")
@@ -56,6 +54,15 @@ func dialRaw(t *testing.T, address string) rawClient {
 		transport.CloseIdleConnections()
 	})
 	return rawClient{out, t}
+}
+
+// rawTransport speaks HTTP/2 over connections that dial makes.
+func rawTransport(dial func(ctx context.Context, target string) (net.Conn, error)) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Transport{Protocols: protocols, DialContext: func(ctx context.Context, _, target string) (net.Conn, error) {
+		return dial(ctx, target)
+	}}
 }
 
 // message sends the header of a message of some size, and its first bytes.
@@ -95,103 +102,91 @@ func TestServer_endsTheSessionOfAMisbehavingClient(t *testing.T) {
 		"no answer":     {func(c rawClient) { c.Close() }, flower.ErrGone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sessions := make(chan *flower.Session)
-			address := serve(t, flower.ServerConfig{Stall: 500 * time.Millisecond, MaxMessage: flower.MaxMessage,
-				Handle: func(ctx context.Context, s *flower.Session) error {
-					sessions <- s
-					<-ctx.Done()
-					return nil
-				}})
-			client := dialRaw(t, address)
-			s := <-sessions
-			asked := make(chan error)
-			go func() {
-				_, err := s.Fit(context.Background(),
-					flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1}))})
-				asked <- err
-			}()
-			select { // an instruction is under way as soon as a second one has to wait
-			case <-asked:
-				t.Fatal("answered without an answer")
-			case <-waiting(s):
-			}
-			c.send(client)
-			require.ErrorIs(t, <-asked, c.want)
-			<-s.Done()
-			require.ErrorIs(t, s.Err(), c.want)
+			synctest.Test(t, func(t *testing.T) {
+				sessions, listener := make(chan *flower.Session), newPipes()
+				serveOn(t, listener, flower.ServerConfig{Stall: time.Minute, MaxMessage: flower.MaxMessage,
+					Handle: func(ctx context.Context, s *flower.Session) error {
+						sessions <- s
+						<-ctx.Done()
+						return nil
+					}})
+				client := dialRaw(t, listener.dial)
+				s := <-sessions
+				asked := make(chan error)
+				go func() {
+					_, err := s.Fit(context.Background(),
+						flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1}))})
+					asked <- err
+				}()
+				synctest.Wait()
+				require.True(t, flower.TurnIsTaken(s), "the instruction is under way")
+				c.send(client)
+				require.ErrorIs(t, <-asked, c.want)
+				<-s.Done()
+				require.ErrorIs(t, s.Err(), c.want)
+			})
 		})
 	}
 }
 
-// waiting is closed once an instruction of the session is under way.
-func waiting(s *flower.Session) <-chan struct{} {
-	under := make(chan struct{})
-	go func() {
-		defer close(under)
-		for {
-			if flower.TurnIsTaken(s) {
-				return
-			}
-			runtime.Gosched()
-		}
-	}()
-	return under
-}
-
 func TestServer_endsTheSessionOnASecondAnswer(t *testing.T) {
-	sessions := make(chan *flower.Session)
-	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
-		sessions <- s
-		<-ctx.Done()
-		return nil
-	}})
-	client := dialRaw(t, address)
-	s := <-sessions
-	answered := wire(t, "PropertiesRes")
-	go func() {
-		<-waiting(s)
+	synctest.Test(t, func(t *testing.T) {
+		sessions, listener := make(chan *flower.Session), newPipes()
+		serveOn(t, listener, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
+			sessions <- s
+			<-ctx.Done()
+			return nil
+		}})
+		client := dialRaw(t, listener.dial)
+		s := <-sessions
+		answered, asked := wire(t, "PropertiesRes"), make(chan error)
+		go func() {
+			_, err := s.Properties(t.Context(), flower.GetPropertiesIns{})
+			asked <- err
+		}()
+		synctest.Wait()
+		require.True(t, flower.TurnIsTaken(s), "the instruction is under way")
 		client.message(uint32(len(answered)), answered)
-	}()
-	_, err := s.Properties(t.Context(), flower.GetPropertiesIns{})
-	require.NoError(t, err)
-	client.message(uint32(len(answered)), answered)
-	<-s.Done()
-	require.ErrorIs(t, s.Err(), flower.ErrProtocol)
-	require.ErrorContains(t, s.Err(), "not asked for")
+		require.NoError(t, <-asked)
+		client.message(uint32(len(answered)), answered)
+		<-s.Done()
+		require.ErrorIs(t, s.Err(), flower.ErrProtocol)
+		require.ErrorContains(t, s.Err(), "not asked for")
+	})
 }
 
 // The instruction is larger than what flow control lets through unread.
 func TestServer_isNotBlockedByAClientThatDoesNotRead(t *testing.T) {
-	sessions := make(chan *flower.Session)
-	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
-		sessions <- s
-		<-ctx.Done()
-		return nil
-	}})
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols}
-	body, out := io.Pipe()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-		"http://"+address+"/flwr.proto.FlowerService/Join", body)
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/grpc")
-	responded := make(chan struct{})
-	go func() {
-		defer close(responded)
-		transport.RoundTrip(request) //nolint:errcheck,bodyclose // that it is never read is the point
-	}()
-	t.Cleanup(func() {
-		require.NoError(t, out.Close())
-		<-responded
+	synctest.Test(t, func(t *testing.T) {
+		sessions, listener := make(chan *flower.Session), newPipes()
+		serveOn(t, listener, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
+			sessions <- s
+			<-ctx.Done()
+			return nil
+		}})
+		transport := rawTransport(listener.dial)
+		body, out := io.Pipe()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			"http://collector/flwr.proto.FlowerService/Join", body)
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/grpc")
+		responded := make(chan struct{})
+		go func() {
+			defer close(responded)
+			transport.RoundTrip(request) //nolint:errcheck,bodyclose // that it is never read is the point
+		}()
+		t.Cleanup(func() {
+			require.NoError(t, out.Close())
+			<-responded
+		})
+		s := <-sessions
+		model := flower.FromTensors(tensor.FromFloat32s(make([]float32, 5<<20)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = s.Fit(ctx, flower.FitIns{Parameters: model})
+		require.ErrorIs(t, err, flower.ErrTimeout)
+		require.ErrorIs(t, s.Err(), flower.ErrTimeout)
 	})
-	s := <-sessions
-	model := flower.FromTensors(tensor.FromFloat32s(make([]float32, 5<<20)))
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	_, err = s.Fit(ctx, flower.FitIns{Parameters: model})
-	require.ErrorIs(t, err, flower.ErrTimeout)
-	require.ErrorIs(t, s.Err(), flower.ErrTimeout)
 } // the server stops although its message is not taken
 
 func TestServer_refusesHTTP1(t *testing.T) {

@@ -18,11 +18,39 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 )
 
-// pipes is a listener whose connections are made by the test.
+// pipes is a listener whose connections are made by the test, in memory: no time passes on a
+// fake clock while a goroutine waits for a socket.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
+	dialed atomic.Int32
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// dial makes a connection, for configurations.
+func (p *pipes) dial(ctx context.Context, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	port := int(p.dialed.Add(1))
+	select {
+	case p.conns <- dialedPipe{theirs, port}:
+		return ours, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// dialedPipe is the end of a server, whose clients differ by their addresses.
+type dialedPipe struct {
+	net.Conn
+	port int
+}
+
+func (p dialedPipe) RemoteAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: p.port}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -49,7 +77,7 @@ func TestServer_Serve_acceptsALatePrefaceInPieces(t *testing.T) {
 			Handle: func(context.Context, *flower.Session) error { return nil },
 		})
 		require.NoError(t, err)
-		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		listener := newPipes()
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(ctx, listener) }()
@@ -110,29 +138,30 @@ func TestServer_Serve_isNotBlockedBySilentConnections(t *testing.T) {
 
 // A server that is in a hurry ends the stream right after the instruction.
 func TestClient_Run_reconnectsAfterTheEndOfTheStream(t *testing.T) {
-	var joins atomic.Int64
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/grpc")
-		w.Header().Set("Trailer", "Grpc-Status")
-		seconds := byte(0)
-		if joins.Add(1) == 1 {
-			seconds = 1
-		}
-		w.Write(append([]byte{0, 0, 0, 0, 4}, 0x0a, 2, 8, seconds))
-		w.Header().Set("Grpc-Status", "4")
-	})}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	group.Go(func() { server.Serve(listener) })
-	t.Cleanup(func() {
-		server.Close()
-		group.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		var joins atomic.Int64
+		protocols := new(http.Protocols)
+		protocols.SetUnencryptedHTTP2(true)
+		server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/grpc")
+			w.Header().Set("Trailer", "Grpc-Status")
+			seconds := byte(0)
+			if joins.Add(1) == 1 {
+				seconds = 1
+			}
+			w.Write(append([]byte{0, 0, 0, 0, 4}, 0x0a, 2, 8, seconds))
+			w.Header().Set("Grpc-Status", "4")
+		})}
+		listener := newPipes()
+		var group sync.WaitGroup
+		group.Go(func() { server.Serve(listener) })
+		t.Cleanup(func() {
+			server.Close()
+			group.Wait()
+		})
+		require.NoError(t, <-start(t, flower.ClientConfig{Target: "collector:1", Dial: listener.dial, Trainer: trainer{}}))
+		require.EqualValues(t, 2, joins.Load())
 	})
-	require.NoError(t, <-start(t, flower.ClientConfig{Target: listener.Addr().String(), Trainer: trainer{}}))
-	require.EqualValues(t, 2, joins.Load())
 }
 
 func TestServer_ServeHTTP_endsTheConnectionOfHalfARequest(t *testing.T) {
@@ -141,7 +170,7 @@ func TestServer_ServeHTTP_endsTheConnectionOfHalfARequest(t *testing.T) {
 			Handle: func(context.Context, *flower.Session) error { return nil },
 		})
 		require.NoError(t, err)
-		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		listener := newPipes()
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(ctx, listener) }()

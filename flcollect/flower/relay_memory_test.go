@@ -2,12 +2,10 @@ package flower_test
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
-	"net"
 	"net/http"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,97 +28,91 @@ func fitLarge(ctx context.Context, s *flower.Session) error {
 }
 
 // serveRelay runs a server that relays its clients, with memory for one large message.
-func serveRelay(t *testing.T, target string) (address string, server *flower.Server, relayed <-chan error) {
+func serveRelay(t *testing.T, inner *pipes) (outer *pipes, server *flower.Server, relayed <-chan error) {
 	t.Helper()
-	ended := make(chan error, 10)
-	server, err := flower.NewServer(flower.ServerConfig{
-		Uploads: largeBytes, Stall: 3 * time.Second, Handle: func(ctx context.Context, s *flower.Session) error {
-			config := relayTo(target)
-			config.Client.Client = s.ID()
+	ended, outer := make(chan error, 10), newPipes()
+	server = serveOn(t, outer, flower.ServerConfig{
+		Uploads: largeBytes, Handle: func(ctx context.Context, s *flower.Session) error {
+			config := relayTo("inner:1")
+			config.Client.Client, config.Dial = s.ID(), inner.dial
 			_, err := s.Relay(ctx, config)
 			ended <- err
 			return s.Reconnect(ctx, 0)
 		},
 	})
-	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		stop()
-		require.NoError(t, <-served)
-	})
-	return listener.Addr().String(), server, ended
+	return outer, server, ended
 }
 
 func TestSession_Relay_holdsAnswersUntilTheOtherServerTakesThem(t *testing.T) {
-	goOn := make(chan struct{})
-	inner := serve(t, flower.ServerConfig{Relay: onlySecret, Handle: fitLarge,
-		Admit: func(ctx context.Context, _ string, size int64) (func(), error) {
-			if size > largeBytes {
-				select {
-				case <-goOn:
-				case <-ctx.Done():
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		inner := newPipes()
+		serveOn(t, inner, flower.ServerConfig{Relay: onlySecret, Handle: fitLarge,
+			Admit: func(ctx context.Context, _ string, size int64) (func(), error) {
+				if size > largeBytes {
+					select {
+					case <-goOn:
+					case <-ctx.Done():
+					}
 				}
-			}
-			return func() {}, context.Cause(ctx)
-		}})
-	outer, server, relayed := serveRelay(t, inner)
-	training, all := make(chan struct{}, 3), make(chan struct{})
-	var clients []<-chan error
-	for range 3 {
-		clients = append(clients, start(t, flower.ClientConfig{Target: outer, Trainer: trainer{
-			examples: 3, fit: func(context.Context) error {
-				training <- struct{}{}
-				<-all
-				return nil
-			},
-		}}))
-	}
-	for range clients { // an instruction is not held while its client trains
-		<-training
-	}
-	close(all)
-	require.Eventually(t, func() bool {
+				return func() {}, context.Cause(ctx)
+			}})
+		outer, server, relayed := serveRelay(t, inner)
+		training, all := make(chan struct{}, 3), make(chan struct{})
+		var clients []<-chan error
+		for range 3 {
+			clients = append(clients, start(t, flower.ClientConfig{Target: "outer:1", Dial: outer.dial, Trainer: trainer{
+				examples: 3, fit: func(context.Context) error {
+					training <- struct{}{}
+					<-all
+					return nil
+				},
+			}}))
+		}
+		for range clients { // an instruction is not held while its client trains
+			<-training
+		}
+		close(all)
+		synctest.Wait()
 		used, waiting := flower.RelayMemory(server)
-		return used == largeBytes && waiting == len(clients)-1
-	}, time.Minute, time.Millisecond)
-	close(goOn)
-	for _, client := range clients {
-		require.NoError(t, <-relayed)
-		require.NoError(t, <-client)
-	}
-	used, waiting := flower.RelayMemory(server)
-	require.Zero(t, used)
-	require.Zero(t, waiting)
+		require.Equal(t, int64(largeBytes), used)
+		require.Equal(t, len(clients)-1, waiting)
+		close(goOn)
+		for _, client := range clients {
+			require.NoError(t, <-relayed)
+			require.NoError(t, <-client)
+		}
+		used, waiting = flower.RelayMemory(server)
+		require.Zero(t, used)
+		require.Zero(t, waiting)
+	})
 }
 
 func TestSession_Relay_cutsAClientThatDoesNotReadItsInstruction(t *testing.T) {
-	inner := serve(t, flower.ServerConfig{Relay: onlySecret, Handle: fitLarge})
-	outer, server, relayed := serveRelay(t, inner)
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols, TLSClientConfig: &tls.Config{}}
-	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	silent, answers := io.Pipe()
-	defer answers.Close()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+outer+"/flwr.proto.FlowerService/Join", silent)
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/grpc")
-	request.Header.Set("Te", "trailers")
-	response, err := transport.RoundTrip(request) // with the first bytes of the instruction
-	require.NoError(t, err)
-	defer response.Body.Close()
-	used, _ := flower.RelayMemory(server)
-	require.Equal(t, int64(largeBytes), used)
-	client := start(t, flower.ClientConfig{Target: outer, Trainer: trainer{examples: 3}})
-	require.NoError(t, <-client)
-	ends := []error{<-relayed, <-relayed}
-	require.True(t, (ends[0] == nil) != (ends[1] == nil), "%v", ends)
-	used, _ = flower.RelayMemory(server)
-	require.Zero(t, used)
+	synctest.Test(t, func(t *testing.T) {
+		inner := newPipes()
+		serveOn(t, inner, flower.ServerConfig{Relay: onlySecret, Handle: fitLarge})
+		outer, server, relayed := serveRelay(t, inner)
+		transport := rawTransport(outer.dial)
+		defer transport.CloseIdleConnections()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		silent, answers := io.Pipe()
+		defer answers.Close()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://outer/flwr.proto.FlowerService/Join", silent)
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/grpc")
+		request.Header.Set("Te", "trailers")
+		response, err := transport.RoundTrip(request) // with the first bytes of the instruction
+		require.NoError(t, err)
+		defer response.Body.Close()
+		used, _ := flower.RelayMemory(server)
+		require.Equal(t, int64(largeBytes), used)
+		client := start(t, flower.ClientConfig{Target: "outer:1", Dial: outer.dial, Trainer: trainer{examples: 3}})
+		require.NoError(t, <-client)
+		ends := []error{<-relayed, <-relayed}
+		require.True(t, (ends[0] == nil) != (ends[1] == nil), "%v", ends)
+		used, _ = flower.RelayMemory(server)
+		require.Zero(t, used)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -57,9 +58,16 @@ func (trainer) Evaluate(context.Context, flower.EvaluateIns) (*flower.EvaluateRe
 // serve runs a server until the test ends, and returns its address.
 func serve(t *testing.T, config flower.ServerConfig) string {
 	t.Helper()
-	server, err := flower.NewServer(config)
-	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	serveOn(t, listener, config)
+	return listener.Addr().String()
+}
+
+// serveOn runs a server with a listener until the test ends.
+func serveOn(t *testing.T, listener net.Listener, config flower.ServerConfig) *flower.Server {
+	t.Helper()
+	server, err := flower.NewServer(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -68,7 +76,7 @@ func serve(t *testing.T, config flower.ServerConfig) string {
 		cancel()
 		require.NoError(t, <-done)
 	})
-	return listener.Addr().String()
+	return server
 }
 
 // start runs a client and returns how it ends.
@@ -92,6 +100,15 @@ func start(t *testing.T, config flower.ClientConfig) <-chan error {
 func handled(t *testing.T, config flower.ServerConfig, client trainer,
 	handle func(ctx context.Context, s *flower.Session) error) (server, ended error) {
 	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return handledOn(t, listener, config, flower.ClientConfig{Target: listener.Addr().String(), Trainer: client}, handle)
+}
+
+// handledOn is handled with a listener, which the client calls.
+func handledOn(t *testing.T, listener net.Listener, config flower.ServerConfig, client flower.ClientConfig,
+	handle func(ctx context.Context, s *flower.Session) error) (server, ended error) {
+	t.Helper()
 	joined := make(chan func(), 1)
 	config.Handle = func(ctx context.Context, s *flower.Session) (err error) {
 		done := make(chan struct{})
@@ -103,7 +120,8 @@ func handled(t *testing.T, config flower.ServerConfig, client trainer,
 		<-done
 		return err
 	}
-	ends := start(t, flower.ClientConfig{Target: serve(t, config), Trainer: client})
+	serveOn(t, listener, config)
+	ends := start(t, client)
 	select {
 	case run := <-joined:
 		run()
@@ -166,32 +184,39 @@ func TestServer_runsARoundWithEveryInstruction(t *testing.T) {
 }
 
 func TestSession_Reconnect_bringsTheClientBack(t *testing.T) {
-	joined := make(chan struct{}, 2)
-	seconds := make(chan int64, 2)
-	seconds <- 1
-	seconds <- 0
-	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
-		joined <- struct{}{}
-		return s.Reconnect(ctx, <-seconds)
-	}})
-	require.NoError(t, <-start(t, flower.ClientConfig{Target: address, Trainer: trainer{}}))
-	require.Len(t, joined, 2)
+	synctest.Test(t, func(t *testing.T) {
+		joined := make(chan struct{}, 2)
+		seconds := make(chan int64, 2)
+		seconds <- 1
+		seconds <- 0
+		listener := newPipes()
+		serveOn(t, listener, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
+			joined <- struct{}{}
+			return s.Reconnect(ctx, <-seconds)
+		}})
+		require.NoError(t, <-start(t, flower.ClientConfig{Target: "collector:1", Dial: listener.dial, Trainer: trainer{}}))
+		require.Len(t, joined, 2)
+	})
 }
 
 func TestSession_Fit_endsTheSessionOnALateAnswer(t *testing.T) {
-	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	server, client := handled(t, flower.ServerConfig{}, trainer{fit: hang},
-		func(ctx context.Context, s *flower.Session) error {
-			limited, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-			defer cancel()
-			_, err := s.Fit(limited, flower.FitIns{Parameters: flower.FromTensors()})
-			require.ErrorIs(t, err, flower.ErrTimeout)
-			require.ErrorIs(t, s.Err(), flower.ErrTimeout)
-			<-ctx.Done()
-			return ctx.Err()
-		})
-	require.Error(t, server)
-	require.ErrorContains(t, client, "DeadlineExceeded")
+	synctest.Test(t, func(t *testing.T) {
+		listener := newPipes()
+		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		server, client := handledOn(t, listener, flower.ServerConfig{},
+			flower.ClientConfig{Target: "collector:1", Dial: listener.dial, Trainer: trainer{fit: hang}},
+			func(ctx context.Context, s *flower.Session) error {
+				limited, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				_, err := s.Fit(limited, flower.FitIns{Parameters: flower.FromTensors()})
+				require.ErrorIs(t, err, flower.ErrTimeout)
+				require.ErrorIs(t, s.Err(), flower.ErrTimeout)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+		require.Error(t, server)
+		require.ErrorContains(t, client, "DeadlineExceeded")
+	})
 }
 
 func TestSession_Fit_failsWhenTheClientLeaves(t *testing.T) {

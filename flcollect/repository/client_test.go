@@ -1,6 +1,7 @@
 package repository_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -284,26 +286,38 @@ func TestClient_Model_refusesALargeFile(t *testing.T) {
 	}
 }
 
-func TestClient_Store_endsWithTheTimeout(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
-	require.NoError(t, err)
-	defer func() { _ = listener.Close() }()
-	c := client(t, repository.ClientConfig{BaseURL: "http://" + listener.Addr().String(), Timeout: 50 * time.Millisecond})
-	err = c.Store(t.Context(), repositorytest.Result())
-	require.ErrorContains(t, err, "silent")
-	require.NotErrorIs(t, err, flcollect.ErrRefused)
-	_, err = c.Model(t.Context(), "m", "1")
-	require.ErrorContains(t, err, "silent")
+// saying returns a client of a repository in memory that says so much after each request, and no more.
+func saying(t *testing.T, text string) *repository.Client {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			requests := bufio.NewReader(theirs)
+			if _, err := http.ReadRequest(requests); err == nil {
+				_, _ = io.WriteString(theirs, text)
+			}
+			_, _ = io.Copy(io.Discard, requests) // until the client closes the connection
+		}()
+		return ours, nil
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return client(t, repository.ClientConfig{BaseURL: "http://repository", Timeout: time.Minute, HTTP: &http.Client{Transport: transport}})
+}
 
-	half := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "PK\x03\x04")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	}))
-	_, err = client(t, repository.ClientConfig{BaseURL: half, Timeout: 50 * time.Millisecond}).Model(t.Context(), "m", "1")
-	require.ErrorContains(t, err, "silent")
-	require.NotErrorIs(t, err, flcollect.ErrNoModel)
-	require.NotErrorIs(t, err, repository.ErrUnavailable, "there is a model")
+func TestClient_Store_endsWithTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := saying(t, "")
+		err := c.Store(t.Context(), repositorytest.Result())
+		require.ErrorContains(t, err, "silent")
+		require.NotErrorIs(t, err, flcollect.ErrRefused)
+		_, err = c.Model(t.Context(), "m", "1")
+		require.ErrorContains(t, err, "silent")
+
+		_, err = saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nPK\x03\x04").Model(t.Context(), "m", "1")
+		require.ErrorContains(t, err, "silent")
+		require.NotErrorIs(t, err, flcollect.ErrNoModel)
+		require.NotErrorIs(t, err, repository.ErrUnavailable, "there is a model")
+	})
 }
 
 func TestClient_Store_endsWithItsContext(t *testing.T) {

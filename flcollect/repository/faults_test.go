@@ -277,9 +277,9 @@ func TestStore_Run_collectsUntilItsContextEnds(t *testing.T) {
 	m := &mortal{dies: 6}
 	require.ErrorIs(t, hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), repositorytest.Result()), errDead)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- hasty(t, docs, blobs).Run(ctx) }()
-	require.Eventually(t, func() bool { return count(t, docs, "file/") == 0 }, 5*time.Second, time.Millisecond)
+	store, ended := hasty(t, docs, blobs), make(chan error, 1)
+	go func() { ended <- store.Run(ctx) }()
+	require.Eventually(t, func() bool { return count(t, docs, "file/") == 0 }, 30*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-ended)
 }

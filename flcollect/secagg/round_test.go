@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -353,35 +354,37 @@ func TestRound_Run_ignoresRepliesThatAreNotAskedFor(t *testing.T) {
 }
 
 func TestRound_Run_goesOnWithoutThoseThatAreSilent(t *testing.T) {
-	p := newParty(t, 5)
-	config := p.config()
-	config.Threshold, config.StageTimeout = 4, 200*time.Millisecond
-	config.Exchange = func(ctx context.Context, stage secagg.Stage, requests map[uint64]secagg.Values,
-		reply func(uint64, secagg.Values, error)) error {
-		asked := maps.Clone(requests)
-		if stage == secagg.StageShare {
-			delete(asked, 6)
-			if err := p.exchange(ctx, stage, asked, reply); err != nil {
-				return err
+	synctest.Test(t, func(t *testing.T) {
+		p := newParty(t, 5)
+		config := p.config()
+		config.Threshold, config.StageTimeout = 4, time.Minute
+		config.Exchange = func(ctx context.Context, stage secagg.Stage, requests map[uint64]secagg.Values,
+			reply func(uint64, secagg.Values, error)) error {
+			asked := maps.Clone(requests)
+			if stage == secagg.StageShare {
+				delete(asked, 6)
+				if err := p.exchange(ctx, stage, asked, reply); err != nil {
+					return err
+				}
+				<-ctx.Done()
+				return context.Cause(ctx)
 			}
-			<-ctx.Done()
-			return context.Cause(ctx)
+			return p.exchange(context.WithoutCancel(ctx), stage, asked, reply)
 		}
-		return p.exchange(context.WithoutCancel(ctx), stage, asked, reply)
-	}
-	round, err := secagg.New(config)
-	require.NoError(t, err)
-	result, err := round.Run(t.Context())
-	require.NoError(t, err)
-	require.Len(t, result.Failures, 1)
-	require.EqualError(t, result.Failures[0].Err, "no answer in time")
-	require.Equal(t, []uint64{3, 9, 12, 15}, result.Clients)
-	p.requireMean(t, result)
+		round, err := secagg.New(config)
+		require.NoError(t, err)
+		result, err := round.Run(t.Context())
+		require.NoError(t, err)
+		require.Len(t, result.Failures, 1)
+		require.EqualError(t, result.Failures[0].Err, "no answer in time")
+		require.Equal(t, []uint64{3, 9, 12, 15}, result.Clients)
+		p.requireMean(t, result)
 
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = round.Run(ctx)
-	require.ErrorIs(t, err, context.Canceled)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = round.Run(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+	})
 }
 
 func TestRound_Run_runsAgain(t *testing.T) {

@@ -53,7 +53,7 @@ func TestServer_restart_nodesGoOnWithoutARestartOfTheirs(t *testing.T) {
 		<-node.Done()
 		require.ErrorIs(t, node.Err(), flower.ErrStopped)
 
-		again := startAt(t, supernode.Config{Hold: time.Millisecond}, w.address)
+		again := w.again(supernode.Config{Hold: time.Millisecond})
 		// A connection that the client kept may have ended with the server: SuperNodes ask again.
 		require.Eventually(t, func() bool {
 			task, err := c.Ask(bounded(t))
@@ -68,18 +68,6 @@ func TestServer_restart_nodesGoOnWithoutARestartOfTheirs(t *testing.T) {
 		res.Release()
 		require.NoError(t, c.Heartbeat(bounded(t), "SendNodeHeartbeat"))
 	})
-}
-
-// startAt runs a server at an address that was free a moment ago.
-func startAt(t *testing.T, config supernode.Config, address string) *world {
-	t.Helper()
-	var listener net.Listener
-	require.Eventually(t, func() (ok bool) {
-		var err error
-		listener, err = net.Listen("tcp", address)
-		return err == nil
-	}, limit, 10*time.Millisecond)
-	return startOn(t, config, listener)
 }
 
 func TestNode_restartOfItsProcess_isSentItsMessageAgain(t *testing.T) {
@@ -207,24 +195,25 @@ func TestConfig_Authorize_seesTheKeyAndRefusesWithASentence(t *testing.T) {
 
 func TestServer_signature_isVerified(t *testing.T) {
 	transports(t, func(t *testing.T, grpc bool) {
-		w := start(t, supernode.Config{Hold: time.Millisecond})
-		c, _ := w.node(supernodetest.Config{GRPC: grpc})
-		ended := status(grpc, http.StatusUnauthorized, 16)
-		for problem, config := range map[string]supernodetest.Config{
-			"differ by 5m6s": {Clock: func() time.Time { return time.Now().Add(-306 * time.Second) }},
-			"differ by -6s":  {Clock: func() time.Time { return time.Now().Add(6 * time.Second) }},
-			"is not signed":  {Unsigned: true},
-			"signs as node":  {Key: newKey(t, elliptic.P384())},
-		} {
-			config.GRPC = grpc
-			other := w.client(config)
-			_, err := other.Call(bounded(t), "PullMessages", pullOf(c.ID()))
-			refused := refusal(t, err)
-			require.Equal(t, ended, refused.Status, problem)
-			require.Contains(t, refused.Detail, problem)
-		}
-		late := w.client(supernodetest.Config{GRPC: grpc, Clock: func() time.Time { return time.Now().Add(-290 * time.Second) }})
-		require.NoError(t, late.Register(bounded(t)), "within the tolerance")
+		direct(t, supernode.Config{}, func(t *testing.T, w *world) {
+			c, _ := w.local(supernodetest.Config{GRPC: grpc})
+			ended := status(grpc, http.StatusUnauthorized, 16)
+			for problem, config := range map[string]supernodetest.Config{
+				"differ by 5m6s": {Clock: func() time.Time { return time.Now().Add(-306 * time.Second) }},
+				"differ by -6s":  {Clock: func() time.Time { return time.Now().Add(6 * time.Second) }},
+				"is not signed":  {Unsigned: true},
+				"signs as node":  {Key: newKey(t, elliptic.P384())},
+			} {
+				config.GRPC = grpc
+				other := w.client(config)
+				_, err := other.Call(bounded(t), "PullMessages", pullOf(c.ID()))
+				refused := refusal(t, err)
+				require.Equal(t, ended, refused.Status, problem)
+				require.Contains(t, refused.Detail, problem)
+			}
+			late := w.client(supernodetest.Config{GRPC: grpc, Clock: func() time.Time { return time.Now().Add(-290 * time.Second) }})
+			require.NoError(t, late.Register(bounded(t)), "within the tolerance")
+		})
 	})
 }
 

@@ -69,7 +69,7 @@ func TestServer_sendsMessagesToRelease118WithTheirContent(t *testing.T) {
 	require.Zero(t, w.InUse())
 
 	w.stop()
-	again := startAt(t, supernode.Config{Hold: time.Millisecond}, w.address)
+	again := w.again(supernode.Config{Hold: time.Millisecond})
 	var refused *supernodetest.Refusal
 	require.Eventually(t, func() bool {
 		return errors.As(c.AnswerWhole(bounded(t), message.Reply(1, content)), &refused)
@@ -103,7 +103,8 @@ func TestServer_sendsTasksToRelease114WithoutASignature(t *testing.T) {
 	require.Zero(t, w.InUse())
 
 	w.stop()
-	again := startAt(t, supernode.Config{Hold: time.Millisecond}, w.address)
+	again := w.again(supernode.Config{Hold: time.Millisecond})
+	c.Close() // or the next call may take the connection that has ended
 	message, err = c.AskTask(bounded(t))
 	require.NoError(t, err)
 	require.Nil(t, message)
@@ -165,9 +166,7 @@ func direct(t *testing.T, config supernode.Config, test func(t *testing.T, w *wo
 // local returns a client that calls the server without a network, and its node.
 func (w *world) local(config supernodetest.Config) (*supernodetest.Client, *supernode.Node) {
 	w.t.Helper()
-	config.Handler = w.Server
-	c, err := supernodetest.New(config)
-	require.NoError(w.t, err)
+	c := w.client(config)
 	require.NoError(w.t, c.Activate(w.t.Context()))
 	return c, <-w.joined
 }

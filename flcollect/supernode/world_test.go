@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,10 +19,11 @@ import (
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/supernode/supernodetest"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // limit bounds what a test waits for.
-const limit = 20 * time.Second
+const limit = 30 * time.Second
 
 // project returns the pyproject.toml of an app.
 func project(publisher, name, version string) string {
@@ -64,6 +64,7 @@ func addApp(t testing.TB, dir, publisher, name, version string) []byte {
 type world struct {
 	*supernode.Server
 	t       *testing.T
+	port    *servertest.Port
 	address string
 	fab     []byte
 	joined  chan *supernode.Node
@@ -73,14 +74,19 @@ type world struct {
 // start runs a server with the configuration until the end of the test.
 func start(t *testing.T, config supernode.Config) *world {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	return startOn(t, config, listener)
+	return startOn(t, config, servertest.Listen(t))
 }
 
-func startOn(t *testing.T, config supernode.Config, listener net.Listener) *world {
+// again runs another server at the address of one that has stopped.
+func (w *world) again(config supernode.Config) *world {
+	w.t.Helper()
+	w.port.Reopen()
+	return startOn(w.t, config, w.port)
+}
+
+func startOn(t *testing.T, config supernode.Config, port *servertest.Port) *world {
 	t.Helper()
-	w := &world{t: t, address: listener.Addr().String(), joined: make(chan *supernode.Node, 100)}
+	w := &world{t: t, port: port, address: port.Addr().String(), joined: make(chan *supernode.Node, 100)}
 	dir := t.TempDir()
 	w.fab = addApp(t, dir, "acme", "vision", "1.0")
 	var err error
@@ -97,7 +103,7 @@ func startOn(t *testing.T, config supernode.Config, listener net.Listener) *worl
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- w.Serve(ctx, listener) }()
+	go func() { served <- w.Serve(ctx, port) }()
 	stopped := false
 	w.stop = func() {
 		if stopped {
@@ -121,6 +127,9 @@ func transports(t *testing.T, test func(t *testing.T, grpc bool)) {
 func (w *world) client(config supernodetest.Config) *supernodetest.Client {
 	w.t.Helper()
 	config.Address = w.address
+	if w.port == nil {
+		config.Handler = w.Server // without a network
+	}
 	c, err := supernodetest.New(config)
 	require.NoError(w.t, err)
 	w.t.Cleanup(c.Close)

@@ -19,6 +19,9 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
+// limit bounds what a test waits for.
+const limit = 30 * time.Second
+
 // tokens are tokens by their roles.
 var tokens = map[string]string{
 	"reader": "token-of-the-reader", "operator": "token-of-the-operator", "admin": "token-of-the-admin",
@@ -61,7 +64,7 @@ func runSecured(t *testing.T) (c *Collector, web, clients string) {
 		require.NoError(t, d.Close())
 		require.NoError(t, store.Close())
 	})
-	require.Eventually(t, func() bool { return c.Jobs.Ready() == nil }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Jobs.Ready() == nil }, limit, time.Millisecond)
 	return c, "http://" + listeners[0].Addr().String(), listeners[1].Addr().String()
 }
 
@@ -97,7 +100,7 @@ func TestCollector_Parts_letClientsInByTheirTokens(t *testing.T) {
 	require.ErrorContains(t, join(""), "Unauthenticated")
 	require.ErrorContains(t, join("token-of-no-client"), "Unauthenticated")
 	group.Go(func() { _ = join(tokens["reader"]) })
-	require.Eventually(t, func() bool { return c.Jobs.Totals().Clients == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Jobs.Totals().Clients == 1 }, limit, time.Millisecond)
 
 	var slowed error
 	for range 30 {
