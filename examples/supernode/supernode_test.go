@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -65,14 +63,8 @@ func TestApp_learnsOnTwoSuperNodes(t *testing.T) {
 	fleet, _, _ := strings.Cut(server.AwaitLine("listening on fleet://"), " ")
 	for machine := range 2 {
 		node := start("home-"+strconv.Itoa(machine), "flower-supernode", "--insecure", "--superlink", fleet, "--host", "127.0.0.1",
-			"--port", freePort(t), "--node-config", "machine="+strconv.Itoa(machine+1))
-		node.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		t.Cleanup(func() {
-			if node.Process != nil {
-				_ = syscall.Kill(-node.Process.Pid, syscall.SIGKILL) // it has processes of its own
-			}
-		})
-		interop.StartProcess(t, node)
+			"--port", interop.FreePort(t), "--node-config", "machine="+strconv.Itoa(machine+1))
+		interop.StartGroup(t, node)
 	}
 	job, err := os.ReadFile("job.json")
 	require.NoError(t, err)
@@ -90,15 +82,4 @@ func TestApp_learnsOnTwoSuperNodes(t *testing.T) {
 	require.Equal(t, 3, status.Round)
 	require.Less(t, status.Loss, 0.25)
 	require.Greater(t, status.Metrics.Accuracy, 0.9)
-}
-
-// freePort returns a port on which nothing listens: a SuperNode takes no port of 0.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return port
 }
