@@ -240,7 +240,7 @@ stores() {
 	if full; then
 		with_peers -race -short -shuffle=on $(in_stores)
 	else
-		with_peers -race -short -run 'onMongo|onS3|conforms' ./storage/mongo ./storage/s3 ./modelrepo/modelrepotest ./flcollect ./apimgmt
+		with_peers -race -short -run 'conforms|over(Mongo|S3|Servers)|OverServers' ./storage/mongo ./storage/s3 ./modelrepo/modelrepotest ./flcollect ./flcollect/repository ./apimgmt
 	fi
 }
 

@@ -31,7 +31,7 @@ type question struct {
 // demanded, the test is skipped.
 func askKong(t *testing.T, questions []question) []entity.Config {
 	t.Helper()
-	program, err := peertest.Peer{Module: "test/apiops", Package: ".", Name: "apiops"}.Program()
+	program, err := peertest.Peer{Module: "test/apiops", Package: ".", Name: "apiops"}.Program(t.Context())
 	if err != nil {
 		if peertest.Required() {
 			t.Fatalf("build Kong's converter: %v", err)

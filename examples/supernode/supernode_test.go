@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -66,13 +65,7 @@ func TestApp_learnsOnTwoSuperNodes(t *testing.T) {
 	for machine := range 2 {
 		node := start("home-"+strconv.Itoa(machine), "flower-supernode", "--insecure", "--superlink", fleet, "--host", "127.0.0.1",
 			"--port", fmt.Sprint(peertest.ReservedAddress(t).Port()), "--node-config", "machine="+strconv.Itoa(machine+1))
-		node.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		t.Cleanup(func() {
-			if node.Process != nil {
-				_ = syscall.Kill(-node.Process.Pid, syscall.SIGKILL) // it has processes of its own
-			}
-		})
-		interop.StartProcess(t, node)
+		interop.StartGroup(t, node)
 	}
 	job, err := os.ReadFile("job.json")
 	require.NoError(t, err)

@@ -9,11 +9,11 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-// Four clients of Flower, of which the last is ten times slower, train without rounds. Each
-// adds one to the version that it was sent, and without a weight for staleness each version
-// is one more than the one before, whatever their order.
+// Four clients of Flower train without rounds, of which one does not answer before a quarter of the
+// versions exists without it. Each adds one to the version that it was sent, and without a weight for
+// staleness each version is one more than the one before, whatever their order.
 func TestCollector_async_slowClientHoldsUpNone(t *testing.T) {
-	const versions, fast = 40, 0.05
+	const versions, without = 40, 10
 	python := install(t, newest)
 	c := startCollector(t, setup{})
 	config := training("avg", versions, 2, map[string]any{"min_available_clients": 4})
@@ -21,14 +21,15 @@ func TestCollector_async_slowClientHoldsUpNone(t *testing.T) {
 		"num_rounds": versions, "async": map[string]any{"buffer": 2, "concurrency": 4, "staleness": 0},
 	}
 	c.start("async", config)
-	var clients []*interop.Process
-	for i := range 4 {
-		takes := fast
-		if i == 3 {
-			takes *= 10
-		}
-		clients = append(clients, startClient(t, python, options{Server: c.clients, Takes: takes}))
+	waits := newGate(t)
+	slow := startClient(t, python, options{Server: c.clients, Gate: string(waits)})
+	clients := []*interop.Process{slow}
+	for range 3 {
+		clients = append(clients, startClient(t, python, options{Server: c.clients}))
 	}
+	awaitFit(t, slow, 1)
+	c.await("async", "further without the slow client", func(s state) bool { return s.Round >= without })
+	waits.open(t, versions)
 	c.awaitResult("async")
 	for _, client := range clients {
 		require.Zero(t, client.AwaitEnd(), "also the slow one is sent away in good order")
@@ -52,8 +53,8 @@ func TestCollector_async_slowClientHoldsUpNone(t *testing.T) {
 		require.Zero(t, r.Evaluate.Failures)
 		greatest = max(greatest, r.Async.Max)
 	}
-	require.Positive(t, greatest)
-	slow, quick := 0, 0
+	require.GreaterOrEqual(t, greatest, without-1, "the first update of the slow client")
+	late, quick := 0, 0
 	for k := range versions {
 		var report struct {
 			Clients []struct {
@@ -64,11 +65,12 @@ func TestCollector_async_slowClientHoldsUpNone(t *testing.T) {
 		for _, client := range report.Clients {
 			require.NotNil(t, client.Staleness)
 			if *client.Staleness == greatest {
-				slow++
+				late++
 			} else {
 				quick++
 			}
 		}
 	}
-	require.Greater(t, quick, slow)
+	require.Equal(t, 2*versions, late+quick)
+	require.Greater(t, quick, late)
 }

@@ -61,6 +61,7 @@ func TestCollector_clip_boundsAttacks(t *testing.T) {
 }
 
 func TestCollector_attacks_areReportedByDefault(t *testing.T) {
+	takesLong(t)
 	python, cases := install(t, newest), attackCases()[:4]
 	folder, _ := referUneven(t, python, cases)
 	c := startCollector(t, setup{})

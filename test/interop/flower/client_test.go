@@ -25,7 +25,10 @@ const (
 // releases are those that a test tries: both in the gate, one where a developer
 // runs all tests.
 func releases() []string {
-	if peertest.Required() {
+	switch {
+	case testing.Short():
+		return []string{newest}
+	case peertest.Required():
 		return []string{oldest, newest}
 	}
 	return []string{oldest}
@@ -34,7 +37,18 @@ func releases() []string {
 // install returns a Python with a release of Flower.
 func install(t testing.TB, version string) string {
 	t.Helper()
+	if testing.Short() && version != newest {
+		t.Skip("-short tries the newest release alone")
+	}
 	return peertest.Python(t, "flwr=="+version)
+}
+
+// takesLong leaves a test out of the quick selection, which -short makes.
+func takesLong(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short leaves out what takes long")
+	}
 }
 
 // options are those of testdata/client.py, which describes them.
@@ -46,7 +60,6 @@ type options struct {
 	Again      bool           `json:"again,omitempty"`
 	Gate       string         `json:"gate,omitempty"`
 	Evaluation string         `json:"evaluation,omitempty"`
-	Takes      float64        `json:"takes,omitempty"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
@@ -59,6 +72,7 @@ func startClient(t testing.TB, python string, with options) *interop.Process {
 	}
 	text, err := json.Marshal(with)
 	require.NoError(t, err)
+	started.clients.Store(true)
 	return interop.StartProcess(t, script(t, python, "client.py", string(text)))
 }
 

@@ -120,7 +120,7 @@ func TestCollector_slowClient_isLeftOut(t *testing.T) {
 	python := install(t, oldest)
 	c := startCollector(t, setup{})
 	config := training("FaultTolerantFedAvg", 2, 2, map[string]any{"min_completion_rate_fit": 0.1})
-	config["server_conf"] = map[string]any{"num_rounds": 2, "round_timeout": 5}
+	config["server_conf"] = map[string]any{"num_rounds": 2, "round_timeout": 15}
 	never := newGate(t)
 	silent := startClient(t, python, options{Server: c.clients, Number: 8, Gate: string(never)})
 	c.start("timeout", config)

@@ -29,6 +29,7 @@ func clippingOf(version string) string {
 }
 
 func TestCollector_clipNorms_followFlowersRule(t *testing.T) {
+	takesLong(t)
 	const rounds, clients = 6, 4
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
@@ -102,6 +103,7 @@ func TestCollector_addsNoNoiseToThatOfItsClients(t *testing.T) {
 var effective = 1 / math.Sqrt(1-0.25)
 
 func TestCollector_models_haveTheNoiseOfTheirAccount(t *testing.T) {
+	takesLong(t)
 	const rounds = 3
 	conf := map[string]any{"num_sampled_clients": 3, "init_clip_norm": 1.5, "noise_multiplier": 1,
 		"clip_count_stddev": 1, "delta": 1e-6}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +27,7 @@ import (
 
 // patience bounds each wait of these tests. It is generous: the tests are about
 // what happens, not about when.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // retry is the pause before something is looked at again.
 const retry = 10 * time.Millisecond
@@ -36,6 +38,12 @@ var program = sync.OnceValues(func() (string, error) { return interop.BuildIn(wo
 // workshop is a folder that is there while the tests run.
 var workshop string
 
+// started is whether a test has started one of the clients that Flower has.
+var started struct {
+	clients atomic.Bool // of start_client
+	nodes   atomic.Bool // SuperNodes
+}
+
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "flower")
 	if err != nil {
@@ -43,8 +51,23 @@ func TestMain(m *testing.M) {
 	}
 	workshop = folder
 	code := m.Run()
+	endNurseries()
 	_ = os.RemoveAll(folder)
+	if code == 0 && peertest.Required() && whole() && !(started.clients.Load() && started.nodes.Load()) {
+		fmt.Println("FAIL: no test has started a client of start_client, or none a SuperNode")
+		code = 1
+	}
 	os.Exit(code)
+}
+
+// whole reports whether all tests run, or all of the quick selection.
+func whole() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // collector is a process of the training collector, with its own repository.

@@ -6,6 +6,10 @@
 // server comes to with the same clients. Other tests kill clients, the collector
 // and its neighbours in mid-training.
 //
+// With -short a quick selection runs: what the newest release alone can show, with clients of
+// start_client and with SuperNodes. It needs one Python environment. Where the peers are required,
+// a run of all tests, or of the quick selection, fails if it has started none of either.
+//
 // Python and the packages come from internal/peertest, which skips a test where
 // they are missing, unless ENABLERS_REQUIRE_PEERS is 1.
 package flower

@@ -17,8 +17,24 @@ import (
 var nurseries = struct {
 	sync.Mutex
 	sockets map[string]string
-	inputs  []io.Closer
+	all     []nurse
 }{sockets: map[string]string{}}
+
+// nurse is such a process, and its standard input.
+type nurse struct {
+	*exec.Cmd
+	input io.Closer
+}
+
+// endNurseries ends them.
+func endNurseries() {
+	nurseries.Lock()
+	defer nurseries.Unlock()
+	for _, n := range nurseries.all {
+		_ = n.input.Close()
+		_ = n.Wait() // how it ends does not matter any more
+	}
+}
 
 // nursery returns the socket of the process that runs programs with a Python.
 func nursery(t testing.TB, python string) string {
@@ -41,6 +57,6 @@ func nursery(t testing.TB, python string) string {
 	line, err := bufio.NewReader(output).ReadString('\n')
 	require.NoError(t, err, "a Python does not start")
 	require.Equal(t, "ready\n", line)
-	nurseries.sockets[python], nurseries.inputs = socket, append(nurseries.inputs, input)
+	nurseries.sockets[python], nurseries.all = socket, append(nurseries.all, nurse{command, input})
 	return socket
 }

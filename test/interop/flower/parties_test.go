@@ -21,6 +21,7 @@ const example = "../../../examples/private"
 // with it: the one with SEAL 4.1, or that with 4.3.
 func installPrivate(t testing.TB, version string) string {
 	t.Helper()
+	takesLong(t)
 	if version == oldest {
 		return peertest.Python(t, "flwr=="+version, "tenseal==0.3.16")
 	}

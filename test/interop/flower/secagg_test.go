@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,26 +28,6 @@ func buildApp(t *testing.T, python, app string) string {
 	return folder
 }
 
-// startNode starts a SuperNode of a release. Its children are ended with it.
-func startNode(t *testing.T, version, python, fleet, config string) *interop.Process {
-	t.Helper()
-	command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure", "--superlink", fleet)
-	command.Args = append(command.Args, "--node-config", config)
-	command.Args = append(command.Args, superNodes[version](freeAddress(t))...)
-	command.Env = append(os.Environ(), "FLWR_HOME="+t.TempDir(), "FLWR_TELEMETRY_ENABLED=0", "COLUMNS=2000", "PYTHONDONTWRITEBYTECODE=1",
-		"PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	node := interop.StartProcess(t, command)
-	t.Cleanup(func() { killGroup(node) })
-	return node
-}
-
-// killGroup ends a process and its children without a warning.
-func killGroup(p *interop.Process) {
-	_ = syscall.Kill(-p.Pid(), syscall.SIGKILL) // fails if they have ended
-	<-p.Ended()
-}
-
 // startMaskedCollector starts a collector with an app.
 func startMaskedCollector(t *testing.T, python, app string) (c *collector, fleet string) {
 	t.Helper()
@@ -67,6 +46,7 @@ func masked(rounds, clients int) map[string]any {
 // The mean of the masked updates is that of the updates. A SuperNode that is killed while it
 // trains drops out, and the mean is that of the others.
 func TestCollector_secagg_averagesWithFlowersMod(t *testing.T) {
+	takesLong(t)
 	t.Run("1.30.0", func(t *testing.T) { requireMaskedMean(t, "1.30.0", true) })
 	t.Run(newest, func(t *testing.T) {
 		if !peertest.Required() {
@@ -97,7 +77,7 @@ func requireMaskedMean(t *testing.T, version string, kills bool) {
 			config += fmt.Sprintf(" stall=%q", stall)
 			want, rounds = want+mean(3), 2
 		}
-		last = startNode(t, version, python, fleet, config)
+		last = startSuperNode(t, python, node{version: version, fleet: fleet, config: config})
 	}
 	c.start("masked", masked(rounds, 4))
 	if kills {
@@ -105,7 +85,7 @@ func requireMaskedMean(t *testing.T, version string, kills bool) {
 			_, err := os.Stat(stall)
 			return err == nil
 		}, patience, retry, "the last SuperNode trains in the second round")
-		killGroup(last)
+		last.KillGroup()
 	}
 	c.awaitResult("masked")
 	for _, l := range load(t, python, c.weights("adder", "1", "masked"))[0] {
@@ -130,7 +110,7 @@ func TestCollector_secagg_trainsTheExample(t *testing.T) {
 	table, err := filepath.Abs(filepath.Join(folder, "..", "tumours", "tumours.csv.gz"))
 	require.NoError(t, err)
 	for party := range 3 {
-		startNode(t, version, python, fleet, fmt.Sprintf("tumours=%q party=%d", table, party))
+		startSuperNode(t, python, node{version: version, fleet: fleet, config: fmt.Sprintf("tumours=%q party=%d", table, party)})
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "job.json"))
 	require.NoError(t, err)

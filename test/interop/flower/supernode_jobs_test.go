@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,10 +61,11 @@ type node struct {
 // startSuperNode starts a SuperNode, whose app adds its number.
 func startSuperNode(t testing.TB, python string, with node) *interop.Process {
 	t.Helper()
-	host, port := freeAddress(t)
-	at := []string{"--clientappio-api-address", net.JoinHostPort(host, port)}
+	started.nodes.Store(true)
+	port := fmt.Sprint(peertest.ReservedAddress(t).Port()) // a SuperNode takes no port of 0
+	at := []string{"--clientappio-api-address", "127.0.0.1:" + port}
 	if with.version == newest {
-		at = []string{"--host", host, "--port", port}
+		at = []string{"--host", "127.0.0.1", "--port", port}
 	}
 	command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), append(at, "--superlink", with.fleet,
 		"--node-config", strings.TrimSpace(fmt.Sprintf("number=%d %s", with.number, with.config)))...)
@@ -83,13 +81,7 @@ func startSuperNode(t testing.TB, python string, with node) *interop.Process {
 		command.Args = append(command.Args, "--root-certificates", with.authority)
 	}
 	command.Env = flowerEnvironment(python, t.TempDir())
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	t.Cleanup(func() {
-		if command.Process != nil {
-			_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // it has processes of its own
-		}
-	})
-	return interop.StartProcess(t, command)
+	return interop.StartGroup(t, command)
 }
 
 // newKey makes a key of a SuperNode and returns its file, and the line of its public key.
@@ -160,27 +152,28 @@ func flowers(t testing.TB, python string, rounds int, numbers ...int) (weights [
 // on with the same SuperNodes. They take part in a second job beside clients of start_client, in which the app
 // of one raises an exception. In the end a SuperNode is sent away.
 func TestCollector_superNodes_trainWhateverHappens(t *testing.T) {
+	takesLong(t)
 	for _, version := range []string{"1.30.0", newest} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			python := install(t, version)
-			host, port := freeAddress(t)
-			fleet, hold := net.JoinHostPort(host, port), newGate(t)
+			way, hold := startRelay(t), newGate(t)
 			diary := filepath.Join(t.TempDir(), "diary")
-			with := setup{data: t.TempDir(), arguments: []string{
-				"-fleet", fleet, "-apps", bundle(t, python, "messages"), "-models", writeModel(t),
-			}}
+			with := setup{data: t.TempDir(), arguments: []string{"-apps", bundle(t, python, "messages"), "-models", writeModel(t)}}
 			c := startCollector(t, with)
+			way.lead(fleetOf(c))
 			var nodes []*interop.Process
 			for i := range 3 {
-				nodes = append(nodes, startSuperNode(t, python, node{version: version, fleet: fleet, number: i + 1,
+				nodes = append(nodes, startSuperNode(t, python, node{version: version, fleet: way.address, number: i + 1,
 					config: fmt.Sprintf("diary=%q gate=%q", diary, string(hold))}))
 			}
 			hold.open(t, 1)
 			c.start("1", withApp("messages", "arrays", 3, 3, nil))
 			awaitDiary(t, diary, "train 2 dense.weight dense.bias lr=0.5")
 			c.Kill()
+			way.cut()
 			c = startCollector(t, with)
+			way.lead(fleetOf(c))
 			hold.open(t, 3)
 			c.awaitResult("1")
 			all := c.results("adder", "1")
@@ -248,7 +241,7 @@ func TestCollector_superNodes_proveWhoTheyAre(t *testing.T) {
 			// The process does not always end: threads of Flower 1.30 may outlast the refusal.
 			require.Eventually(t, func() bool {
 				return strings.Contains(stranger.Output(), "is not in the collector's file of keys")
-			}, time.Minute, 50*time.Millisecond, "the stranger is not refused")
+			}, patience, retry, "the stranger is not refused")
 			require.Contains(t, c.Output(), "a SuperNode was refused")
 			require.Contains(t, string(c.get("/job/rounds/1")), `"clients":1`)
 			requireWeights(t, python, c, c.results("adder", "1")[0], 4)
@@ -259,6 +252,7 @@ func TestCollector_superNodes_proveWhoTheyAre(t *testing.T) {
 
 // A client_fn with a NumPyClient understands other records. It has the initial model.
 func TestCollector_superNodes_trainANumPyClient(t *testing.T) {
+	takesLong(t)
 	for _, version := range []string{"1.13.1", "1.15.0", newest} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

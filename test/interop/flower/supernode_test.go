@@ -1,42 +1,21 @@
 package flower_test
 
 import (
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/iotenablers/enablers/test/interop"
 )
 
-// superNodes are releases for the two ways in which SuperNodes speak, gRPC and,
-// since 1.40, HTTP, each with its options for an address of its own.
-var superNodes = map[string]func(host, port string) []string{
-	"1.30.0": func(host, port string) []string {
-		return []string{"--clientappio-api-address", net.JoinHostPort(host, port)}
-	},
-	newest: func(host, port string) []string { return []string{"--host", host, "--port", port} },
-}
-
 func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
-	for version, at := range superNodes {
+	for _, version := range []string{"1.30.0", newest} { // over gRPC and, since 1.40, HTTP
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			c := startCollector(t, setup{})
-			home := t.TempDir()
-			command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure",
-				"--superlink", c.clients)
-			command.Args = append(command.Args, at(freeAddress(t))...)
-			command.Env = append(os.Environ(), "FLWR_HOME="+home, "FLWR_TELEMETRY_ENABLED=0", "COLUMNS=2000",
-				"PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))
-			node := interop.StartProcess(t, command)
+			node := startSuperNode(t, python, node{version: version, fleet: c.clients})
 			select {
 			case <-node.Ended():
-			case <-time.After(time.Minute):
+			case <-time.After(patience):
 				require.Fail(t, "the SuperNode goes on", node.Output())
 			}
 			require.NotZero(t, node.AwaitEnd())
@@ -46,16 +25,4 @@ func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
 			require.Contains(t, c.Output(), "a SuperNode was refused")
 		})
 	}
-}
-
-// freeAddress returns an address on which nothing listens: a SuperNode takes no
-// port of 0.
-func freeAddress(t testing.TB) (host, port string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	host, port, err = net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return host, port
 }

@@ -75,6 +75,7 @@ type comparedUneven struct {
 }
 
 func TestCollector_unevenClients_endAsWithFlowersServer(t *testing.T) {
+	takesLong(t)
 	for version, count := range unevenReleases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

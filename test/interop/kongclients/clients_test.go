@@ -18,7 +18,7 @@ import (
 )
 
 func program(t *testing.T) string {
-	name, err := peertest.Peer{Module: "test/kongclients", Package: ".", Name: "kongclients"}.Program()
+	name, err := peertest.Peer{Module: "test/kongclients", Package: ".", Name: "kongclients"}.Program(t.Context())
 	if err != nil && !peertest.Required() {
 		t.Skipf("no clients of Kong: %v", err)
 	}

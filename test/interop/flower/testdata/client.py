@@ -7,7 +7,6 @@
     again      connects again whenever a training or a connection has ended
     gate       a folder: the k-th fit ends once there is a file k
     evaluation the same for evaluations
-    takes      how many seconds a fit takes at least
     properties what it says of itself
 
 It writes "fit K CONFIG" and "evaluate K" at the begin of its K-th of each, with
@@ -17,7 +16,6 @@ server has sent it away.
 
 import json
 import sys
-import time
 
 import network
 import numpy as np
@@ -34,7 +32,6 @@ class Client(NumPyClient):
     def begin_fit(self, config):
         self.fits += 1
         party.begin_fit(self.fits, config, OPTIONS.get("gate"))
-        time.sleep(OPTIONS.get("takes", 0))
 
     def begin_evaluation(self):
         self.evaluations += 1
