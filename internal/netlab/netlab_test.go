@@ -41,7 +41,17 @@ func laboratory(t *testing.T) (*netlab.Lab, *net.UDPConn) {
 		return err
 	}))
 	t.Cleanup(func() { client.Close() })
+	meet(t, client)
 	return lab, client
+}
+
+// meet sends packets until one is answered: the kernel takes interfaces into use a moment after it was asked to.
+func meet(t *testing.T, conn netlab.Conn) {
+	t.Helper()
+	pinging := netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}.Begin(conn)
+	require.Eventually(t, func() bool { return pinging.Reached() > 0 }, patience, time.Millisecond)
+	_, err := pinging.End()
+	require.NoError(t, err)
 }
 
 // cross sends that many packets, and awaits their answers.
@@ -110,6 +120,7 @@ func TestLab_Carrier_isSeenAtItsEnd(t *testing.T) {
 	require.True(t, running(netlab.Server))
 	require.NoError(t, lab.Carrier("wifi0", netlab.Client, true))
 	require.Eventually(t, func() bool { return running(netlab.Client) }, patience, time.Millisecond)
+	meet(t, conn)
 	requireCarries(t, conn)
 }
 
