@@ -20,6 +20,7 @@ scratch=$(mktemp -d)
 export ENABLERS_PROGRAMS=$scratch/programs
 main=$$
 watchdog=        # process group of the watchdog
+servers=         # process of the servers that stages share
 declare -A group # process group of each stage that runs
 declare -A began # second in which it started
 only=           # stages that were asked for, all if empty
@@ -38,6 +39,10 @@ finish() {
 	for name in "${!group[@]}"; do
 		end_group "${group[$name]}" || true
 	done
+	if [[ -n $servers ]]; then
+		kill -TERM "$servers" 2>/dev/null && wait "$servers" || true
+		end_group "$servers" || true
+	fi
 	kill -KILL -- "-$watchdog" 2>/dev/null || true
 	rm -rf "$scratch"
 	exit "$status"

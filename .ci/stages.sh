@@ -111,16 +111,14 @@ serve() {
 	[[ -n $wanted ]] || return 0
 	(
 		trap - EXIT INT TERM HUP
-		ENABLERS_REQUIRE_PEERS=1 exec "$ENABLERS_PROGRAMS/peers"
+		ENABLERS_REQUIRE_PEERS=1 TMPDIR=$scratch exec "$ENABLERS_PROGRAMS/peers"
 	) >"$scratch/peers" 2>"$scratch/peers-log" </dev/null &
-	group[serve]=$!
-	touch "$scratch/groups/$!"
-	began[serve]=$SECONDS
-	ln -s "$scratch/peers-log" "$scratch/log-serve"
+	servers=$!
+	touch "$scratch/groups/$servers"
 	until [[ $(grep -cE '^ENABLERS_(MONGODB|S3)=' "$scratch/peers") -eq 2 ]]; do
-		if ! kill -0 "${group[serve]}" 2>/dev/null; then
+		if ! kill -0 "$servers" 2>/dev/null; then
 			cat "$scratch/peers-log"
-			echo "FAILED: the shared FerretDB and MinIO do not start"
+			echo "FAILED: the FerretDB and the MinIO that stages share do not start"
 			exit 1
 		fi
 		sleep 0.2
@@ -328,7 +326,7 @@ browser() {
 	trap 'times >"$scratch/times-$stage"; rm -rf node_modules' EXIT
 	npm ci --no-audit --no-fund --ignore-scripts
 	full || script=quick
-	if npm run --silent "$script" -- --test-reporter=tap | tee "$log"; then
+	if npm run --silent "$script" | tee "$log"; then
 		return 0
 	fi
 	full || return 1
