@@ -33,7 +33,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	// Memory, fuel and the size of results have their default bounds. The machine may be small.
-	module, err := wasm.Compile(ctx, binary, &wasm.Options{CompileTime: 5 * time.Minute})
+	module, err := wasm.Compile(ctx, binary, &wasm.Options{Time: time.Minute, CompileTime: 5 * time.Minute})
 	if err != nil {
 		return err
 	}

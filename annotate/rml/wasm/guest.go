@@ -43,8 +43,8 @@ type guest struct {
 	// Of the call.
 	now      moment
 	ended    func() error // why the call has to end
-	deadline time.Time
-	tank     int64 // fuel that the guest has not received yet
+	deadline time.Time    // zero for a call whose context has one
+	tank     int64        // fuel that the guest has not received yet
 	errors   said
 	fault    error  // of a host function that does not return
 	reason   string // given with fail
@@ -146,11 +146,15 @@ func (g *guest) adopt(instance api.Module) {
 	}
 }
 
-// begin prepares the guest for a call.
+// begin prepares the guest for a call. A description has the time of the compilation, which ends the
+// context.
 func (g *guest) begin(ctx context.Context, during moment) {
 	g.now, g.fault, g.reason, g.ended = during, nil, "", ctx.Err
 	g.errors.text = g.errors.text[:0]
-	g.deadline = time.Now().Add(g.module.options.Time)
+	g.deadline = time.Time{}
+	if _, bounded := ctx.Deadline(); !bounded {
+		g.deadline = time.Now().Add(g.module.options.Time)
+	}
 	g.tank = g.module.options.Fuel
 	if g.gauge != nil {
 		given := min(g.tank, sip)

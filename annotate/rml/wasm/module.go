@@ -46,7 +46,7 @@ type Options struct {
 	// MaxResult is the largest result of one call, in bytes; a value counts its bytes and 16
 	// more. Zero means 1 MiB.
 	MaxResult int
-	// CompileTime is how long compiling and describing the module may take. Compiling may end
+	// CompileTime is how long compiling, starting and describing the module may take. Compiling may end
 	// some seconds later, after the current function. Zero means 30 seconds.
 	CompileTime time.Duration
 }
