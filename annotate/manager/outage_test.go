@@ -227,7 +227,11 @@ func TestManager_distributedChannel_runsOnEveryInstance(t *testing.T) {
 // TestManager_shared_channelNeverRunsTwice lets instances come, go, die and lose the
 // storage, and clients do everything meanwhile.
 func TestManager_shared_channelNeverRunsTwice(t *testing.T) {
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *site) {
 				random := rand.New(rand.NewPCG(seed, 7))

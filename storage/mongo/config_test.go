@@ -73,7 +73,9 @@ func TestOpen_hidesCredentialsInErrors(t *testing.T) {
 
 func TestOpen_distinguishesARefusedLoginFromAnOutage(t *testing.T) {
 	server := mongotest.StartProcess(t) // which has no users
-	_, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "d", User: "dbuser", Password: "hidden"})
+	config := server.Config("d")
+	config.User, config.Password = "dbuser", "hidden"
+	_, err := mongo.Open(t.Context(), config)
 	require.ErrorContains(t, err, "open mongo store at "+server.Address())
 	require.NotErrorIs(t, err, storage.ErrUnavailable)
 	require.NotContains(t, err.Error(), "hidden")

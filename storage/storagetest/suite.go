@@ -12,7 +12,7 @@ import (
 
 // patience is how long one check may take before its context ends, so that a
 // driver that hangs fails with a message.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // check is one rule of a contract over a store of type S. It is a value and
 // not a test, so that the suite can be tried on stores that break the rule.

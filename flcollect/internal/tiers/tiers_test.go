@@ -100,15 +100,18 @@ func TestDraw_saysHowFarItIsFromUniform(t *testing.T) {
 			said = p.Deviation
 			sum, filled := 0, 0
 			for k, n := range p.Take {
-				require.LessOrEqual(t, n, c.sizes[k])
 				taken[k] += float64(n)
 				sum += n
 				if k != p.Tier {
 					filled += n
 				}
+				if n > c.sizes[k] {
+					require.LessOrEqual(t, n, c.sizes[k])
+				}
 			}
-			require.Equal(t, c.need, sum)
-			require.Equal(t, p.Filled, filled)
+			if sum != c.need || filled != p.Filled { // as fast as there are many draws
+				require.Equal(t, []int{c.need, p.Filled}, []int{sum, filled})
+			}
 		}
 		uniform, worst := float64(c.need)/float64(total), 0.0
 		for k, size := range c.sizes {
