@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { found } from "./axe.js";
 import { faint } from "./contrast.js";
 import { byKeyboard, byMouse, onPhone } from "./journeys.js";
-import { Stage, build, desktop, overflows, phone, picture } from "./stage.js";
+import { Stage, build, desktop, overflows, patience, phone, picture } from "./stage.js";
 import { keyboard, mouse } from "./ways.js";
 
 const stage = new Stage();
@@ -57,7 +57,7 @@ async function make(page, way, id, rate) {
 async function train(page) {
   const command = await page.locator("#waiting .copied").last().evaluate((element) => element.firstChild.textContent);
   const address = /^go run \.\/examples\/flclient (\S+)$/.exec(command)[1];
-  const clients = spawn(flclient, [address], { stdio: "ignore" });
+  const clients = spawn(flclient, [address], { stdio: "ignore", timeout: 5 * patience });
   assert.equal(await new Promise((ended) => clients.once("exit", ended)), 0);
 }
 

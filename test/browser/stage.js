@@ -45,14 +45,15 @@ export class Stage {
     this.#scratch = mkdtempSync(join(tmpdir(), `${basename(command)}-`));
     const program = build(command, this.#scratch);
     this.server = spawn(program, [...args, "-data", join(this.#scratch, "data")], { stdio: ["ignore", "pipe", "inherit"] });
+    const late = setTimeout(() => this.server.kill("SIGKILL"), patience);
     await new Promise((finished, failed) => {
       const lines = createInterface({ input: this.server.stdout });
       lines.on("line", (line) => {
         this.address ??= /^listening on (http:\S+)/.exec(line)?.[1];
         if (ready(line)) finished();
       });
-      lines.on("close", () => failed(new Error("the server ended")));
-    });
+      lines.on("close", () => failed(new Error("the server ended before it was ready")));
+    }).finally(() => clearTimeout(late));
     await this.#launch();
   }
 
