@@ -82,6 +82,7 @@ peers() {
 		need wpa_supplicant wpasupplicant
 		need iperf3 iperf3
 		need unshare util-linux
+		need mkfs.ext4 e2fsprogs
 		need podman podman conmon crun
 		compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || need initdb postgresql
 		need mariadbd mariadb-server-core mariadb-client-core
@@ -203,7 +204,7 @@ test() { GOFLAGS="$GOFLAGS -vet=off" alone ./...; }
 race() {
 	if full; then
 		alone -race -short -vet=off -shuffle=on -timeout 20m \
-			$(listed "$packages" | grep -vxFf <(in_stores; listed ./annotate/{mqtt,kafka}/... ./annotate/rml/relational/... ./multilink/... ./test/...))
+			$(listed $packages | grep -vxFf <(in_stores; listed ./annotate/{mqtt,kafka}/... ./annotate/rml/relational/... ./multilink/... ./test/...))
 	else
 		alone -race -short -vet=off -timeout 20m $(raced)
 	fi
@@ -233,12 +234,15 @@ in_stores() {
 }
 
 # stores runs what needs a MongoDB or a bucket, with FerretDB, MinIO and the race detector. In run it takes the suites of the
-# storage contract, and each block once on these drivers.
+# storage contract, each block once on these drivers, and a command of each kind on a database.
 stores() {
+	with_peers ./test/peers
 	if full; then
 		with_peers -race -short -shuffle=on $(in_stores)
 	else
-		with_peers -race -short -run 'conforms|over(Mongo|S3|Servers)|OverServers' ./storage/mongo ./storage/s3 ./modelrepo/modelrepotest ./flcollect ./flcollect/repository ./apimgmt
+		with_peers -race -short -run 'Test(Documents|Blobs)_conforms$|over(Mongo|S3|Servers)|OverServers' ./storage/mongo ./storage/s3 \
+			./modelrepo/modelrepotest ./flcollect ./flcollect/repository ./apimgmt
+		with_peers -run 'FromADatabase|OfADatabase|severalServersShareOneStore' ./cmd/annotator ./cmd/modelrepo ./cmd/flcollector ./cmd/apimanager
 	fi
 }
 
@@ -298,7 +302,7 @@ images() {
 takeover() { with_peers -p 1 -v ./test/takeover ./test/ha; }
 
 # faults breaks what the servers stand on: full and read-only disks, truncated files, kill -9,
-# no descriptors, a clock that is set. It takes root for mounts. FAULTS=full tries every place.
+# a power cut, no descriptors, a clock that is set. It takes root for mounts. FAULTS=full tries every place.
 faults() { privileged ./test/faults; }
 
 # vm runs virtual machines with the kernel of the distribution, which is fetched
@@ -336,11 +340,12 @@ browser() {
 	echo unsteady >"$scratch/result-browser"
 }
 
-# fuzz runs every fuzz target for FUZZTIME, 30 s by default, three at a time. What covers new code is kept in the user's cache
+# fuzz runs every fuzz target for FUZZTIME, 30 s by default, four at a time. What covers new code is kept in the user's cache
 # folder and is where the next run begins. A finding is written below testdata of its package, to be committed as a seed.
 fuzz() {
 	local name package status=0 busy=0
-	grep -rH --include='*_test.go' '^func Fuzz' $(listed "$packages" | sed 's|$|/*_test.go|' | xargs -n 1 compgen -G || true) |
+	grep -H '^func Fuzz' $(go list -f '{{$dir := .Dir}}{{range .TestGoFiles}}{{$dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$dir}}/{{.}} {{end}}' $packages |
+		sed "s|$PWD/|./|g") /dev/null |
 		sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|\2 \1|' | sort -k 2 >"$scratch/fuzz-targets"
 	if [[ ! -s $scratch/fuzz-targets ]]; then
 		echo "no fuzz target was found: the decoders have lost theirs"
@@ -351,9 +356,9 @@ fuzz() {
 		go test -vet=off -c -ldflags '-s -w' -fuzz . -o "$scratch/${package//\//_}.fuzz" "$package"
 	done < <(cut -d ' ' -f 2 "$scratch/fuzz-targets" | uniq)
 	while read -r name package; do
-		if [[ $busy -eq 3 ]]; then
+		if [[ $busy -eq 4 ]]; then
 			wait -n || status=1
-			busy=2
+			busy=3
 		fi
 		fuzz_one "$name" "$package" &
 		busy=$((busy + 1))

@@ -54,12 +54,14 @@ func perform(t *testing.T, s *testbed) string {
 }
 
 func TestRun_failsOverInMemory(t *testing.T) {
+	t.Parallel()
 	s, err := memoryTestbed()
 	require.NoError(t, err)
 	require.Contains(t, perform(t, s), " 0 twice")
 }
 
 func TestRun_failsOverInNamespaces(t *testing.T) {
+	t.Parallel()
 	s, err := namespaceTestbed(t.Context())
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) {
 		t.Skipf("network namespaces take root on Linux: %v", err)
@@ -69,6 +71,7 @@ func TestRun_failsOverInNamespaces(t *testing.T) {
 }
 
 func TestRun_runsUntilInterrupted(t *testing.T) {
+	t.Parallel()
 	s, err := memoryTestbed()
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
