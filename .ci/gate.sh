@@ -7,6 +7,7 @@
 # No process is left behind, even if the run is killed: a watchdog ends the groups, and a run that hangs.
 
 limit=5200 # seconds for a whole run, on a machine that is new too
+[[ $gate == run ]] || limit=5400
 
 # A clone that belongs to another user must not fail for its version stamp. Without paths, what is
 # compiled for tests serves for images and packages as well, and in every clone.

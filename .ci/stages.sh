@@ -199,12 +199,12 @@ test() { GOFLAGS="$GOFLAGS -vet=off" alone ./...; }
 
 # race runs the packages of the table in .ci/raced with the race detector: with fixed order, so that what has not changed
 # is not run again. In full it runs all packages, in random order, but those that brokers, stores, databases and multilink run
-# with the detector: with peers, or alone. With -short the tests leave out long calculations, which the detector slows
-# down tenfold.
+# with the detector: with peers, or alone, and those that only read files. With -short the tests leave out long calculations,
+# which the detector slows down tenfold.
 race() {
 	if full; then
 		alone -race -short -vet=off -shuffle=on -timeout 20m \
-			$(listed $packages | grep -vxFf <(in_stores; listed ./annotate/{mqtt,kafka}/... ./annotate/rml/relational/... ./multilink/... ./test/...))
+			$(listed $packages | grep -vxFf <(in_stores; listed ./annotate/{mqtt,kafka}/... ./annotate/rml/relational/... ./multilink/... ./internal/archtest ./test/...))
 	else
 		alone -race -short -vet=off -timeout 20m $(raced)
 	fi

@@ -117,7 +117,7 @@ func TestRules_touchedStagesAreNamed(t *testing.T) {
 	put("LICENSE", nil)
 	require.Contains(t, in("bash", ".ci/touched"), "no other stage")
 	put("storage/disk/blob.go", nil)
-	require.Regexp(t, `bash \.ci/full faults fuzz images race stores takeover\n$`, in("bash", ".ci/touched", "HEAD"))
+	require.Regexp(t, `bash \.ci/full faults fuzz images platforms race stores takeover\n$`, in("bash", ".ci/touched", "HEAD"))
 }
 
 func TestRules_racedPackagesHaveAReason(t *testing.T) {
