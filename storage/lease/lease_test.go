@@ -114,22 +114,27 @@ func TestLease_isRenewed(t *testing.T) {
 }
 
 func TestLease_Context_endsBeforeAnotherProcessTakesTheKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		documents := storage.NewMemoryDocuments()
-		mine := &severed{Documents: documents}
-		first := acquire(t, mine)
-		time.Sleep(10*duration + 17*time.Millisecond)
-		mine.away.Store(true)
-		second := acquire(t, documents)
-		require.ErrorIs(t, context.Cause(first.Context()), lease.ErrLost)
-		require.NotEqual(t, first.Session(), second.Session())
-		mine.away.Store(false)
-		require.NoError(t, first.Release(t.Context())) // that of the second stays
-		_, err := documents.Get(t.Context(), "k")
-		require.NoError(t, err)
-		require.NoError(t, second.Context().Err())
-		require.NoError(t, second.Release(t.Context()))
-	})
+	for name, held := range map[string]time.Duration{"at once": 0, "after renewals": 10*duration + 17*time.Millisecond} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { losesItsStore(t, held) }) })
+	}
+}
+
+// losesItsStore loses the store of a lease after a while.
+func losesItsStore(t *testing.T, held time.Duration) {
+	documents := storage.NewMemoryDocuments()
+	mine := &severed{Documents: documents}
+	first := acquire(t, mine)
+	time.Sleep(held)
+	mine.away.Store(true)
+	second := acquire(t, documents)
+	require.ErrorIs(t, context.Cause(first.Context()), lease.ErrLost)
+	require.NotEqual(t, first.Session(), second.Session())
+	mine.away.Store(false)
+	require.NoError(t, first.Release(t.Context())) // that of the second stays
+	_, err := documents.Get(t.Context(), "k")
+	require.NoError(t, err)
+	require.NoError(t, second.Context().Err())
+	require.NoError(t, second.Release(t.Context()))
 }
 
 func TestLease_survivesALostAnswerAndAShortOutage(t *testing.T) {

@@ -114,7 +114,7 @@ func (k *Kafka) prepare() error {
 func (k *Kafka) format() error {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
-	args := []string{"format", "-t", base64.RawURLEncoding.EncodeToString(id[:]), "-c", k.path("server.properties")}
+	args := []string{"format", "--cluster-id=" + base64.RawURLEncoding.EncodeToString(id[:]), "-c", k.path("server.properties")}
 	for user, password := range k.options.Users {
 		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
 			args = append(args, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, user, password))

@@ -2,6 +2,7 @@ package csvdoc_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,26 @@ func table(t testing.TB, c *csvdoc.Compiler, doc input.Document, columns ...stri
 		out = append(out, row)
 	}
 	return out
+}
+
+// A compiler serves mappings that are compiled at the same time: each name has one column.
+func TestCompiler_CompileReference_isSafeForConcurrentUse(t *testing.T) {
+	c := csvdoc.New(everyCell, input.Limits{})
+	names := strings.Split("abcdefghijklmnopqrstuvwxyz", "")
+	var compiling sync.WaitGroup
+	for range 4 {
+		compiling.Go(func() {
+			for _, name := range names {
+				if _, err := c.CompileReference(name); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	compiling.Wait()
+	doc := c.NewDocument()
+	require.NoError(t, doc.Load([]byte(strings.Join(names, ",")+"\n"+strings.Join(names, ",")+"\n")))
+	require.Equal(t, [][]string{names}, table(t, c, doc, names...))
 }
 
 // load reads a text in a dialect and returns its columns a and b.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ import (
 type Contract struct {
 	// Driver is the driver that is checked.
 	Driver relational.Driver
-	// URL is a database in which the tests make the tables contract and digits.
+	// URL is a database in which the tests make the tables contract, digits, words and quoted.
 	URL string
 	// Execute runs statements that write.
 	Execute func(t *testing.T, statements string)
@@ -30,18 +31,25 @@ type Contract struct {
 const contractTables = `DROP TABLE IF EXISTS contract; DROP TABLE IF EXISTS digits;
 CREATE TABLE contract (id INTEGER, name VARCHAR(40)); CREATE TABLE digits (d INTEGER);
 INSERT INTO contract VALUES (1, 'one'); INSERT INTO contract VALUES (2, NULL); INSERT INTO contract VALUES (3, 'three');
-INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);`
+INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);
+DROP TABLE IF EXISTS words; CREATE TABLE words (w VARCHAR(4)); INSERT INTO words VALUES ('7'), ('07'), ('x');
+DROP TABLE IF EXISTS quoted; CREATE TABLE quoted (QUOTES INTEGER); INSERT INTO quoted VALUES (1);`
+
+// quotes is the name of a column with the quotes of every database.
+const quotes = "a\"b`c"
 
 const endless = "SELECT a.d AS d FROM digits a, digits b, digits c, digits d, digits e, digits f, digits g, digits h"
 
 // Run runs the tests. The statements of Execute end with semicolons.
 func (c Contract) Run(t *testing.T) {
-	c.Execute(t, contractTables)
+	c.Execute(t, strings.ReplaceAll(contractTables, "QUOTES", c.Driver.Quote(quotes)))
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *relational.Databases)
 	}{
 		{"Query_returnsTheColumnsInTheirOrder", c.columns},
+		{"Query_joinsColumnsOfTwoTypes", c.joined},
+		{"Query_quotesNames", c.quoted},
 		{"Query_namesWhatIsMissing", c.missing},
 		{"Query_writesNothing", c.readOnly},
 		{"Query_endsWithItsContext", c.context},
@@ -113,6 +121,28 @@ func (c Contract) columns(t *testing.T, databases *relational.Databases) {
 	got, err := all(rows, 0)
 	require.NoError(t, err)
 	require.Len(t, got, 3, "without columns the number of rows remains")
+	require.NoError(t, rows.Close())
+}
+
+// joined compares numbers and texts as texts: that is how a mapping sees them.
+func (c Contract) joined(t *testing.T, databases *relational.Databases) {
+	q := table("digits", "d")
+	q.Parent, q.On = table("words").Source, []rml.JoinOn{{Child: "d", Parent: "w"}}
+	q.Columns = append(q.Columns, rml.Column{Parent: true, Name: "w"})
+	rows, err := databases.Query(t.Context(), q)
+	require.NoError(t, err)
+	got, err := all(rows, 2)
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"7", "7"}}, got)
+	require.NoError(t, rows.Close())
+}
+
+func (c Contract) quoted(t *testing.T, databases *relational.Databases) {
+	rows, err := databases.Query(t.Context(), table("quoted", quotes))
+	require.NoError(t, err)
+	got, err := all(rows, 1)
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"1"}}, got)
 	require.NoError(t, rows.Close())
 }
 
