@@ -30,14 +30,14 @@ const Longest = 1024
 // with New and is safe for concurrent use.
 type Hasher struct {
 	turns chan struct{}
-	decoy string // hash of no password, to compare with where there is no user
+	decoy string // looks like a hash and is that of no password, to compare with where there is no user
 }
 
 // New returns a hasher.
 func New() *Hasher {
-	h := &Hasher{turns: make(chan struct{}, 2)}
-	h.decoy, _ = h.Hash(context.Background(), rand.Text()) // fails only with its context
-	return h
+	drawn := make([]byte, argonSalt+argonKey)
+	_, _ = rand.Read(drawn) // never fails
+	return &Hasher{turns: make(chan struct{}, 2), decoy: write(drawn[:argonSalt], drawn[argonSalt:])}
 }
 
 // Hash returns the hash in the form of the PHC string format. The error is the
@@ -49,8 +49,16 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonPasses, argonLanes,
-		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+	return write(salt, key), nil
+}
+
+// prefix begins each hash: the algorithm and its cost.
+func prefix() string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, argonMemory, argonPasses, argonLanes)
+}
+
+func write(salt, key []byte) string {
+	return prefix() + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key)
 }
 
 func (h *Hasher) derive(ctx context.Context, password string, salt []byte) ([]byte, error) {
@@ -83,8 +91,7 @@ func (h *Hasher) Matches(ctx context.Context, password, hash string) (bool, erro
 
 // parseHash reads a hash that this package wrote.
 func parseHash(hash string) (salt, key []byte, err error) {
-	prefix := fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, argonMemory, argonPasses, argonLanes)
-	rest, ok := strings.CutPrefix(hash, prefix)
+	rest, ok := strings.CutPrefix(hash, prefix())
 	encodedSalt, encodedKey, both := strings.Cut(rest, "$")
 	if !ok || !both {
 		return nil, nil, errors.New("password hash: not one that was written here")
