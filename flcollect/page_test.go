@@ -57,8 +57,12 @@ func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 		status.Quarantined = append(status.Quarantined, flcollect.Quarantine{Round: i, Client: "c", Reason: fmt.Sprintf("reason %d", i)})
 	}
 	b.job(status)
+	b.reports[name] = flcollect.RoundReport{Round: 25, Clients: []flcollect.ClientReport{{
+		Client: name, Name: name, Session: "ipv4:192.0.2.1:5", Outcome: name, Reason: name,
+	}}}
 	page := ask(h, "GET", "/live/%3Cimg%20src=x%20onerror=alert(1)%3E%2F%22", "").Body.String()
 	require.NotContains(t, page, "<img src=x")
+	require.Contains(t, page, "<strong>&lt;img src=x", "a client names itself")
 	require.NotContains(t, page, "<b>")
 	require.Contains(t, page, `<progress value="25" max="30"`)
 	require.Contains(t, page, `href="../job/result/%3Cimg%20src=x%20onerror=alert%281%29%3E%2F%22"`)
