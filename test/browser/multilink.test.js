@@ -148,6 +148,10 @@ test("a client is added, its keys are shown once, and it is disabled, enabled an
   const made = JSON.parse(provision);
   assert.equal(made.private_key.length, 44);
   assert.deepEqual(made.addresses, ["10.9.0.2/24"]);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), provision);
   await picture(page, "multilink-keys-dark");
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download" }).click();
