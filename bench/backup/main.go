@@ -39,6 +39,9 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if s.models < workers {
+		return fmt.Errorf("-models %d: must be at least %d, one for each worker", s.models, workers)
+	}
 	folder, err := os.MkdirTemp("", "backup")
 	if err != nil {
 		return err
