@@ -43,7 +43,7 @@ type Config struct {
 
 const (
 	connectTime = 10 * time.Second // for the connections of a format
-	drainTime   = 5 * time.Second  // for the last messages to come out
+	drainTime   = 5 * time.Second  // without an output, until the messages under way count as waiting
 	tidyTime    = 20 * time.Second // for removing the channels
 )
 
@@ -104,15 +104,15 @@ func replay(ctx context.Context, config *Config, streams []*stream) error {
 	return errors.Join(errs...)
 }
 
-// drain waits for the outputs of the messages under way, up to drainTime.
+// drain waits for the outputs of the messages under way, until none has arrived for drainTime.
 func drain(streams []*stream) {
-	limit := time.After(drainTime)
+	last := time.Now()
 	for _, s := range streams {
-		for s.matcher.pendingCount() > 0 {
-			select {
-			case <-limit:
-				return
-			case <-time.After(5 * time.Millisecond):
+		before := s.matcher.pendingCount()
+		for before > 0 && time.Since(last) < drainTime {
+			time.Sleep(5 * time.Millisecond)
+			if now := s.matcher.pendingCount(); now < before {
+				before, last = now, time.Now()
 			}
 		}
 	}
