@@ -212,6 +212,7 @@ func cloneState(s State) State {
 	s.Port.Members = slices.Clone(s.Port.Members)
 	s.Port.Routes = slices.Clone(s.Port.Routes)
 	s.Links = slices.Clone(s.Links)
+	s.Absent = slices.Clone(s.Absent)
 	s.Peers = slices.Clone(s.Peers)
 	for i := range s.Peers {
 		s.Peers[i].Links = slices.Clone(s.Peers[i].Links)

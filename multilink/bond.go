@@ -17,7 +17,9 @@ import (
 type Config struct {
 	// Host whose links and ports are used. Required. The bond does not close it.
 	Host Host
-	// Isolate keeps peers from reaching each other through this instance.
+	// Isolate keeps peers from reaching each other through this instance, and from
+	// the traffic of each other: the Ethernet addresses from which a peer has sent
+	// stay its own until it is removed.
 	Isolate bool
 	// Logger for operators. Nil is silent.
 	Logger *slog.Logger
@@ -60,7 +62,7 @@ func New(config Config) (*Bond, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	b.table = ethernet.NewSwitch(&ethernet.SwitchOptions{Isolate: config.Isolate})
+	b.table = ethernet.NewSwitch(&ethernet.SwitchOptions{Isolate: config.Isolate, Claimed: b.reportClaim})
 	classes, err := ethernet.NewClassifier(nil)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,12 @@ package multilink
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"sync"
+	"time"
 
+	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
@@ -101,4 +105,29 @@ func (s *eventStream) close() {
 		default:
 		}
 	}
+}
+
+// reportClaim reports that a peer sent from an address of another one.
+func (b *Bond) reportClaim(c ethernet.Claim) {
+	p := b.forwarding.Load()
+	name, owner := "", "this host"
+	if from := p.peers[c.From]; from != nil {
+		name = from.name
+	}
+	if c.Owner != ethernet.LocalPort {
+		owner = "a peer that was removed"
+		if had := p.peers[c.Owner]; had != nil {
+			owner = fmt.Sprintf("%q", had.name)
+		}
+	}
+	address := net.HardwareAddr(c.Address[:]).String()
+	if c.VLAN != 0 {
+		address += fmt.Sprintf(" in VLAN %d", c.VLAN)
+	}
+	reason := fmt.Sprintf("sends from address %s, which is that of %s; these frames are dropped", address, owner)
+	if c.Moved {
+		reason = fmt.Sprintf("sends from address %s, which was that of %s and moved here", address, owner)
+	}
+	b.log.Warn("address of another peer", "peer", name, "address", address, "owner", owner, "moved", c.Moved)
+	b.events.publish([]status.Event{{Time: time.Now(), Type: "address", Peer: name, Reason: reason}})
 }

@@ -34,8 +34,12 @@ type Plane interface {
 
 // State is the desired state of a plane.
 type State struct {
-	Port    PortConfig
-	Links   []settings.Link
+	Port  PortConfig
+	Links []settings.Link
+	// Absent are further links, by name, that are managed and whose interface does
+	// not exist. A class may name them: one that names no other link has none, and
+	// its frames are not sent over others.
+	Absent  []string
 	Peers   []PeerConfig
 	Bond    settings.Bond
 	Classes []settings.Class

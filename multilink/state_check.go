@@ -72,12 +72,17 @@ func (s State) checkLinks() error {
 }
 
 func (s State) checkClasses() error {
+	for i, name := range s.Absent {
+		if s.hasLink(name) {
+			return fmt.Errorf("absent[%d]: %q is among the links: %w", i, name, ErrDuplicate)
+		}
+	}
 	if _, err := ethernet.NewClassifier(s.Classes); err != nil {
 		return err
 	}
 	for _, c := range s.Classes {
 		for i, name := range c.Links {
-			if !s.hasLink(name) {
+			if !s.hasLink(name) && !slices.Contains(s.Absent, name) {
 				return fmt.Errorf("class %q: links[%d]: %q is not managed: %w", c.Name, i, name, ErrInvalid)
 			}
 		}

@@ -18,7 +18,9 @@ func (b *Bond) Status() Status {
 		current.Port = b.port.config.Name
 	}
 	for _, s := range b.peers {
-		current.Peers = append(current.Peers, s.status())
+		p := s.status()
+		p.Counters.Refused = b.table.Refused(s.port)
+		current.Peers = append(current.Peers, p)
 	}
 	slices.SortFunc(current.Peers, func(x, y PeerStatus) int { return cmp.Compare(x.Name, y.Name) })
 	for _, c := range b.state.Links {

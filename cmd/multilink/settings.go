@@ -67,7 +67,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	interfaces := f.String("interfaces", "",
 		"`patterns` of the interfaces that may be touched, with commas between, such as wlan*,wwan0; empty means any but the loopback")
 	allow := f.String("allow", "", "`operations` on the machine that are allowed, with commas between: "+operations()+"; empty means all")
-	f.BoolVar(&s.isolate, "isolate", false, "keep the clients of a server from reaching each other")
+	f.BoolVar(&s.isolate, "isolate", false, "keep the clients of a server from reaching each other, and from using addresses of each other")
 	f.StringVar(&s.plane, "plane", planeEngine,
 		"`engine` moves frames in this process; kernel has Linux's own bonding and WireGuard do it, without replay, copies and classes")
 	f.StringVar(&s.token, "token", "",

@@ -77,6 +77,8 @@ func newCollector(n *Node) *collector {
 	counter("expired_frames", "Frames that came too late to be checked for duplicates.", func(c status.Counters) uint64 { return c.Expired })
 	counter("dropped_frames", "Frames that found no link or no room.", func(c status.Counters) uint64 { return c.Dropped })
 	counter("incomplete_frames", "Frames of which a piece was lost.", func(c status.Counters) uint64 { return c.Incomplete })
+	counter("refused_frames", "Frames from an Ethernet address of another peer or of this host.",
+		func(c status.Counters) uint64 { return c.Refused })
 	return c
 }
 

@@ -149,6 +149,7 @@ type countersRecord struct {
 	Fragmented  uint64 `json:"fragmented"`
 	Reassembled uint64 `json:"reassembled"`
 	Incomplete  uint64 `json:"incomplete"`
+	Refused     uint64 `json:"refused"`
 }
 
 func (r *peerRecord) see(status multilink.PeerStatus) {

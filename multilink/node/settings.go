@@ -69,6 +69,7 @@ func (s *desired) state(port multilink.PortConfig, missing map[string]bool) (mul
 	var err error
 	for i := range s.head.Links {
 		if missing[s.head.Links[i].Name] {
+			state.Absent = append(state.Absent, s.head.Links[i].Name)
 			continue
 		}
 		link, err := s.head.Links[i].config(s.head.Role)
@@ -82,11 +83,6 @@ func (s *desired) state(port multilink.PortConfig, missing map[string]bool) (mul
 	}
 	if state.Classes, err = classConfigs(s.head.Classes, s.head.Links); err != nil {
 		return state, err
-	}
-	// A link that is missing is one that the plane does not have. A class that loses all
-	// of its links so may use any.
-	for i := range state.Classes {
-		state.Classes[i].Links = slices.DeleteFunc(state.Classes[i].Links, func(name string) bool { return missing[name] })
 	}
 	if s.head.Role == Server {
 		return state, s.addClients(&state)

@@ -19,7 +19,8 @@ type Class struct {
 	Match []Rule
 	// Policy of its frames. Empty is the bond's.
 	Policy Policy
-	// Links that it may use, by name. Empty is all.
+	// Links that it may use, by name. Empty is all. While none of them is there its
+	// frames wait, and are dropped as those of a bond without a link.
 	Links []string
 	// Copies at most, for Redundant. Zero is the bond's.
 	Copies int

@@ -17,14 +17,19 @@ import (
 //     port.
 //   - Addresses of the local port belong to it as long as they are known: frames
 //     of a peer from one of them are dropped. The local port takes an
-//     address from a peer at once. Between peers an address moves at once, as
-//     roaming stations do, and then stays for a second.
+//     address from a peer at once.
+//   - An address of a peer moves to another peer, as that of a station that roams,
+//     once the first has not sent from it for a second. Until then frames of the
+//     others from it are dropped, or any of them could draw its traffic. Where
+//     peers are isolated it never moves: it belongs to its peer until the port is
+//     removed, or the peer is silent about it and needs the room for another one.
 //   - A peer has up to 1,024 addresses, the local port 8,192. Further ones are
 //     served, but not learned: they cost others nothing but floods.
 //
 // It is safe for use by several goroutines. Lookups do not wait for one another.
 type Switch struct {
 	isolate bool
+	claimed func(Claim)
 	start   time.Time
 	ports   atomic.Pointer[switchPorts]
 	shards  [16]switchShard
@@ -46,6 +51,20 @@ type SwitchOptions struct {
 	// Isolate keeps frames of peers from other peers: they reach the local
 	// port alone.
 	Isolate bool
+	// Claimed is called when a peer sends from an address of another port: at
+	// most every ten seconds for each peer and outcome. It is called by Learn and
+	// Forward, without a lock. Nil means never.
+	Claimed func(Claim)
+}
+
+// Claim is what a peer did with a frame whose source is an address of another port.
+type Claim struct {
+	Address     [6]byte
+	VLAN        uint16
+	From, Owner Port
+	// Moved is true where the address belongs to From now, because Owner was
+	// silent about it. Otherwise the frame was dropped.
+	Moved bool
 }
 
 // SwitchStats are the figures of a Switch.
@@ -58,8 +77,9 @@ type SwitchStats struct {
 
 const (
 	switchAgeing  = 300 * time.Second // IEEE 802.1Q, table 8-9
-	switchHold    = time.Second
-	switchSweep   = time.Second // between two looks for addresses to forget
+	switchSilence = time.Second       // of a peer, before its address may move to another one
+	switchSweep   = time.Second       // between two looks for addresses to forget
+	switchClaim   = 10 * time.Second  // between two reports of one peer's claims
 	peerAddresses = 1024
 	hostAddresses = 8192
 )
@@ -67,7 +87,19 @@ const (
 // switchPorts are the ports at one time.
 type switchPorts struct {
 	list []Port
-	room map[Port]*atomic.Int32 // how many addresses each may still learn
+	by   map[Port]*switchPort
+}
+
+type switchPort struct {
+	room    atomic.Int32    // how many addresses it may still learn
+	refused atomic.Uint64   // frames from addresses of other ports
+	claims  [2]atomic.Int64 // when the last claim was reported, refused or moved; 0 is never
+}
+
+func newSwitchPort(room int32) *switchPort {
+	p := &switchPort{}
+	p.room.Store(room)
+	return p
 }
 
 type switchShard struct {
@@ -78,9 +110,8 @@ type switchShard struct {
 // switchEntry is where an address lives. The port changes under the shard's
 // lock alone.
 type switchEntry struct {
-	port  Port
-	seen  atomic.Int64 // since the start, in nanoseconds
-	moved int64
+	port Port
+	seen atomic.Int64 // since the start, in nanoseconds
 }
 
 // NewSwitch makes a switch with the local port alone. The options may be nil.
@@ -88,13 +119,11 @@ func NewSwitch(options *SwitchOptions) *Switch {
 	if options == nil {
 		options = &SwitchOptions{}
 	}
-	s := &Switch{isolate: options.Isolate, start: time.Now()}
+	s := &Switch{isolate: options.Isolate, claimed: options.Claimed, start: time.Now()}
 	for i := range s.shards {
 		s.shards[i].known = map[uint64]*switchEntry{}
 	}
-	local := &atomic.Int32{}
-	local.Store(hostAddresses)
-	s.ports.Store(&switchPorts{list: []Port{LocalPort}, room: map[Port]*atomic.Int32{LocalPort: local}})
+	s.ports.Store(&switchPorts{list: []Port{LocalPort}, by: map[Port]*switchPort{LocalPort: newSwitchPort(hostAddresses)}})
 	return s
 }
 
@@ -103,12 +132,10 @@ func (s *Switch) Add() Port {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	room := &atomic.Int32{}
-	room.Store(peerAddresses)
 	old := s.ports.Load()
-	next := &switchPorts{room: map[Port]*atomic.Int32{s.last: room}}
+	next := &switchPorts{by: map[Port]*switchPort{s.last: newSwitchPort(peerAddresses)}}
 	for _, port := range old.list {
-		next.room[port] = old.room[port]
+		next.by[port] = old.by[port]
 	}
 	next.list = append(append(next.list, old.list...), s.last)
 	s.ports.Store(next)
@@ -125,11 +152,11 @@ func (s *Switch) Remove(port Port) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.ports.Load()
-	next := &switchPorts{room: map[Port]*atomic.Int32{}}
+	next := &switchPorts{by: map[Port]*switchPort{}}
 	for _, other := range old.list {
 		if other != port {
 			next.list = append(next.list, other)
-			next.room[other] = old.room[other]
+			next.by[other] = old.by[other]
 		}
 	}
 	s.ports.Store(next)
@@ -152,7 +179,7 @@ func (s *Switch) Forward(to []Port, from Port, frame []byte) []Port {
 	}
 	if !multicast(frame[:6]) {
 		if port, known := s.find(addressKey(frame[:6], frame), now); known {
-			if port != from && ports.room[port] != nil && s.allowed(from, port) {
+			if port != from && ports.by[port] != nil && s.allowed(from, port) {
 				to = append(to, port)
 			}
 			return to
@@ -177,6 +204,15 @@ func (s *Switch) Stats() SwitchStats {
 	return stats
 }
 
+// Refused is how many frames of a port came from addresses of other ports. It is 0
+// for a port that was removed.
+func (s *Switch) Refused(port Port) uint64 {
+	if p := s.ports.Load().by[port]; p != nil {
+		return p.refused.Load()
+	}
+	return 0
+}
+
 func (s *Switch) allowed(from, to Port) bool {
 	return !s.isolate || from == LocalPort || to == LocalPort
 }
@@ -186,14 +222,14 @@ func (s *Switch) find(key uint64, now int64) (Port, bool) {
 	shard.mu.RLock()
 	defer shard.mu.RUnlock()
 	e := shard.known[key]
-	if e == nil || e.aged(now) {
+	if e == nil || e.aged(now) && !s.belongs(e) {
 		return 0, false
 	}
 	return e.port, true
 }
 
 func (s *Switch) learn(ports *switchPorts, from Port, frame []byte, now int64) bool {
-	if len(frame) < 14 || ports.room[from] == nil || multicast(frame[6:12]) || linkLocal(frame[:6]) {
+	if len(frame) < 14 || ports.by[from] == nil || multicast(frame[6:12]) || linkLocal(frame[:6]) {
 		return false
 	}
 	key := addressKey(frame[6:12], frame)
@@ -211,39 +247,95 @@ func (s *Switch) learn(ports *switchPorts, from Port, frame []byte, now int64) b
 // settle notes an address that is new, or at another port than before.
 func (s *Switch) settle(shard *switchShard, key uint64, from Port, now int64) bool {
 	if last := s.swept.Load(); now-last > int64(switchSweep) && s.swept.CompareAndSwap(last, now) {
-		s.forget(func(e *switchEntry) bool { return e.aged(now) })
+		s.sweep(now)
 	}
+	owner, passes := s.place(shard, key, from, now)
+	if owner != from {
+		s.report(key, from, owner, passes, now)
+	}
+	return passes
+}
+
+// place gives an address to a port where no other port keeps it. It returns the port
+// that had the address: from where none had.
+func (s *Switch) place(shard *switchShard, key uint64, from Port, now int64) (owner Port, passes bool) {
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	// Remove publishes its ports before it looks for entries to forget: what
 	// is learned from here on is of a port that there is.
 	ports := s.ports.Load()
-	room := ports.room[from]
-	if room == nil {
-		return false
+	port := ports.by[from]
+	if port == nil {
+		return from, false
 	}
-	e := shard.known[key]
-	if e != nil && e.port != from && !e.aged(now) {
-		if e.port == LocalPort || from != LocalPort && now-e.moved < int64(switchHold) {
-			s.refused.Add(1)
-			return false
+	owner = from
+	if e := shard.known[key]; e != nil {
+		if e.port == from {
+			e.seen.Store(now)
+			return from, true
 		}
-	}
-	if e != nil && e.port == from {
-		e.seen.Store(now)
-		return true
-	}
-	next := &switchEntry{port: from, moved: now - int64(switchHold)}
-	next.seen.Store(now)
-	if e != nil {
-		next.moved = now
+		if s.keeps(e, from, now) {
+			port.refused.Add(1)
+			s.refused.Add(1)
+			return e.port, false
+		}
+		if !e.aged(now) && from != LocalPort {
+			owner = e.port
+		}
 		releaseSlot(ports, e)
 		delete(shard.known, key)
 	}
-	if takeSlot(room) {
-		shard.known[key] = next
+	if takeSlot(&port.room) {
+		e := &switchEntry{port: from}
+		e.seen.Store(now)
+		shard.known[key] = e
 	}
-	return true // without room it is served, but not known
+	return owner, true // without room it is served, but not known
+}
+
+// keeps reports whether the port of an entry keeps its address from another port.
+func (s *Switch) keeps(e *switchEntry, from Port, now int64) bool {
+	switch {
+	case e.port == LocalPort:
+		return !e.aged(now)
+	case from == LocalPort:
+		return false
+	}
+	return s.isolate || now-e.seen.Load() < int64(switchSilence)
+}
+
+// belongs reports whether an entry outlasts the silence of its port.
+func (s *Switch) belongs(e *switchEntry) bool { return s.isolate && e.port != LocalPort }
+
+// report reports a claim, unless one of that port was reported lately.
+func (s *Switch) report(key uint64, from, owner Port, moved bool, now int64) {
+	port := s.ports.Load().by[from]
+	if s.claimed == nil || port == nil {
+		return
+	}
+	stamp := &port.claims[0]
+	if moved {
+		stamp = &port.claims[1]
+	}
+	last := stamp.Load()
+	if last != 0 && now-last < int64(switchClaim) || !stamp.CompareAndSwap(last, max(now, 1)) {
+		return
+	}
+	c := Claim{VLAN: uint16(key & 0xfff), From: from, Owner: owner, Moved: moved}
+	for i := range c.Address {
+		c.Address[i] = byte(key >> (12 + 8*(5-i)))
+	}
+	s.claimed(c)
+}
+
+// sweep forgets the addresses that were silent for long. Those of isolated peers stay
+// until their peer has no room for another one.
+func (s *Switch) sweep(now int64) {
+	full := map[Port]bool{}
+	for port, p := range s.ports.Load().by {
+		full[port] = p.room.Load() <= 0
+	}
+	s.forget(func(e *switchEntry) bool { return e.aged(now) && (!s.belongs(e) || full[e.port]) })
 }
 
 // forget deletes the entries for which f is true.
@@ -282,8 +374,8 @@ func takeSlot(room *atomic.Int32) bool {
 }
 
 func releaseSlot(ports *switchPorts, e *switchEntry) {
-	if room := ports.room[e.port]; room != nil {
-		room.Add(1)
+	if port := ports.by[e.port]; port != nil {
+		port.room.Add(1)
 	}
 }
 

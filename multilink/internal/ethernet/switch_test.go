@@ -104,18 +104,65 @@ func TestSwitch_Learn_protectsAddressesOfTheHost(t *testing.T) {
 	})
 }
 
-func TestSwitch_Learn_movesAStationOnceASecond(t *testing.T) {
+func TestSwitch_Learn_movesAnAddressAfterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := ethernet.NewSwitch(nil)
+		var claims []ethernet.Claim
+		s := ethernet.NewSwitch(&ethernet.SwitchOptions{Claimed: func(c ethernet.Claim) { claims = append(claims, c) }})
 		a, b := s.Add(), s.Add()
 		require.True(t, s.Learn(a, etherFrame(9, 1, 0)))
-		require.True(t, s.Learn(b, etherFrame(9, 1, 0)), "at once")
+		for range 3 { // an owner that sends keeps its address
+			time.Sleep(900 * time.Millisecond)
+			require.False(t, s.Learn(b, etherFrame(9, 1, 0)), "the first still uses it")
+			require.Equal(t, ports{a}, s.Forward(nil, local, etherFrame(1, 5, 0)))
+			require.True(t, s.Learn(a, etherFrame(9, 1, 0)))
+		}
+		require.EqualValues(t, 3, s.Refused(b))
+		require.Zero(t, s.Refused(a))
+		require.Equal(t, []ethernet.Claim{{Address: [6]byte{2, 0, 0, 0, 0, 1}, From: b, Owner: a}}, claims, "one of three at once")
+
+		time.Sleep(time.Second)
+		require.True(t, s.Learn(b, etherFrame(9, 1, 0)), "it roamed")
 		require.Equal(t, ports{b}, s.Forward(nil, local, etherFrame(1, 5, 0)))
-		require.False(t, s.Learn(a, etherFrame(9, 1, 0)), "and then not for a second")
-		require.Equal(t, ports{b}, s.Forward(nil, local, etherFrame(1, 5, 0)))
+		require.Len(t, claims, 2)
+		require.Equal(t, ethernet.Claim{Address: [6]byte{2, 0, 0, 0, 0, 1}, From: b, Owner: a, Moved: true}, claims[1])
+		require.False(t, s.Learn(a, etherFrame(9, 1, 0)))
 		time.Sleep(time.Second)
 		require.True(t, s.Learn(a, etherFrame(9, 1, 0)))
-		require.Equal(t, ports{a}, s.Forward(nil, local, etherFrame(1, 5, 0)))
+	})
+}
+
+func TestSwitch_Learn_neverMovesAnAddressOfIsolatedPeers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var claims []ethernet.Claim
+		s := ethernet.NewSwitch(&ethernet.SwitchOptions{Isolate: true, Claimed: func(c ethernet.Claim) { claims = append(claims, c) }})
+		a, b := s.Add(), s.Add()
+		require.True(t, s.Learn(a, etherFrame(9, 1, 7)))
+		time.Sleep(time.Hour)
+		require.Equal(t, []ethernet.Port{local}, s.Forward(nil, b, etherFrame(9, 2, 0))) // looks for what is to be forgotten
+		require.Empty(t, s.Forward(nil, b, etherFrame(9, 1, 7)))
+		require.Equal(t, ports{a}, s.Forward(nil, local, etherFrame(1, 5, 7)), "not to the others, as an unknown one")
+		require.Equal(t, []ethernet.Claim{{Address: [6]byte{2, 0, 0, 0, 0, 1}, VLAN: 7, From: b, Owner: a}}, claims)
+		require.True(t, s.Learn(a, etherFrame(9, 1, 7)))
+
+		s.Remove(a)
+		require.True(t, s.Learn(b, etherFrame(9, 1, 7)), "free with its port")
+	})
+}
+
+func TestSwitch_Learn_forgetsSilentAddressesOfAnIsolatedPeerForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := ethernet.NewSwitch(&ethernet.SwitchOptions{Isolate: true})
+		a, b := s.Add(), s.Add()
+		for i := range uint32(1024) {
+			require.True(t, s.Learn(a, etherFrame(9, 1000+i, 0)))
+		}
+		require.True(t, s.Learn(b, etherFrame(9, 1, 0)))
+		time.Sleep(301 * time.Second)
+		for i := range uint32(1000) {
+			require.True(t, s.Learn(a, etherFrame(9, 5000+i, 0)))
+		}
+		require.Equal(t, 1000+1, s.Stats().Addresses, "the new ones, and that of the other peer")
+		require.Equal(t, ports{a}, s.Forward(nil, local, etherFrame(5999, 5, 0)))
 	})
 }
 

@@ -1,0 +1,32 @@
+package node_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+func TestNode_Run_keepsAClassOnItsLinksWhileTheirInterfacesAreMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs := storage.NewMemoryDocuments()
+		i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs))
+		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
+		status, text := i.ask("PUT", "/classes", `[{"name":"private","links":["wlan0"]},
+			{"name":"both","links":["wlan0","wwan0"],"match":[{"vlan":5}]}]`)
+		require.Equal(t, http.StatusOK, status, text)
+		require.NoError(t, i.stop())
+
+		i = start(t, configOf(node.Server, newPlane("eth0", "wwan0"), docs))
+		state := i.plane.current()
+		require.Equal(t, []string{"wlan0"}, state.Absent)
+		require.Equal(t, []string{"wlan0"}, state.Classes[0].Links, "no links would mean all")
+		require.Equal(t, []string{"wlan0", "wwan0"}, state.Classes[1].Links)
+		require.NoError(t, state.Check())
+	})
+}
