@@ -26,4 +26,10 @@
 // something to send. A link that was dead for longer than its keys live (180 s)
 // would then need that long to be of use again, so the end that was given the
 // other's address calls every second until it is answered.
+//
+// WireGuard drops a call whose timestamp is not after that of the peer's last one, so
+// that a call that was captured is of no use. A client whose clock was set back would
+// then stay away until the server restarts. Where such a call is authentic, and no
+// session of the peer is in use, the server forgets the timestamp, as a restart does,
+// and answers the next call.
 package wg

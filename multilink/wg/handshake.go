@@ -12,6 +12,9 @@ const (
 	patience = 2 * time.Second
 	// politeRetry is the pause between calls that leave the keys alone.
 	politeRetry = 5 * time.Second
+	// silence is how long a peer may be silent before it counts as gone: longer than
+	// the longest interval of a bond's probes.
+	silence = 15 * time.Second
 	// interest is how long after the last packet keys are still needed.
 	interest = 10 * time.Second
 )
@@ -66,6 +69,9 @@ func (s *handshaker) observe(now time.Time, o observation) {
 func (s *handshaker) good(now time.Time) bool {
 	return !s.since.IsZero() && now.Sub(s.since) < keyLife
 }
+
+// live reports whether a session is in use: there are keys, and the peer was heard lately.
+func (s *handshaker) live(now time.Time) bool { return s.good(now) && now.Sub(s.heard) < silence }
 
 // next says what to do now, and takes it as done.
 func (s *handshaker) next(now time.Time, o observation) call {

@@ -106,3 +106,19 @@ func TestHandshaker_hurry_skipsThePause(t *testing.T) {
 	s.hurry()
 	require.Equal(t, callAfresh, s.next(now.Add(2*time.Millisecond), o))
 }
+
+func TestHandshaker_live_endsWithTheKeysOrWithSilence(t *testing.T) {
+	start := time.Unix(1000, 0)
+	s := handshaker{}
+	require.False(t, s.live(start))
+	s.observe(start, observation{received: 148})
+	require.False(t, s.live(start), "a call alone is no session")
+	s.observe(start, observation{handshake: 1, received: 200})
+	require.True(t, s.live(start.Add(silence-1)))
+	require.False(t, s.live(start.Add(silence)))
+	for at := range keyLife / time.Second {
+		s.observe(start.Add(at*time.Second), observation{handshake: 1, received: 201 + uint64(at)})
+	}
+	require.True(t, s.live(start.Add(keyLife-1)))
+	require.False(t, s.live(start.Add(keyLife)))
+}

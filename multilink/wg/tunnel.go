@@ -29,7 +29,9 @@ type tunnel struct {
 	wanted     atomic.Int64 // when something was last to be sent, since the underlay's start
 	remote     atomic.Pointer[remote]
 	figures    atomic.Pointer[figures]
-	handshaker handshaker // the watcher's
+	earlier    atomic.Pointer[figures] // before WireGuard forgot the peer; nil is none
+	warned     time.Time               // that its clock was set back; guarded by the underlay's changing
+	handshaker handshaker              // the watcher's
 
 	gate    sync.Mutex // held while receive runs
 	shut    bool
@@ -168,6 +170,9 @@ func (t *tunnel) Stats() multilink.TunnelStats {
 	stats := multilink.TunnelStats{Dropped: t.under.queue.droppedBy(t.queue)}
 	if f := t.figures.Load(); f != nil {
 		stats.Endpoint, stats.Sent, stats.Received = f.endpoint, f.sent, f.received
+		if e := t.earlier.Load(); e != nil {
+			stats.Sent, stats.Received = stats.Sent+e.sent, stats.Received+e.received
+		}
 		if f.handshake != 0 {
 			stats.Handshake = time.Unix(0, f.handshake)
 		}

@@ -2,6 +2,7 @@ package wg
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -66,6 +67,7 @@ type Underlay struct {
 	port    uint16
 	private multilink.Key
 	public  multilink.Key
+	log     *slog.Logger
 	retry   time.Duration
 	fixed   bool // the configuration gave the MTU
 	linkMTU atomic.Int64
@@ -119,7 +121,8 @@ func Open(ctx context.Context, config multilink.UnderlayConfig, opts *Options) (
 	}
 	u := &Underlay{
 		link: config.Link, port: opened.port, private: config.PrivateKey, public: public,
-		retry: o.Retry, fixed: config.LinkMTU != 0, start: time.Now(), queue: newSendQueue(),
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), retry: o.Retry,
+		fixed: config.LinkMTU != 0, start: time.Now(), queue: newSendQueue(),
 		bySource: make(map[address]*tunnel), byKey: make(map[multilink.Key]*tunnel),
 		ended: make(chan struct{}),
 	}
@@ -131,7 +134,7 @@ func Open(ctx context.Context, config multilink.UnderlayConfig, opts *Options) (
 	}
 	u.watch.look()
 	u.inside = newInside(u.queue, u.bind.inflow, u.innerMTU, u.deliver)
-	u.device = device.NewDevice(u.inside, u.bind, logger(o.Logger, config.Link))
+	u.device = device.NewDevice(u.inside, u.bind, logger(o.Logger, config.Link, u.watch.outdated.add))
 	if err := errors.Join(
 		u.device.IpcSet("private_key="+hex.EncodeToString(config.PrivateKey[:])+"\n"),
 		u.device.Up(),
@@ -275,6 +278,45 @@ func (u *Underlay) remove(t *tunnel) {
 	defer u.changing.Unlock()
 	u.watch.remove(t)
 	u.dropLocked(t)
+}
+
+// renew has WireGuard forget the handshakes of a peer, and so the timestamp of its last
+// call.
+func (u *Underlay) renew(t *tunnel) {
+	u.changing.Lock()
+	defer u.changing.Unlock()
+	u.mu.RLock()
+	gone := u.closed || u.byKey[t.peer.PublicKey] != t
+	u.mu.RUnlock()
+	if gone {
+		return
+	}
+	u.polling.Lock()
+	defer u.polling.Unlock()
+	u.pollLocked()
+	sum := figures{}
+	for _, f := range []*figures{t.earlier.Load(), t.figures.Load()} {
+		if f != nil {
+			sum.sent, sum.received = sum.sent+f.sent, sum.received+f.received
+		}
+	}
+	key := device.NoisePublicKey(t.peer.PublicKey)
+	u.device.RemovePeer(key)
+	if err := u.device.IpcSet(peerConfig(t.peer, t.queue.target)); err != nil {
+		u.log.Error("add peer again", "link", u.link, "peer", t.peer.PublicKey.Base64(), "err", err)
+		return
+	}
+	routine := u.device.LookupPeer(key)
+	if routine == nil {
+		return // WireGuard ended in between
+	}
+	t.figures.Store(nil)
+	t.earlier.Store(&sum)
+	u.watch.renewed(t, routine)
+	if now := time.Now(); now.Sub(t.warned) >= time.Minute {
+		t.warned = now
+		u.log.Warn("the clock of a peer was set back; its next call is answered", "link", u.link, "peer", t.peer.PublicKey.Base64())
+	}
 }
 
 // dropLocked forgets a tunnel. The lock is changing.

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.zx2c4.com/wireguard/device"
+
 	"github.com/iotenablers/enablers/multilink"
 )
 
@@ -29,9 +31,35 @@ type watch struct {
 	ended sync.WaitGroup
 	once  sync.Once
 
+	outdated outdated
+
 	mu      sync.Mutex // held while peers are called, so that none is once it is removed
 	tunnels []*tunnel
 	last    linkState // of the goroutine, and of look before it
+}
+
+// outdated are the peers of which WireGuard dropped a call because of its timestamp.
+type outdated struct {
+	mu    sync.Mutex
+	peers map[*device.Peer]bool
+}
+
+func (o *outdated) add(peer *device.Peer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.peers == nil {
+		o.peers = make(map[*device.Peer]bool)
+	}
+	o.peers[peer] = true
+}
+
+// take returns the peers that were added since the last call.
+func (o *outdated) take() map[*device.Peer]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	peers := o.peers
+	o.peers = nil
+	return peers
 }
 
 func newWatch(u *Underlay, on carrier) *watch {
@@ -80,7 +108,9 @@ func (w *watch) loop() {
 			}
 		}
 		began := time.Now()
-		w.refreshAll()
+		for _, t := range w.refreshAll() {
+			w.under.renew(t)
+		}
 		now := time.Now()
 		pause := beat
 		if now.Before(until) {
@@ -130,12 +160,14 @@ func (w *watch) hurry() {
 	}
 }
 
-// refreshAll brings every tunnel up to date.
-func (w *watch) refreshAll() {
+// refreshAll brings every tunnel up to date. It returns those whose peers call with
+// outdated timestamps and have no session: their clocks were set back.
+func (w *watch) refreshAll() (setBack []*tunnel) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	outdated := w.outdated.take()
 	if len(w.tunnels) == 0 {
-		return
+		return nil
 	}
 	w.under.polling.Lock()
 	w.under.pollLocked()
@@ -143,7 +175,19 @@ func (w *watch) refreshAll() {
 	now := time.Now()
 	for _, t := range w.tunnels {
 		w.refreshLocked(t, now)
+		if outdated[t.routine] && !t.handshaker.live(now) {
+			setBack = append(setBack, t)
+		}
 	}
+	return setBack
+}
+
+// renewed gives a tunnel its peer as WireGuard has it now, which has had no handshake.
+func (w *watch) renewed(t *tunnel, routine *device.Peer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.routine = routine
+	t.handshaker = handshaker{caller: t.handshaker.caller, retry: t.handshaker.retry}
 }
 
 // refreshLocked brings a tunnel up to date, and starts a handshake if that is due.
