@@ -34,11 +34,21 @@ type probeForm struct {
 	Multiplier int     `json:"multiplier"`
 }
 
-// The defaults of a probe, which multilink.Probe names.
+// The defaults of a probe, which settings.Probe names. The interval of a link is left
+// open: what the default is depends on whether the link is metered and on what it
+// carries.
 const (
 	defaultInterval   = 10.0 // ms
 	defaultMultiplier = 3
 )
+
+// shown is a probe as records have it.
+func (p probeForm) shown(metered bool) probeForm {
+	if p.Interval == 0 && !metered { // a metered link is probed by what it does
+		p.Interval = defaultInterval
+	}
+	return p
+}
 
 // milliseconds reads a time that a field gives in milliseconds.
 func milliseconds(field string, ms float64) (time.Duration, error) {
@@ -67,9 +77,6 @@ func (l *linkForm) complete(others []linkForm) {
 	}
 	if l.Cost == 0 {
 		l.Cost = 1
-	}
-	if l.Probe.Interval == 0 && !l.Metered { // a metered link is probed by what it does
-		l.Probe.Interval = defaultInterval
 	}
 	if l.Probe.Multiplier == 0 {
 		l.Probe.Multiplier = defaultMultiplier

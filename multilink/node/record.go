@@ -72,7 +72,7 @@ func (l *linkForm) record(primary bool) linkRecord {
 	r := linkRecord{
 		Name: l.Name, Interface: l.carrier(), Kind: l.Kind, Priority: *l.Priority, Role: "backup", State: status.Down,
 		Endpoint: l.Endpoint, Metered: l.Metered, Quota: l.Quota, Cost: l.Cost, Rate: l.Rate, MaxLoss: l.MaxLoss, MaxRTT: l.MaxRTT,
-		Disabled: l.Disabled, Probe: l.Probe,
+		Disabled: l.Disabled, Probe: l.Probe.shown(l.Metered),
 	}
 	if primary {
 		r.Role = "primary"

@@ -26,6 +26,9 @@ type head struct {
 	Bond       bondForm    `json:"bond"`
 	Classes    []classForm `json:"classes"`
 	Attachment *attachment `json:"attachment,omitempty"`
+	// ChosenProbes is false in what earlier versions stored: their intervals of probes
+	// are the default unless they are others.
+	ChosenProbes bool `json:"chosen_probes"`
 
 	key     multilink.Key // PrivateKey, parsed
 	unknown keep.Members

@@ -52,8 +52,13 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, err
 		return nil, fmt.Errorf("load configuration: private key: %w", ErrData)
 	}
 	for i := range made.head.Links {
-		made.head.Links[i].complete(nil)
+		link := &made.head.Links[i]
+		if !made.head.ChosenProbes && link.Probe.Interval == defaultInterval {
+			link.Probe.Interval = 0
+		}
+		link.complete(nil)
 	}
+	made.head.ChosenProbes = true
 	made.head.Bond.complete()
 	for doc, err := range storage.All(ctx, s.docs, clientPrefix) {
 		if err != nil {
@@ -76,7 +81,8 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, err
 
 // begin stores the settings of a new instance: its private key.
 func (s *store) begin(ctx context.Context, role Role, replay bool) (*desired, error) {
-	made := &desired{head: head{Version: version, Role: role, key: newPrivateKey(), Links: []linkForm{}, Classes: []classForm{}}}
+	made := &desired{head: head{Version: version, Role: role, key: newPrivateKey(), ChosenProbes: true,
+		Links: []linkForm{}, Classes: []classForm{}}}
 	made.head.PrivateKey = made.head.key.Base64()
 	made.head.Bond.Replay = &replay
 	made.head.Bond.complete()
