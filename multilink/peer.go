@@ -159,6 +159,9 @@ func (p *peer) flushLocked(now time.Time) (full *path) {
 	if len(p.out.Events) > 0 {
 		for i := range p.out.Events {
 			p.out.Events[i].Peer = p.name
+			if e := p.out.Events[i]; e.Type == "conflict" {
+				p.log.Warn("conflict of keys", "peer", p.name, "reason", e.Reason)
+			}
 		}
 		p.publish(p.out.Events)
 	}

@@ -83,7 +83,10 @@ type PeerStatus struct {
 	Connected bool
 	// ActiveLink carries its frames. Empty is none.
 	ActiveLink string
-	Handshake  time.Time
-	Links      []status.Link
-	Counters   status.Counters
+	// Conflict says that another instance uses the key of the peer, or of this one:
+	// they take each other's place. Empty is none.
+	Conflict  string
+	Handshake time.Time
+	Links     []status.Link
+	Counters  status.Counters
 }

@@ -75,7 +75,7 @@ func (p *peer) status() PeerStatus {
 	defer p.mu.Unlock()
 	now := p.bond.Status(time.Now())
 	status := PeerStatus{
-		Name: p.name, PublicKey: p.key, Connected: now.Connected, ActiveLink: now.ActiveLink,
+		Name: p.name, PublicKey: p.key, Connected: now.Connected, ActiveLink: now.ActiveLink, Conflict: now.Conflict,
 		Links: now.Links, Counters: now.Counters,
 	}
 	for _, l := range p.paths {

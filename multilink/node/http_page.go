@@ -183,7 +183,7 @@ type clientRow struct {
 // summary is what the first page shows, and what its script polls.
 type summary struct {
 	Role    Role   `json:"role"`
-	Fault   string `json:"fault"`
+	Fault   string `json:"fault"`   // of the instance, or a conflict of keys
 	Carrier string `json:"carrier"` // names of the links that carry frames
 	// Connected counts the clients with a usable link, or the server.
 	Connected int    `json:"connected"`
@@ -235,6 +235,9 @@ func (p *pages) summaryOf(r *http.Request) (summary, statusRecord) {
 	}
 	for _, peer := range peers {
 		s.Failovers += peer.Counters.Failovers
+		if s.Fault == "" && peer.Conflict != "" {
+			s.Fault = peer.Name + ": " + peer.Conflict
+		}
 		if peer.Connected {
 			s.Connected++
 		}

@@ -114,6 +114,7 @@ type peerRecord struct {
 	Connected     bool             `json:"connected"`
 	LastHandshake *time.Time       `json:"last_handshake"`
 	ActiveLink    string           `json:"active_link"`
+	Conflict      string           `json:"conflict,omitempty"` // another instance uses one of the keys
 	Addresses     []netip.Prefix   `json:"addresses"`
 	Links         []peerLinkRecord `json:"links"`
 	Counters      countersRecord   `json:"counters"`
@@ -154,6 +155,7 @@ type countersRecord struct {
 
 func (r *peerRecord) see(status multilink.PeerStatus) {
 	r.Connected, r.ActiveLink, r.LastHandshake = status.Connected, status.ActiveLink, moment(status.Handshake)
+	r.Conflict = status.Conflict
 	r.Counters = countersRecord(status.Counters)
 	for _, link := range status.Links {
 		r.Links = append(r.Links, peerLinkRecord{

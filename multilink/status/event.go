@@ -7,9 +7,10 @@ import (
 // Event is something that happened.
 type Event struct {
 	Time time.Time
-	// Type is "link", "failover", "return", "peer", "policy", "address" or "missed". An
-	// "address" is an Ethernet address of another peer, or of this host, from which
-	// the peer sends.
+	// Type is "link", "failover", "return", "peer", "policy", "address",
+	// "conflict" or "missed". An "address" is an Ethernet address of another peer, or
+	// of this host, from which the peer sends. A "conflict" is that two instances use
+	// one key.
 	Type string
 	Peer string // name; empty where it is about no peer
 	Link string // name of the link that it is about, or that took over

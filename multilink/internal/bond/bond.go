@@ -34,7 +34,10 @@ func New(config settings.Bond, links []settings.Link, epoch uint64, now time.Tim
 	if epoch == 0 {
 		return nil, fmt.Errorf("make bond: epoch: want a random number, got 0: %w", fault.ErrInvalid)
 	}
-	b := &Bond{core: core{epoch: epoch, clock: clock{start: now}, members: members{lastSlot: -1}, pool: packet.NewPool()}}
+	b := &Bond{core: core{
+		epoch: epoch, clock: clock{start: now}, members: members{lastSlot: -1}, pool: packet.NewPool(),
+		ownKey: dispute{reason: reasonOwnTwice}, peerKey: dispute{reason: reasonPeerTwice},
+	}}
 	b.peering = peering{core: &b.core, probe: packet.Probe{
 		Reports: make([]packet.Report, 0, packet.MaxLinks), Spans: make([]packet.Span, 0, packet.MaxSpans),
 	}}

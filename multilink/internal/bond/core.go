@@ -19,6 +19,9 @@ type core struct {
 	pool     *packet.Pool
 	counters status.Counters
 
+	// Other instances that use the key of this end, or of the peer.
+	ownKey, peerKey dispute
+
 	// What the current call still has to do.
 	stale  bool // choose the links again
 	urgent bool // send the peer a probe at once
@@ -32,10 +35,13 @@ type core struct {
 type peerState struct {
 	epoch       uint64     // adopted; 0 is none
 	established bool       // the peer has adopted the epoch of this end
+	knew        bool       // it had once
 	past        [16]uint64 // epochs that are over; the oldest is overwritten
 	pasts       int
-	probed      bool   // number is that of a probe
-	number      uint64 // of the newest probe, on any link
+	probed      bool          // number is that of a probe
+	number      uint64        // of the newest probe, on any link
+	since       uint64        // stamp of this end when the epoch was adopted
+	heard       time.Duration // when its last probe came
 }
 
 // clock is the time of a bond: the latest that its owner has passed to a method.

@@ -95,6 +95,8 @@ func (m *monitor) downReason(l *link) string {
 	switch {
 	case l.carrierLost, l.failed:
 		return l.cause
+	case m.ownKey.lasts(m.now):
+		return m.ownKey.reason
 	case !m.peer.established && l.hearing:
 		return "the peer is new"
 	case !l.hearing && l.cause != "":

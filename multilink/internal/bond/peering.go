@@ -24,6 +24,7 @@ const (
 	foreign     origin = iota // this end itself, or another life of either end
 	unconfirmed               // a life of the peer that does not echo this end yet
 	restarted                 // a new life of the peer, which echoes this end
+	rival                     // a life of the peer that is over, and answers all the same
 	current                   // the peer as it is known
 )
 
@@ -31,7 +32,13 @@ const (
 func (p *peering) originOf(h packet.Header) origin {
 	epoch := p.probe.Epoch
 	switch {
-	case epoch == p.epoch || slices.Contains(p.peer.past[:], epoch) || h.Tag != packet.EpochTag(epoch):
+	case epoch == p.epoch || h.Tag != packet.EpochTag(epoch):
+		return foreign
+	case slices.Contains(p.peer.past[:], epoch):
+		// What was delayed cannot answer a probe that was sent since.
+		if p.echoed() && p.probe.Echoed > p.peer.since && p.probe.Echoed <= p.stamp() {
+			return rival
+		}
 		return foreign
 	case epoch != p.peer.epoch && p.probe.Echo != p.epoch:
 		return unconfirmed
@@ -54,11 +61,17 @@ func (p *peering) greet(l *link) {
 // had another one before.
 func (p *peering) adopt() (again bool) {
 	if old := p.peer.epoch; old != 0 {
-		p.peer.past[p.peer.pasts%len(p.peer.past)] = old
-		p.peer.pasts++
+		if at := slices.Index(p.peer.past[:], p.probe.Epoch); at >= 0 {
+			p.peer.past[at] = old
+		} else {
+			p.peer.past[p.peer.pasts%len(p.peer.past)] = old
+			p.peer.pasts++
+		}
 		again = true
 	}
-	p.peer = peerState{epoch: p.probe.Epoch, past: p.peer.past, pasts: p.peer.pasts}
+	p.peer = peerState{
+		epoch: p.probe.Epoch, past: p.peer.past, pasts: p.peer.pasts, since: p.stamp(), heard: p.now,
+	}
 	for _, l := range p.slots() {
 		if l != nil {
 			l.loseReception("")
@@ -70,14 +83,37 @@ func (p *peering) adopt() (again bool) {
 	return again
 }
 
+// deserted reports whether the present life of the peer has gone.
+func (p *peering) deserted() bool { return p.now-p.peer.heard >= desertion }
+
+// displaced reports whether the probe, the newest, shows that the peer has taken another
+// instance for this one.
+func (p *peering) displaced() bool {
+	return p.peer.knew && p.probe.Established && !p.echoed()
+}
+
+// yield takes the peer for one that does not know this end any more.
+func (p *peering) yield() {
+	if !p.peer.established {
+		return
+	}
+	p.peer.established, p.stale, p.urgent = false, true, true
+	for _, l := range p.slots() {
+		if l != nil {
+			l.peerHears, l.peerLate, l.exempt = false, false, true
+		}
+	}
+}
+
 // record takes from a probe what concerns the link that it came over, and whether
 // the peer has adopted this end. It reports whether the probe is the newest of all
 // links.
 func (p *peering) record(l *link, number uint64) (newest bool) {
 	l.candidate = 0
+	p.peer.heard = p.now
 	p.recordLink(l)
 	if p.echoed() && p.probe.Established && !p.peer.established {
-		p.peer.established, p.urgent = true, true
+		p.peer.established, p.peer.knew, p.urgent = true, true, true
 	}
 	if p.peer.probed && number <= p.peer.number {
 		return false
@@ -171,7 +207,7 @@ func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) 
 		Epoch: p.epoch, Echo: p.peer.epoch, Established: p.peer.epoch != 0,
 		Sequence: l.sequence, Sent: p.stamp(),
 		Interval: l.interval(), Applied: applied, Multiplier: uint8(l.multiplier()),
-		Floor: floor, Next: received.next,
+		Floor: floor, Next: received.next, Contested: p.peerKey.lasts(p.now),
 		Reports: probe.Reports[:0], Spans: probe.Spans[:0],
 	}
 	if l.candidate != 0 {

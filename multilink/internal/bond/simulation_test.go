@@ -28,6 +28,7 @@ type world struct {
 	wires  map[wireKey]*wire
 	links  []settings.Link
 	epochs uint64
+	latest map[string]*end // where packets for end 1 go, by link; nil is always to ends[1]
 }
 
 type wireKey struct {
@@ -296,6 +297,9 @@ func (w *world) carry(from *end, packet packet.Packet) {
 		return
 	}
 	to := w.ends[1-from.index]
+	if latest := w.latest[name]; from.index == 0 && latest != nil {
+		to = latest
+	}
 	copies := 1
 	if w.rng.Float64() < wire.twice {
 		copies = 2
@@ -313,6 +317,9 @@ func (w *world) carry(from *end, packet packet.Packet) {
 			last := copies == 1
 			copies--
 			receive := func() {
+				if w.latest != nil && from.index == 1 {
+					w.latest[name] = from // a tunnel answers to where it heard from last
+				}
 				if id, ok := to.bond.LinkID(name); ok && !wire.cut {
 					to.bond.Receive(w.now, id, packet.Data(), &to.out)
 					to.flush() // before the buffer is used again

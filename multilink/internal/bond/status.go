@@ -14,14 +14,17 @@ type Status struct {
 	Connected bool
 	// ActiveLink carries the frames. Empty is none.
 	ActiveLink string
-	Links      []status.Link // by priority
-	Counters   status.Counters
+	// Conflict says that another instance uses the key of this end, or of the peer.
+	// Empty is none.
+	Conflict string
+	Links    []status.Link // by priority
+	Counters status.Counters
 }
 
 // Status reports the state of the bond and its links.
 func (b *Bond) Status(now time.Time) Status {
 	b.advance(now)
-	current := Status{Counters: b.counters}
+	current := Status{Counters: b.counters, Conflict: b.conflict()}
 	current.Counters.Incomplete = b.receiver.pieces.Incomplete
 	for _, l := range b.slots() {
 		if l == nil {

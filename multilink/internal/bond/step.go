@@ -80,16 +80,25 @@ func (b *Bond) receiveProbe(l *link, h packet.Header, out *Output) {
 		b.peering.greet(l)
 		b.sendProbes(out)
 		return
-	case restarted:
-		// What was sent to an earlier life of the peer may have arrived there.
-		if b.peering.adopt() {
-			b.sender.replay.forget()
+	case rival:
+		b.peerKey.see(&b.core, out)
+		if !b.peering.deserted() {
+			return
 		}
-		b.receiver.reset()
+		b.adopt()
+	case restarted:
+		b.adopt()
 	case current:
 	}
+	probe := &b.peering.probe
+	if probe.Contested {
+		b.ownKey.see(&b.core, out)
+	}
 	if b.peering.record(l, h.Sequence) {
-		probe := &b.peering.probe
+		if b.peering.displaced() {
+			b.ownKey.see(&b.core, out)
+			b.peering.yield()
+		}
 		b.receiver.window.skip(probe.Floor)
 		if b.peering.echoed() {
 			b.peering.applyReports()
@@ -100,6 +109,15 @@ func (b *Bond) receiveProbe(l *link, h packet.Header, out *Output) {
 		b.stale = true
 	}
 	b.settle(out)
+}
+
+// adopt takes the sender of a probe for the peer.
+func (b *Bond) adopt() {
+	// What was sent to an earlier life of the peer may have arrived there.
+	if b.peering.adopt() {
+		b.sender.replay.forget()
+	}
+	b.receiver.reset()
 }
 
 // Tick does what is due: it sends probes, finds links that fell silent, and sends

@@ -18,6 +18,7 @@ const (
 	MaxInterval = 10 * time.Second
 
 	flagEstablished = 1 // the sender has adopted the epoch that it echoes
+	flagContested   = 2 // several instances use the key of the receiver
 )
 
 // Probe reports the state of the links to the other end, many times a second over
@@ -34,6 +35,7 @@ type Probe struct {
 	Applied     time.Duration // that it uses until the next probe
 	Multiplier  uint8
 	Established bool
+	Contested   bool   // several instances use the key of the receiver
 	Floor       uint64 // lowest sequence number that the sender may still send
 	Next        uint64 // all numbers below were received, or were below the receiver's floor
 	Reports     []Report
@@ -67,7 +69,10 @@ func (p *Probe) Append(b []byte, h Header) []byte {
 	binary.BigEndian.PutUint32(f[44:], microseconds(p.Applied))
 	f[48] = p.Multiplier
 	if p.Established {
-		f[49] = flagEstablished
+		f[49] |= flagEstablished
+	}
+	if p.Contested {
+		f[49] |= flagContested
 	}
 	binary.BigEndian.PutUint64(f[50:], p.Floor)
 	binary.BigEndian.PutUint64(f[58:], p.Next)
@@ -116,6 +121,7 @@ func (p *Probe) Parse(b []byte) bool {
 	p.Applied = time.Duration(binary.BigEndian.Uint32(b[44:])) * time.Microsecond
 	p.Multiplier = b[48]
 	p.Established = b[49]&flagEstablished != 0
+	p.Contested = b[49]&flagContested != 0
 	p.Floor = binary.BigEndian.Uint64(b[50:])
 	p.Next = binary.BigEndian.Uint64(b[58:])
 	links := int(b[66])

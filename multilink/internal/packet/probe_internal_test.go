@@ -10,7 +10,7 @@ import (
 func sampleProbe() Probe {
 	return Probe{
 		Epoch: 1 << 60, Echo: 77, Sequence: 9, Sent: 123456789, Echoed: 987654321, Held: 3 * time.Millisecond,
-		Interval: 10 * time.Millisecond, Applied: time.Second, Multiplier: 3, Established: true, Floor: 5, Next: 1000,
+		Interval: 10 * time.Millisecond, Applied: time.Second, Multiplier: 3, Established: true, Contested: true, Floor: 5, Next: 1000,
 		Reports: []Report{{Link: 0xCAFE, Flags: ReportHearing | ReportLate, Loss: 65535}, {Link: 2}},
 		Spans:   []Span{{1001, 1001}, {1003, 70000}},
 	}

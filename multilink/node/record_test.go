@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -29,4 +30,17 @@ func TestNode_Run_keepsAClassOnItsLinksWhileTheirInterfacesAreMissing(t *testing
 		require.Equal(t, []string{"wlan0", "wwan0"}, state.Classes[1].Links)
 		require.NoError(t, state.Check())
 	})
+}
+
+func TestNode_Handler_showsAConflictOfKeys(t *testing.T) {
+	const conflict = "another instance uses the key of this peer"
+	i := server(t)
+	i.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1", "public_key": key(t, 3)})
+	require.NotContains(t, i.list("/tunnel/client/")[0], "conflict")
+	public := i.plane.current().Peers[0].PublicKey
+	i.plane.set(func(p *plane) {
+		p.status.Peers = []multilink.PeerStatus{{Name: "gw-1", PublicKey: public, Conflict: conflict}}
+	})
+	require.Equal(t, conflict, i.list("/tunnel/client/")[0]["conflict"])
+	require.Equal(t, "gw-1: "+conflict, i.do(http.StatusOK, "GET", "/state", nil)["fault"])
 }
