@@ -69,13 +69,20 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 	for _, name := range slices.Sorted(maps.Keys(to.paths)) {
 		one, w := to.paths[name], to.paths[name].watch
 		tunnel := tunnels[name][to.config.PublicKey]
-		current.Links = append(current.Links, status.Link{
+		seen := status.Link{
 			Name: name, Interface: interfaceOf(one.link.config), Kind: one.link.config.Kind, Priority: one.link.config.Priority,
 			State: w.state, Active: one == to.active && w.state != status.Down,
 			RTT: w.srtt, Jitter: w.rttvar, LossTx: w.lossTx, LossRx: w.lossRx(),
 			TxBytes: uint64(tunnel.TransmitBytes), RxBytes: uint64(tunnel.ReceiveBytes), Port: one.link.port,
 			LastChange: p.begun.Add(w.changed), Reason: w.reason,
-		})
+		}
+		if w.state == status.Down {
+			seen.RTT, seen.Jitter, seen.LossTx = 0, 0, 1
+			if !w.heard {
+				seen.LossRx = 1
+			}
+		}
+		current.Links = append(current.Links, seen)
 		if tunnel.LastHandshakeTime.After(current.Handshake) {
 			current.Handshake = tunnel.LastHandshakeTime
 		}
@@ -100,6 +107,7 @@ func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status
 		current.Port = l.port
 	}
 	order := []status.State{status.Down, status.Probing, status.Up}
+	measured := false // for a peer for which it is not down
 	for i, to := range peers {
 		at := slices.IndexFunc(to.Links, func(l status.Link) bool { return l.Name == c.Name })
 		if at < 0 {
@@ -110,11 +118,16 @@ func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status
 			current.State, current.Reason = one.State, one.Reason
 		}
 		current.Active = current.Active || one.Active
-		current.RTT, current.Jitter = max(current.RTT, one.RTT), max(current.Jitter, one.Jitter)
-		current.LossTx, current.LossRx = max(current.LossTx, one.LossTx), max(current.LossRx, one.LossRx)
 		current.TxBytes += one.TxBytes
 		current.RxBytes += one.RxBytes
 		current.LastChange = latest(current.LastChange, one.LastChange)
+		if crosses := one.State != status.Down; crosses && !measured {
+			measured, current.LossTx, current.LossRx = true, 0, 0
+		} else if !crosses && measured {
+			continue
+		}
+		current.RTT, current.Jitter = max(current.RTT, one.RTT), max(current.Jitter, one.Jitter)
+		current.LossTx, current.LossRx = max(current.LossTx, one.LossTx), max(current.LossRx, one.LossRx)
 	}
 	return current
 }

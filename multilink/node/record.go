@@ -60,8 +60,10 @@ func (n records) linkRecords(s *desired) []linkRecord {
 		switch {
 		case form.Disabled:
 			r.State, r.Active, r.Reason = status.Disabled, false, "disabled by the administrator"
+			r.RTT, r.Jitter, r.Loss, r.LossTx, r.LossRx = 0, 0, 0, 0, 0
 		case missing[form.Name]:
 			r.State, r.Reason = status.Down, "the interface "+form.carrier()+" is missing"
+			r.Loss, r.LossTx, r.LossRx = 1, 1, 1
 		}
 		records = append(records, r)
 	}

@@ -29,6 +29,7 @@ func TestNode_Run_keepsAClassOnItsLinksWhileTheirInterfacesAreMissing(t *testing
 		require.Equal(t, []string{"wlan0"}, state.Classes[0].Links, "no links would mean all")
 		require.Equal(t, []string{"wlan0", "wwan0"}, state.Classes[1].Links)
 		require.NoError(t, state.Check())
+		require.Subset(t, i.list("/interfaces")[0], object{"state": "down", "loss": 1.0, "loss_tx": 1.0, "loss_rx": 1.0})
 	})
 }
 

@@ -27,7 +27,8 @@ const (
 )
 
 // Link is a link as this instance sees it. Where a server has several
-// peers, State is the best of any, and the figures are sums and worst cases.
+// peers, State is the best of any, and the figures are sums, and worst cases over the
+// peers for which it is not Down, if there are any.
 type Link struct {
 	Name, Interface string
 	Kind            settings.Kind
@@ -35,10 +36,12 @@ type Link struct {
 	State           State
 	// Active is true while the link carries the frames of a peer.
 	Active bool
-	// RTT is the smoothed round trip, Jitter its variation. Zero is unknown.
+	// RTT is the smoothed round trip, Jitter its variation. Zero is unknown, as on a
+	// link that is Down.
 	RTT, Jitter time.Duration
 	// Loss is the fraction of probes that did not arrive, by direction, over
-	// about the last hundred.
+	// about the last hundred. It is 1 in a direction in which a link is Down, and 0
+	// where it is Disabled or has no peer.
 	LossTx, LossRx float64
 	// Bytes of packets since the link was added.
 	TxBytes, RxBytes uint64

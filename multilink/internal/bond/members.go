@@ -36,6 +36,11 @@ func (m *members) link(id packet.LinkID) *link {
 // is nil where an ID is free.
 func (m *members) slots() []*link { return m.links[:m.end] }
 
+// hearing reports whether the peer is heard on any link.
+func (m *members) hearing() bool {
+	return slices.ContainsFunc(m.slots(), func(l *link) bool { return l != nil && l.hearing })
+}
+
 // LinkID returns the ID of the link of that name, and whether there is one.
 func (m *members) LinkID(name string) (packet.LinkID, bool) {
 	for id, l := range m.slots() {

@@ -18,7 +18,10 @@ type monitor struct {
 // peer that is busy is silent on all of them.
 const commonSilence = 300 * time.Millisecond
 
-const reasonAnswer = "the peer answers"
+const (
+	reasonAnswer = "the peer answers"
+	reasonHeard  = "heard again, not used yet"
+)
 
 // evaluate brings the state of every link up to date.
 func (m *monitor) evaluate(out *Output) {
@@ -50,7 +53,7 @@ func (m *monitor) evaluateLink(l *link, out *Output) {
 		if l.exempt || !l.everUp {
 			l.wait = 0
 		}
-		m.enter(l, status.Probing, reasonAnswer, out)
+		m.enter(l, status.Probing, reasonHeard, out)
 	}
 	if l.state == status.Probing {
 		// Being late does not restart the wait: on a busy machine every link is
@@ -67,7 +70,7 @@ func (m *monitor) evaluateLink(l *link, out *Output) {
 		m.enter(l, status.Suspect, "late", out)
 	case l.state == status.Up && l.poor:
 		m.enter(l, status.Suspect, l.poorReason, out)
-	case l.state == status.Suspect && !l.anyLate() && !l.poor:
+	case l.state == status.Suspect && !l.anyLate() && !l.poor && l.came > l.changed:
 		m.enter(l, status.Up, "good again", out)
 	}
 }

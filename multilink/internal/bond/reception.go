@@ -7,7 +7,8 @@ type reception struct {
 	hearing     bool          // packets of the peer arrive
 	late        bool          // but what is due has not come for half the limit
 	lateSince   time.Duration // when that, in either direction, was noticed
-	heard       time.Duration // when the last packet came
+	heard       time.Duration // when the last packet came, or later by what this process stalled
+	came        time.Duration // when it came
 	steady      time.Duration // since then no packet has been late
 	silentSince time.Duration // when silence reached the limit; 0 is not
 	cause       string        // of not hearing, for people
@@ -42,7 +43,7 @@ func (l *link) hear(now time.Duration) {
 	if now-l.heard > l.lateAt {
 		l.steady = now
 	}
-	l.heard, l.silentSince = now, 0
+	l.heard, l.came, l.silentSince = now, now, 0
 	l.failed = false
 }
 

@@ -49,5 +49,17 @@ func (b *Bond) linkStatus(l *link) status.Link {
 	if s.Interface == "" {
 		s.Interface = s.Name
 	}
+	switch l.state {
+	case status.Disabled:
+		s.RTT, s.Jitter, s.LossTx, s.LossRx = 0, 0, 0, 0
+	case status.Down:
+		s.RTT, s.Jitter = 0, 0
+		if !l.hearing {
+			s.LossRx = 1
+		}
+		if !l.peerHears || l.carrierLost || l.failed || !b.hearing() {
+			s.LossTx = 1
+		}
+	}
 	return s
 }

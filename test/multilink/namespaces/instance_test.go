@@ -145,7 +145,7 @@ type linkRecord struct {
 }
 
 // waits reports whether the peer is heard over a link that is not used again yet.
-func (r linkRecord) waits() bool { return r.State == "down" && r.Reason == "the peer answers" }
+func (r linkRecord) waits() bool { return r.State == "down" && r.Reason == "heard again, not used yet" }
 
 func (i *instance) interfaces() []linkRecord {
 	var records []linkRecord
