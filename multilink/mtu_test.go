@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/memory"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // narrow is a host whose tunnels say themselves what they take, and remember the
@@ -77,5 +79,36 @@ func TestBond_sendsWholeFramesOnceTheTunnelTakesThem(t *testing.T) {
 		settle(time.Second)
 		client.tookAll(10)
 		require.Greater(t, n.longest.Load(), int64(1000))
+	})
+}
+
+func TestBond_carriesFramesOverALinkThatSwallowsLongPackets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 1, nil)
+		server, client := b.server, b.clients[0]
+		settle(3 * time.Second)
+		for _, i := range []*instance{server, client} {
+			require.Equal(t, 1500, i.bond.Status().Links[0].PathMTU)
+		}
+		require.NoError(t, b.network.Impair(memory.Path{Link: "wifi0"}, memory.Impairment{MTU: 900}))
+		client.send(server, 0, 2000, time.Millisecond) // 1,069 bytes with all headers
+		server.took()
+		client.send(server, 0, 100, time.Millisecond)
+		server.send(client, 0, 100, time.Millisecond)
+		settle(2 * time.Second)
+		server.tookAll(100)
+		server.send(client, 0, 100, time.Millisecond)
+		settle(time.Second)
+		for _, i := range []*instance{server, client} {
+			for _, links := range [][]status.Link{i.bond.Status().Links, i.bond.Status().Peers[0].Links} {
+				require.Equal(t, status.Up, links[0].State)
+				require.InDelta(t, 900-8, links[0].PathMTU, 8)
+				require.Equal(t, 1500, links[1].PathMTU)
+			}
+		}
+		client.took()
+		server.send(client, 0, 100, time.Millisecond)
+		settle(time.Second)
+		client.tookAll(100)
 	})
 }

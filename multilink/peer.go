@@ -336,16 +336,16 @@ func (p *peer) linkNames() []string {
 }
 
 // measureLocked updates the MTUs of the links. They change with the interfaces below,
-// and when the responding end of a tunnel learns the address of its peer.
+// when the responding end of a tunnel learns the address of its peer, and with what the
+// bond finds out of the paths.
 func (p *peer) measureLocked() {
 	p.longest = 0
 	for id, l := range p.paths {
 		if l == nil {
 			continue
 		}
-		mtu := l.tunnel.MTU()
-		p.bond.SetMTU(packet.LinkID(id), mtu)
-		if frame := mtu - HeaderSize; p.longest == 0 || frame < p.longest {
+		p.bond.SetMTU(packet.LinkID(id), l.tunnel.MTU())
+		if frame := p.bond.MTU(packet.LinkID(id)) - HeaderSize; p.longest == 0 || frame < p.longest {
 			p.longest = frame
 		}
 	}

@@ -18,7 +18,7 @@ func (b *Bond) Status() Status {
 		current.Port = b.port.config.Name
 	}
 	for _, s := range b.peers {
-		p := s.status()
+		p := s.status(b.interfaceMTU)
 		p.Counters.Refused = b.table.Refused(s.port)
 		current.Peers = append(current.Peers, p)
 	}
@@ -64,6 +64,9 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 			} else if !crosses && measured {
 				continue
 			}
+			if l.PathMTU > 0 && (sum.PathMTU == 0 || l.PathMTU < sum.PathMTU) {
+				sum.PathMTU = l.PathMTU
+			}
 			sum.RTT, sum.Jitter = max(sum.RTT, l.RTT), max(sum.Jitter, l.Jitter)
 			sum.LossTx, sum.LossRx = max(sum.LossTx, l.LossTx), max(sum.LossRx, l.LossRx)
 		}
@@ -76,8 +79,17 @@ func rankOf(s status.State) int {
 	return slices.Index([]status.State{status.Disabled, status.Down, status.Probing, status.Suspect, status.Up}, s)
 }
 
-// status is what the state machine reports, with what only its tunnels have.
-func (p *peer) status() PeerStatus {
+// interfaceMTU is that of the interface of a link; 0 is unknown.
+func (b *Bond) interfaceMTU(link string) int {
+	if l := b.links[link]; l != nil {
+		return l.watch.Info().MTU
+	}
+	return 0
+}
+
+// status is what the state machine reports, with what only its tunnels have. The path
+// MTU is then that of IP, which has the headers of the tunnel besides.
+func (p *peer) status(interfaceMTU func(link string) int) PeerStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.bond.Status(time.Now())
@@ -88,6 +100,11 @@ func (p *peer) status() PeerStatus {
 	for _, l := range p.paths {
 		if l == nil {
 			continue
+		}
+		for i := range status.Links {
+			if s := &status.Links[i]; s.Name == l.config.Link && s.PathMTU > 0 {
+				s.PathMTU += max(0, interfaceMTU(s.Name)-l.tunnel.MTU())
+			}
 		}
 		if stats := l.tunnel.Stats(); stats.Handshake.After(status.Handshake) {
 			status.Handshake = stats.Handshake

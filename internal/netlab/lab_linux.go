@@ -168,6 +168,30 @@ func (l *Lab) Restore(link string) error {
 	return errors.Join(l.Pass(link, Client, true), l.Pass(link, Server, true))
 }
 
+// Narrow has the air swallow packets of IP on a link that are longer than that, as a
+// tunnel of a provider does whose messages about it are filtered. Neither end sees a
+// change of its interface.
+func (l *Lab) Narrow(link string, mtu int) error {
+	for side := range l.hosts {
+		port, err := l.air.handle.LinkByName(airPort(Side(side), link))
+		if err != nil {
+			return fmt.Errorf("find link %q: %w", link, err)
+		}
+		own, err := l.hosts[side].handle.LinkByName(link)
+		if err != nil {
+			return fmt.Errorf("find link %q: %w", link, err)
+		}
+		// A bridge lets pass four bytes more, for a tag, and whatever is not cut into
+		// segments yet.
+		if err := errors.Join(
+			l.air.handle.LinkSetMTU(port, mtu-4), l.hosts[side].handle.LinkSetGSOMaxSegs(own, 1),
+		); err != nil {
+			return fmt.Errorf("change link %q: %w", link, err)
+		}
+	}
+	return nil
+}
+
 // Carrier takes the carrier away from a host's end of a link, or gives it back.
 func (l *Lab) Carrier(link string, side Side, up bool) error {
 	port, err := l.air.handle.LinkByName(airPort(side, link))

@@ -40,6 +40,9 @@ type Impairment struct {
 	Reorder float64
 	// Duplicate is the fraction of packets that arrive twice.
 	Duplicate float64
+	// MTU is the length of the longest packet of the network below, in bytes; longer
+	// ones vanish, and neither end learns of it. Zero is no limit.
+	MTU int
 	// Rate in bits per second, headers of the tunnel included. Zero is no
 	// limit.
 	Rate uint64
@@ -64,6 +67,8 @@ func (i Impairment) Check() error {
 		return fmt.Errorf("duplicate: want 0 to 1, got %v: %w", i.Duplicate, multilink.ErrInvalid)
 	case i.Delay < 0 || i.Jitter < 0:
 		return fmt.Errorf("delay and jitter: want 0 or more, got %v and %v: %w", i.Delay, i.Jitter, multilink.ErrInvalid)
+	case i.MTU < 0:
+		return fmt.Errorf("mtu: want 0 or more, got %d: %w", i.MTU, multilink.ErrInvalid)
 	case i.Queue < 0:
 		return fmt.Errorf("queue: want 0 or more, got %d: %w", i.Queue, multilink.ErrInvalid)
 	case i.Rate > 0 && i.Rate < 1000:

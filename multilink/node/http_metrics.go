@@ -52,6 +52,8 @@ func newCollector(n *Node) *collector {
 	link("jitter_seconds", "Variation of the round trip.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.Jitter / 1000 })
 	link("loss_tx_ratio", "Probes that the peer did not get.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.LossTx })
 	link("loss_rx_ratio", "Probes of the peer that did not arrive.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.LossRx })
+	link("path_mtu_bytes", "Longest packet of IP that is known to cross the link; 0 is unknown.", prometheus.GaugeValue,
+		func(l linkRecord) float64 { return float64(l.PathMTU) })
 	link("sent_bytes_total", "Bytes of packets that were sent.", prometheus.CounterValue,
 		func(l linkRecord) float64 { return float64(l.TxBytes) })
 	link("received_bytes_total", "Bytes of packets that were received.", prometheus.CounterValue,

@@ -25,6 +25,7 @@ type linkRecord struct {
 	Loss       float64       `json:"loss"`
 	LossTx     float64       `json:"loss_tx"`
 	LossRx     float64       `json:"loss_rx"`
+	PathMTU    int           `json:"path_mtu"`
 	TxBytes    uint64        `json:"tx_bytes"`
 	RxBytes    uint64        `json:"rx_bytes"`
 	LastChange *time.Time    `json:"last_change"`
@@ -60,7 +61,7 @@ func (n records) linkRecords(s *desired) []linkRecord {
 		switch {
 		case form.Disabled:
 			r.State, r.Active, r.Reason = status.Disabled, false, "disabled by the administrator"
-			r.RTT, r.Jitter, r.Loss, r.LossTx, r.LossRx = 0, 0, 0, 0, 0
+			r.RTT, r.Jitter, r.Loss, r.LossTx, r.LossRx, r.PathMTU = 0, 0, 0, 0, 0, 0
 		case missing[form.Name]:
 			r.State, r.Reason = status.Down, "the interface "+form.carrier()+" is missing"
 			r.Loss, r.LossTx, r.LossRx = 1, 1, 1
@@ -86,7 +87,7 @@ func (r *linkRecord) see(status status.Link) {
 	r.State, r.Active, r.Reason = shown(status.State), status.Active, status.Reason
 	r.RTT, r.Jitter = inMilliseconds(status.RTT), inMilliseconds(status.Jitter)
 	r.LossTx, r.LossRx, r.Loss = status.LossTx, status.LossRx, max(status.LossTx, status.LossRx)
-	r.TxBytes, r.RxBytes, r.Listen = status.TxBytes, status.RxBytes, status.Port
+	r.PathMTU, r.TxBytes, r.RxBytes, r.Listen = status.PathMTU, status.TxBytes, status.RxBytes, status.Port
 	r.LastChange = moment(status.LastChange)
 }
 
@@ -132,6 +133,7 @@ type peerLinkRecord struct {
 	RTT        float64      `json:"rtt_ms"`
 	Jitter     float64      `json:"jitter_ms"`
 	Loss       float64      `json:"loss"`
+	PathMTU    int          `json:"path_mtu"`
 	TxBytes    uint64       `json:"tx_bytes"`
 	RxBytes    uint64       `json:"rx_bytes"`
 	LastChange *time.Time   `json:"last_change"`
@@ -163,7 +165,7 @@ func (r *peerRecord) see(status multilink.PeerStatus) {
 		r.Links = append(r.Links, peerLinkRecord{
 			Name: link.Name, State: shown(link.State), Active: link.Active, Paired: link.RxBytes > 0, Reason: link.Reason,
 			RTT: inMilliseconds(link.RTT), Jitter: inMilliseconds(link.Jitter), Loss: max(link.LossTx, link.LossRx),
-			TxBytes: link.TxBytes, RxBytes: link.RxBytes, LastChange: moment(link.LastChange),
+			PathMTU: link.PathMTU, TxBytes: link.TxBytes, RxBytes: link.RxBytes, LastChange: moment(link.LastChange),
 		})
 	}
 }

@@ -43,6 +43,10 @@ type Link struct {
 	// about the last hundred. It is 1 in a direction in which a link is Down, and 0
 	// where it is Disabled or has no peer.
 	LossTx, LossRx float64
+	// PathMTU is the longest packet of IP that is known to cross the link in both
+	// directions, in bytes. Zero is unknown: the link is not up, or the peer is of a
+	// release that does not report it.
+	PathMTU int
 	// Bytes of packets since the link was added.
 	TxBytes, RxBytes uint64
 	// Port is the UDP port of this end.

@@ -165,6 +165,15 @@ func (b *Bond) change(l *link, config settings.Link) {
 // over. Without SetMTU it is 1,400.
 func (b *Bond) SetMTU(link packet.LinkID, mtu int) { b.setMTU(link, mtu) }
 
+// MTU is how long a packet may be on a link by what is known: SetMTU says so, or less
+// than that arrives at the peer.
+func (b *Bond) MTU(link packet.LinkID) int {
+	if l := b.link(link); l != nil {
+		return l.path.length()
+	}
+	return 0
+}
+
 // Switch makes the bond prefer the named link for a time, as long as that link is
 // up. An empty name ends it early. A name that no link has is ErrUnknownLink, a
 // link that is not up ErrLinkDown, a hold of no length ErrInvalid.

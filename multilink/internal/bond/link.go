@@ -15,7 +15,7 @@ type link struct {
 	id     packet.LinkID
 	config settings.Link
 	hash   uint32 // of the name: identifies the link in probes
-	mtu    int
+	path   pathMTU
 
 	state       status.State
 	changed     time.Duration

@@ -60,12 +60,13 @@ func (m *members) add(now time.Duration, config settings.Link) {
 		}
 		m.lastSlot, m.end = id, max(m.end, id+1)
 		l := &link{
-			id: packet.LinkID(id), config: config, hash: nameHash(config.Name), mtu: defaultMTU,
+			id: packet.LinkID(id), config: config, hash: nameHash(config.Name),
 			state: status.Down, changed: now, reason: "new", due: now, lastProbe: now - slowProbe,
 		}
 		if config.Disabled {
 			l.state, l.reason = status.Disabled, "by the administrator"
 		}
+		l.path.restrict(defaultMTU)
 		l.setLimits()
 		m.links[id] = l
 		return
@@ -76,7 +77,7 @@ func (m *members) add(now time.Duration, config settings.Link) {
 // links are fragmented, so that any link can take over.
 func (m *members) setMTU(id packet.LinkID, mtu int) {
 	if l := m.link(id); l != nil {
-		l.mtu = mtu
+		l.path.restrict(mtu)
 		m.measure()
 	}
 }
@@ -85,8 +86,8 @@ func (m *members) setMTU(id packet.LinkID, mtu int) {
 func (m *members) measure() {
 	m.mtu = 0
 	for _, l := range m.slots() {
-		if l != nil && !l.config.Disabled && (m.mtu == 0 || l.mtu < m.mtu) {
-			m.mtu = l.mtu
+		if l != nil && !l.config.Disabled && (m.mtu == 0 || l.path.length() < m.mtu) {
+			m.mtu = l.path.length()
 		}
 	}
 }

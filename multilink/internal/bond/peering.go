@@ -1,6 +1,7 @@
 package bond
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -77,8 +78,10 @@ func (p *peering) adopt() (again bool) {
 			l.loseReception("")
 			l.peerHears, l.peerLate, l.exempt = false, false, true
 			l.theirSent, l.theirSequence = 0, 0
+			l.path = pathMTU{limit: l.path.limit}
 		}
 	}
+	p.measure()
 	p.urgent = true
 	return again
 }
@@ -136,6 +139,13 @@ func (p *peering) recordLink(l *link) {
 	}
 	ahead := int32(probe.Sequence - l.theirSequence)
 	l.quality.arrive(ahead)
+	if probe.Sized && ahead >= 0 && p.echoed() {
+		before := l.path.length()
+		l.path.report(p.now, int(probe.Longest), int(probe.PathMTU))
+		if l.path.length() != before {
+			p.measure()
+		}
+	}
 	if ahead > 0 || l.theirSent == 0 {
 		l.theirSequence, l.theirSent, l.theirAt = probe.Sequence, probe.Sent, p.now
 		l.theirInterval, l.theirApplied, l.theirMultiplier = probe.Interval, probe.Applied, int(probe.Multiplier)
@@ -197,6 +207,17 @@ func (p *peering) send(floor uint64, received *window, out *Output) {
 	}
 }
 
+// trial is how long the next probe of a link should be. What the search has found so far
+// holds from then on.
+func (p *peering) trial(l *link) int {
+	before := l.path.length()
+	size := l.nextTrial(p.now)
+	if l.path.length() != before {
+		p.measure()
+	}
+	return size
+}
+
 func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) {
 	if l.candidate != 0 && p.now-l.candidateAt > 3*slowProbe {
 		l.candidate = 0
@@ -207,6 +228,7 @@ func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) 
 		Epoch: p.epoch, Echo: p.peer.epoch, Established: p.peer.epoch != 0,
 		Sequence: l.sequence, Sent: p.stamp(),
 		Interval: l.interval(), Applied: applied, Multiplier: uint8(l.multiplier()),
+		Sized: true, Longest: uint16(min(l.path.longest(p.now, l.mtuPeriod()), math.MaxUint16)), PathMTU: uint16(l.path.proven),
 		Floor: floor, Next: received.next, Contested: p.peerKey.lasts(p.now),
 		Reports: probe.Reports[:0], Spans: probe.Spans[:0],
 	}
@@ -224,7 +246,7 @@ func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) 
 	probe.Spans = received.received(probe.Spans)
 	buffer := probe.Encode(p.pool, packet.Header{
 		Kind: packet.TypeProbe, Tag: packet.EpochTag(p.epoch), Sequence: p.number,
-	})
+	}, p.trial(l))
 	p.number++
 	l.sequence++
 	l.lastProbe = p.now

@@ -44,16 +44,16 @@ func (b *Bond) linkStatus(l *link) status.Link {
 	s := status.Link{
 		Name: l.config.Name, Interface: l.config.Interface, Kind: l.config.Kind, Priority: l.config.Priority,
 		State: l.state, Active: l.carries, RTT: l.srtt, Jitter: l.rttvar, LossTx: float64(l.lossTx) / 65535, LossRx: l.lossRx(),
-		TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: b.wall.Add(l.changed - b.now), Reason: l.reason,
+		PathMTU: l.path.known(), TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: b.wall.Add(l.changed - b.now), Reason: l.reason,
 	}
 	if s.Interface == "" {
 		s.Interface = s.Name
 	}
 	switch l.state {
 	case status.Disabled:
-		s.RTT, s.Jitter, s.LossTx, s.LossRx = 0, 0, 0, 0
+		s.RTT, s.Jitter, s.LossTx, s.LossRx, s.PathMTU = 0, 0, 0, 0, 0
 	case status.Down:
-		s.RTT, s.Jitter = 0, 0
+		s.RTT, s.Jitter, s.PathMTU = 0, 0, 0
 		if !l.hearing {
 			s.LossRx = 1
 		}

@@ -11,7 +11,7 @@ const (
 
 	probeFixed  = 67 // bytes before the reports
 	reportBytes = 7
-	maxProbeLen = HeaderSize + probeFixed + 1 + MaxLinks*reportBytes + 1 + MaxSpans*2*binary.MaxVarintLen64
+	maxProbeLen = HeaderSize + probeFixed + 1 + MaxLinks*reportBytes + 1 + MaxSpans*2*binary.MaxVarintLen64 + 2 + sizesBytes
 
 	minInterval = time.Millisecond
 	// MaxInterval is the longest interval of probes that a probe can carry.
@@ -19,6 +19,12 @@ const (
 
 	flagEstablished = 1 // the sender has adopted the epoch that it echoes
 	flagContested   = 2 // several instances use the key of the receiver
+
+	// Behind the spans follow members, each with a byte of type and one of length, up
+	// to padding. Earlier releases ignore them, and so are types that are not known.
+	memberPadding = 0 // and zeros up to the end of the packet
+	memberSizes   = 1 // Longest and PathMTU
+	sizesBytes    = 4
 )
 
 // Probe reports the state of the links to the other end, many times a second over
@@ -40,6 +46,9 @@ type Probe struct {
 	Next        uint64 // all numbers below were received, or were below the receiver's floor
 	Reports     []Report
 	Spans       []Span // received from next on, ascending
+	Sized       bool   // the two that follow are there
+	Longest     uint16 // packet that arrived on this link lately, in bytes; 0 is none
+	PathMTU     uint16 // longest packet that is known to arrive at the other end; 0 is unknown
 }
 
 // Report is the state of a link in the direction towards the probe's sender.
@@ -90,13 +99,23 @@ func (p *Probe) Append(b []byte, h Header) []byte {
 		b = binary.AppendUvarint(b, s.Last-s.First)
 		from = s.Last
 	}
+	if p.Sized {
+		b = append(b, memberSizes, sizesBytes)
+		b = binary.BigEndian.AppendUint16(b, p.Longest)
+		b = binary.BigEndian.AppendUint16(b, p.PathMTU)
+	}
 	return b
 }
 
-// Encode writes the packet of a probe to a buffer of the pool.
-func (p *Probe) Encode(pool *Pool, h Header) *Buffer {
-	buffer := pool.Get(maxProbeLen)
+// Encode writes the packet of a probe to a buffer of the pool, with padding up to that
+// size where it is shorter.
+func (p *Probe) Encode(pool *Pool, h Header, size int) *Buffer {
+	buffer := pool.Get(max(maxProbeLen, size))
 	buffer.data = p.Append(buffer.data[:0], h)
+	if used := len(buffer.data); used < size {
+		buffer.data = buffer.data[:size]
+		clear(buffer.data[used:])
+	}
 	return buffer
 }
 
@@ -136,26 +155,42 @@ func (p *Probe) Parse(b []byte) bool {
 		p.Reports = append(p.Reports, Report{binary.BigEndian.Uint32(b), b[4], binary.BigEndian.Uint16(b[5:])})
 		b = b[reportBytes:]
 	}
-	return p.parseSpans(int(b[0]), b[1:])
+	rest, ok := p.parseSpans(int(b[0]), b[1:])
+	if ok {
+		p.parseMembers(rest)
+	}
+	return ok
 }
 
-func (p *Probe) parseSpans(count int, b []byte) bool {
+// parseMembers reads what follows the spans, up to what it cannot read.
+func (p *Probe) parseMembers(b []byte) {
+	p.Sized, p.Longest, p.PathMTU = false, 0, 0
+	for len(b) >= 2 && b[0] != memberPadding && len(b) >= 2+int(b[1]) {
+		if member := b[2 : 2+int(b[1])]; b[0] == memberSizes && len(member) >= sizesBytes {
+			p.Sized = true
+			p.Longest, p.PathMTU = binary.BigEndian.Uint16(member), binary.BigEndian.Uint16(member[2:])
+		}
+		b = b[2+int(b[1]):]
+	}
+}
+
+func (p *Probe) parseSpans(count int, b []byte) (rest []byte, ok bool) {
 	if count > MaxSpans {
-		return false
+		return nil, false
 	}
 	from := p.Next
 	for range count {
 		gap, n := binary.Uvarint(b)
 		if n <= 0 || gap > SequenceMask {
-			return false
+			return nil, false
 		}
 		length, m := binary.Uvarint(b[n:])
 		if m <= 0 || length > SequenceMask || from+gap+length > SequenceMask {
-			return false
+			return nil, false
 		}
 		b = b[n+m:]
 		p.Spans = append(p.Spans, Span{from + gap, from + gap + length})
 		from += gap + length
 	}
-	return true
+	return b, true
 }

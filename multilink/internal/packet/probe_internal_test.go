@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -33,9 +34,31 @@ func TestProbe_Parse_readsWhatAppendWrites(t *testing.T) {
 	require.True(t, got.Parse(append(packet[HeaderSize:], 1, 2, 3)), "later versions may add something")
 }
 
+func TestProbe_Parse_readsTheMembersThatItKnows(t *testing.T) {
+	t.Parallel()
+	want := sampleProbe()
+	plain := want.Append(nil, Header{Kind: TypeProbe})
+	want.Sized, want.Longest, want.PathMTU = true, 1400, 1432
+	buffer := want.Encode(NewPool(), Header{Kind: TypeProbe}, 1432)
+	packet := buffer.Data()
+	require.Len(t, packet, 1432)
+	require.Equal(t, plain, packet[:len(plain)], "as earlier releases have it")
+	var got Probe
+	require.True(t, got.Parse(packet[HeaderSize:]))
+	require.Equal(t, want, got)
+	other := append(bytes.Clone(plain), 9, 3, 1, 2, 3)
+	require.True(t, got.Parse(append(bytes.Clone(other), packet[len(plain):]...)[HeaderSize:]))
+	require.Equal(t, want, got, "behind a member of a later release")
+	for _, bad := range [][]byte{{1}, {1, 3, 5, 5, 5}, {1, 4, 5, 5, 5}, {9, 200, 1}, {0, 1, 4, 5, 5, 5, 5}} {
+		require.True(t, got.Parse(append(bytes.Clone(plain), bad...)[HeaderSize:]))
+		require.False(t, got.Sized, bad)
+	}
+}
+
 func TestProbe_Append_fitsTheLongestBuffer(t *testing.T) {
 	t.Parallel()
 	p := sampleProbe()
+	p.Sized = true
 	p.Reports = make([]Report, MaxLinks)
 	p.Next, p.Spans = 0, nil
 	for i := range MaxSpans {
@@ -52,6 +75,8 @@ func TestProbe_Append_fitsTheLongestBuffer(t *testing.T) {
 func FuzzProbe(f *testing.F) {
 	p := sampleProbe()
 	f.Add(p.Append(nil, Header{Kind: TypeProbe, Sequence: 1}))
+	p.Sized, p.Longest = true, 1400
+	f.Add(p.Append(nil, Header{Kind: TypeProbe, Sequence: 2}))
 	f.Add([]byte{0x58, 0, 0, 0, 0, 0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		h, ok := ParseHeader(packet)
