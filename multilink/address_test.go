@@ -1,6 +1,7 @@
 package multilink_test
 
 import (
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +38,7 @@ func (i *instance) refused(peer string) uint64 {
 func TestBond_isolatesTheAddressesOfPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 2, nil)
+		settle(time.Second)
 		isolated, err := multilink.New(multilink.Config{Host: b.server.host, Isolate: true})
 		require.NoError(t, err)
 		require.NoError(t, b.server.bond.Close())
@@ -61,6 +63,20 @@ func TestBond_isolatesTheAddressesOfPeers(t *testing.T) {
 		require.Equal(t, []string{
 			`client-b sends from address 02:00:00:00:00:02, which is that of "client-a"; these frames are dropped`,
 		}, b.server.reasons("address"))
+
+		// With an Ethernet address of its own, and the victim's of IP.
+		time.Sleep(10 * time.Second)
+		b.server.state.Peers[0].Addresses = []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24")}
+		b.server.apply()
+		arp := append([]byte("\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x03\x08\x06\x00\x01\x08\x00\x06\x04\x00\x02"),
+			"\x02\x00\x00\x00\x00\x03\x0a\x09\x00\x02\xff\xff\xff\xff\xff\xff\x0a\x09\x00\x01"...)
+		b.server.overheard = 0
+		require.NoError(t, thief.app.Write([][]byte{arp}))
+		settle(time.Second)
+		require.Zero(t, b.server.overheard, "the answer reached the server")
+		require.EqualValues(t, 4, b.server.refused("client-b"))
+		require.Contains(t, b.server.reasons("address"),
+			`client-b sends from address 10.9.0.2, which is that of "client-a"; these frames are dropped`)
 	})
 }
 

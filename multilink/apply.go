@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -76,6 +77,33 @@ func (b *Bond) publishForwarding(classes *ethernet.Classifier) {
 		next.peers[s.port] = s
 	}
 	b.forwarding.Store(next)
+	b.table.Assign(b.assigned())
+}
+
+// assigned says which port has which address on the bonded network. One that is given
+// twice is left out.
+func (b *Bond) assigned() map[netip.Addr]ethernet.Port {
+	all := make(map[netip.Addr]ethernet.Port)
+	twice := make(map[netip.Addr]bool)
+	assign := func(prefixes []netip.Prefix, to ethernet.Port) {
+		for _, p := range prefixes {
+			other, known := all[p.Addr()]
+			twice[p.Addr()] = twice[p.Addr()] || known && other != to
+			all[p.Addr()] = to
+		}
+	}
+	assign(b.state.Port.Addresses, ethernet.LocalPort)
+	for _, p := range b.state.Peers {
+		if s := b.peers[p.PublicKey]; s != nil {
+			assign(p.Addresses, s.port)
+		}
+	}
+	for address := range twice {
+		if twice[address] {
+			delete(all, address)
+		}
+	}
+	return all
 }
 
 // removePeers closes the peers that are not in the state any more.

@@ -19,7 +19,7 @@ type Config struct {
 	Host Host
 	// Isolate keeps peers from reaching each other through this instance, and from
 	// the traffic of each other: the Ethernet addresses from which a peer has sent
-	// stay its own until it is removed.
+	// stay its own until it is removed, and so do the addresses of its PeerConfig.
 	Isolate bool
 	// Logger for operators. Nil is silent.
 	Logger *slog.Logger

@@ -107,7 +107,8 @@ func (s *eventStream) close() {
 	}
 }
 
-// reportClaim reports that a peer sent from an address of another one.
+// reportClaim reports that a peer sent from an address of another one, or claimed its
+// address of IP.
 func (b *Bond) reportClaim(c ethernet.Claim) {
 	p := b.forwarding.Load()
 	name, owner := "", "this host"
@@ -123,6 +124,9 @@ func (b *Bond) reportClaim(c ethernet.Claim) {
 	address := net.HardwareAddr(c.Address[:]).String()
 	if c.VLAN != 0 {
 		address += fmt.Sprintf(" in VLAN %d", c.VLAN)
+	}
+	if c.IP.IsValid() {
+		address = c.IP.String()
 	}
 	reason := fmt.Sprintf("sends from address %s, which is that of %s; these frames are dropped", address, owner)
 	if c.Moved {

@@ -56,7 +56,8 @@ type PeerConfig struct {
 	PublicKey Key
 	// Links over which it is reached. Each is one of the state's.
 	Links []PeerLink
-	// Addresses of the peer on the bonded network. They are informative.
+	// Addresses of the peer on the bonded network. A Bond that isolates peers drops
+	// what others send to claim them, by ARP and Neighbor Discovery.
 	Addresses []netip.Prefix
 }
 

@@ -12,6 +12,7 @@ type Counters struct {
 	// Fragmented frames were sent in pieces, Reassembled ones received so;
 	// Incomplete ones lost a piece.
 	Fragmented, Reassembled, Incomplete uint64
-	// Refused frames came from an Ethernet address of another peer or of this host.
+	// Refused frames came from an Ethernet address of another peer or of this host, or
+	// claimed an address of it.
 	Refused uint64
 }

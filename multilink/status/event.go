@@ -8,8 +8,8 @@ import (
 type Event struct {
 	Time time.Time
 	// Type is "link", "failover", "return", "peer", "policy", "address",
-	// "conflict" or "missed". An "address" is an Ethernet address of another peer, or
-	// of this host, from which the peer sends. A "conflict" is that two instances use
+	// "conflict" or "missed". An "address" is an address of another peer, or of this
+	// host, from which the peer sends or which it claims. A "conflict" is that two instances use
 	// one key.
 	Type string
 	Peer string // name; empty where it is about no peer

@@ -1,6 +1,7 @@
 package ethernet
 
 import (
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,8 @@ import (
 //   - An address of a peer moves to another peer, as that of a station that roams,
 //     once the first has not sent from it for a second. Until then frames of the
 //     others from it are dropped, or any of them could draw its traffic. Where
-//     peers are isolated it never moves: it belongs to its peer until the port is
+//     peers are isolated no peer may claim the addresses of IP that are assigned to
+//     another one, and an Ethernet address never moves: it belongs to its peer until the port is
 //     removed, or the peer is silent about it and needs the room for another one.
 //   - A peer has up to 1,024 addresses, the local port 8,192. Further ones are
 //     served, but not learned: they cost others nothing but floods.
@@ -35,6 +37,8 @@ type Switch struct {
 	shards  [16]switchShard
 	swept   atomic.Int64 // when the table was last swept
 	refused atomic.Uint64
+
+	assigned atomic.Pointer[map[netip.Addr]Port]
 
 	mu   sync.Mutex // held by Add and Remove
 	last Port
@@ -61,6 +65,7 @@ type SwitchOptions struct {
 type Claim struct {
 	Address     [6]byte
 	VLAN        uint16
+	IP          netip.Addr // that the frame claims, where the Ethernet address is its own
 	From, Owner Port
 	// Moved is true where the address belongs to From now, because Owner was
 	// silent about it. Otherwise the frame was dropped.
@@ -233,6 +238,11 @@ func (s *Switch) learn(ports *switchPorts, from Port, frame []byte, now int64) b
 		return false
 	}
 	key := addressKey(frame[6:12], frame)
+	if owner, ip, found := s.impostor(from, frame); found {
+		s.refuse(ports.by[from])
+		s.report(key, ip, from, owner, false, now)
+		return false
+	}
 	shard := s.shard(key)
 	shard.mu.RLock()
 	e := shard.known[key]
@@ -251,7 +261,7 @@ func (s *Switch) settle(shard *switchShard, key uint64, from Port, now int64) bo
 	}
 	owner, passes := s.place(shard, key, from, now)
 	if owner != from {
-		s.report(key, from, owner, passes, now)
+		s.report(key, netip.Addr{}, from, owner, passes, now)
 	}
 	return passes
 }
@@ -275,8 +285,7 @@ func (s *Switch) place(shard *switchShard, key uint64, from Port, now int64) (ow
 			return from, true
 		}
 		if s.keeps(e, from, now) {
-			port.refused.Add(1)
-			s.refused.Add(1)
+			s.refuse(port)
 			return e.port, false
 		}
 		if !e.aged(now) && from != LocalPort {
@@ -307,8 +316,14 @@ func (s *Switch) keeps(e *switchEntry, from Port, now int64) bool {
 // belongs reports whether an entry outlasts the silence of its port.
 func (s *Switch) belongs(e *switchEntry) bool { return s.isolate && e.port != LocalPort }
 
+// refuse counts a frame that is dropped for its address.
+func (s *Switch) refuse(port *switchPort) {
+	port.refused.Add(1)
+	s.refused.Add(1)
+}
+
 // report reports a claim, unless one of that port was reported lately.
-func (s *Switch) report(key uint64, from, owner Port, moved bool, now int64) {
+func (s *Switch) report(key uint64, ip netip.Addr, from, owner Port, moved bool, now int64) {
 	port := s.ports.Load().by[from]
 	if s.claimed == nil || port == nil {
 		return
@@ -321,7 +336,7 @@ func (s *Switch) report(key uint64, from, owner Port, moved bool, now int64) {
 	if last != 0 && now-last < int64(switchClaim) || !stamp.CompareAndSwap(last, max(now, 1)) {
 		return
 	}
-	c := Claim{VLAN: uint16(key & 0xfff), From: from, Owner: owner, Moved: moved}
+	c := Claim{VLAN: uint16(key & 0xfff), IP: ip, From: from, Owner: owner, Moved: moved}
 	for i := range c.Address {
 		c.Address[i] = byte(key >> (12 + 8*(5-i)))
 	}
