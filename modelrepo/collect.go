@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
+	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -41,9 +43,10 @@ func (s *Store) Collect(ctx context.Context) (Collected, error) {
 
 // collector removes content that nothing refers to.
 type collector struct {
-	docs  storage.Documents
-	blobs storage.Blobs
-	grace time.Duration
+	docs    storage.Documents
+	blobs   storage.Blobs
+	checker *integrity.Checker
+	grace   time.Duration
 }
 
 // The order of the reads makes collection safe.
@@ -61,6 +64,10 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 	if err != nil {
 		return err
 	}
+	damaged, err := c.checker.Marks(ctx)
+	if err != nil {
+		return err
+	}
 	contents, err := c.contents(ctx)
 	if err != nil {
 		return err
@@ -69,7 +76,11 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 	if err != nil {
 		return err
 	}
-	if err := c.references(ctx, contents, strays); err != nil {
+	damaged, err = c.references(ctx, contents, strays, damaged)
+	if err != nil {
+		return err
+	}
+	if err := c.checker.Prune(ctx, damaged); err != nil {
 		return err
 	}
 	for key, found := range contents {
@@ -145,8 +156,11 @@ func (c *collector) unnamed(ctx context.Context, contents map[string]storedDiges
 }
 
 // references removes from the maps what versions refer to: by the blob, and by the
-// digest where an upload is about to share a blob.
-func (c *collector) references(ctx context.Context, contents map[string]storedDigest, strays map[string]string) error {
+// digest where an upload is about to share a blob. It returns the marks of damaged blobs that
+// no version refers to.
+func (c *collector) references(
+	ctx context.Context, contents map[string]storedDigest, strays map[string]string, damaged []integrity.Mark,
+) ([]integrity.Mark, error) {
 	byBlob := make(map[string]string, len(contents))
 	for key, found := range contents {
 		byBlob[found.Blob] = key
@@ -156,14 +170,17 @@ func (c *collector) references(ctx context.Context, contents map[string]storedDi
 		delete(contents, byBlob[blob])
 		delete(contents, contentPrefix+sha256)
 		delete(strays, blob)
+		if len(damaged) > 0 {
+			damaged = slices.DeleteFunc(damaged, func(m integrity.Mark) bool { return m.Blob == blob })
+		}
 	}
 	for doc, err := range storage.All(ctx, c.docs, versionPrefix) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		n, err := peekNode(doc)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range n.Formats {
 			keep(e.Blob, e.SHA256)
@@ -174,7 +191,7 @@ func (c *collector) references(ctx context.Context, contents map[string]storedDi
 		}
 	}
 	maps.DeleteFunc(strays, func(_, digestKey string) bool { return shared[digestKey] })
-	return nil
+	return damaged, nil
 }
 
 // release marks content that nothing refers to, or condemns its blob.
@@ -232,14 +249,20 @@ func (c *collector) condemn(ctx context.Context, blob string) error {
 // usable reports whether an upload whose ticket has the digest of a blob may
 // share the blob.
 func (c *collector) usable(ctx context.Context, blob string) (bool, error) {
-	_, err := c.docs.Get(ctx, condemnedKey(blob))
-	switch {
-	case err == nil:
-		return false, nil
-	case !errors.Is(err, storage.ErrNotFound):
+	condemned, err := c.isCondemned(ctx, blob)
+	if err != nil || condemned {
 		return false, err
 	}
 	_, err = c.blobs.Stat(ctx, blob)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// isCondemned reports whether a blob is going to be deleted.
+func (c *collector) isCondemned(ctx context.Context, blob string) (bool, error) {
+	_, err := c.docs.Get(ctx, condemnedKey(blob))
 	if errors.Is(err, storage.ErrNotFound) {
 		return false, nil
 	}

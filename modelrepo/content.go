@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/tracing"
+	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 	"github.com/iotenablers/enablers/storage"
@@ -29,6 +30,10 @@ type File struct {
 // quotation marks. It is the SHA-256 digest.
 func (f File) ETag() string { return f.SHA256 }
 
+func (e entry) content() integrity.Content {
+	return integrity.Content{Blob: e.Blob, Size: e.Size, SHA256: e.SHA256}
+}
+
 func (e entry) file() File {
 	return File{Size: e.Size, MD5: e.MD5, SHA256: e.SHA256, ContentType: e.ContentType}
 }
@@ -36,6 +41,11 @@ func (e entry) file() File {
 // Content reads content. Close it. It does not change when the content is overwritten
 // or deleted meanwhile, within the bounds of [storage.BlobReader]. It is for one
 // goroutine at a time.
+//
+// Content that is read from its beginning to its end is compared with its digest. If it is
+// damaged, the Read that gets to the end returns an error that matches [ErrDamaged], and none
+// of its bytes. A part that is read after a Seek is not compared. Content that is known to be
+// damaged cannot be opened.
 type Content struct {
 	io.ReadSeekCloser
 	File
@@ -55,6 +65,7 @@ type contents struct {
 	blobs     storage.Blobs
 	hooks     *webhook.Hooks
 	usage     *usage
+	checker   *integrity.Checker
 	collector *collector
 	copier    *transfer.Copier
 	stats     *counters
@@ -65,7 +76,8 @@ type contents struct {
 
 // Open opens the content of a version in a format, or in the version's default format
 // if the format is empty. The version's tag may be [Latest] or an alias. The context
-// also holds for reading. The error matches [ErrNotFound] if there is no such content.
+// also holds for reading. The error matches [ErrNotFound] if there is no such content, and
+// [ErrDamaged] if its bytes are missing or known to be damaged.
 func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, error) {
 	const op = "open content"
 	missing := ""
@@ -74,24 +86,56 @@ func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, err
 		if err != nil {
 			return nil, err
 		}
-		reader, err := s.contents.blobs.Open(ctx, found.Blob)
+		reader, err := s.contents.checker.Open(ctx, found.content())
 		if errors.Is(err, storage.ErrNotFound) && missing != found.Blob {
 			missing = found.Blob // replaced between the two steps, or missing
 			continue
 		}
+		if errors.Is(err, storage.ErrNotFound) {
+			err = fmt.Errorf("%w: %v", storage.ErrDamaged, err)
+			s.contents.checker.Mark(ctx, found.content(), err)
+		}
 		if err != nil {
-			return nil, failed(op, real, fmt.Errorf("format %q: %w", found.Format, hide(err)))
+			return nil, failed(op, real, damaged(op, real, found.Format, err))
 		}
 		return &Content{
-			ReadSeekCloser: reader, File: found.file(),
+			ReadSeekCloser: &contentReader{reader, real, found.Format}, File: found.file(),
 			Version: real, Format: found.Format, Uploaded: found.Uploaded,
 		}, nil
 	}
 }
 
-// hide returns an error without its sentinels, so that a fault of the storage does not
-// match one of the storage's errors.
-func hide(err error) error { return fmt.Errorf("%v", err) }
+// hideAbsence returns an error of reading a blob that is named somewhere. That the blob is
+// absent is a fault of the storage, and not the answer that there is no content.
+func hideAbsence(err error) error {
+	if errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("%v", err)
+	}
+	return err
+}
+
+// contentReader gives the errors about damage the words of the interface.
+type contentReader struct {
+	*integrity.Reader
+	at     Path
+	format string
+}
+
+// Read implements [io.Reader].
+func (r *contentReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	return n, damaged("read content", r.at, r.format, err)
+}
+
+// damaged returns the refusal of damaged content, or another error as it is.
+func damaged(op string, at Path, format string, err error) error {
+	if !errors.Is(err, storage.ErrDamaged) {
+		return err
+	}
+	return &Error{Op: op, Path: at.String(), Err: fmt.Errorf("%w: %w", ErrDamaged, err), Text: fmt.Sprintf(
+		"The stored content in format '%s' of model version '%s' is damaged. To repair it, upload the same bytes again, "+
+			"as another version or with the 'overwrite=1' query parameter, or restore a backup.", format, at)}
+}
 
 // Stat describes the content that [Store.Open] would open.
 func (s *Store) Stat(ctx context.Context, at Path, format string) (File, error) {

@@ -19,6 +19,8 @@
 //	content/<sha256>          the blob that has the bytes of the digest
 //	upload/<id>               a resumable upload: its state and pieces
 //	condemned/<id>            blob/<id> will be deleted and must not be shared
+//	damaged/<id>              blob/<id> does not have the bytes of its digest
+//	scrub                     how far the comparison of all content has come
 //	webhooks                  all webhooks
 //	intent/<event>            an operation with an event is in progress
 //	event/<webhook>/<event>   an event that is to be delivered
@@ -74,6 +76,16 @@
 // them then; a condemned blob is not shared. An upload whose ticket was removed, because
 // it was not renewed in time, is refused at its end. So safety does not depend on
 // clocks, and collection, uploads and further processes may run at the same time.
+//
+// # Damaged content
+//
+// Disks and buckets lose bytes. Content that is read whole is compared with its digest, and
+// the reader gets an error in place of its end if it is damaged. A part of content is not
+// compared. [Store.Run] also compares everything, slowly, as [ScrubConfig] says, and
+// [Store.Scrub] requests that at once; [Store.Integrity] names what is damaged. Damaged content
+// is never shared: an upload of the same bytes to any version compares what is there before it
+// shares it, and replaces the bytes of a damaged blob, so that all versions with this content are
+// whole again.
 //
 // # Resumable uploads
 //

@@ -3,6 +3,7 @@ package modelrepo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -215,14 +216,35 @@ func (s *Store) OpenPage(ctx context.Context, at Path, name string) (*Page, erro
 			return nil, refuse(op, real, ErrNotFound,
 				"There is no page '%.200s' in the documentation of model version '%s'.", name, real)
 		case err != nil:
-			return nil, failed(op, real, err)
+			return nil, failed(op, real, damagedPage(op, real, err))
 		default:
 			return &Page{
-				ReadSeekCloser: reader, Name: name, ContentType: docpages.PageType(name),
+				ReadSeekCloser: &pageReader{reader, real}, Name: name, ContentType: docpages.PageType(name),
 				ETag: reader.Info().SHA256, Modified: n.Documentation.Generated,
 			}, nil
 		}
 	}
+}
+
+// pageReader gives the errors about damage the words of the interface.
+type pageReader struct {
+	storage.BlobReader
+	at Path
+}
+
+// Read implements [io.Reader].
+func (r *pageReader) Read(p []byte) (int, error) {
+	n, err := r.BlobReader.Read(p)
+	return n, damagedPage("read page", r.at, err)
+}
+
+// damagedPage returns the refusal of a damaged page, or another error as it is.
+func damagedPage(op string, at Path, err error) error {
+	if !errors.Is(err, storage.ErrDamaged) {
+		return err
+	}
+	return &Error{Op: op, Path: at.String(), Err: fmt.Errorf("%w: %w", ErrDamaged, err), Text: fmt.Sprintf(
+		"The stored page of the documentation of model version '%s' is damaged. Please generate the documentation again.", at)}
 }
 
 // DeleteDocumentation removes the documentation pages of a version. The error

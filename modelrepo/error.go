@@ -43,6 +43,9 @@ var (
 	// ErrTooLarge is returned for content, metadata or documentation that exceed a
 	// limit.
 	ErrTooLarge = errors.New("modelrepo: too large")
+	// ErrDamaged is returned when the bytes of stored content are missing, or do not have
+	// its digest. An upload of the same bytes repairs it.
+	ErrDamaged = errors.New("modelrepo: damaged content")
 	// ErrQuota is returned when a namespace or a model would exceed its [Limits].
 	ErrQuota = errors.New("modelrepo: quota exceeded")
 )

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/archive"
+	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/modelrepo/oci"
 )
 
@@ -74,13 +75,22 @@ func (c *contents) export(
 			opts.Progress(progress)
 		}
 	}
-	if r, err := layout.Write(ctx, writer, c.blobs, report); err != nil {
+	if r, err := layout.Write(ctx, writer, c.layer, report); err != nil {
 		return errors.Join(failed(op, recordPath(r), err), writer.Abort())
 	}
 	if err := writer.Close(); err != nil {
 		return failed(op, at, err)
 	}
 	return nil
+}
+
+// layer opens the content of a layer of an export.
+func (c *contents) layer(ctx context.Context, l archive.Layer) (io.ReadCloser, error) {
+	reader, err := c.checker.Open(ctx, integrity.Content{Blob: l.Blob, Size: l.Size, SHA256: l.SHA256})
+	if err != nil {
+		return nil, hideAbsence(err)
+	}
+	return reader, nil
 }
 
 // layout returns the layout of all that is at the path and below.

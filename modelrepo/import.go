@@ -245,6 +245,13 @@ func (i *importer) present(ctx context.Context, r archive.Record) (bool, error) 
 	case err != nil:
 		return false, failed("import", at, err)
 	case sameAs(r, n):
+		whole, err := i.mend(ctx, n)
+		if err != nil {
+			return false, failed("import", at, err)
+		}
+		if !whole {
+			return false, nil
+		}
 		i.result.Identical++
 		i.report(at)
 		return true, i.setLatest(ctx, r)
@@ -253,6 +260,24 @@ func (i *importer) present(ctx context.Context, r archive.Record) (bool, error) 
 			"If you really want to overwrite it, retry the import with the 'overwrite=1' query parameter.", at)
 	}
 	return false, nil
+}
+
+// mend replaces content of a version that is known to be damaged by what was staged. It
+// returns false if it has to be staged first.
+func (i *importer) mend(ctx context.Context, n node) (whole bool, err error) {
+	whole = true
+	for _, e := range n.Formats {
+		if !i.contents.checker.IsDamaged(ctx, e.Blob) {
+			continue
+		}
+		staged, found := i.staged[archive.Layer{SHA256: e.SHA256}.Digest()]
+		if whole = whole && found; found {
+			if err := i.contents.checker.Ensure(ctx, e.content(), staged.Key); err != nil {
+				return false, err
+			}
+		}
+	}
+	return whole, nil
 }
 
 // sameAs reports whether a version has the record's default format, metadata and
@@ -308,7 +333,7 @@ func (i *importer) Stage(ctx context.Context, d oci.Descriptor, content io.Reade
 func (i *importer) OpenStaged(ctx context.Context, digest string) (io.ReadCloser, error) {
 	reader, err := i.contents.blobs.Open(ctx, i.staged[digest].Key)
 	if err != nil {
-		return nil, hide(err)
+		return nil, hideAbsence(err)
 	}
 	return reader, nil
 }

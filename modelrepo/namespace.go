@@ -64,6 +64,10 @@ func check(op string, at Path, listing *Listing, children string) (*Listing, err
 func (s *Store) CreateNamespace(ctx context.Context, name string, with NamespaceUpdate) error {
 	const op = "create namespace"
 	at := Path{Namespace: name}
+	if name == scrubName {
+		return refuse(op, at, ErrInvalid, "Invalid namespace name. The name '%s' is reserved for the service itself, "+
+			"which answers at /x/%s. Please choose another name.", name, name)
+	}
 	if !at.valid(1) {
 		if slices.Contains(reservedNames(), name) {
 			return refuse(op, at, ErrInvalid,

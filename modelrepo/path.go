@@ -33,6 +33,10 @@ var (
 // valid names of namespaces. Its other paths are too short or have a dot.
 func reservedNames() []string { return []string{"docs", "healthz", "metrics", "readyz"} }
 
+// scrubName is a name that new namespaces cannot have, because an archive could not be
+// imported at its address. Earlier versions allowed it, so such a namespace may exist.
+const scrubName = "scrub"
+
 // ValidFormat reports whether the text is a format tag: 1 to 100 ASCII letters, digits,
 // and _ - / + . with a letter or digit first. It should be the media type of the
 // content.
@@ -42,7 +46,7 @@ func ValidFormat(format string) bool { return formatTags.MatchString(format) }
 // the zero Path names the whole repository.
 type Path struct {
 	// Namespace has 3 to 100 ASCII letters, digits, hyphens and underscores. The names
-	// docs, healthz, metrics and readyz are reserved.
+	// docs, healthz, metrics and readyz are reserved, and scrub for new namespaces.
 	Namespace string
 	// Model has 1 to 100 of the same, with a letter or digit first.
 	Model string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // MaxUploadMetadata is the size of the largest metadata of a resumable upload, in bytes.
@@ -185,6 +186,9 @@ func resumableError(op string, u tus.Upload, err error) error {
 	case errors.Is(err, tus.ErrTooManyPieces):
 		return refuse(op, at, ErrInvalid,
 			"The upload came in more than %d pieces. Please send larger ones.", tus.MaxPieces)
+	case errors.Is(err, storage.ErrDamaged):
+		return &Error{Op: op, Path: at.String(), Err: fmt.Errorf("%w: %w", ErrDamaged, err),
+			Text: "A part of the upload that was stored before is damaged. The upload was removed, please upload again."}
 	case errors.As(err, &incomplete):
 		return &Error{
 			Op: op, Path: at.String(), Err: fmt.Errorf("%w: %w", ErrIncomplete, incomplete.Cause),
@@ -206,7 +210,7 @@ const recentlyPublished = 32
 func (c *contents) Publish(ctx context.Context, p tus.Upload, content io.Reader) (tus.Result, bool, error) {
 	at, err := ParsePath(p.Version)
 	if err != nil {
-		return tus.Result{}, false, hide(err)
+		return tus.Result{}, false, fmt.Errorf("%v", err) // a fault of the storage is no refusal
 	}
 	o := p.Options
 	result, err := c.upload(ctx, upload{

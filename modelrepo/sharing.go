@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -40,7 +41,7 @@ func (u *upload) share(ctx context.Context, info storage.BlobInfo) (blob string,
 				}
 				entered = true
 			}
-			blob, err := u.touch(ctx, doc)
+			blob, err := u.touch(ctx, doc, info)
 			if err == nil || !cas.Moved(err) {
 				return blob, err
 			}
@@ -56,19 +57,23 @@ func (u *upload) enterDigest(ctx context.Context, sha256 string) error {
 }
 
 // touch writes the document of a digest again and returns the blob that it names. That
-// is the upload's own if the other one cannot be shared.
-func (u *upload) touch(ctx context.Context, doc storage.Document) (blob string, err error) {
+// is the upload's own if the other one was condemned. If the other one is damaged, it gets
+// the upload's bytes.
+func (u *upload) touch(ctx context.Context, doc storage.Document, info storage.BlobInfo) (blob string, err error) {
 	found, err := decodeDigest(doc)
 	if err != nil {
 		return "", err
 	}
 	if found.Blob != u.ticket.Blob {
-		usable, err := u.contents.collector.usable(ctx, found.Blob)
+		condemned, err := u.contents.collector.isCondemned(ctx, found.Blob)
 		if err != nil {
 			return "", err
 		}
-		if !usable {
+		if condemned {
 			found.Blob = u.ticket.Blob
+		} else if err := u.contents.checker.Ensure(ctx,
+			integrity.Content{Blob: found.Blob, Size: info.Size, SHA256: info.SHA256}, u.ticket.Blob); err != nil {
+			return "", err
 		}
 	}
 	found.Unreferenced = time.Time{}

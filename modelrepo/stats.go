@@ -19,6 +19,9 @@ type Stats struct {
 	Delivered, GivenUp uint64
 	// CollectedBlobs is how many blobs Collect deleted.
 	CollectedBlobs uint64
+	// DamagedContents is how many contents are known to be damaged at present; Run reads
+	// what other processes found. ReplacedContents got their bytes back from an upload.
+	DamagedContents, ReplacedContents uint64
 }
 
 // counters are the counts of [Stats] that are not counted elsewhere.
@@ -33,7 +36,8 @@ func (s *Store) Stats() Stats {
 	return Stats{
 		Uploads: stats.uploads.Load(), UploadedBytes: stats.uploadedBytes.Load(),
 		Delivered: s.hooks.Delivered(), GivenUp: s.hooks.GivenUp(),
-		CollectedBlobs: stats.collectedBlobs.Load(),
+		CollectedBlobs:  stats.collectedBlobs.Load(),
+		DamagedContents: uint64(s.contents.checker.Damaged()), ReplacedContents: s.contents.checker.Replaced(),
 	}
 }
 

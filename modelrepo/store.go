@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
+	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
 	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
@@ -41,6 +42,9 @@ type Config struct {
 	Interval time.Duration
 	// Limits are the quotas. The zero value limits nothing.
 	Limits Limits
+	// Scrub configures the comparison of all content with its digests. The zero value is
+	// the default.
+	Scrub ScrubConfig
 	// Webhooks configures the calls of webhooks. The zero value is the default.
 	Webhooks WebhookConfig
 	// Changed is called after each operation of this Store that has changed something, by
@@ -61,6 +65,7 @@ type Store struct {
 	contents  *contents
 	uploads   *Uploads
 	hooks     *webhook.Hooks
+	scrubber  *integrity.Scrubber
 	pages     docpages.Pages
 	rendering chan struct{} // has one element while documentation is rendered
 }
@@ -75,6 +80,10 @@ func New(config Config) (*Store, error) {
 			config.Webhooks.MaxQueued)
 	case config.Blobs == nil:
 		return nil, errors.New("modelrepo: Config.Blobs is required")
+	}
+	if config.Scrub.BytesPerSecond < 0 {
+		return nil, fmt.Errorf("modelrepo: Config.Scrub.BytesPerSecond is %d, and has to be positive",
+			config.Scrub.BytesPerSecond)
 	}
 	for _, d := range []struct {
 		name  string
@@ -92,6 +101,8 @@ func New(config Config) (*Store, error) {
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Settle = cmp.Or(config.Settle, time.Minute)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
+	config.Scrub.Interval = cmp.Or(config.Scrub.Interval, 30*24*time.Hour)
+	config.Scrub.BytesPerSecond = cmp.Or(config.Scrub.BytesPerSecond, 8<<20)
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -110,11 +121,13 @@ func assemble(config Config) *Store {
 			config.Changed(Change{Action: Action(e.Action), Path: Path(e.At), Format: e.Format})
 		}
 	}
+	copier := &transfer.Copier{}
+	checker := integrity.New(docs, blobs, copier, config.Logger)
 	contents := &contents{
-		tree: tree, docs: docs, blobs: blobs, hooks: hooks,
+		tree: tree, docs: docs, blobs: blobs, hooks: hooks, checker: checker,
 		usage:     &usage{tree: tree, most: limits.NamespaceBytes},
-		collector: &collector{docs: docs, blobs: blobs, grace: config.Grace},
-		copier:    &transfer.Copier{}, stats: &counters{},
+		collector: &collector{docs: docs, blobs: blobs, checker: checker, grace: config.Grace},
+		copier:    copier, stats: &counters{},
 		maxBytes: limits.ContentBytes, grace: config.Grace, tracer: tracer,
 	}
 	uploads := &Uploads{contents, tus.New(tus.Config{
@@ -123,17 +136,23 @@ func assemble(config Config) *Store {
 	})}
 	return &Store{
 		config: config, tree: tree, contents: contents, uploads: uploads, hooks: hooks,
+		scrubber: &integrity.Scrubber{
+			Checker: checker, Contents: tree.contents, Me: newID(), Logger: config.Logger, Wake: make(chan struct{}, 1),
+			Interval: config.Scrub.Interval, BytesPerSecond: config.Scrub.BytesPerSecond,
+		},
 		pages: docpages.Pages{Blobs: blobs}, rendering: make(chan struct{}, 1),
 	}
 }
 
-// Run repairs and collects at the beginning and then every [Config].Interval, and calls
-// webhooks, until the context ends; it then returns nil. A round that fails is logged
-// and tried again. Several processes over one storage may all run it; one is enough.
+// Run repairs and collects at the beginning and then every [Config].Interval, calls
+// webhooks, and scrubs as [Config].Scrub says and [Store.Scrub] requests, until the context
+// ends; it then returns nil. A round that fails is logged and tried again. Several processes
+// over one storage may all run it; one is enough.
 func (s *Store) Run(ctx context.Context) error {
-	var deliveries sync.WaitGroup
-	deliveries.Go(func() { s.hooks.Run(ctx) })
-	defer deliveries.Wait()
+	var others sync.WaitGroup
+	others.Go(func() { s.hooks.Run(ctx) })
+	others.Go(func() { s.scrubber.Run(ctx) })
+	defer others.Wait()
 	ticker := time.NewTicker(s.config.Interval)
 	defer ticker.Stop()
 	for {

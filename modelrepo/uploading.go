@@ -95,6 +95,8 @@ func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
 	}
 	if blob != u.ticket.Blob {
 		u.discard(ctx) // another blob has the same bytes
+	} else {
+		u.contents.checker.Written(ctx, blob, info.Size)
 	}
 	return result, nil
 }

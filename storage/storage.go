@@ -33,6 +33,10 @@ var (
 	// is used up. As with ErrUnavailable it may have succeeded. What was acknowledged stays,
 	// reads go on, and the next write tries again. See [Space].
 	ErrFull = errors.New("storage: no space is left")
+	// ErrDamaged is returned when the bytes of a blob are not those that were committed: some
+	// or all of them are missing, or they do not have its digest. Drivers find missing bytes;
+	// a [CheckedReader] compares the digest.
+	ErrDamaged = errors.New("storage: the bytes of a blob are damaged")
 )
 
 // DefaultPage is how many documents a List with a limit of 0 returns at most.
@@ -146,7 +150,8 @@ type Blobs interface {
 	// last commit wins.
 	Create(ctx context.Context, key string) (BlobWriter, error)
 	// Open opens a committed blob for reading, or returns ErrNotFound. The
-	// caller closes the reader.
+	// caller closes the reader. Open or the first Read return ErrDamaged if there are
+	// fewer bytes than were committed; they need not compare the digest.
 	Open(ctx context.Context, key string) (BlobReader, error)
 	// Stat describes a committed blob, or returns ErrNotFound.
 	Stat(ctx context.Context, key string) (BlobInfo, error)

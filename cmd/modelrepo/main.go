@@ -59,7 +59,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	repository, err := modelrepo.New(modelrepo.Config{
 		Documents: kept.Documents, Blobs: kept.Blobs,
-		Grace: s.grace, Interval: s.interval, Limits: s.limits, TracerProvider: server.TracerProvider(ctx), Logger: log,
+		Grace: s.grace, Interval: s.interval, Limits: s.limits, Scrub: s.scrubs(), TracerProvider: server.TracerProvider(ctx), Logger: log,
 		Webhooks: modelrepo.WebhookConfig{AllowPrivate: s.anywhere},
 	})
 	if err != nil {

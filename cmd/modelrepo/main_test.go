@@ -114,6 +114,7 @@ func TestRun_namesTheFlagOfAWrongStore(t *testing.T) {
 		{[]string{"-store-timeout", "0s"}, "-store-timeout (MODELREPO_STORE_TIMEOUT): expected more than nothing"},
 		{[]string{"-max-content", "-1"}, "-max-content (MODELREPO_MAX_CONTENT): expected 0 or more, got -1"},
 		{[]string{"-grace", "0s"}, "-grace (MODELREPO_GRACE): expected more than nothing"},
+		{[]string{"-scrub-interval", "-1s"}, "-scrub-interval (MODELREPO_SCRUB_INTERVAL): expected 0 or more"},
 		{[]string{"-listen", "nowhere"}, "-listen"},
 	} {
 		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0"}, c.args...), io.Discard, io.Discard)

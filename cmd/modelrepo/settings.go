@@ -21,6 +21,7 @@ type settings struct {
 	stores      *stores.Settings
 	grace       time.Duration
 	interval    time.Duration
+	scrub       time.Duration
 	limits      modelrepo.Limits
 	anywhere    bool // webhooks may call private addresses
 	door        *door.Settings
@@ -48,6 +49,8 @@ func (s *settings) declare() *server.Flags {
 		"how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour,
 		"how often content that nothing refers to, and uploads that do not move, are looked for")
+	f.DurationVar(&s.scrub, "scrub-interval", 30*24*time.Hour,
+		"how often all content is read, at 8 MiB per second, and compared with its digests; 0 means only on request")
 	l := &s.limits
 	f.IntVar(&l.ModelsPerNamespace, "max-models", 0, "how `many` models a namespace can have; 0 means any number")
 	f.IntVar(&l.VersionsPerModel, "max-versions", 0, "how `many` versions a model can have; 0 means any number")
@@ -72,6 +75,9 @@ func (s *settings) check(f *server.Flags) error {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected more than nothing, got %v", d.name, f.Variable(d.name), d.value))
 		}
 	}
+	if s.scrub < 0 {
+		errs = append(errs, fmt.Errorf("-scrub-interval (%s): expected 0 or more, got %v", f.Variable("scrub-interval"), s.scrub))
+	}
 	for _, n := range []struct {
 		name  string
 		value int64
@@ -84,4 +90,12 @@ func (s *settings) check(f *server.Flags) error {
 		}
 	}
 	return errors.Join(append(errs, s.stores.Check(), s.door.Check())...)
+}
+
+// scrubs returns when content is compared with its digests.
+func (s *settings) scrubs() modelrepo.ScrubConfig {
+	if s.scrub == 0 {
+		return modelrepo.ScrubConfig{Interval: -1}
+	}
+	return modelrepo.ScrubConfig{Interval: s.scrub}
 }

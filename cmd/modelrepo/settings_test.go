@@ -16,8 +16,9 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 		"max-connections": {"5", "6", "7"}, "drain-delay": {"1s", "2s", "3s"},
 		"max-models": {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1",
 			"2", "3"},
-		"grace": {"1s", "2s", "3s"}, "collect-interval": {"1s", "2s", "3s"}, "store-timeout": {"1s", "2s", "3s"},
-		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
+		"grace": {"1s", "2s", "3s"}, "collect-interval": {"1s", "2s", "3s"}, "scrub-interval": {"1s", "2s", "3s"},
+		"store-timeout": {"1s", "2s", "3s"},
+		"log-level":     {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 		"log-to-file": {"true", "false", "true"}, "webhooks-private": {"true", "false",
 			"true"},
 	}

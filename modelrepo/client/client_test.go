@@ -132,6 +132,19 @@ func TestClient_returnsTheSentinelOfARefusal(t *testing.T) {
 	}
 }
 
+func TestClient_Scrub_requestsOne(t *testing.T) {
+	s, c := served(t)
+	state, err := c.Scrub(t.Context())
+	require.NoError(t, err)
+	require.True(t, state.Requested)
+	local, err := s.Integrity(t.Context())
+	require.NoError(t, err)
+	remote, err := c.Integrity(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, local, remote)
+	require.Equal(t, state, remote.Scrub)
+}
+
 func TestClient_Upload_leavesNothingWhenTheSourceFails(t *testing.T) {
 	s, c := served(t)
 	withVersion(t, c)

@@ -3,8 +3,8 @@ package rest
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -99,10 +99,14 @@ func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
 }
 
 // serve answers with content, whole or in ranges, if the conditions of the request are
-// met (RFC 9110 sections 13 and 14).
+// met (RFC 9110 sections 13 and 14). Whole content is compared with its digest while it is
+// sent; a range is not, because its digest is unknown.
 func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path, format string) error {
 	content, err := r.store.Open(req.Context(), at, format)
 	if err != nil {
+		if errors.Is(err, modelrepo.ErrDamaged) {
+			r.failed(req, err)
+		}
 		return err
 	}
 	defer func() { _ = content.Close() }()
@@ -113,14 +117,16 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 	h.Set("Cache-Control", "no-cache") // caches revalidate by the ETag
 	// Content is not trusted and must not run as a page of this origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	body := io.ReadSeeker(content)
-	if onDisk, ok := content.ReadSeekCloser.(interface{ File() *os.File }); ok {
-		body = onDisk.File() // the kernel can send a file by itself
+	body := &body{ReadSeeker: content, size: content.Size}
+	if onDisk, ok := content.ReadSeekCloser.(interface{ File(whole bool) *os.File }); ok {
+		body.file = onDisk.File
 	}
-	answer := newServing(w)
-	http.ServeContent(answer, req, "", content.Uploaded, body)
+	sent, err := r.serveContent(w, req, content.Uploaded, body)
+	if err != nil {
+		return err
+	}
 	r.downloads.Add(1)
-	r.downloadedBytes.Add(uint64(answer.sent))
+	r.downloadedBytes.Add(uint64(sent))
 	return nil
 }
 

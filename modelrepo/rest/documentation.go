@@ -101,8 +101,8 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 	case page.ContentType == "application/octet-stream":
 		h.Set("Content-Disposition", "attachment")
 	}
-	http.ServeContent(newServing(w), req, "", page.Modified, page)
-	return nil
+	_, err = r.serveContent(w, req, page.Modified, &body{ReadSeeker: page})
+	return err
 }
 
 func (r *rest) deleteDocumentation(w http.ResponseWriter, req *http.Request) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 )
 
 //go:embed openapi.json
@@ -58,7 +59,7 @@ func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
 		switch first {
-		case "c", "h", "u", "v", "v1", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":
+		case "c", "h", "i", "u", "v", "v1", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":
 			service.ServeHTTP(w, req)
 		default:
 			tree.ServeHTTP(w, req)
@@ -71,7 +72,9 @@ type rest struct {
 	store   *modelrepo.Store
 	options HandlerOptions
 
-	downloads, downloadedBytes atomic.Uint64
+	downloads, downloadedBytes, damagedDownloads atomic.Uint64
+
+	copier transfer.Copier
 }
 
 func newREST(s *modelrepo.Store, opts *HandlerOptions) *rest {
@@ -136,6 +139,9 @@ func (r *rest) service() []httpapi.Route {
 		{Pattern: "GET /x/{namespace}/{model}", Func: r.exportArchive},
 		{Pattern: "GET /x/{namespace}/{model}/{version}", Func: r.exportArchive},
 		{Pattern: "POST /x/{namespace}", Func: r.importArchive},
+		{Pattern: "POST /x/scrub", Func: r.scrub, Role: httpapi.Admin},
+
+		{Pattern: "GET /i", Func: r.integrity},
 
 		{Pattern: "GET /page.css", Func: pageStyle, Role: httpapi.Public, Undocumented: true},
 		{Pattern: "GET /v", Func: r.version},

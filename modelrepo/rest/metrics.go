@@ -24,6 +24,9 @@ func (r *rest) metrics() httpapi.HandlerFunc {
 			func() uint64 { return r.store.Stats().Delivered }},
 		{"events_given_up_total", "Events that were dropped because no callback took them.",
 			func() uint64 { return r.store.Stats().GivenUp }},
+		{"damaged_downloads_total", "Downloads that were refused or broken off because the content is damaged.", r.damagedDownloads.Load},
+		{"replaced_contents_total", "Damaged contents that got their bytes back from an upload.",
+			func() uint64 { return r.store.Stats().ReplacedContents }},
 		{"collected_blobs_total", "Blobs that were deleted because nothing referred to them.",
 			func() uint64 { return r.store.Stats().CollectedBlobs }},
 	} {
@@ -32,5 +35,9 @@ func (r *rest) metrics() httpapi.HandlerFunc {
 			func() float64 { return float64(metric.count()) },
 		))
 	}
+	counters = append(counters, prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "modelrepo_damaged_contents", Help: "Contents that are known to be damaged."},
+		func() float64 { return float64(r.store.Stats().DamagedContents) },
+	))
 	return exposition.Handler(counters...)
 }

@@ -55,6 +55,8 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "GET /{$}", Func: p.repository},
 		{Pattern: "GET /open", Func: p.open},
 		{Pattern: "GET /usage", Func: p.usage},
+		{Pattern: "GET /integrity", Func: p.integrity},
+		{Pattern: "POST /integrity/scrub", Func: p.scrub, Role: httpapi.Admin},
 		{Pattern: "GET /webhooks", Func: p.webhooks, Role: httpapi.Admin},
 		{Pattern: "POST /webhooks", Func: p.createWebhook, Role: httpapi.Admin},
 		{Pattern: "POST /webhooks/{id}/delete", Func: p.deleteWebhook, Role: httpapi.Admin},
@@ -164,7 +166,7 @@ func (p *pages) repository(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view.Total = found.TotalCount
+	view.Total, view.Damaged = found.TotalCount, p.store.Stats().DamagedContents
 	for _, n := range found.Items {
 		view.add(item{At: modelrepo.Path{Namespace: n.Name}, Metadata: n.Metadata})
 	}
@@ -248,6 +250,7 @@ type versionView struct {
 type formatView struct {
 	Format    string
 	IsDefault bool
+	IsDamaged bool
 	modelrepo.File
 }
 
@@ -259,8 +262,14 @@ func (p *pages) version(w http.ResponseWriter, r *http.Request) error {
 	}
 	at.Version = v.Version // of an alias
 	view := &versionView{Frame: p.part.Frame(r, at.Model+" "+v.Version, trail(at)...), At: at, Version: v}
+	var damaged map[string]bool
+	if p.store.Stats().DamagedContents > 0 {
+		if damaged, err = p.damaged(r.Context(), at); err != nil {
+			return err
+		}
+	}
 	for _, format := range slices.Sorted(maps.Keys(v.Formats)) {
-		view.Formats = append(view.Formats, formatView{format, format == v.DefaultFormat, v.Formats[format]})
+		view.Formats = append(view.Formats, formatView{format, format == v.DefaultFormat, damaged[format], v.Formats[format]})
 	}
 	page, err := p.store.OpenPage(r.Context(), at, "")
 	switch {

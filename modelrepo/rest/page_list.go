@@ -26,6 +26,8 @@ type listView struct {
 	Keys     []string // of the metadata of the items
 	Total    int64
 	Number   int // of the page, from 1
+	// Damaged is how many contents of the repository are damaged.
+	Damaged uint64
 
 	// Key, Value and Descending are what the page's form selected. The key is one of the
 	// metadata; without a key the value is a name.

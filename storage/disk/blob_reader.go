@@ -3,8 +3,10 @@ package disk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/iotenablers/enablers/storage"
 )
@@ -25,7 +27,7 @@ func (r *blobReader) Read(p []byte) (int, error) {
 	}
 	n, err := r.file.Read(p[:min(len(p), ioChunk)])
 	if err != nil && !errors.Is(err, io.EOF) {
-		return n, failed(verb, r.info.Key, closedFile(err))
+		return n, failed(verb, r.info.Key, unreadable(closedFile(err)))
 	}
 	return n, err
 }
@@ -59,6 +61,14 @@ func (r *blobReader) File() *os.File { return r.file }
 func closedFile(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return storage.ErrClosed
+	}
+	return err
+}
+
+// unreadable translates the error of a disk that cannot read a sector.
+func unreadable(err error) error {
+	if errors.Is(err, syscall.EIO) {
+		return fmt.Errorf("%w: %w", errBytes, err)
 	}
 	return err
 }

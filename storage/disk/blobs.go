@@ -53,6 +53,9 @@ func (b *Blobs) Open(ctx context.Context, key string) (storage.BlobReader, error
 			missing = record.content
 			continue
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: its file is missing: restore it from a backup: %w", errBytes, err)
+		}
 		if err != nil {
 			return nil, failed(verb, key, err)
 		}
@@ -167,7 +170,7 @@ func checkSize(file *os.File, size int64) error {
 		return err
 	}
 	if info.Size() != size {
-		return fmt.Errorf("%w: the file %s has %d bytes, not %d: restore it from a backup", errDamaged, file.Name(), info.Size(), size)
+		return fmt.Errorf("%w: the file %s has %d bytes, not %d: restore it from a backup", errBytes, file.Name(), info.Size(), size)
 	}
 	return nil
 }

@@ -16,6 +16,9 @@ import (
 // errDamaged is returned for a stored record that this package did not write.
 var errDamaged = errors.New("storage/disk: damaged record")
 
+// errBytes is returned for a blob whose bytes are missing or cannot be read.
+var errBytes = fmt.Errorf("%w: %w", errDamaged, storage.ErrDamaged)
+
 // A document record is the revision as 8 bytes, big-endian, then the data.
 const revisionLength = 8
 

@@ -218,10 +218,12 @@ func TestBlobs_Open_reportsADamagedFile(t *testing.T) {
 	_, err := store.Blobs().Open(t.Context(), "blob")
 	require.ErrorContains(t, err, `open blob "blob"`)
 	require.ErrorContains(t, err, "has 3 bytes, not 7: restore it from a backup")
+	require.ErrorIs(t, err, storage.ErrDamaged)
 
 	require.NoError(t, os.Remove(file))
 	_, err = store.Blobs().Open(t.Context(), "blob")
 	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorIs(t, err, storage.ErrDamaged)
 	require.NotErrorIs(t, err, storage.ErrNotFound, "a lost file is damage and not an absent blob")
 
 	put(t, store, "blob", "mended")

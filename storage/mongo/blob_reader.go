@@ -70,7 +70,7 @@ func (r *blobReader) fetch() error {
 	}
 	from := first * chunkSize
 	if want := min(int64(r.count)*chunkSize, r.info.Size-from); int64(len(data)) != want {
-		return fmt.Errorf("its bytes %d to %d are damaged: there are %d of %d", from, from+want, len(data), want)
+		return fmt.Errorf("%w: of its bytes %d to %d there are %d of %d", storage.ErrDamaged, from, from+want, len(data), want)
 	}
 	r.data, r.from = data, from
 	return nil

@@ -135,7 +135,7 @@ func (c *contents) read(ctx context.Context, id bson.ObjectID, n int32, count in
 	var data []byte
 	for i, next := range found {
 		if next.N != n+int32(i) || i < len(found)-1 && len(next.Data) != chunkSize {
-			return nil, fmt.Errorf("chunk %d is missing or damaged", n+int32(i))
+			return nil, fmt.Errorf("%w: chunk %d is missing or incomplete", storage.ErrDamaged, n+int32(i))
 		}
 		data = append(data, next.Data...)
 	}

@@ -60,12 +60,12 @@ func (r *blobReader) read(p []byte) (int, error) {
 	if r.body == nil {
 		body, rest, err := r.store.bucket.open(r.ctx, r.name, r.position)
 		if err != nil {
-			return 0, err
+			return 0, r.missing(err)
 		}
 		r.body = body
 		if want := r.info.Size - r.position; rest != want {
 			r.drop()
-			return 0, fmt.Errorf("%w: from byte %d on there are %d bytes, not %d", errDamaged, r.position, rest, want)
+			return 0, fmt.Errorf("%w: from byte %d on there are %d bytes, not %d", errBytes, r.position, rest, want)
 		}
 	}
 	n, err := r.body.Read(p[:min(int64(len(p)), r.info.Size-r.position)])
@@ -80,6 +80,21 @@ func (r *blobReader) read(p []byte) (int, error) {
 		err = io.ErrUnexpectedEOF // the position was before the end
 	}
 	return n, err
+}
+
+// missing returns the error of an object that cannot be opened. An object that is gone
+// although the record still names it, or that ends before the position, is damage.
+func (r *blobReader) missing(err error) error {
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		now, findErr := r.store.find(r.ctx, r.info.Key)
+		if findErr == nil && bytesPart+now.Bytes == r.name {
+			return fmt.Errorf("%w: the object with its bytes is gone: restore %q", errBytes, r.store.config.Prefix+r.name)
+		}
+	case code(err) == "InvalidRange":
+		return fmt.Errorf("%w: it ends before byte %d of %d", errBytes, r.position, r.info.Size)
+	}
+	return err
 }
 
 // again returns nil, after a pause, if the request may be repeated.

@@ -67,6 +67,22 @@ func TestStore_reportsFailuresOfTheNetwork(t *testing.T) {
 		require.ErrorIs(t, err, storage.ErrUnavailable)
 		require.ErrorContains(t, err, `read blob "blob": `)
 	})
+	t.Run("a blob whose bytes are gone or cut is damaged", func(t *testing.T) {
+		gate := newGate(t, server)
+		store := open(t, gate.through(configOf(server, "damaged")))
+		put(t, store, "blob", contentOf("damaged", 1<<20))
+		for code, status := range map[string]int{"NoSuchKey": http.StatusNotFound, "InvalidRange": http.StatusRequestedRangeNotSatisfiable} {
+			gate.set(func(w http.ResponseWriter, r *http.Request) bool { return readsBytes(r) && refuse(w, status, code) })
+			reader, err := store.Blobs().Open(t.Context(), "blob")
+			require.NoError(t, err)
+			_, err = reader.Seek(-1, io.SeekEnd)
+			require.NoError(t, err)
+			_, err = reader.Read(make([]byte, 1))
+			require.ErrorIs(t, err, storage.ErrDamaged, code)
+			require.NotErrorIs(t, err, storage.ErrNotFound, code)
+			require.NoError(t, reader.Close())
+		}
+	})
 	t.Run("a server that is too busy is unavailable", func(t *testing.T) {
 		gate := newGate(t, server)
 		store := open(t, gate.through(configOf(server, "busy")))

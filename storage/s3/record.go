@@ -14,6 +14,9 @@ import (
 // package writes.
 var errDamaged = errors.New("storage/s3: damaged object")
 
+// errBytes is returned for a blob whose bytes are missing.
+var errBytes = fmt.Errorf("%w: %w", errDamaged, storage.ErrDamaged)
+
 const (
 	formatNow = 1
 	// maxSmall is the largest size of a record or note. JSON escapes can make the

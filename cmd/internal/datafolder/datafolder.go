@@ -105,6 +105,7 @@ func allTraces() []traces {
 			block: ModelRepo,
 			documents: []string{
 				"root", "namespace/", "model/", "version/", "content/", "condemned/", "webhooks", "intent/", "event/", "lease/", "upload/",
+				"damaged/", "scrub",
 			},
 			blobs: []string{"blob/", "page/", "part/"},
 		},

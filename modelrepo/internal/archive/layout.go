@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/iotenablers/enablers/modelrepo/oci"
-	"github.com/iotenablers/enablers/storage"
 )
 
 // Layout is an image layout that is going to be written. Make it with [NewLayout] and
@@ -47,10 +46,13 @@ func (l *Layout) Len() int { return len(l.artifacts) }
 // Progress is called after each artifact, with the bytes of content written so far.
 type Progress func(r Record, bytes int64)
 
+// Open opens the content of a layer.
+type Open func(ctx context.Context, layer Layer) (io.ReadCloser, error)
+
 // Write writes the manifests and then the content of the artifacts. Manifests come
 // first, so that a reader of the archive knows what it needs. When it fails, it returns
 // the record that it failed for.
-func (l *Layout) Write(ctx context.Context, w *oci.Writer, blobs storage.Blobs, done Progress) (Record, error) {
+func (l *Layout) Write(ctx context.Context, w *oci.Writer, open Open, done Progress) (Record, error) {
 	for _, a := range l.artifacts {
 		if err := w.Bytes(a.descriptor, a.manifest); err != nil {
 			return a.record, err
@@ -58,7 +60,7 @@ func (l *Layout) Write(ctx context.Context, w *oci.Writer, blobs storage.Blobs, 
 	}
 	total := int64(0)
 	for _, a := range l.artifacts {
-		written, err := a.write(ctx, w, blobs)
+		written, err := a.write(ctx, w, open)
 		if err != nil {
 			return a.record, err
 		}
@@ -69,17 +71,16 @@ func (l *Layout) Write(ctx context.Context, w *oci.Writer, blobs storage.Blobs, 
 }
 
 // write writes the blobs that the manifest refers to.
-func (a artifact) write(ctx context.Context, w *oci.Writer, blobs storage.Blobs) (written int64, err error) {
+func (a artifact) write(ctx context.Context, w *oci.Writer, open Open) (written int64, err error) {
 	empty := oci.Empty()
 	if err := w.Bytes(empty, empty.Data); err != nil {
 		return 0, err
 	}
 	for _, layer := range a.record.Layers {
 		err := w.Blob(layer.descriptor(), func() (io.ReadCloser, error) {
-			reader, err := blobs.Open(ctx, layer.Blob)
+			reader, err := open(ctx, layer)
 			if err != nil {
-				// The text only: a fault of the storage is not an error of the export.
-				return nil, fmt.Errorf("format %q: %v", layer.Format, err)
+				return nil, fmt.Errorf("format %q: %w", layer.Format, err)
 			}
 			written += layer.Size
 			return reader, nil

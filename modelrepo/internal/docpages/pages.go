@@ -51,9 +51,14 @@ func (p Pages) write(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
-// Open opens a page. The error matches [storage.ErrNotFound] if there is none.
+// Open opens a page. The error matches [storage.ErrNotFound] if there is none. The page is
+// compared with its digest while it is read.
 func (p Pages) Open(ctx context.Context, owner, name string) (storage.BlobReader, error) {
-	return p.Blobs.Open(ctx, pageKey(owner, name))
+	page, err := p.Blobs.Open(ctx, pageKey(owner, name))
+	if err != nil {
+		return nil, err
+	}
+	return storage.Checked(page, "", nil), nil
 }
 
 // Remove deletes a set of pages, as far as it can: the repair of the repository

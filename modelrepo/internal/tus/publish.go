@@ -2,6 +2,7 @@ package tus
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -30,7 +31,7 @@ func (s *Uploads) publish(ctx context.Context, u Upload, last []piece) (Upload, 
 			s.removePieces(ctx, &u, last)
 			return now, nil
 		}
-		final, err = false, content.failure
+		final, err = errors.Is(content.failure, storage.ErrDamaged), content.failure
 	}
 	if err != nil {
 		if final && s.Documents.Delete(ctx, uploadPrefix+u.ID, u.revision) == nil {
@@ -64,9 +65,12 @@ type pieceReader struct {
 func (r *pieceReader) Read(data []byte) (int, error) {
 	for r.failure == nil && len(r.pieces) > 0 {
 		if r.reader == nil {
-			if r.reader, r.failure = r.blobs.Open(r.ctx, r.upload.blob(r.pieces[0])); r.failure != nil {
+			piece, err := r.blobs.Open(r.ctx, r.upload.blob(r.pieces[0]))
+			if err != nil {
+				r.failure = err
 				break
 			}
+			r.reader = storage.Checked(piece, "", nil)
 		}
 		n, err := r.reader.Read(data)
 		if err == nil {

@@ -37,6 +37,7 @@ func Codes() []Code {
 		{modelrepo.ErrChecksum, StatusChecksum, "checksum"},
 		{modelrepo.ErrImmutable, http.StatusConflict, "immutable"},
 		{modelrepo.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
+		{modelrepo.ErrDamaged, http.StatusInternalServerError, "damaged"},
 		{modelrepo.ErrQuota, http.StatusInsufficientStorage, "quota"},
 	}
 }
