@@ -40,6 +40,8 @@ var (
 	ErrChecksum = errors.New("modelrepo: checksum mismatch")
 	// ErrImmutable is returned when an immutable version would change.
 	ErrImmutable = errors.New("modelrepo: immutable")
+	// ErrAliased is returned when a version to delete is one that aliases of its model name.
+	ErrAliased = errors.New("modelrepo: aliases name the version")
 	// ErrTooLarge is returned for content, metadata or documentation that exceed a
 	// limit.
 	ErrTooLarge = errors.New("modelrepo: too large")

@@ -261,6 +261,35 @@ func TestStore_CreateModel_keepsAParentThatIsBeingDeleted(t *testing.T) {
 	require.Positive(t, kept)
 }
 
+func TestStore_RemoveVersion_keepsAVersionThatGetsAnAlias(t *testing.T) {
+	kept := 0
+	everywhere(t, func(t *testing.T, at int64) int64 {
+		documents, blobs := openMemory(t)
+		other := newWithoutGrace(t, documents, blobs)
+		prepare(t, other)
+		d, b, operations := interrupt(documents, blobs, at, func() {
+			_, err := other.UpdateModel(t.Context(), crashModel, modelrepo.ModelUpdate{Aliases: map[string]string{"production": "1.0"}})
+			require.NoError(t, err)
+		})
+		_, err := newWithoutGrace(t, d, b).RemoveVersion(t.Context(), crashVersion, nil)
+		if err != nil {
+			kept++
+			require.ErrorIs(t, err, modelrepo.ErrAliased)
+			changed, err := other.UpdateVersion(t.Context(), crashVersion, modelrepo.VersionUpdate{DefaultFormat: "f"})
+			require.NoError(t, err)
+			require.True(t, changed)
+			removed, err := other.RemoveVersion(t.Context(), crashVersion, &modelrepo.RemoveOptions{Force: true})
+			require.NoError(t, err)
+			require.Equal(t, []string{"production"}, removed.Aliases)
+		}
+		_, err = other.Version(t.Context(), crashVersion)
+		require.ErrorIs(t, err, modelrepo.ErrNotFound)
+		requireClean(t, other, documents, blobs, "afterwards")
+		return operations()
+	})
+	require.Positive(t, kept)
+}
+
 func TestStore_Upload_failsWhenItsVersionIsDeleted(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s := newWithoutGrace(t, documents, blobs)

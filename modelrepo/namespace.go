@@ -148,7 +148,8 @@ func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint st
 	if at.valid(depth) {
 		action := [...]Action{1: NamespaceDelete, 2: ModelDelete}[depth]
 		err = s.hooks.Record(ctx, func() error {
-			return s.tree.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.tree.childless(ctx, at) })
+			childless := func(ctx context.Context, _ *node) error { return s.tree.childless(ctx, at) }
+			return s.tree.remove(ctx, at, childless, nil)
 		}, eventOf(action, at))
 	}
 	switch {

@@ -11,8 +11,14 @@ import (
 
 // remove removes a node from the tree. It returns errAbsent if there is none, and the
 // error of the check. Whatever the check reads elsewhere must move the node's revision
-// when it changes.
-func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, *node) error) error {
+// when it changes. The function parent gets the parent when it records the deletion, and may
+// change or refuse it; nil does nothing.
+func (t *tree) remove(
+	ctx context.Context, at Path, check func(context.Context, *node) error, parent func(*node) error,
+) error {
+	if parent == nil {
+		parent = func(*node) error { return nil }
+	}
 	me, marked := newID(), false
 	for attempt := 0; ; attempt++ {
 		n, revision, err := t.load(ctx, at)
@@ -20,7 +26,7 @@ func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, 
 			return err
 		}
 		if other := n.Mark; other == nil || !marked || other.By == me || t.stale(other) {
-			err = t.removeAt(ctx, at, n, revision, me, check)
+			err = t.removeAt(ctx, at, n, revision, me, check, parent)
 			if !cas.Moved(err) {
 				return err
 			}
@@ -36,7 +42,8 @@ func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, 
 // removeAt removes the node at the revision. The error matches [cas.Moved] if the node
 // is at another revision by now.
 func (t *tree) removeAt(
-	ctx context.Context, at Path, n node, revision storage.Revision, me string, check func(context.Context, *node) error,
+	ctx context.Context, at Path, n node, revision storage.Revision, me string,
+	check func(context.Context, *node) error, parent func(*node) error,
 ) error {
 	if err := check(ctx, &n); err != nil {
 		return err
@@ -46,8 +53,13 @@ func (t *tree) removeAt(
 	if err != nil {
 		return err
 	}
-	goes := func(*node) error { return nil }
-	if err := t.announce(ctx, at, goes); err != nil && !errors.Is(err, errAbsent) {
+	if err := t.announce(ctx, at, parent); err != nil && !errors.Is(err, errAbsent) {
+		var refusal *Error
+		if errors.As(err, &refusal) {
+			ctx, cancel := cas.Cleanup(ctx)
+			defer cancel()
+			_, _ = t.edit(ctx, at, func(*node) error { return nil }) // removes the mark, or Repair does
+		}
 		return err
 	}
 	return t.docs.Delete(ctx, at.key(), revision)

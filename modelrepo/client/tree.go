@@ -101,17 +101,29 @@ func (c *Client) UpdateVersion(
 	})
 }
 
+// RemoveVersion is [modelrepo.Store.RemoveVersion].
+func (c *Client) RemoveVersion(
+	ctx context.Context, at modelrepo.Path, opts *modelrepo.RemoveOptions,
+) (modelrepo.Removed, error) {
+	k := call{op: "delete model version", at: at, method: http.MethodDelete}
+	if opts != nil && opts.Force {
+		k.query = url.Values{"force": {"1"}}
+	}
+	var answer wire.Removed
+	err := c.read(ctx, k, &answer)
+	return modelrepo.Removed{Aliases: answer.Aliases, WasLatest: answer.WasLatest}, err
+}
+
 // DeleteVersion is [modelrepo.Store.DeleteVersion].
 func (c *Client) DeleteVersion(ctx context.Context, at modelrepo.Path) error {
-	_, err := c.write(ctx, "delete model version", at, http.MethodDelete, nil)
+	_, err := c.RemoveVersion(ctx, at, nil)
 	return err
 }
 
 // DeleteImmutable is [modelrepo.Store.DeleteImmutable].
 func (c *Client) DeleteImmutable(ctx context.Context, at modelrepo.Path) error {
-	var answer wire.Success
-	return c.read(ctx,
-		call{op: "delete model version", at: at, method: http.MethodDelete, query: url.Values{"force": {"1"}}}, &answer)
+	_, err := c.RemoveVersion(ctx, at, &modelrepo.RemoveOptions{Force: true})
+	return err
 }
 
 // listingQuery returns the parameters of a list.

@@ -52,6 +52,7 @@ func Run(t *testing.T, open Open) {
 		{"orders", orders},
 		{"listing faults", listingFaults},
 		{"aliases", aliases},
+		{"aliased versions", aliasedVersions},
 		{"alias faults", aliasFaults},
 		{"immutable versions", immutable},
 	} {

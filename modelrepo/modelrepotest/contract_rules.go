@@ -63,6 +63,28 @@ func aliases(c *client) {
 		"Could not find the model version 'w3c/ssn/stable', which 'latestVersion' was pointing to.")
 }
 
+func aliasedVersions(c *client) {
+	c.withVersion()
+	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"1.0","aliases":{"production":"1.0","b":"1.0","other":"2.0"}}`).has(200)
+	c.do("DELETE", version, "").fails(409, "Aliases of model 'w3c/sosa' name the version '1.0': 'b', 'production'. "+
+		"Please change them first. To delete them together with the version, the 'force' parameter must be set to '1'.")
+	c.get(version).has(200)
+	c.json("PATCH", version, `{"defaultFormat":"f"}`).says("Updated model version 'w3c/sosa/1.0'.")
+	c.upload(version, "f", "a/b", "x", "").has(200)
+	c.do("DELETE", version+"?force=1", "").refuses(400, "Model version 'w3c/sosa/1.0' is not empty.")
+	c.get("/w3c/sosa/production").has(200)
+	c.do("DELETE", version+"/content?format=f", "").has(200)
+	c.do("DELETE", version+"?force=1", "").is(`{"message":"Deleted model version 'w3c/sosa/1.0'.","aliases":["b","production"],` +
+		`"wasLatest":true,"warnings":["The alias 'b', which was pointing to the version, was deleted, too.",` +
+		`"The alias 'production', which was pointing to the version, was deleted, too.",` +
+		`"The 'latestVersion' of model 'w3c/sosa' is still pointing to the version. Please update the pointer."]}`)
+	c.get("/w3c/sosa").is(`{"name":"sosa","namespace":"w3c","latestVersion":"1.0","aliases":{"other":"2.0"}}`)
+	c.get("/w3c/sosa/production").has(404)
+	c.do("POST", version, "").has(200)
+	c.do("DELETE", version, "").is(`{"message":"Deleted model version 'w3c/sosa/1.0'.","wasLatest":true,"warnings":[` +
+		`"The 'latestVersion' of model 'w3c/sosa' is still pointing to the version. Please update the pointer."]}`)
+}
+
 func aliasFaults(c *client) {
 	c.do("POST", "/w3c", "").has(200)
 	c.do("POST", "/w3c/sosa", "").has(200)

@@ -244,6 +244,8 @@ type versionView struct {
 	Version          modelrepo.Version
 	Formats          []formatView
 	HasDocumentation bool
+	Aliases          []string // that name the version
+	IsLatest         bool
 }
 
 // formatView is the content of a version in one format.
@@ -270,6 +272,16 @@ func (p *pages) version(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, format := range slices.Sorted(maps.Keys(v.Formats)) {
 		view.Formats = append(view.Formats, formatView{format, format == v.DefaultFormat, damaged[format], v.Formats[format]})
+	}
+	m, err := p.store.Model(r.Context(), parentOf(at), few())
+	if err != nil {
+		return err
+	}
+	view.IsLatest = m.LatestVersion == at.Version
+	for _, alias := range slices.Sorted(maps.Keys(m.Aliases)) {
+		if m.Aliases[alias] == at.Version {
+			view.Aliases = append(view.Aliases, alias)
+		}
 	}
 	page, err := p.store.OpenPage(r.Context(), at, "")
 	switch {

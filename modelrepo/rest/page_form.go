@@ -342,21 +342,20 @@ func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
 	return shell.SeeOther(w, "../../../"+hrefOf(parentOf(at)), "The model "+at.Model+" is deleted.")
 }
 
-// deleteVersion deletes a version; an immutable one, whose content goes with it, only if its
-// tag was typed.
+// deleteVersion deletes a version; an immutable one, whose content goes with it, and one that
+// aliases name, which go with it, only if its tag was typed.
 func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
-	at, remove := pathOf(r), p.store.DeleteVersion
-	if r.PostForm.Has("tag") {
-		if strings.TrimSpace(r.PostForm.Get("tag")) != at.Version {
-			return malformed("Nothing was deleted. Type the tag " + at.Version + " to delete the immutable version.")
-		}
-		remove = p.store.DeleteImmutable
+	at, force := pathOf(r), r.PostForm.Has("tag")
+	if force && strings.TrimSpace(r.PostForm.Get("tag")) != at.Version {
+		return malformed("Nothing was deleted. Type the tag " + at.Version + " to delete the version.")
 	}
-	if err := remove(r.Context(), at); err != nil {
+	removed, err := p.store.RemoveVersion(r.Context(), at, &modelrepo.RemoveOptions{Force: force})
+	if err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../../"+hrefOf(parentOf(at)), "The version "+at.Version+" is deleted.")
+	done := append([]string{"The version " + at.Version + " is deleted."}, removalWarnings(at, removed)...)
+	return shell.SeeOther(w, "../../../../"+hrefOf(parentOf(at)), strings.Join(done, " "))
 }

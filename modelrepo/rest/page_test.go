@@ -91,6 +91,24 @@ func (v *visit) file(path, name, contentType, content string, fields map[string]
 	return v.send("POST", path, form.FormDataContentType(), body.String())
 }
 
+func TestNewPage_deletesAVersionWithItsAliasesWhenItsTagIsTyped(t *testing.T) {
+	v := newVisit(t, modelrepo.Limits{}, nil)
+	prepare(t, v.store)
+	_, err := v.store.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{"production": "1.0", "old": "0.9"}})
+	require.NoError(t, err)
+	page := v.page("/v/w3c/sosa/1.0")
+	require.Contains(t, page, "<code>production</code>")
+	require.NotContains(t, page, "<code>old</code>")
+	refused := v.post("/v/w3c/sosa/1.0/delete", nil)
+	require.Equal(t, http.StatusConflict, refused.Code)
+	require.Contains(t, refused.Body.String(), "&#39;production&#39;")
+	require.Equal(t, http.StatusBadRequest, v.post("/v/w3c/sosa/1.0/delete", url.Values{"tag": {"1"}}).Code)
+	require.Equal(t, "/m/w3c/sosa", v.follow("/v/w3c/sosa/1.0/delete", url.Values{"tag": {"1.0"}}))
+	m, err := v.store.Model(t.Context(), model, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"old": "0.9"}, m.Aliases)
+}
+
 func TestNewPage_makesAndDeletesNodes(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	require.Contains(t, v.page("/"), "There is no namespace yet.")

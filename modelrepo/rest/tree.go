@@ -216,9 +216,27 @@ func (r *rest) updateVersion(w http.ResponseWriter, req *http.Request) error {
 
 func (r *rest) deleteVersion(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
-	remove := r.store.DeleteVersion
-	if req.URL.Query().Get("force") == "1" {
-		remove = r.store.DeleteImmutable
+	force := req.URL.Query().Get("force") == "1"
+	removed, err := r.store.RemoveVersion(req.Context(), at, &modelrepo.RemoveOptions{Force: force})
+	if err != nil {
+		return err
 	}
-	return done(w, remove(req.Context(), at), "Deleted model version '%s'.", at)
+	return httpapi.WriteJSON(w, wire.Removed{
+		Success: wire.Success{Message: fmt.Sprintf("Deleted model version '%s'.", at), Warnings: removalWarnings(at, removed)},
+		Aliases: removed.Aliases, WasLatest: removed.WasLatest,
+	})
+}
+
+// removalWarnings returns the warnings of the deletion of a version: effects that the client may
+// not expect.
+func removalWarnings(at modelrepo.Path, removed modelrepo.Removed) []string {
+	var all []string
+	for _, alias := range removed.Aliases {
+		all = append(all, fmt.Sprintf("The alias '%s', which was pointing to the version, was deleted, too.", alias))
+	}
+	if removed.WasLatest {
+		all = append(all, fmt.Sprintf("The 'latestVersion' of model '%s' is still pointing to the version. Please update the pointer.",
+			parentOf(at)))
+	}
+	return all
 }

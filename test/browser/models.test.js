@@ -95,6 +95,14 @@ test("files are dropped, and each is stored in its format", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
+test("the first of the files that are dropped at once is the default format", async (t) => {
+  const { page, complaints } = await stage.open(t, await version("defaulted"), desktop);
+  await drop(page, ["large.zip", 12 << 20], ["small.ttl", "<a> <b> <c> ."], ["none.jsonld", ""]);
+  await page.waitForFunction(() => document.querySelectorAll('#uploads [data-state="stored"]').length === 3);
+  await page.locator("#formats tbody tr", { hasText: "default" }).getByText("application/zip").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("what the server refuses is said, and can be mended", async (t) => {
   const { page } = await stage.open(t, await version("refused"), desktop);
   await drop(page, ["a.ttl", "one"]);

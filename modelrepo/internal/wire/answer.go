@@ -8,6 +8,13 @@ type Success struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// Removed is the answer to the deletion of a version.
+type Removed struct {
+	Success
+	Aliases   []string `json:"aliases,omitempty"`
+	WasLatest bool     `json:"wasLatest,omitempty"`
+}
+
 // Root is the RootInfoClientModel of the interface.
 type Root struct {
 	Namespaces modelrepo.Set[modelrepo.Namespace] `json:"namespaces"`

@@ -36,6 +36,7 @@ func Codes() []Code {
 		{modelrepo.ErrTooLong, http.StatusRequestEntityTooLarge, "too-long"},
 		{modelrepo.ErrChecksum, StatusChecksum, "checksum"},
 		{modelrepo.ErrImmutable, http.StatusConflict, "immutable"},
+		{modelrepo.ErrAliased, http.StatusConflict, "aliased"},
 		{modelrepo.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
 		{modelrepo.ErrDamaged, http.StatusInternalServerError, "damaged"},
 		{modelrepo.ErrQuota, http.StatusInsufficientStorage, "quota"},

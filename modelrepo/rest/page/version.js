@@ -176,14 +176,20 @@ async function showContents() {
   for (const id of ["formats", "removal"]) document.getElementById(id).replaceWith(page.getElementById(id));
 }
 
-async function upload(file, format, overwrite) {
+// upload uploads a file when its turn has come.
+async function upload(file, format, overwrite, turn = Promise.resolve()) {
   const key = Kept.key(file, format);
   left.get(key)?.place.remove();
   left.delete(key);
   const item = new Item(`${file.name} as ${format}`);
   const stop = new AbortController();
   item.offer({ Stop: () => stop.abort() });
+  item.say("It waits for the files before it.");
+  const stopped = new Promise((resolve, reject) => stop.signal.addEventListener("abort", () => reject(stop.signal.reason)));
+  stopped.catch(() => {}); // where the turn had come before
   try {
+    await Promise.race([turn, stopped]);
+    item.say("");
     const sum = await send(file, format, overwrite, item, stop.signal);
     item.progress(file.size, file.size);
     item.say(`Stored. SHA-256: ${sum}`);
@@ -233,9 +239,15 @@ async function showLeft(key) {
   left.set(key, item);
 }
 
+let all = Promise.resolve(); // settles after the files that were chosen so far
+
+// uploadAll uploads files one after the other: the first one that is stored in a version without
+// a default format sets it, and that must not be the one that happens to be the fastest.
 function uploadAll(files) {
   const data = new FormData(form);
-  for (const file of files) upload(file, formatOf(file, data.get("format").trim()), data.has("overwrite"));
+  for (const file of files) {
+    all = Promise.allSettled([all, upload(file, formatOf(file, data.get("format").trim()), data.has("overwrite"), all)]);
+  }
 }
 
 if (form) {
