@@ -103,6 +103,14 @@ func TestStore_hidesFaultsOfTheStorageFromClients(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
 
+	away = &crasher{crashAt: 1, cause: fmt.Errorf("open blob: %w", storage.ErrUnavailable)}
+	ask = serve(documents, crashingBlobs{away, blobs})
+	for _, request := range []string{"GET /w3c/sosa/1.0/content", "HEAD /w3c/sosa/1.0/content", "GET /c/w3c/sosa/1.0/f", "GET /x/w3c"} {
+		method, path, _ := strings.Cut(request, " ")
+		status, body = ask(method, path)
+		require.Equal(t, http.StatusServiceUnavailable, status, "%s: %s", request, body)
+	}
+
 	status, body = serve(documents, storage.NewMemoryBlobs())("GET", "/w3c/sosa/1.0/content") // the blobs are lost
 	require.Equal(t, http.StatusInternalServerError, status, body)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/archive"
 	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/modelrepo/oci"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // ArtifactType is the type of the artifacts that an export writes: each is a version
@@ -61,6 +62,10 @@ func (c *contents) export(
 	const op = "export"
 	layout, err := c.tree.layout(ctx, op, at)
 	if err != nil {
+		return failed(op, at, err)
+	}
+	// Before anything is written: a half archive can only be broken off.
+	if _, err := c.blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return failed(op, at, err)
 	}
 	writer, err := open(layout.Index)

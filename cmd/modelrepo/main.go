@@ -2,6 +2,7 @@
 // versions and their content over REST.
 //
 //	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-blobs WHERE] [-config FILE] ...
+//	modelrepo collect [-data DIR] [-store WHERE] [-blobs WHERE]
 //
 // Everything is stored in the folder of -data, or in the store of -store: another folder,
 // memory, or MongoDB. With -blobs content is stored in a second place, for instance a
@@ -9,6 +10,9 @@
 // it, tries again, and answers 503. When one fails later, requests that need it are
 // answered with 503. Give a URL with credentials in the environment, since other users
 // can see flags.
+//
+// With the word collect it removes content that nothing refers to, without the grace
+// period, and ends: after deletions on a full disk. The server of a folder must be stopped.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -40,6 +44,9 @@ func main() { server.Main("modelrepo", run) }
 
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == collectWord {
+		return collect(ctx, args[1:], stdout, stderr)
+	}
 	s, flags, err := readSettings(args)
 	flags.Traces(telemetry.Open)
 	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // start runs the program and returns a client of it, its URL, and the program.
@@ -123,6 +125,38 @@ func TestRun_namesTheFlagOfAWrongStore(t *testing.T) {
 			require.NotContains(t, err.Error(), part)
 		}
 	}
+}
+
+func TestRun_collectsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+	client, _, p := start(t, "-data", dir)
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
+	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
+	require.NoError(t, client.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
+	for _, format := range []string{"kept", "gone"} {
+		_, err := client.Upload(t.Context(), at, format, strings.NewReader(format), nil)
+		require.NoError(t, err)
+	}
+	require.NoError(t, client.DeleteContent(t.Context(), at, "gone", modelrepo.Condition{}))
+	files := func() int {
+		found, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*"))
+		require.NoError(t, err)
+		return len(found)
+	}
+	require.Equal(t, 2, files())
+	err := run(t.Context(), []string{"collect", "-data", dir}, io.Discard, io.Discard)
+	require.ErrorIs(t, err, disk.ErrLocked, "the server runs")
+	require.NoError(t, p.Stop())
+
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"collect", "-data", dir}, &out, io.Discard))
+	require.Equal(t, "removed 1 contents with 4 bytes, and 1 blobs\n", out.String())
+	require.Equal(t, 1, files())
+	empty := filepath.Join(t.TempDir(), "wrong")
+	require.ErrorContains(t, run(t.Context(), []string{"collect", "-data", empty}, io.Discard, io.Discard), "-data: the folder has no repository")
+	require.NoDirExists(t, empty)
+	require.Error(t, run(t.Context(), []string{"collect", "-data", dir, "more"}, io.Discard, io.Discard))
 }
 
 func TestRun_helpNamesEveryFlag(t *testing.T) {

@@ -12,7 +12,10 @@ import (
 )
 
 const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
-format. It serves its REST interface, documented at /docs/.`
+format. It serves its REST interface, documented at /docs/.
+
+modelrepo collect -data DIR removes content that nothing refers to at once, after
+deletions on a full disk; see modelrepo collect -h.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
@@ -41,6 +44,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 // declare declares the flags.
 func (s *settings) declare() *server.Flags {
 	f := server.NewFlags("modelrepo", "MODELREPO", about)
+	f.Commands = completions()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
 	s.stores = stores.Declare(f, stores.Texts{
 		Data: "./data/modelrepo", Note: " A database belongs to one repository, whose processes may be several.",

@@ -15,7 +15,8 @@ func classify(err error) *httpapi.Error {
 	var refusal *modelrepo.Error
 	switch {
 	case errors.Is(err, storage.ErrFull):
-		const text = "The storage is full. Please try again when there is space."
+		const text = "The storage is full. Please try again when there is space. What is deleted frees space after the grace " +
+			"period, or at once when the operator runs 'modelrepo collect'."
 		return &httpapi.Error{Status: http.StatusInsufficientStorage, Detail: text, Err: err}
 	case errors.As(err, &refusal):
 	case errors.Is(err, storage.ErrUnavailable):

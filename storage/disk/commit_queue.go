@@ -12,9 +12,6 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// errBrokenOff is the error of a change whose transaction panicked.
-var errBrokenOff = errors.New("storage/disk: the transaction broke off")
-
 // commitQueue lets changes that arrive while a transaction is being synced
 // share the next one. A single writer never waits for others.
 type commitQueue struct {
@@ -96,13 +93,20 @@ func (q *commitQueue) commit(batch []*change) {
 			outcomes[i] = err
 		}
 	}
-	all(errBrokenOff)
-	defer func() {
-		for i, c := range batch {
-			c.done <- outcomes[i]
-		}
-	}()
+	err := guarded(func() error {
+		q.apply(batch, outcomes, all)
+		return nil
+	})
+	if err != nil {
+		all(err)
+	}
+	for i, c := range batch {
+		c.done <- outcomes[i]
+	}
+}
 
+// apply applies the changes in one transaction and sets their outcomes, or that of all.
+func (q *commitQueue) apply(batch []*change, outcomes []error, all func(error)) {
 	tx, err := q.database.Begin(true)
 	if err != nil {
 		all(translate(err))

@@ -113,10 +113,9 @@ func TestCommitQueue_answersAllWaitersAfterAPanic(t *testing.T) {
 	store := openStore(t)
 	company := &change{apply: note("company"), done: make(chan error, 1)}
 	store.commits.waiting = append(store.commits.waiting, company)
-	require.Panics(t, func() {
-		_ = store.commits.do(t.Context(), func(*bbolt.Tx) error { panic("broken") })
-	})
-	require.ErrorIs(t, <-company.done, errBrokenOff)
+	err := store.commits.do(t.Context(), func(*bbolt.Tx) error { panic("broken") })
+	require.ErrorContains(t, err, "store.db is damaged: broken: restore store.db")
+	require.ErrorContains(t, <-company.done, "broken")
 	require.False(t, isNoted(t, store, "company"))
 	require.NoError(t, store.commits.do(t.Context(), note("next")), "the queue goes on")
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -34,10 +35,11 @@ func openDatabase(ctx context.Context, dir string, lockTimeout time.Duration) (_
 	}
 	deadline := time.Now().Add(lockTimeout)
 	var file *os.File
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil { // bbolt panics on a damaged page
 			unlockFile(file) // the mapping, which stays, would keep the lock
-			err = errors.Join(fmt.Errorf("%s is damaged: %v: %s", databaseName, cause, remedy), file.Close())
+			err = errors.Join(damagedDatabase(cause), file.Close())
 		}
 	}()
 	database, err := bbolt.Open(name, 0o600, &bbolt.Options{

@@ -1,9 +1,11 @@
 package disk_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,6 +102,50 @@ func TestOpen_refusesADatabaseWithZeroPages(t *testing.T) {
 	require.ErrorContains(t, err, "store.db is damaged")
 	_, err = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: -1})
 	require.NotErrorIs(t, err, disk.ErrLocked, "the refused file is not kept open")
+}
+
+// TestOpen_namesADamagedPage damages each page behind the meta pages in several ways. A damaged
+// page that Open reads is an error with the remedy, and any other is one of the call that reads it.
+func TestOpen_namesADamagedPage(t *testing.T) {
+	dir := t.TempDir()
+	store, err := disk.Open(t.Context(), dir, nil)
+	require.NoError(t, err)
+	for i := range 20 {
+		put(t, store, fmt.Sprintf("blob %d %s", i, strings.Repeat("k", 400)), "content")
+		_, err := store.Documents().Create(t.Context(), fmt.Sprintf("document %d", i), []byte(`"`+strings.Repeat("d", 700)+`"`))
+		require.NoError(t, err)
+	}
+	require.NoError(t, store.Close())
+	whole, err := os.ReadFile(database(dir))
+	require.NoError(t, err)
+	size, refused := os.Getpagesize(), 0
+	for page := 2; page*size < len(whole); page++ {
+		for name, pattern := range map[string][]byte{"zeros": make([]byte, size), "ones": bytes.Repeat([]byte{0xFF}, size),
+			"elements": bytes.Repeat([]byte{0xFF}, size-16)} {
+			damaged := bytes.Clone(whole)
+			copy(damaged[(page+1)*size-len(pattern):], pattern) // with its header, or behind that
+			require.NoError(t, os.WriteFile(database(dir), damaged, 0o600))
+			store, err := disk.Open(t.Context(), dir, nil)
+			if err != nil {
+				refused++
+				require.ErrorContains(t, err, "store.db is damaged", "%s of page %d", name, page)
+				require.ErrorContains(t, err, "restore store.db and blobs from a backup")
+				continue
+			}
+			_, err = store.Documents().List(t.Context(), "", "", 100)
+			if err == nil {
+				_, err = store.Documents().Create(t.Context(), "another", []byte(`1`))
+			}
+			if err != nil && !strings.Contains(err.Error(), "damaged") {
+				t.Fatalf("%s of page %d: %v", name, page, err)
+			}
+			require.NoError(t, store.Close())
+		}
+	}
+	require.Positive(t, refused)
+	require.NoError(t, os.WriteFile(database(dir), whole, 0o600))
+	require.Equal(t, "content", read(t, open(t, dir), "blob 7 "+strings.Repeat("k", 400)))
+	require.Len(t, contentFiles(t, dir), 20, "no file of a blob was removed")
 }
 
 func TestOpen_replacesWhatAnInterruptedFirstStartLeft(t *testing.T) {

@@ -26,7 +26,8 @@
 // store.db is created under another name and renamed when it is complete, so that
 // a first start that fails on a full disk or is killed does not affect the next
 // one. Open returns an error for a store.db with fewer pages than its meta pages
-// say, and keeps the file unchanged.
+// say, and keeps the file unchanged. A page that cannot be read is an error of the call that
+// needs it, with the advice to restore a backup.
 //
 // The file system must keep synced data, support flock and memory mapping, and
 // allow open files to be removed. Network file systems often do not. On Windows

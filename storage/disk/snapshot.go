@@ -140,7 +140,7 @@ func (w *interruptible) Write(p []byte) (int, error) {
 // refers reports whether the snapshot has the blob under the key in that file.
 func (n *Snapshot) refers(key string, id contentID) bool {
 	found := false
-	err := n.copy.View(func(tx *bbolt.Tx) error {
+	err := view(n.copy, func(tx *bbolt.Tx) error {
 		record, err := decodeBlobRecord(tx.Bucket([]byte(blobsBucket)).Get([]byte(key)))
 		found = err == nil && record.content == id
 		return nil
@@ -209,7 +209,7 @@ func (n *Snapshot) page(ctx context.Context, after string) (page []SnapshotFile,
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	err = n.copy.View(func(tx *bbolt.Tx) error {
+	err = view(n.copy, func(tx *bbolt.Tx) error {
 		for key, stored := range records(tx.Bucket([]byte(blobsBucket)), "", after) {
 			if len(page) == listPage {
 				break
@@ -226,7 +226,7 @@ func (n *Snapshot) page(ctx context.Context, after string) (page []SnapshotFile,
 		}
 		return nil
 	})
-	return page, last, translate(err)
+	return page, last, err
 }
 
 func (n *Snapshot) fileOf(record blobRecord) SnapshotFile {

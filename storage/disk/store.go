@@ -165,7 +165,7 @@ func (s *Store) prepare(dir string) error {
 // format reports whether the database is new. It returns an error for an
 // unknown format.
 func (s *Store) format() (isNew bool, err error) {
-	err = s.database.View(func(tx *bbolt.Tx) error {
+	err = s.view(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket([]byte(metaBucket))
 		if meta == nil {
 			isNew = true
@@ -195,7 +195,7 @@ func createBuckets(database *bbolt.DB) error {
 func (s *Store) sweep() error {
 	referenced := make(map[contentID]struct{})
 	damaged := false
-	err := s.database.View(func(tx *bbolt.Tx) error {
+	err := s.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte(blobsBucket)).ForEach(func(_, value []byte) error {
 			record, err := decodeBlobRecord(value)
 			damaged = damaged || err != nil
@@ -241,7 +241,11 @@ func (s *Store) Close() error {
 
 // view runs a read transaction. The function must copy the data that it keeps.
 func (s *Store) view(read func(tx *bbolt.Tx) error) error {
-	return translate(s.database.View(read))
+	return view(s.database, read)
+}
+
+func view(database *bbolt.DB, read func(tx *bbolt.Tx) error) error {
+	return translate(guarded(func() error { return database.View(read) }))
 }
 
 // translate translates an error of the database to one of package storage.
