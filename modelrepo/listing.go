@@ -18,7 +18,8 @@ const (
 )
 
 // Listing selects one page of a set. A nil *Listing selects the whole set, in the byte
-// order of names.
+// order of names; it is then in memory, unlike what [Store.EachNamespace], [Store.EachModel] and
+// [Store.EachVersion] yield.
 //
 // A page by name without filters costs the same wherever it is. Other pages read the
 // documents of all children, one after the other.

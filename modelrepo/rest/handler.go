@@ -75,10 +75,11 @@ type rest struct {
 	downloads, downloadedBytes, damagedDownloads atomic.Uint64
 
 	copier transfer.Copier
+	lists  *httpapi.Slots
 }
 
 func newREST(s *modelrepo.Store, opts *HandlerOptions) *rest {
-	r := &rest{store: s}
+	r := &rest{store: s, lists: longLists()}
 	if opts != nil {
 		r.options = *opts
 	}

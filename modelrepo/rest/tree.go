@@ -91,6 +91,9 @@ func (r *rest) listNamespaces(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if listing == nil {
+		return writeList(r, w, req, nil, "namespaces", r.store.EachNamespace(req.Context()))
+	}
 	set, err := r.store.Namespaces(req.Context(), listing)
 	return got(w, wire.Root{Namespaces: set}, err)
 }
@@ -108,6 +111,13 @@ func (r *rest) getNamespace(w http.ResponseWriter, req *http.Request) error {
 	listing, err := listingOf(req)
 	if err != nil {
 		return err
+	}
+	if listing == nil {
+		namespace, models, err := r.store.EachModel(req.Context(), pathOf(req).Namespace)
+		if err != nil {
+			return err
+		}
+		return writeList(r, w, req, namespace, "models", models)
 	}
 	namespace, err := r.store.Namespace(req.Context(), pathOf(req).Namespace, listing)
 	return got(w, namespace, err)
@@ -139,6 +149,13 @@ func (r *rest) getModel(w http.ResponseWriter, req *http.Request) error {
 	listing, err := listingOf(req)
 	if err != nil {
 		return err
+	}
+	if listing == nil {
+		model, versions, err := r.store.EachVersion(req.Context(), pathOf(req))
+		if err != nil {
+			return err
+		}
+		return writeList(r, w, req, model, "versions", versions)
 	}
 	model, err := r.store.Model(req.Context(), pathOf(req), listing)
 	return got(w, model, err)
