@@ -86,8 +86,9 @@ func refusal(k call, answer *http.Response) error {
 	}
 	code := answer.Header.Get(wire.ErrorCode)
 	for _, v := range wire.Codes() {
-		// Without a code, as after HEAD through a proxy, the status decides.
-		if v.Name == code || code == "" && v.Status == answer.StatusCode && v.Status != http.StatusBadRequest {
+		// Without a code, as after HEAD through a proxy, the status decides, if it means one thing.
+		if v.Name == code || code == "" && v.Status == answer.StatusCode && v.Status != http.StatusBadRequest &&
+			v.Status != http.StatusInternalServerError {
 			return &modelrepo.Error{Op: k.op, Path: k.at.String(), Text: body.Error, Err: v.Err}
 		}
 	}
