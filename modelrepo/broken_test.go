@@ -1,11 +1,13 @@
 package modelrepo_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,6 +56,24 @@ func TestStore_Upload_leavesNothingWhenAConnectionBreaks(t *testing.T) {
 			t.Fatalf("%q is left", info.Key)
 		}
 	}
+	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
+}
+
+// TestStore_Upload_saysThatAClientHasStalled has a client that sends a part and then nothing, and
+// reads the answer. The deadline of the connection also ends the context of its request.
+func TestStore_Upload_saysThatAClientHasStalled(t *testing.T) {
+	documents, blobs := openMemory(t)
+	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+	require.NoError(t, err)
+	prepare(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	stalled := readerFunc(func([]byte) (int, error) {
+		cancel()
+		return 0, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	})
+	_, err = s.Upload(ctx, crashVersion, "f", stalled, nil)
+	require.ErrorIs(t, err, modelrepo.ErrIncomplete)
+	require.ErrorContains(t, err, "No bytes of the content arrived for too long. Nothing was stored.")
 	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -214,6 +215,9 @@ func (u *upload) stream(ctx context.Context, to io.Writer, content io.Reader) er
 	switch source := new(transfer.SourceError); {
 	case !errors.As(err, &source) || errors.As(err, &refusal):
 		return err // of the storage, or a refusal of the reader
+	case errors.Is(source.Cause, os.ErrDeadlineExceeded): // which also ends the context of a request
+		return &Error{Op: u.op, Path: u.at.String(), Err: fmt.Errorf("%w: %w", ErrIncomplete, source.Cause),
+			Text: "No bytes of the content arrived for too long. Nothing was stored."}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:

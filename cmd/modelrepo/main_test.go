@@ -154,7 +154,8 @@ func TestRun_collectsAtOnce(t *testing.T) {
 	require.Equal(t, "removed 1 contents with 4 bytes, and 1 blobs\n", out.String())
 	require.Equal(t, 1, files())
 	empty := filepath.Join(t.TempDir(), "wrong")
-	require.ErrorContains(t, run(t.Context(), []string{"collect", "-data", empty}, io.Discard, io.Discard), "-data: the folder has no repository")
+	err = run(t.Context(), []string{"collect", "-data", empty}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-data: the folder has no repository")
 	require.NoDirExists(t, empty)
 	require.Error(t, run(t.Context(), []string{"collect", "-data", dir, "more"}, io.Discard, io.Discard))
 }

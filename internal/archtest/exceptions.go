@@ -82,6 +82,7 @@ func largeTypes() map[string]string {
 		"annotate/rml/internal/xpath.parser":     "a recursive-descent parser: a method for each production of the grammar",
 		"annotate/rml/internal/xmldoc.Document":  "an XML document and its reader: a method for each production of the grammar",
 		"apimgmt/gateway.Exchange":               "accessors for plugins, one line each",
+		"modelrepo/client.Client":                "the methods of modelrepo.Store, over HTTP",
 		"modelrepo.Store":                        "one method an operation of the repository, short over tree, contents and webhooks",
 		"modelrepo/rest.rest":                    "one method a route",
 	}

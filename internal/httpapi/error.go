@@ -63,7 +63,7 @@ func classified(err error, classify func(error) *Error) *Error {
 		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return &Error{Status: statusClientClosed, Err: err}
+		return &Error{Status: statusClientClosed, Detail: "The connection was closed before the request was answered.", Err: err}
 	}
 	return &Error{Status: http.StatusInternalServerError, Err: err}
 }

@@ -85,7 +85,7 @@ func TestNewHandler_writesErrorsAsAnswers(t *testing.T) {
 	}{
 		"/own": {418, "short"}, "/busy": {503, "come back"}, "/classified": {409, "classified"},
 		"/internal": {500, "Internal Server Error"}, "/panic": {500, "Internal Server Error"},
-		"/cancelled": {499, ""},
+		"/cancelled": {499, "The connection was closed before the request was answered."},
 	} {
 		w := serve(h, "GET", target, "", "")
 		require.Equal(t, want.status, w.Code, target)

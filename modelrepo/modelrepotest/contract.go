@@ -43,6 +43,7 @@ func Run(t *testing.T, open Open) {
 		{"short downloads", short},
 		{"conditions", conditions},
 		{"ranges", ranges},
+		{"formats in URLs", formatsInURLs},
 		{"pages", pages},
 		{"requests of every kind", requests},
 		{"metadata", metadata},

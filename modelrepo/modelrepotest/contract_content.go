@@ -50,9 +50,11 @@ func uploads(c *client) {
 		file("text/turtle", "two", "text/turtle; charset=utf-8") + `,` + file("a.b/c.d", "x", "text/plain") + `,` +
 		file("zip", "", "application/zip") + `,` + file("application/octet-stream", "raw", "application/octet-stream") + `}}`)
 
-	for _, bad := range []string{".a", "/a", "-a", "a b", "a\x00", "ä", strings.Repeat("f", 101), "a\n"} {
+	for _, bad := range []string{".a", "/a", "-a", "a\x00", "ä", strings.Repeat("f", 101), "a\n"} {
 		c.upload(version, bad, "a/b", "x", "").fails(400, badFormat)
 	}
+	spaced, formType := c.form(field{name: "content", contentType: "a/b", data: "x"})
+	c.do("POST", version+"/content?format=a%20b", spaced, "Content-Type: "+formType).fails(400, badFormat)
 	c.upload(version, "", "a/b", "x", "").fails(400, needFormat)
 	for _, good := range []string{"f", "../..", strings.Repeat("f", 100), "x/../../y", "a//b"} {
 		if good[0] == '.' {
@@ -221,6 +223,29 @@ func conditions(c *client) {
 	c.do("DELETE", target, "", "If-Match: "+two).has(200)
 }
 
+func formatsInURLs(c *client) {
+	c.withVersion()
+	body, formType := c.form(field{name: "content", contentType: "application/rdf+xml", data: "<rdf/>"})
+	const target = version + "/content?format=application/rdf+xml" // a plus sign in a query means a space
+	c.do("POST", target, body, "Content-Type: "+formType).has(200)
+	require.Contains(c.t, c.get(version).body, `"application/rdf+xml":`)
+	for _, path := range []string{target, version + "/content?format=application/rdf%2Bxml", "/c/w3c/sosa/1.0/application/rdf+xml"} {
+		c.get(path).holds(200, "application/rdf+xml", "<rdf/>")
+	}
+	c.get("/w3c/sosa?f.defaultFormat=application/rdf+xml").has(200)
+	c.do("DELETE", target, "").has(200)
+
+	c.upload(version, "y", "a/b", "another", "").has(200)
+	dots := c.upload(version, "x/../y", "a/b", "dots", "").has(200)
+	require.Contains(c.t, dots.body, "has dot segments")
+	for _, path := range []string{"/c/w3c/sosa/1.0/x/../y", "/c/w3c/sosa/1.0/x/../y/", "/c/w3c/sosa/1.0/x%2F..%2Fy",
+		version + "/content?format=x/../y"} {
+		c.get(path).holds(200, "a/b", "dots")
+	}
+	c.get("/c/w3c/sosa/1.0/./y").fails(404, "The specified format './y' could not be found for this model version.")
+	c.get("/c/../w3c/sosa/1.0/y").has(307)
+}
+
 func ranges(c *client) {
 	c.withVersion()
 	const target = version + "/content?format=f"
@@ -235,6 +260,16 @@ func ranges(c *client) {
 	c.get(target, "Range: bytes=1-2", "If-Range: W/"+etagOf("0123456789")).holds(200, "a/b", "0123456789")
 	beyond := c.get(target, "Range: bytes=10-").fails(416, "The requested range is not in the content.")
 	require.Equal(c.t, "bytes */10", beyond.header.Get("Content-Range"))
+	// RFC 9110 sections 14.1.2 and 14.2.
+	for _, none := range []string{"bytes=-0", "bytes=-000", "Bytes= -0"} {
+		refused := c.get(target, "Range: "+none).fails(416, "The requested range is not in the content.")
+		require.Equal(c.t, "bytes */10", refused.header.Get("Content-Range"))
+	}
+	c.get(target, "Range: bytes=-0,1-2").holds(206, "a/b", "12")
+	c.get(target, "Range: BYTES=1-2").holds(206, "a/b", "12")
+	for _, unknown := range []string{"items=0-5", "items=-0", "lines"} {
+		c.get(target, "Range: "+unknown).holds(200, "a/b", "0123456789")
+	}
 	parts := c.get(target, "Range: bytes=0-1,8-9").has(206)
 	require.Contains(c.t, parts.header.Get("Content-Type"), "multipart/byteranges")
 	c.upload(version, "empty", "a/b", "", "").has(200)

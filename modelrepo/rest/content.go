@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	if req.Header.Get("Tus-Resumable") != "" {
 		return resumable(r.createUpload)(w, req)
 	}
-	at, format := pathOf(req), req.URL.Query().Get("format")
+	at, format := pathOf(req), queryFormat(req)
 	form, err := openForm(w, req)
 	if err != nil {
 		return err
@@ -48,6 +49,13 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	})
 }
 
+// queryFormat returns the parameter format. A plus sign in a query means a space by the rules of
+// forms, which no format has: clients that write format=application/rdf+xml mean the plus sign.
+func queryFormat(req *http.Request) string {
+	query, _ := url.ParseQuery(strings.ReplaceAll(req.URL.RawQuery, "+", "%2B")) // as far as it is valid, as Query does
+	return query.Get("format")
+}
+
 // setUploaded sets the result of an upload in the header of the answer.
 func setUploaded(header http.Header, result modelrepo.Uploaded) {
 	wire.SetResult(header, wire.Overwrote, result.Overwrote)
@@ -73,6 +81,10 @@ func warnings(format string, result modelrepo.Uploaded) []string {
 	if result.Overwrote {
 		all = append(all, overwritten)
 	}
+	if segments := strings.Split(format, "/"); slices.Contains(segments, ".") || slices.Contains(segments, "..") {
+		all = append(all, fmt.Sprintf("The specified format ('%s') has dot segments, which clients remove from paths. "+
+			"Please download it with the 'format' query parameter.", format))
+	}
 	mediaType, _, err := mime.ParseMediaType(format)
 	switch sent, _, _ := mime.ParseMediaType(result.ContentType); {
 	case err != nil || !strings.Contains(mediaType, "/"):
@@ -85,7 +97,7 @@ func warnings(format string, result modelrepo.Uploaded) []string {
 }
 
 func (r *rest) downloadContent(w http.ResponseWriter, req *http.Request) error {
-	return r.serve(w, req, pathOf(req), req.URL.Query().Get("format"))
+	return r.serve(w, req, pathOf(req), queryFormat(req))
 }
 
 // downloadShort answers the short form of a download: without a version the latest one,
@@ -131,7 +143,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 }
 
 func (r *rest) deleteContent(w http.ResponseWriter, req *http.Request) error {
-	at, format := pathOf(req), req.URL.Query().Get("format")
+	at, format := pathOf(req), queryFormat(req)
 	condition, err := conditionOf(req.Header)
 	if err == nil {
 		err = r.store.DeleteContent(req.Context(), at, format, condition)

@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -58,6 +60,10 @@ func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	tree, service := httpapi.NewHandler(r.tree(), options), httpapi.NewHandler(r.service(), options)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
+		if long := unshortened(req); first == "c" && long != nil {
+			tree.ServeHTTP(w, long)
+			return
+		}
 		switch first {
 		case "c", "h", "i", "u", "v", "v1", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":
 			service.ServeHTTP(w, req)
@@ -65,6 +71,24 @@ func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 			tree.ServeHTTP(w, req)
 		}
 	})
+}
+
+// unshortened returns the request for the content whose short form names a format with dot
+// segments or empty ones, and nil for other requests. A mux redirects such a path to the one
+// without them, which is that of other content.
+func unshortened(req *http.Request) *http.Request {
+	parts := strings.SplitN(strings.TrimPrefix(req.URL.Path, "/c/"), "/", 4)
+	if len(parts) < 4 || path.Clean(req.URL.Path) == strings.TrimSuffix(req.URL.Path, "/") {
+		return nil
+	}
+	at := strings.Join(parts[:3], "/")
+	if _, err := modelrepo.ParsePath(at); err != nil {
+		return nil
+	}
+	made := *req
+	query := url.Values{"format": {strings.TrimSuffix(parts[3], "/")}}
+	made.URL = &url.URL{Path: "/" + at + "/content", RawQuery: query.Encode()}
+	return &made
 }
 
 // rest is the REST interface of a repository.

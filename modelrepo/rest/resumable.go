@@ -63,7 +63,7 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 		joined(req.Header, "Repr-Digest")); err != nil {
 		return malformed(err.Error())
 	}
-	p, err := r.store.Uploads().Begin(req.Context(), at, query.Get("format"), length, &options)
+	p, err := r.store.Uploads().Begin(req.Context(), at, queryFormat(req), length, &options)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 func (r *rest) serveContent(w http.ResponseWriter, req *http.Request, modified time.Time, content *body) (sent int64, err error) {
 	answer := newServing(w)
 	content.copier = &r.copier
-	http.ServeContent(answer, req, "", modified, content)
+	http.ServeContent(answer, withRanges(req), "", modified, content)
 	if answer.failure == nil {
 		answer.begin()
 		return answer.sent, nil

@@ -31,6 +31,10 @@ func parseListing(query url.Values) (*modelrepo.Listing, error) {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if field, ok := strings.CutPrefix(name, "f."); ok {
 			for _, value := range query[name] {
+				switch field {
+				case "version", "latestVersion", "defaultFormat": // tags, which have no spaces
+					value = strings.ReplaceAll(value, " ", "+")
+				}
 				l.Filters = append(l.Filters, modelrepo.Filter{Field: field, Value: value})
 			}
 		}
