@@ -84,7 +84,8 @@ type Limits struct {
 	// in bytes; by default 8 times MaxBytes, 128 MiB. A value in JSON takes 24
 	// bytes, a cell 12 and an element, attribute or text in XML 36. With the lists of records and the
 	// texts without escapes, a message that is parsed takes at most 16 times its
-	// bytes. MaxMemory does not apply to a batch, and not to what an [Evaluator] keeps.
+	// bytes. The values of one XPath expression may take as much again. MaxMemory does not
+	// apply to a batch, and not to what an [Evaluator] keeps.
 	MaxMemory int
 	// MaxRecords is the largest number of records that an iterator may select
 	// from one message; 1,000,000 by default. It does not apply to a batch.

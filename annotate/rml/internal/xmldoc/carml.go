@@ -34,7 +34,7 @@ func (c *Compiler) compileCARML(p *path) error {
 
 // modernNodes appends the nodes that an expression of XPath 3.1 selects.
 func (d *Document) modernNodes(p *path, at int32, dst []int32) ([]int32, error) {
-	items, err := p.modern.Evaluate(tree{d}, at, 0)
+	items, err := p.modern.Evaluate(tree{d}, at, xpath.Limits{Bytes: d.room})
 	for _, i := range items {
 		if i.Node < 0 {
 			return dst, fmt.Errorf("it selects the value %.40q, expected nodes", i.Text)
@@ -46,7 +46,7 @@ func (d *Document) modernNodes(p *path, at int32, dst []int32) ([]int32, error) 
 
 // modernValues appends the values of an expression of XPath 3.1, in the order of the sequence.
 func (d *Document) modernValues(dst []input.Value, p *path, record input.Node) ([]input.Value, error) {
-	items, err := p.modern.Evaluate(tree{d}, int32(record), 0)
+	items, err := p.modern.Evaluate(tree{d}, int32(record), xpath.Limits{Bytes: d.room})
 	if err != nil {
 		return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 	}

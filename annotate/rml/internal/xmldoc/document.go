@@ -43,6 +43,7 @@ type Document struct {
 	unended  bool    // whether an error says that the data ended too early
 
 	left int // the steps that the running expression may still take
+	room int // the bytes that the values of an expression may take, 0 for the default
 }
 
 // Load reads a whole input.
@@ -73,8 +74,9 @@ func (d *Document) Load(data []byte) error {
 	return err
 }
 
-// Bound implements [input.Bounded].
+// Bound implements [input.Bounded]. The values of an expression may take as much again.
 func (d *Document) Bound(bytes int) {
+	d.room = bytes
 	d.maxNodes = input.Within(bytes, int(unsafe.Sizeof(node{})), limit(d.compiler.limits.MaxNodes))
 }
 

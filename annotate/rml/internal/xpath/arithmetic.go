@@ -9,6 +9,9 @@ import (
 // maxDecimalBits bounds the numerator and the denominator of decimals.
 const maxDecimalBits = 2048
 
+// decimalBytes is the memory of a decimal, at most.
+const decimalBytes = 2 * maxDecimalBits / 8
+
 // divisionPlaces is the number of decimal places of the quotient of two decimals.
 const divisionPlaces = 18
 
@@ -137,7 +140,7 @@ func (e *evaluation) calculateDecimal(operator string, x, y *big.Rat) sequence {
 		}
 		r.Sub(x, r.Mul(y, new(big.Rat).SetInt(whole)))
 	}
-	if !e.spend(1+r.Num().BitLen()/64) || r.Num().BitLen() > maxDecimalBits || r.Denom().BitLen() > maxDecimalBits {
+	if !e.spend(1+r.Num().BitLen()/64) || !e.hold(decimalBytes) || r.Num().BitLen() > maxDecimalBits || r.Denom().BitLen() > maxDecimalBits {
 		return e.fail("FOAR0002", "the result of %s has too many digits", operator)
 	}
 	return one(dec(r))

@@ -107,6 +107,9 @@ func (e *evaluation) argument(c *call, at int, v sequence) sequence {
 			return e.fail("XPTY0004", "argument %d of %s() is of type %v", at+1, c.name, x.typ)
 		}
 		if out == nil && (x.typ != y.typ) {
+			if !e.hold(len(v) * itemBytes) {
+				return nil
+			}
 			out = append(make(sequence, 0, len(v)), v[:i]...)
 		}
 		if out != nil {

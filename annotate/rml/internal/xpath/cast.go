@@ -20,7 +20,13 @@ var (
 
 // cast converts an atomic value to a type, or fails.
 func (e *evaluation) cast(v item, to atom) item {
+	if !e.spend(len(v.s) / bytesPerStep) {
+		return item{}
+	}
 	out, err := convert(v, to)
+	if err == nil && out.typ == decimal && out.typ != v.typ {
+		e.hold(decimalBytes)
+	}
 	if err != nil {
 		e.fail(err.Code, "%s", err.Reason)
 		return item{}
@@ -98,7 +104,7 @@ func invalid(s string, to atom) *Error {
 // parseAtom reads the lexical form of a type.
 func parseAtom(s string, to atom) (item, *Error) {
 	if to == anyURI {
-		return item{typ: anyURI, s: strings.Join(strings.FieldsFunc(s, isBlank), " ")}, nil
+		return item{typ: anyURI, s: collapse(s)}, nil
 	}
 	s = strings.Trim(s, blanks)
 	switch to {
@@ -158,6 +164,18 @@ func parseDouble(s string, to atom) (float64, bool) {
 	}
 	f, _ := strconv.ParseFloat(s, bits) // what is out of range is infinite or zero
 	return f, true
+}
+
+// collapse removes white space around a text and makes each run of it one space.
+func collapse(s string) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(s, isBlank) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }
 
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
@@ -257,6 +275,9 @@ func (c *castTo) eval(e *evaluation, f focus) sequence {
 		}
 		return nil
 	}
+	if !e.holdText(len(v[0].s)) {
+		return nil
+	}
 	out, err := convert(v[0], c.typ.typ)
 	if err == nil && c.typ.restrict != nil {
 		out, err = c.typ.restrict.apply(out)
@@ -289,7 +310,7 @@ func (r *restriction) apply(v item) (item, *Error) {
 	}
 	v.s = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ").Replace(v.s)
 	if r.collapse {
-		v.s = strings.Join(strings.FieldsFunc(v.s, isBlank), " ")
+		v.s = collapse(v.s)
 	}
 	if r.form != nil && !r.form.MatchString(v.s) {
 		return v, &Error{Code: "FORG0001", Offset: -1, Reason: strconv.Quote(v.s) + " is not of type xs:" + r.name}

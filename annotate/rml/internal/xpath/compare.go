@@ -72,7 +72,7 @@ func (c *generalComparison) eval(e *evaluation, f focus) sequence {
 	}
 	for _, l := range left {
 		for _, r := range right {
-			if !e.spend(1 + min(len(l.s), len(r.s))/bytesPerStep) {
+			if !e.spend(1) {
 				return nil
 			}
 			x, y := e.general(l, r)
@@ -94,18 +94,24 @@ func allTexts(s sequence) bool {
 	return true
 }
 
+// entryBytes is the memory of an entry of a table, besides its text.
+const entryBytes = 64
+
 // anyEqual reports whether two sequences of texts have one in common.
 func (e *evaluation) anyEqual(left, right sequence) bool {
-	known := make(map[string]struct{}, len(left))
+	known := map[string]struct{}{}
 	for _, l := range left {
-		known[l.s] = struct{}{}
-		if !e.spend(2) {
+		if !e.spend(2+len(l.s)/bytesPerStep) || !e.hold(entryBytes) {
 			return false
 		}
+		known[l.s] = struct{}{}
 	}
 	for _, r := range right {
-		if _, ok := known[r.s]; ok || !e.spend(1) {
-			return ok
+		if !e.spend(1 + len(r.s)/bytesPerStep) {
+			return false
+		}
+		if _, ok := known[r.s]; ok {
+			return true
 		}
 	}
 	return false
@@ -129,6 +135,9 @@ func (e *evaluation) general(x, y item) (item, item) {
 
 // compare applies an operator to two atomic values.
 func (e *evaluation) compare(operator comparison, x, y item) bool {
+	if !e.spend(min(len(x.s), len(y.s)) / bytesPerStep) {
+		return false
+	}
 	order, nan, ok := order(x, y, operator.ordered())
 	if !ok {
 		e.fail("XPTY0004", "values of types %v and %v cannot be compared", x.typ, y.typ)

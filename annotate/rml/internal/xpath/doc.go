@@ -11,8 +11,9 @@
 // Dates and durations have a precision of nanoseconds. The implicit time zone is UTC. The functions
 // current-dateTime, current-date and current-time read the clock once an evaluation.
 //
-// An evaluation counts its steps: nodes that are visited, items that are made, and each 32 bytes of text.
-// It ends in an error after 262,144 of them, or 32 for each node if those are more, so no
-// expression runs for long. Expressions have at most 65,536 bytes and nest at most 128 deep. Regular
-// expressions are evaluated by package regexp in linear time; back-references are an error.
+// An evaluation counts its steps and the memory of its values ([Limits]) and ends in an error when there are
+// too many, so no expression runs for long or takes much memory, whatever a document has. A regular
+// expression of a document is compiled for one evaluation and then dropped. Expressions have at most 65,536
+// bytes and nest at most 128 deep. Regular expressions are evaluated by package regexp in linear time;
+// back-references are an error.
 package xpath

@@ -3,6 +3,7 @@ package xpath
 import (
 	"fmt"
 	"time"
+	"unsafe"
 )
 
 const (
@@ -12,7 +13,21 @@ const (
 	stepsPerNode = 32
 	// bytesPerStep is how many bytes of text are made or read in one step.
 	bytesPerStep = 32
+	// defaultBytes is the memory that the values of an evaluation may take.
+	defaultBytes = 128 << 20
+	// itemBytes is the memory of an item, without its text.
+	itemBytes = int(unsafe.Sizeof(item{}))
 )
+
+// Limits bounds one evaluation.
+type Limits struct {
+	// Steps is the number of steps: nodes that are visited, items that are made, and each 32 bytes of text.
+	// Zero means the larger of 262,144 and 32 for each node of the tree.
+	Steps int
+	// Bytes is the memory that the values of the evaluation may take at a time: the items of sequences, the
+	// texts, and the compiled regular expressions. Zero means 128 MiB.
+	Bytes int
+}
 
 // Expression is a compiled expression. It is immutable and safe for concurrent use.
 type Expression struct {
@@ -43,21 +58,24 @@ type focus struct {
 // allows nothing after an error.
 type evaluation struct {
 	tree     Tree
-	left     int
+	left     int // the steps
+	room     int // the bytes
 	err      *Error
 	vars     []sequence
 	patterns map[string]*pattern // patterns that are not constant
 	now      time.Time
 }
 
-// Evaluate returns the value of the expression at a node. Steps bounds the evaluation: it visits
-// nodes, makes items and reads text until they are used up, which is an error. Zero means the
-// larger of 262,144 and 32 for each node of the tree.
-func (x *Expression) Evaluate(tree Tree, at int32, steps int) ([]Item, error) {
-	if steps <= 0 {
-		steps = max(leastSteps, stepsPerNode*int(tree.Len()))
+// Evaluate returns the value of the expression at a node. An evaluation that reaches one of the limits
+// is an error.
+func (x *Expression) Evaluate(tree Tree, at int32, limits Limits) ([]Item, error) {
+	e := &evaluation{tree: tree, left: limits.Steps, room: limits.Bytes, vars: make([]sequence, x.slots)}
+	if e.left <= 0 {
+		e.left = max(leastSteps, stepsPerNode*int(tree.Len()))
 	}
-	e := &evaluation{tree: tree, left: steps, vars: make([]sequence, x.slots)}
+	if e.room <= 0 {
+		e.room = defaultBytes
+	}
 	value := x.root.eval(e, focus{at: nodeAt(at), position: 1, size: 1})
 	if e.err != nil {
 		return nil, e.err
@@ -68,7 +86,11 @@ func (x *Expression) Evaluate(tree Tree, at int32, steps int) ([]Item, error) {
 			items[i] = Item{Node: int32(v.n)}
 			continue
 		}
-		items[i] = Item{Node: -1, Text: v.text()}
+		text := v.text()
+		if !e.hold(len(text)) {
+			return nil, e.err
+		}
+		items[i] = Item{Node: -1, Text: text}
 	}
 	return items, nil
 }
@@ -85,8 +107,40 @@ func (e *evaluation) spend(steps int) bool {
 	return true
 }
 
-// spendText is spend for a text of so many bytes.
+// spendText is spend for reading a text of so many bytes.
 func (e *evaluation) spendText(size int) bool { return e.spend(1 + size/bytesPerStep) }
+
+// hold takes memory and reports whether the evaluation may go on.
+func (e *evaluation) hold(bytes int) bool {
+	if e.err != nil {
+		return false
+	}
+	if e.room -= bytes; e.room < 0 {
+		e.fail("limit", "the values of the expression take too much memory on this document")
+		return false
+	}
+	return true
+}
+
+// holdItems is hold for new items, with the steps of making them.
+func (e *evaluation) holdItems(n int) bool { return e.spend(n) && e.hold(n*itemBytes) }
+
+// holdText is hold for a new text, with the steps of making it.
+func (e *evaluation) holdText(size int) bool { return e.spendText(size) && e.hold(size) }
+
+// keepOnly frees the memory that was taken since there was so much room, but for a result.
+func (e *evaluation) keepOnly(room int, result sequence) bool {
+	e.room = room
+	if !e.holdItems(len(result)) {
+		return false
+	}
+	for i := range result {
+		if !e.hold(result[i].held()) {
+			return false
+		}
+	}
+	return true
+}
 
 // fail ends the evaluation with an error.
 func (e *evaluation) fail(code, format string, args ...any) sequence {
@@ -111,7 +165,7 @@ func (e *evaluation) value(x expr, f focus) sequence {
 // nodeText returns the string value of a node.
 func (e *evaluation) nodeText(n int64) string {
 	v := e.tree.Value(int32(n))
-	if !e.spendText(len(v)) {
+	if !e.holdText(len(v)) {
 		return ""
 	}
 	return string(v)
@@ -129,9 +183,12 @@ func (e *evaluation) atomize(s sequence) sequence {
 
 // atomizeNodes is atomize for a sequence that has nodes.
 func (e *evaluation) atomizeNodes(s sequence) sequence {
+	if !e.holdItems(len(s)) {
+		return nil
+	}
 	out := make(sequence, 0, len(s))
 	for _, i := range s {
-		if !e.spend(1) {
+		if e.err != nil {
 			return nil
 		}
 		if i.typ == nodeItem {

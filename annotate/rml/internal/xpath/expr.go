@@ -27,7 +27,7 @@ func (l *list) eval(e *evaluation, f focus) sequence {
 	var out sequence
 	for _, x := range l.of {
 		v := e.value(x, f)
-		if !e.spend(len(v)) {
+		if !e.holdItems(len(v)) {
 			return nil
 		}
 		out = append(out, v...)
@@ -46,7 +46,7 @@ func (s *span) eval(e *evaluation, f focus) sequence {
 	}
 	var out sequence
 	for n := from; ; n++ {
-		if !e.spend(1) {
+		if !e.holdItems(1) {
 			return nil
 		}
 		out = append(out, integral(n))
@@ -88,9 +88,7 @@ type concatenation struct{ left, right expr }
 func (c *concatenation) eval(e *evaluation, f focus) sequence {
 	left, _ := e.optional(e.value(c.left, f), "an operand of ||")
 	right, _ := e.optional(e.value(c.right, f), "an operand of ||")
-	s := left.text() + right.text()
-	e.spendText(len(s))
-	return oneText(s)
+	return e.made(left.text() + right.text())
 }
 
 // condition is if, then and else.
@@ -118,9 +116,10 @@ func (b *binding) eval(e *evaluation, f focus) sequence {
 	}
 	var out sequence
 	for _, v := range values {
+		room := e.room
 		e.vars[b.slot] = one(v)
 		result := e.value(b.ret, f)
-		if !e.spend(1 + len(result)) {
+		if !e.spend(1) || !e.keepOnly(room, result) {
 			return nil
 		}
 		out = append(out, result...)
@@ -136,7 +135,10 @@ type quantified struct {
 }
 
 func (q *quantified) eval(e *evaluation, f focus) sequence {
-	for _, v := range e.value(q.of, f) {
+	values := e.value(q.of, f)
+	room := e.room
+	for _, v := range values {
+		e.room = room
 		e.vars[q.slot] = one(v)
 		if e.truth(e.value(q.test, f)) != q.every {
 			return one(truth(!q.every))
@@ -155,8 +157,9 @@ func (m *simpleMap) eval(e *evaluation, f focus) sequence {
 	var out sequence
 	left := e.value(m.left, f)
 	for i, v := range left {
+		room := e.room
 		result := e.value(m.right, focus{v, int64(i + 1), int64(len(left))})
-		if !e.spend(1 + len(result)) {
+		if !e.spend(1) || !e.keepOnly(room, result) {
 			return nil
 		}
 		out = append(out, result...)
@@ -180,6 +183,9 @@ type setOperation struct {
 func (s *setOperation) eval(e *evaluation, f focus) sequence {
 	left, right := e.nodeSet(e.value(s.left, f)), e.nodeSet(e.value(s.right, f))
 	if e.err != nil {
+		return nil
+	}
+	if !e.holdItems(len(left) + len(right)) {
 		return nil
 	}
 	if s.operator == unionOf {
@@ -210,7 +216,7 @@ func (e *evaluation) nodeSet(s sequence) sequence {
 		}
 		sorted = sorted && (i == 0 || s[i-1].n < s[i].n)
 	}
-	if sorted {
+	if sorted || !e.hold(len(s)*itemBytes) {
 		return s
 	}
 	s = slices.Clone(s)
@@ -241,6 +247,7 @@ func (e *evaluation) keep(s sequence, predicate expr) sequence {
 		return nil
 	}
 	var out sequence
+	room := e.room
 	for i, v := range s {
 		at := focus{v, int64(i + 1), int64(len(s))}
 		test := e.value(predicate, at)
@@ -253,7 +260,11 @@ func (e *evaluation) keep(s sequence, predicate expr) sequence {
 		} else {
 			kept = e.truth(test)
 		}
-		if kept {
+		if e.room = room; kept {
+			if !e.hold(itemBytes) {
+				return nil
+			}
+			room = e.room
 			out = append(out, v)
 		}
 	}

@@ -54,6 +54,9 @@ type picture struct {
 	factor         int64
 }
 
+// maxPicture is the most digits before the decimal point of a picture.
+const maxPicture = 1000
+
 // parsePicture reads a sub-picture without an exponent.
 func parsePicture(s string) (picture, bool) {
 	p := picture{factor: 1}
@@ -80,7 +83,7 @@ func parsePicture(s string) (picture, bool) {
 		p.whole = 1
 	}
 	valid := strings.Trim(whole[optional:], "0123456789") == "" && strings.Trim(fraction[:p.least], "0123456789") == "" &&
-		strings.Trim(fraction[p.least:], "#") == "" && len(whole)+len(fraction) > 0 && p.most < 100
+		strings.Trim(fraction[p.least:], "#") == "" && len(whole)+len(fraction) > 0 && len(whole) <= maxPicture && p.most < 100
 	if p.whole == 0 && p.least == 0 && p.most > 0 {
 		p.least = 0
 	}

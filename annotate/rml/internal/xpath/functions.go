@@ -41,7 +41,7 @@ func (e *evaluation) stringOf(s sequence) string {
 
 // made returns a string as a value and counts it.
 func (e *evaluation) made(s string) sequence {
-	if !e.spendText(len(s)) {
+	if !e.holdText(len(s)) {
 		return nil
 	}
 	return oneText(s)

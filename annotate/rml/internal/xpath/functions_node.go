@@ -22,6 +22,9 @@ func nodeFunctions() map[string]function {
 				return nil
 			}
 			name := e.tree.Name(n)
+			if !e.holdText(len(name.Prefix) + 1 + len(name.Local)) {
+				return nil
+			}
 			if len(name.Prefix) > 0 {
 				return one(item{typ: qname, s: string(name.Prefix) + ":" + string(name.Local)})
 			}
@@ -46,7 +49,11 @@ func nodeFunctions() map[string]function {
 		"generate-id": def("| N?", generateID),
 		"innermost":   nodesOf("N*", innermost),
 		"outermost": nodesOf("N*", func(e *evaluation, _ focus, a []sequence) sequence {
-			return outermost(e.tree, e.nodeSet(a[0]))
+			nodes := e.nodeSet(a[0])
+			if !e.hold(len(nodes) * itemBytes) {
+				return nil
+			}
+			return outermost(e.tree, nodes)
 		}),
 	}
 }
@@ -71,7 +78,7 @@ func ofName(part func(Name) string) func(*evaluation, focus, []sequence) sequenc
 		if !ok || len(e.tree.Name(n).Local) == 0 {
 			return oneText("")
 		}
-		return oneText(part(e.tree.Name(n)))
+		return e.made(part(e.tree.Name(n)))
 	}
 }
 
@@ -99,6 +106,9 @@ func lang(e *evaluation, f focus, a []sequence) sequence {
 
 func innermost(e *evaluation, _ focus, a []sequence) sequence {
 	nodes := e.nodeSet(a[0])
+	if !e.hold(len(nodes) * itemBytes) {
+		return nil
+	}
 	var out sequence
 	for i, n := range nodes {
 		if i+1 < len(nodes) && int32(nodes[i+1].n) < e.tree.Node(int32(n.n)).End {
@@ -123,6 +133,9 @@ func placeOf(e *evaluation, f focus, a []sequence) sequence {
 			if name.Space == "" {
 				full = string(name.Local)
 			}
+			if !e.holdText(len(full) + len(place)) {
+				return nil
+			}
 			place = "/@" + full + place
 			at = node.Parent
 			continue
@@ -140,6 +153,9 @@ func placeOf(e *evaluation, f focus, a []sequence) sequence {
 			full = "text()"
 		case Comment:
 			full = "comment()"
+		}
+		if !e.holdText(len(full) + len(place)) {
+			return nil
 		}
 		place = "/" + full + "[" + strconv.Itoa(position) + "]" + place
 		at = node.Parent

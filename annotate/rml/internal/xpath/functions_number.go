@@ -13,7 +13,7 @@ func numberFunctions() map[string]function {
 	all := map[string]function{
 		"number": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
 			v := e.atomize(contextOr(f, a, 0))
-			if len(v) == 1 {
+			if len(v) == 1 && e.spendText(len(v[0].s)) {
 				if n, err := convert(v[0], double); err == nil {
 					return one(n)
 				}
@@ -139,6 +139,9 @@ func (e *evaluation) numbers(s sequence) sequence {
 	if !slices.ContainsFunc(s, func(i item) bool { return i.typ == untyped }) {
 		return s
 	}
+	if !e.hold(len(s) * itemBytes) {
+		return nil
+	}
 	s = slices.Clone(s)
 	for i := range s {
 		if s[i].typ == untyped {
@@ -203,7 +206,7 @@ func extreme(sign int) func(*evaluation, focus, []sequence) sequence {
 				widest = max(widest, v.typ)
 			}
 			result, nan, ok := order(v, best, true)
-			if !e.spend(1) || !ok {
+			if !e.spend(1+min(len(v.s), len(best.s))/bytesPerStep) || !ok {
 				return e.fail("FORG0006", "values of types %v and %v have no order", v.typ, best.typ)
 			}
 			if nan && v.float() != v.float() || !nan && result*sign > 0 {

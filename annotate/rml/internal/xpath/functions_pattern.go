@@ -63,7 +63,14 @@ func constantText(x expr) (string, bool) {
 func (e *evaluation) withPattern(c *call, a []sequence) sequence {
 	s := text(a[0])
 	if c.name == "tokenize" && len(a) == 1 {
-		return e.texts(strings.FieldsFunc(s, isBlank))
+		var out sequence
+		for word := range strings.FieldsFuncSeq(s, isBlank) {
+			if !e.holdItems(1) || !e.spendText(len(word)) {
+				return nil
+			}
+			out = append(out, str(word))
+		}
+		return out
 	}
 	p := c.pattern
 	if p.of == nil {
@@ -91,14 +98,30 @@ func (e *evaluation) withPattern(c *call, a []sequence) sequence {
 	if s == "" {
 		return nil
 	}
-	return e.texts(p.of.Split(s, -1))
+	most := min(e.left, e.room/(matchBytes+itemBytes)) + 1
+	parts := p.of.Split(s, most+1)
+	if len(parts) > most {
+		return e.tooManyMatches()
+	}
+	return e.texts(parts)
+}
+
+// matchBytes is the memory of a match while all are found, without its groups.
+const matchBytes = 64
+
+// tooManyMatches fails because the matches of a regular expression take more steps or memory than there are.
+func (e *evaluation) tooManyMatches() sequence {
+	return e.fail("limit", "a regular expression has too many matches on this document")
 }
 
 // texts returns strings as a value.
 func (e *evaluation) texts(all []string) sequence {
+	if !e.holdItems(len(all)) {
+		return nil
+	}
 	out := make(sequence, 0, len(all))
 	for _, s := range all {
-		if !e.spendText(len(s)) {
+		if !e.holdText(len(s)) {
 			return nil
 		}
 		out = append(out, str(s))
@@ -108,6 +131,9 @@ func (e *evaluation) texts(all []string) sequence {
 
 // patternCost is the number of steps for each byte of a regular expression that is compiled.
 const patternCost = 64
+
+// instructionBytes is the memory of a compiled regular expression for each unit of its size.
+const instructionBytes = 256
 
 // patternOf compiles a regular expression, once an evaluation.
 func (e *evaluation) patternOf(text, flags string) *pattern {
@@ -123,7 +149,9 @@ func (e *evaluation) patternOf(text, flags string) *pattern {
 		e.fail(err.Code, "%s", err.Reason)
 		return nil
 	}
-	e.spend(compiled.size)
+	if !e.spend(compiled.size) || !e.hold(len(key)+compiled.size*instructionBytes) {
+		return nil
+	}
 	if e.patterns == nil {
 		e.patterns = map[string]*pattern{}
 	}
@@ -135,7 +163,12 @@ func (e *evaluation) patternOf(text, flags string) *pattern {
 func (e *evaluation) replace(p *pattern, s, with string, literal bool) sequence {
 	var b strings.Builder
 	last := 0
-	for _, m := range p.of.FindAllStringSubmatchIndex(s, -1) {
+	most := min(e.left, e.room/(matchBytes+16*p.of.NumSubexp())) + 1
+	matches := p.of.FindAllStringSubmatchIndex(s, most)
+	if len(matches) == most {
+		return e.tooManyMatches()
+	}
+	for _, m := range matches {
 		b.WriteString(s[last:m[0]])
 		last = m[1]
 		before := b.Len()
@@ -144,7 +177,7 @@ func (e *evaluation) replace(p *pattern, s, with string, literal bool) sequence 
 		} else if !e.expand(&b, with, s, m) {
 			return nil
 		}
-		if !e.spendText(b.Len() - before) {
+		if !e.holdText(b.Len() - before) {
 			return nil
 		}
 	}

@@ -33,13 +33,15 @@ func sequenceFunctions() map[string]function {
 		"head": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][:min(1, len(a[0]))] }),
 		"tail": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][min(1, len(a[0])):] }),
 		"reverse": nodesOf("I*", func(e *evaluation, _ focus, a []sequence) sequence {
-			e.spend(len(a[0]))
+			if !e.holdItems(len(a[0])) {
+				return nil
+			}
 			out := slices.Clone(a[0])
 			slices.Reverse(out)
 			return out
 		}),
 		"insert-before": nodesOf("I* i I*", func(e *evaluation, _ focus, a []sequence) sequence {
-			if !e.spend(len(a[0]) + len(a[2])) {
+			if !e.holdItems(len(a[0]) + len(a[2])) {
 				return nil
 			}
 			at := int(min(max(a[1][0].n-1, 0), int64(len(a[0]))))
@@ -47,7 +49,7 @@ func sequenceFunctions() map[string]function {
 		}),
 		"remove": nodesOf("I* i", func(e *evaluation, _ focus, a []sequence) sequence {
 			at := a[1][0].n
-			if at < 1 || at > int64(len(a[0])) || !e.spend(len(a[0])) {
+			if at < 1 || at > int64(len(a[0])) || !e.holdItems(len(a[0])) {
 				return a[0]
 			}
 			return slices.Concat(a[0][:at-1], a[0][at:])
@@ -56,10 +58,10 @@ func sequenceFunctions() map[string]function {
 		"index-of": def("a* a | s", func(e *evaluation, _ focus, a []sequence) sequence {
 			var out sequence
 			for i, v := range a[0] {
-				if !e.spend(1) {
+				if !e.spend(1 + min(len(v.s), len(a[1][0].s))/bytesPerStep) {
 					return nil
 				}
-				if same(v, a[1][0]) {
+				if same(v, a[1][0]) && e.hold(itemBytes) {
 					out = append(out, integral(int64(i+1)))
 				}
 			}
@@ -77,8 +79,11 @@ func same(x, y item) bool {
 	return ok && !nan && result == 0
 }
 
-func subsequence(_ *evaluation, _ focus, a []sequence) sequence {
+func subsequence(e *evaluation, _ focus, a []sequence) sequence {
 	from := roundHalfUp(a[1][0].f)
+	if !e.holdItems(len(a[0])) {
+		return nil
+	}
 	var out sequence
 	for i, v := range a[0] {
 		position := float64(i + 1)
@@ -113,7 +118,7 @@ func distinct(e *evaluation, _ focus, a []sequence) sequence {
 	seen := map[string]struct{}{}
 	var out sequence
 	for _, v := range a[0] {
-		if !e.spend(2) {
+		if !e.spendText(2*len(v.s)) || !e.hold(len(v.s)+entryBytes+itemBytes) {
 			return nil
 		}
 		key := distinctKey(v)
@@ -140,7 +145,7 @@ func deepEqual(e *evaluation, _ focus, a []sequence) sequence {
 		switch {
 		case x.typ == nodeItem && y.typ == nodeItem:
 			equal = e.equalNodes(int32(x.n), int32(y.n))
-		case x.typ != nodeItem && y.typ != nodeItem:
+		case x.typ != nodeItem && y.typ != nodeItem && e.spend(min(len(x.s), len(y.s))/bytesPerStep):
 			_, nan, _ := order(x, y, false)
 			equal = same(x, y) || nan && x.typ.numeric() && x.float() != x.float() && y.float() != y.float()
 		}

@@ -23,7 +23,7 @@ func stringFunctions() map[string]function {
 		"substring":     def("s? d | d", substring),
 		"string-length": def("| s?", stringLength),
 		"normalize-space": def("| s?", func(e *evaluation, f focus, a []sequence) sequence {
-			return e.made(strings.Join(strings.FieldsFunc(e.stringOf(contextOr(f, a, 0)), isBlank), " "))
+			return e.made(collapse(e.stringOf(contextOr(f, a, 0))))
 		}),
 		"normalize-unicode": def("s? | s", normalizeUnicode),
 		"translate":         def("s? s s", translate),
@@ -47,10 +47,11 @@ func stringFunctions() map[string]function {
 			if len(a[0]) == 0 || len(a[1]) == 0 || !e.collation(a, 2) {
 				return nil
 			}
+			e.spendText(min(len(a[0][0].s), len(a[1][0].s)))
 			return one(integral(int64(strings.Compare(a[0][0].s, a[1][0].s))))
 		}),
-		"codepoint-equal": def("s? s?", func(_ *evaluation, _ focus, a []sequence) sequence {
-			if len(a[0]) == 0 || len(a[1]) == 0 {
+		"codepoint-equal": def("s? s?", func(e *evaluation, _ focus, a []sequence) sequence {
+			if len(a[0]) == 0 || len(a[1]) == 0 || !e.spendText(min(len(a[0][0].s), len(a[1][0].s))) {
 				return nil
 			}
 			return one(truth(a[0][0].s == a[1][0].s))
@@ -59,7 +60,7 @@ func stringFunctions() map[string]function {
 		"string-to-codepoints": def("s?", func(e *evaluation, _ focus, a []sequence) sequence {
 			var out sequence
 			for _, r := range text(a[0]) {
-				if !e.spend(1) {
+				if !e.holdItems(1) {
 					return nil
 				}
 				out = append(out, integral(int64(r)))
@@ -92,11 +93,11 @@ func changed(change func(string) string) func(*evaluation, focus, []sequence) se
 // ofTwo makes a function of two strings.
 func ofTwo(test func(s, t string) bool) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
-		s := text(a[0])
-		if !e.spendText(len(s)) || !e.collation(a, 2) {
+		s, t := text(a[0]), text(a[1])
+		if !e.spendText(len(s)+len(t)) || !e.collation(a, 2) {
 			return nil
 		}
-		return one(truth(test(s, text(a[1]))))
+		return one(truth(test(s, t)))
 	}
 }
 
@@ -123,7 +124,7 @@ func concat(e *evaluation, _ focus, a []sequence) sequence {
 	var b strings.Builder
 	for _, arg := range a {
 		s := e.stringOf(arg)
-		if !e.spendText(len(s)) {
+		if !e.holdText(len(s)) {
 			return nil
 		}
 		b.WriteString(s)
@@ -142,7 +143,7 @@ func stringJoin(e *evaluation, _ focus, a []sequence) sequence {
 		if i > 0 {
 			b.WriteString(separator)
 		}
-		if !e.spendText(len(s) + len(separator)) {
+		if !e.holdText(len(s) + len(separator)) {
 			return nil
 		}
 		b.WriteString(s)
@@ -184,15 +185,24 @@ func substring(e *evaluation, _ focus, a []sequence) sequence {
 }
 
 func stringLength(e *evaluation, f focus, a []sequence) sequence {
-	return one(integral(int64(utf8.RuneCountInString(e.stringOf(contextOr(f, a, 0))))))
+	s := e.stringOf(contextOr(f, a, 0))
+	e.spendText(len(s))
+	return one(integral(int64(utf8.RuneCountInString(s))))
 }
+
+// mostNormalized is how many times as long a text can become: U+FDFA has 3 bytes, and 33 in the form NFKC.
+const mostNormalized = 11
 
 func normalizeUnicode(e *evaluation, _ focus, a []sequence) sequence {
 	s, form := text(a[0]), "NFC"
 	if len(a) > 1 {
 		form = strings.ToUpper(strings.Trim(text(a[1]), blanks))
 	}
-	e.spendText(4 * len(s))
+	room := e.room
+	if !e.spendText(4*len(s)) || !e.hold(mostNormalized*len(s)) {
+		return nil
+	}
+	e.room = room
 	switch form {
 	case "":
 		return e.made(s)
@@ -209,10 +219,11 @@ func normalizeUnicode(e *evaluation, _ focus, a []sequence) sequence {
 }
 
 func translate(e *evaluation, _ focus, a []sequence) sequence {
-	s, from, to := text(a[0]), text(a[1]), []rune(text(a[2]))
-	if !e.spendText(len(s)) || !e.spend(utf8.RuneCountInString(from)) {
+	s, from := text(a[0]), text(a[1])
+	if !e.spendText(len(s)+len(text(a[2]))) || !e.spend(len(from)) || !e.hold(entryBytes*len(from)+4*len(text(a[2]))) {
 		return nil
 	}
+	to := []rune(text(a[2]))
 	table := map[rune]rune{}
 	i := 0
 	for _, r := range from {

@@ -58,8 +58,8 @@ func FuzzExpression_Evaluate(f *testing.F) {
 			return
 		}
 		node := int32(at) % tree.Len()
-		first, err := x.Evaluate(tree, node, fuzzSteps)
-		again, err2 := x.Evaluate(tree, node, fuzzSteps)
+		first, err := x.Evaluate(tree, node, xpath.Limits{Steps: fuzzSteps})
+		again, err2 := x.Evaluate(tree, node, xpath.Limits{Steps: fuzzSteps})
 		require.Equal(t, err, err2)
 		require.Equal(t, first, again)
 		for _, i := range first {
@@ -80,7 +80,7 @@ func TestExpression_Evaluate_endsWithinItsBudget(t *testing.T) {
 		"let $a := 1.5" + doubled("*", 40),
 		"let $a := (1, 2)" + doubled(",", 40),
 	} {
-		got := outcome(tree, source, 0, 0)
+		got := outcome(tree, source, 0, xpath.Limits{})
 		require.Contains(t, []string{"!limit", "!FOAR0002"}, got, source)
 	}
 	for _, source := range []string{
@@ -93,7 +93,7 @@ func TestExpression_Evaluate_endsWithinItsBudget(t *testing.T) {
 		_, err := xpath.Compile(source, nil)
 		require.Error(t, err)
 	}
-	require.Equal(t, "=32768", outcome(tree, "1"+strings.Repeat("+1", 32767), 0, 0))
+	require.Equal(t, "=32768", outcome(tree, "1"+strings.Repeat("+1", 32767), 0, xpath.Limits{}))
 }
 
 // doubled returns let clauses that join a variable with itself, again and again.
@@ -111,7 +111,7 @@ func ExampleCompile() {
 		fmt.Println(err)
 		return
 	}
-	items, err := x.Evaluate(&document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, 0)
+	items, err := x.Evaluate(&document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, xpath.Limits{})
 	fmt.Println(items, err)
 	// Output: [{-1 2} {-1 4} {-1 6}] <nil>
 }

@@ -83,6 +83,14 @@ func truth(b bool) item {
 	return i
 }
 
+// held returns the memory of what the item refers to.
+func (i *item) held() int {
+	if i.typ == decimal {
+		return decimalBytes
+	}
+	return len(i.s)
+}
+
 // rat returns a number that is not a float or double as a fraction.
 func (i item) rat() *big.Rat {
 	if i.typ == decimal {

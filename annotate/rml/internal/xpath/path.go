@@ -89,7 +89,7 @@ func (s *axisStep) eval(e *evaluation, f focus) sequence {
 	for _, p := range s.predicates {
 		found = e.keep(found, p)
 	}
-	if s.axis.reverse() && len(s.predicates) > 0 {
+	if s.axis.reverse() && len(s.predicates) > 0 && e.hold(len(found)*itemBytes) {
 		found = slices.Clone(found)
 		slices.Reverse(found)
 	}
@@ -104,10 +104,11 @@ func (s *axisStep) walk(e *evaluation, at int32) sequence {
 		if !e.spend(1) {
 			return false
 		}
-		if s.test.accepts(e.tree, i, e.tree.Node(i).Kind, s.axis) {
-			out = append(out, nodeAt(i))
+		if !s.test.accepts(e.tree, i, e.tree.Node(i).Kind, s.axis) {
+			return true
 		}
-		return true
+		out = append(out, nodeAt(i))
+		return e.hold(itemBytes)
 	}
 	content := at + 1 + node.Attributes
 	switch s.axis {
@@ -216,6 +217,9 @@ func (p *path) eval(e *evaluation, f focus) sequence {
 // applyStep evaluates a step at each node.
 func (e *evaluation) applyStep(step expr, context sequence, last bool) sequence {
 	if s, ok := step.(*axisStep); ok && s.axis == descendantAxis && len(s.predicates) == 0 {
+		if !e.hold(len(context) * itemBytes) {
+			return nil
+		}
 		context = outermost(e.tree, context)
 	}
 	var out sequence
@@ -223,8 +227,9 @@ func (e *evaluation) applyStep(step expr, context sequence, last bool) sequence 
 		if v.typ != nodeItem {
 			return e.fail("XPTY0019", "an item of type %v stands before /, expected nodes", v.typ)
 		}
+		room := e.room
 		found := e.value(step, focus{v, int64(i + 1), int64(len(context))})
-		if !e.spend(1 + len(found)) {
+		if !e.spend(1) || !e.keepOnly(room, found) {
 			return nil
 		}
 		out = append(out, found...)

@@ -13,6 +13,9 @@ const (
 	maxPattern = 4096
 	// maxProgram is the size of the largest regular expression, with its repetitions written out.
 	maxProgram = 8192
+	// maxCaptures is the largest product of the size and the number of groups: matching may hold the
+	// groups of each part of the program.
+	maxCaptures = 1 << 17
 	// maxTranslated is the most bytes of a regular expression after translation.
 	maxTranslated = 1 << 16
 )
@@ -65,6 +68,9 @@ func compilePattern(text, flags string) (*pattern, *Error) {
 	size := treeSize(tree)
 	if size > maxProgram {
 		return bad("its repetitions are too large")
+	}
+	if size*tree.MaxCap() > maxCaptures {
+		return bad("it has too many groups for its size; write (?: for those that are not asked for")
 	}
 	compiled, err := regexp.Compile(source)
 	if err != nil {

@@ -25,13 +25,13 @@ func (d *document) Value(n int32) []byte {
 	if d.nodes[n].Kind > xpath.Element {
 		return []byte(d.texts[n])
 	}
-	value := ""
+	var value []byte
 	for i := n; i < d.nodes[n].End; i++ {
 		if d.nodes[i].Kind == xpath.Text {
-			value += d.texts[i]
+			value = append(value, d.texts[i]...)
 		}
 	}
-	return []byte(value)
+	return value
 }
 
 func (d *document) add(kind xpath.Kind, parent int32, name xpath.Name, text string) int32 {
