@@ -12,7 +12,7 @@ type Dialect uint8
 // The dialects.
 const (
 	// DialectRML reads expressions, messages and terms as RML, RFC 9535, RFC 8259, RFC 4180
-	// and XPath 1.0 have them.
+	// and XPath 3.1 have them, the last in its mode that is compatible with XPath 1.0.
 	DialectRML Dialect = iota
 	// DialectCARML reads them as CARML 0.3.2 does, with Jayway's JSONPath, CSV whose delimiter
 	// is detected, and XPath 3.1. Graphs that CARML made keep their terms.

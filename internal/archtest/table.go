@@ -52,7 +52,7 @@ func importTable() []room {
 			"annotate/internal/xsd", "annotate/rdf",
 		}, modules: []string{text}},
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."},
-			modules: []string{xpath, text}},
+			modules: []string{text}},
 		{dir: "annotate/rml/internal/xpath", modules: []string{text}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/rowdoc", imports: []string{"annotate/rml/internal/input"}},

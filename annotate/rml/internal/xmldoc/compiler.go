@@ -3,9 +3,7 @@ package xmldoc
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -138,7 +136,7 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	return p, nil
 }
 
-// compile compiles an expression, for the built-in evaluator if possible.
+// compile compiles an expression, as plain steps if it is a path of those.
 func (c *Compiler) compile(expr string) (*path, error) {
 	if c.invalid != nil {
 		return nil, c.invalid
@@ -146,59 +144,47 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &path{owner: c, expr: expr, id: c.paths}
-	if c.carml {
-		if err := c.compileCARML(p); err != nil {
-			return nil, err
-		}
-		c.paths++
-		p.names, p.inside = len(c.names), p.goesInside()
-		return p, nil
+	if skipBlanks(expr, 0) == len(expr) {
+		return nil, errors.New("the expression is empty")
 	}
 	tokens, err := tokenize(expr)
-	if err != nil {
-		return nil, err
+	known := err == nil && c.declared(tokens)
+	steps, isPlain := plain{}, false
+	if known {
+		steps, isPlain = c.plainSteps(tokens)
 	}
-	if err := c.checkTokens(tokens); err != nil {
-		return nil, err
-	}
-	if steps, plain := c.plainSteps(tokens); plain {
-		p.steps, p.absolute, p.name = steps.list, steps.absolute, steps.name
-	} else if err := c.compileTree(p, tokens); err != nil {
-		return nil, err
+	switch {
+	case isPlain:
+		p.steps, p.absolute, p.name, p.inside = steps.list, steps.absolute, steps.name, steps.goInside()
+	case known && !c.carml && c.compileTree(p, tokens):
+		p.inside = staysInside(tokens)
+	default:
+		if err := c.compileFull(p); err != nil {
+			return nil, err
+		}
+		p.inside = p.full.StaysInside()
 	}
 	c.paths++
-	p.names, p.inside = len(c.names), staysInside(p, tokens)
+	p.names = len(c.names)
 	return p, nil
 }
 
-// checkTokens returns an error for names and functions that are not supported.
-func (c *Compiler) checkTokens(tokens []token) error {
-	for _, t := range tokens {
+// declared reports whether the prefixes of all names are declared.
+func (c *Compiler) declared(tokens []token) bool {
+	return !slices.ContainsFunc(tokens, func(t token) bool {
 		_, known := c.prefixes[t.prefix]
-		switch {
-		case t.kind == nameToken && t.prefix != "" && !known:
-			return fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix,
-				strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
-		case t.kind == functionToken && t.prefix != "":
-			return fmt.Errorf("there is no function %s()", t.text)
-		case t.is("$"):
-			return errors.New("variables are not supported")
-		}
-	}
-	return nil
+		return t.kind == nameToken && t.prefix != "" && !known
+	})
 }
 
-// compileTree compiles an expression that is not plain.
-func (c *Compiler) compileTree(p *path, tokens []token) error {
+// compileTree compiles an expression of XPath 1.0 and reports whether it is one.
+func (c *Compiler) compileTree(p *path, tokens []token) bool {
 	tree, beyond, err := c.parse(tokens)
-	switch {
-	case err != nil:
-		return err
-	case beyond != "":
-		return c.compileBeyond(p, tokens, beyond)
+	if err != nil || beyond != "" {
+		return false
 	}
 	p.tree, p.scalar = tree, tree.kind() != nodeSet
-	return nil
+	return true
 }
 
 // NewDocument returns an empty [*Document]. Expressions must be compiled

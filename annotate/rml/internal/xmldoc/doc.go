@@ -1,6 +1,6 @@
 // Package xmldoc is the XML input format of the mapping engine: a strict
-// reader of XML 1.0 (fifth edition) with namespaces, and XPath 1.0 over what
-// it read.
+// reader of XML 1.0 (fifth edition) with namespaces, and XPath over what it
+// read.
 //
 // Load checks the whole input as a non-validating processor must, well-formed
 // and namespace-well-formed, and fills one flat array of nodes in document
@@ -12,22 +12,20 @@
 // A location path that goes along the child, attribute, self and parent axes
 // and // with at most a number as predicate (/a/b, @id, p:b/text(), //b[1], ..)
 // is evaluated step by step, without allocating once buffers have grown. Every
-// other expression of XPath 1.0 is evaluated from its syntax tree. Both follow
-// the recommendation to the letter: a name without a prefix stands for a name
-// in no namespace, never for one in the default namespace. Expressions that
-// call a function of XPath 2.0 (matches, replace, lower-case, ends-with,
-// string-join, reverse) are evaluated by github.com/antchfx/xpath over the same
-// nodes, as far as the results are known to be right.
+// other expression of XPath 1.0 is evaluated from its syntax tree, and any other
+// of XPath 3.1 by package xpath, in the mode that is compatible with XPath 1.0.
+// All follow the recommendation to the letter: a name without a prefix stands
+// for a name in no namespace, never for one in the default namespace.
 //
-// In the dialect of CARML (Compiler.ReadAsCARML) every expression that is not a plain path is XPath 3.1,
-// evaluated by package xpath. Inputs may be in other encodings, which are made UTF-8 before anything is
+// In the dialect of CARML (Compiler.ReadAsCARML) package xpath evaluates every expression that is not a plain
+// path, without that mode. Inputs may be in other encodings, which are made UTF-8 before anything is
 // read, and have a document type declaration without entities. A value that is empty is none.
 //
-// In XPath 1.0 not supported are variables, the namespace axis and
-// processing-instruction(); processing instructions are checked and dropped.
-// No attribute is an ID, so id() selects nothing.
+// Processing instructions are checked and dropped, so processing-instruction() is an error. No attribute is
+// an ID, so id() selects nothing.
 //
 // An evaluation that takes more steps than 4,194,304, and than 64 for each node, ends in an error,
-// whatever the expression. Buffers of up to 16,384 nodes are kept; larger ones are freed on the
+// whatever the expression, and so does one whose values take more memory than the nodes of the document may.
+// Buffers of up to 16,384 nodes are kept; larger ones are freed on the
 // first input that could not fill an eighth of them.
 package xmldoc

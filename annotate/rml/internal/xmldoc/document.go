@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"unsafe"
 
-	"github.com/antchfx/xpath"
-
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -32,17 +30,15 @@ type Document struct {
 	otherSpaces map[string]int32 // the others
 	bindings    []binding        // the declarations in scope
 
-	work                [2][]int32          // node sets under evaluation
-	full                map[int]*xpath.Expr // the expressions that are not plain, by path
-	previous            []int32             // the sibling before each node, for navigators; empty if not made
-	doctype, transcoded bool                // whether a document type was read, and the input was not in UTF-8
+	work                [2][]int32 // node sets under evaluation
+	doctype, transcoded bool       // whether a document type was read, and the input was not in UTF-8
 
 	window   int     // the bytes of a part at first
 	stream   *stream // nil for an input that is loaded as a whole
 	unclosed int32   // the element that was open when the data ended
 	unended  bool    // whether an error says that the data ended too early
 
-	left int // the steps that the running expression may still take
+	left int // the steps that the running expression of XPath 1.0 may still take
 	room int // the bytes that the values of an expression may take, 0 for the default
 }
 
@@ -85,15 +81,14 @@ func (d *Document) Bound(bytes int) {
 func (d *Document) reset(size int) {
 	d.data, d.top = nil, 0
 	d.nodes, d.scratch, d.joins = d.nodes[:0], d.scratch[:0], d.joins[:0]
-	d.bindings, d.previous, d.kept = d.bindings[:0], d.previous[:0], 0
+	d.bindings, d.kept = d.bindings[:0], 0
 	if len(d.joined) > 0 {
 		clear(d.joined)
 	}
 	d.forgetSpaces()
 	room := max(keptNodes, 8*size)
-	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.previous) > room ||
-		cap(d.work[0]) > room || cap(d.work[1]) > room {
-		d.nodes, d.scratch, d.joins, d.joined, d.previous, d.work = nil, nil, nil, nil, nil, [2][]int32{}
+	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.work[0]) > room || cap(d.work[1]) > room {
+		d.nodes, d.scratch, d.joins, d.joined, d.work = nil, nil, nil, nil, [2][]int32{}
 	}
 }
 
@@ -114,8 +109,8 @@ func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node,
 }
 
 // Values appends the string-value of each node that the reference selects,
-// or the one value of an expression that yields a string, a number or a
-// boolean, which stands at the record. An element without content has the
+// or the strings, numbers and booleans that an expression yields, which stand
+// at the record. An element without content has the
 // empty text as its value.
 //
 // In the dialect of CARML a value that is empty is none.
@@ -140,15 +135,15 @@ func (d *Document) values(dst []input.Value, record input.Node, reference input.
 	if p.name {
 		return d.named(dst, int32(record), &p.steps[0]), nil
 	}
-	if p.modern != nil {
-		return d.modernValues(dst, p, record)
+	if p.full != nil {
+		return d.fullValues(dst, p, record)
 	}
 	if p.scalar {
-		text, err := d.evaluateString(p, int32(record))
+		v, err := d.evaluateTree(p.tree, int32(record))
 		if err != nil {
 			return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 		}
-		return append(dst, input.Value{Text: []byte(text), Kind: input.String, Node: record}), nil
+		return append(dst, input.Value{Text: []byte(v.str(d)), Kind: input.String, Node: record}), nil
 	}
 	selected, err := d.selectNodes(p, int32(record))
 	if err != nil {

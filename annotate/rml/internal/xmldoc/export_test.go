@@ -5,14 +5,11 @@ import "github.com/iotenablers/enablers/annotate/rml/internal/input"
 // Held returns the bytes that the buffers of a document hold.
 func Held(doc input.Document) int {
 	d := doc.(*Document)
-	return cap(d.nodes)*40 + cap(d.scratch) + cap(d.joins) + (cap(d.previous)+cap(d.work[0])+cap(d.work[1]))*4
+	return cap(d.nodes)*40 + cap(d.scratch) + cap(d.joins) + (cap(d.work[0])+cap(d.work[1]))*4
 }
 
-// Plain reports whether a path needs no syntax tree and no library.
-func Plain(p input.Path) bool {
-	q := p.(*path)
-	return q.tree == nil && q.full == ""
-}
+// Plain reports whether a path is evaluated step by step.
+func Plain(p input.Path) bool { return p.(*path).tree == nil && p.(*path).full == nil }
 
 // Text returns the texts of a document, attributes in brackets.
 func (d *Document) Text() string {

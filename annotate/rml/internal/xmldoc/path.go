@@ -23,7 +23,7 @@ const (
 	nodeTest
 )
 
-// path is a compiled expression. When tree and full are empty, the steps hold.
+// path is a compiled expression. When tree and full are nil, the steps hold.
 type path struct {
 	owner    *Compiler
 	expr     string
@@ -33,9 +33,8 @@ type path struct {
 	steps    []step
 	name     bool              // the steps are one, relative, of a name only
 	tree     expression        // any other expression of XPath 1.0
-	full     string            // any other expression, translated for the library
-	modern   *xpath.Expression // any expression of XPath 3.1, in the dialect of CARML
-	scalar   bool              // its value is not a node set
+	full     *xpath.Expression // any other expression
+	scalar   bool              // its value has no nodes
 	inside   bool              // it looks only at the record and what is inside
 }
 
@@ -63,6 +62,9 @@ type plain struct {
 // plainSteps compiles tokens that are a plain location path and reports
 // whether they are.
 func (c *Compiler) plainSteps(tokens []token) (plain, bool) {
+	if len(tokens) == 0 {
+		return plain{}, false
+	}
 	p, deep := plain{}, false
 	if tokens[0].is("/") || tokens[0].is("//") {
 		p.absolute, deep = true, tokens[0].is("//")

@@ -2,19 +2,15 @@ package xmldoc
 
 import "slices"
 
-// selectNodes returns the nodes that a path selects from a node, in document
-// order, each once. The slice is valid until the next call.
+// selectNodes returns the nodes that a path selects from a node; those of plain
+// steps in document order, each once. The slice is valid until the next call.
 func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
-	switch {
-	case p.modern != nil:
-		nodes, err := d.modernNodes(p, at, d.work[0][:0])
-		d.work[0] = nodes
-		return nodes, err
-	case p.tree != nil:
-		v, err := d.evaluate(p.tree, at)
+	if p.tree != nil {
+		v, err := d.evaluateTree(p.tree, at)
 		return v.nodes, err
-	case p.full != "":
-		nodes, err := d.libraryNodes(p, at, d.work[0][:0])
+	}
+	if p.full != nil {
+		nodes, err := d.fullNodes(p, at, d.work[0][:0])
 		d.work[0] = nodes
 		return nodes, err
 	}
@@ -34,15 +30,6 @@ func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
 	}
 	d.work[0], d.work[1] = current, next
 	return current, nil
-}
-
-// evaluateString returns the value of a path that is not a node set.
-func (d *Document) evaluateString(p *path, at int32) (string, error) {
-	if p.tree == nil {
-		return d.libraryString(p, at)
-	}
-	v, err := d.evaluate(p.tree, at)
-	return v.str(d), err
 }
 
 // apply appends what a step selects from the nodes of a context.

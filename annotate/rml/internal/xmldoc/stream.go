@@ -55,7 +55,7 @@ func (c *Compiler) Streams(iterators []input.Path, _ []bool) string {
 		switch {
 		case !ok:
 			return "its iterators are of another engine"
-		case len(p.steps) == 0 && p.absolute && p.tree == nil && p.full == "":
+		case len(p.steps) == 0 && p.absolute && p.tree == nil && p.full == nil:
 			return "the iterator " + p.expr + " selects the whole document"
 		case !p.goesDown():
 			return "the iterator " + p.expr + " is more than names of elements"
@@ -71,24 +71,19 @@ func (c *Compiler) Streams(iterators []input.Path, _ []bool) string {
 
 // goesDown reports whether a path has only names of elements, or *, from the root.
 func (p *path) goesDown() bool {
-	return p.modern == nil && p.tree == nil && len(p.steps) > 0 && len(p.steps) <= maxWay && !slices.ContainsFunc(p.steps, func(s step) bool {
+	return p.tree == nil && p.full == nil && len(p.steps) > 0 && len(p.steps) <= maxWay && !slices.ContainsFunc(p.steps, func(s step) bool {
 		return s.axis != childAxis || s.test > starTest || s.position > 0
 	})
 }
 
-// goesInside reports whether a path is one of plain steps from the context node to
-// what is inside of it.
-func (p *path) goesInside() bool {
-	return p.modern == nil && p.tree == nil && p.full == "" && len(p.steps) > 0 && !p.absolute &&
-		!slices.ContainsFunc(p.steps, func(s step) bool { return s.axis == parentAxis })
+// goInside reports whether the steps lead from the context node to what is inside of it.
+func (p *plain) goInside() bool {
+	return len(p.list) > 0 && !p.absolute && !slices.ContainsFunc(p.list, func(s step) bool { return s.axis == parentAxis })
 }
 
-// staysInside reports whether an expression looks only at the context node, its
+// staysInside reports whether an expression of XPath 1.0 looks only at the context node, its
 // attributes and what is inside of it.
-func staysInside(p *path, tokens []token) bool {
-	if p.tree == nil && len(p.steps) == 0 {
-		return false
-	}
+func staysInside(tokens []token) bool {
 	for i, t := range tokens {
 		switch {
 		case t.is(".."), t.kind == functionToken && (t.text == "id" || t.text == "lang"),

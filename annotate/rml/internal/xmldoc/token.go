@@ -52,9 +52,6 @@ func tokenize(expr string) ([]token, error) {
 		tokens = append(tokens, t)
 		i = t.end
 	}
-	if len(tokens) == 0 {
-		return nil, fmt.Errorf("the expression is empty")
-	}
 	return tokens, nil
 }
 

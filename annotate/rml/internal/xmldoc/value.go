@@ -3,7 +3,6 @@ package xmldoc
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -33,22 +32,8 @@ func (d *Document) spend(steps int) {
 	}
 }
 
-// recovered turns the panic for too many steps into an error, and any panic of
-// the XPath library, which uses them for its errors.
-func recovered(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case runtime.Error:
-		*err = fmt.Errorf("the XPath library failed: %w", r)
-	case error:
-		*err = r
-	default:
-		*err = fmt.Errorf("%v", r)
-	}
-}
-
-// evaluate evaluates an expression at a node, within the limit of steps.
-func (d *Document) evaluate(e expression, at int32) (v value, err error) {
+// evaluateTree evaluates an expression at a node, within the limit of steps.
+func (d *Document) evaluateTree(e expression, at int32) (v value, err error) {
 	d.allow()
 	defer func() {
 		if r := recover(); r != nil && r != any(errTooManySteps) {

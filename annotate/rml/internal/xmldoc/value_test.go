@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
 )
 
 // groups is a document whose nodes repeat across parents.
@@ -130,23 +133,77 @@ var groupValues = map[string]string{
 	"g[a/@t='y']/a[@t='y']":                "2 4",
 }
 
-func TestExpression_evaluatesAsXPathDefines(t *testing.T) {
+func TestDocument_Values_evaluatesAsXPath1Defines(t *testing.T) {
 	for expr, want := range groupValues {
 		require.Equal(t, want, strings.Join(read(t, groups, "/r", expr), " "), expr)
 	}
 }
 
-func TestCompiler_evaluatesXPath2FunctionsWithTheLibrary(t *testing.T) {
-	for expr, want := range map[string]string{
-		"matches(n/g/a, '^[0-9]$')":                      "true",
-		"replace(n/g/a/@t, 'x', 'y')":                    "y",
-		"lower-case('ŻÓŁW')":                             "żółw",
-		"ends-with(concat(n/g/@i, 'ab'), 'ab')":          "true",
-		"string-join(g/a, '-')":                          "1-2-3-4-5",
-		"concat(lower-case('A'), count(g) + 1, n/g/@i )": "a33",
-	} {
-		require.Equal(t, want, strings.Join(read(t, groups, "/r", expr), " "), expr)
+// newerValues are expressions on the document that XPath 1.0 does not have.
+var newerValues = map[string]string{
+	"matches(n/g/a, '^[0-9]$')":                             "true",
+	"replace(n/g/a/@t, 'x', 'y')":                           "y",
+	"replace('2024-03-07', '(\\d+)-(\\d+)-\\d+', '$2/$1')":  "03/2024",
+	"lower-case('ŻÓŁW')":                                    "żółw",
+	"ends-with(concat(n/g/@i, 'ab'), 'ab')":                 "true",
+	"string-join(g/a, '-')":                                 "1-2-3-4-5",
+	"concat(lower-case('A'), count(g) + 1, n/g/@i )":        "a33",
+	"lower-case(g/a[2]/@t)":                                 "y",
+	"string-join(g[1]/a|g/b,',')":                           "1,2,3,2",
+	"upper-case(g/a/@t)='X'":                                "true",
+	"reverse(g[2]/b/preceding-sibling::a)":                  "5 4",
+	"n/g/path()":                                            "/Q{}r[1]/Q{}n[1]/Q{}g[1]",
+	"for $a in g/a return $a * 2":                           "2 4 6 8 10",
+	"(1)[1]":                                                "1",
+	"g[1]/a[.[1] = '2']":                                    "2",
+	"count('x')":                                            "1",
+	"1 to count(g) + 1":                                     "1 2 3",
+	"distinct-values(//@t)":                                 "x y",
+	"if (g/a = 5) then 'five' else 'none'":                  "five",
+	"g[last()]/a[1] || '!'":                                 "4!",
+	"sum(g/a) * 1000000":                                    "15000000",
+	"number(lower-case('1')) div 0":                         "Infinity",
+	"let $n := max(g/a) return floor($n div 2)":             "2",
+	"string-length(upper-case(missing))":                    "0",
+	"tokenize('a b  c')":                                    "a b c",
+	"*:g/@i":                                                "1 2",
+	"*[local-name() = 'g'] except g[1]":                     "452",
+	"xs:date('2024-03-07') + xs:dayTimeDuration('P1D')":     "2024-03-08",
+	"some $a in g/a satisfies $a > 4":                       "true",
+	"substring(upper-case('12345'), number('x'))":           "",
+	"head(g/a) = 1 and ends-with(g[1]/a[2], '2') and 1 < 2": "true",
+}
+
+func TestDocument_Values_evaluatesXPath3(t *testing.T) {
+	for expr, want := range newerValues {
+		require.Equal(t, want, strings.TrimRight(strings.Join(read(t, groups, "/r", expr), " "), " "), expr)
 	}
 	require.Equal(t, []string{"false"}, read(t, `<r xmlns="http://d/"><a>x</a></r>`, "/d:r", "matches(a, 'x')"))
 	require.Equal(t, []string{"true"}, read(t, `<r xmlns="http://d/"><a>x</a></r>`, "/d:r", "matches(d:*, 'x')"))
+}
+
+func TestCompiler_CompileIterator_takesFunctionsOfXPath3(t *testing.T) {
+	for iterator, want := range map[string][]string{
+		"//g[lower-case(a[1]/@t) = 'x' and path() != '/']":    {"1", "3"},
+		"//g[replace(@i, '[13]', 'z') = 'z']":                 {"1", "3"},
+		"for $g in //g return $g[matches(@i, '^2$')]":         {"2"},
+		"(//g)[ends-with(@i, '2')] | //g[upper-case(@i)='1']": {"1", "2"},
+	} {
+		c := xmldoc.New(spaces, input.Limits{})
+		records, err := c.CompileIterator(iterator)
+		require.NoError(t, err)
+		number, err := c.CompileReference("@i")
+		require.NoError(t, err)
+		doc := c.NewDocument()
+		require.NoError(t, doc.Load([]byte(groups)))
+		found, err := doc.Records(nil, records)
+		require.NoError(t, err)
+		var got []string
+		for _, record := range found {
+			values, err := doc.Values(nil, record, number)
+			require.NoError(t, err)
+			got = append(got, string(values[0].Text))
+		}
+		require.Equal(t, want, got, iterator)
+	}
 }

@@ -33,6 +33,9 @@ func (a *arithmetic) eval(e *evaluation, f focus) sequence {
 // operand returns an operand of arithmetic: what is untyped becomes a double.
 func (e *evaluation) operand(s sequence, operator string) (item, bool) {
 	v, ok := e.optional(s, "an operand of "+operator)
+	if e.compatible {
+		return e.compatibleOperand(v, ok), true
+	}
 	if ok && v.typ == untyped {
 		v = e.cast(v, double)
 	}

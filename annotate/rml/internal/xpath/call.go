@@ -84,6 +84,9 @@ func (c *call) eval(e *evaluation, f focus) sequence {
 // argument converts an argument to the type of its parameter (section 3.1.5.2 of XPath 3.1).
 func (e *evaluation) argument(c *call, at int, v sequence) sequence {
 	p := c.function.params[min(at, len(c.function.params)-1)]
+	if e.compatible && !p.many {
+		v = e.compatibleArgument(p.kind, v)
+	}
 	if p.kind != 'I' && p.kind != 'N' {
 		v = e.atomize(v)
 	}
@@ -204,6 +207,9 @@ func (p *parser) call(name eqName, start int, first expr) expr {
 		key = ""
 	}
 	f, known := library[key]
+	if key == "id" && p.compatible {
+		f, known = noID, true
+	}
 	if !known {
 		p.pos = start
 		if absent[key] {

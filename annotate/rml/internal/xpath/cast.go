@@ -23,7 +23,7 @@ func (e *evaluation) cast(v item, to atom) item {
 	if !e.spend(len(v.s) / bytesPerStep) {
 		return item{}
 	}
-	out, err := convert(v, to)
+	out, err := e.convert(v, to)
 	if err == nil && out.typ == decimal && out.typ != v.typ {
 		e.hold(decimalBytes)
 	}
@@ -35,12 +35,12 @@ func (e *evaluation) cast(v item, to atom) item {
 }
 
 // convert converts an atomic value to a type.
-func convert(v item, to atom) (item, *Error) {
+func (e *evaluation) convert(v item, to atom) (item, *Error) {
 	switch {
 	case v.typ == to:
 		return v, nil
 	case to == stringAtom || to == untyped:
-		return item{typ: to, s: v.text()}, nil
+		return item{typ: to, s: e.text(v)}, nil
 	case v.typ.textual():
 		return parseAtom(v.s, to)
 	case to == boolean && v.typ.numeric():
@@ -278,7 +278,7 @@ func (c *castTo) eval(e *evaluation, f focus) sequence {
 	if !e.holdText(len(v[0].s)) {
 		return nil
 	}
-	out, err := convert(v[0], c.typ.typ)
+	out, err := e.convert(v[0], c.typ.typ)
 	if err == nil && c.typ.restrict != nil {
 		out, err = c.typ.restrict.apply(out)
 	}

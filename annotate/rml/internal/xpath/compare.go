@@ -39,8 +39,8 @@ type valueComparison struct {
 }
 
 func (c *valueComparison) eval(e *evaluation, f focus) sequence {
-	left, ok := e.optional(e.value(c.left, f), "an operand of "+c.name)
-	right, ok2 := e.optional(e.value(c.right, f), "an operand of "+c.name)
+	left, ok := e.single(e.value(c.left, f), "an operand of "+c.name)
+	right, ok2 := e.single(e.value(c.right, f), "an operand of "+c.name)
 	if !ok || !ok2 || e.err != nil {
 		return nil
 	}
@@ -62,11 +62,15 @@ type generalComparison struct {
 }
 
 func (c *generalComparison) eval(e *evaluation, f focus) sequence {
-	left, right := e.atomize(e.value(c.left, f)), e.atomize(e.value(c.right, f))
+	left, right := e.value(c.left, f), e.value(c.right, f)
+	operator := comparisons[c.name]
+	if e.compatible {
+		left, right = e.compatibleOperands(left, right, operator.ordered())
+	}
+	left, right = e.atomize(left), e.atomize(right)
 	if e.err != nil {
 		return nil
 	}
-	operator := comparisons[c.name]
 	if c.name == "=" && len(left) > 4 && len(right) > 4 && allTexts(left) && allTexts(right) {
 		return one(truth(e.anyEqual(left, right)))
 	}
@@ -121,6 +125,8 @@ func (e *evaluation) anyEqual(left, right sequence) bool {
 func (e *evaluation) general(x, y item) (item, item) {
 	to := func(v item, other atom) item {
 		switch {
+		case e.compatible && other.numeric():
+			return e.number(v)
 		case v.typ != untyped:
 			return v
 		case other.numeric():

@@ -26,13 +26,26 @@ var predeclared = map[string]string{"xs": schemaSpace, "fn": functionSpace, "mat
 // Compile compiles an expression. Namespaces are the prefixes that it may use, besides xs, fn, math and
 // xml. An expression that is not valid is an [*Error] with an offset.
 func Compile(source string, namespaces map[string]string) (*Expression, error) {
+	return compile(source, namespaces, false)
+}
+
+// CompileCompatible is Compile for an expression that is evaluated in the mode that is compatible with
+// XPath 1.0 (section 2.1.1 of XPath 3.1), so that the expressions of XPath 1.0 keep their values. Where one
+// item is expected, the first of several is taken; arithmetic is that of doubles, and what is no number is
+// NaN; comparisons convert their operands as in XPath 1.0. Beyond what the recommendation asks for, a number
+// is written as XPath 1.0 does, without an exponent.
+func CompileCompatible(source string, namespaces map[string]string) (*Expression, error) {
+	return compile(source, namespaces, true)
+}
+
+func compile(source string, namespaces map[string]string, compatible bool) (*Expression, error) {
 	switch {
 	case len(source) > maxSource:
 		return nil, &Error{Code: "limit", Offset: maxSource, Reason: fmt.Sprintf("the expression is longer than %d bytes", maxSource)}
 	case !utf8.ValidString(source):
 		return nil, &Error{Code: "XPST0003", Offset: 0, Reason: "the expression is not UTF-8"}
 	}
-	p := &parser{src: source, namespaces: namespaces}
+	p := &parser{src: source, namespaces: namespaces, compatible: compatible}
 	root := p.expression()
 	if p.skip(); p.err == nil && p.pos < len(p.src) {
 		p.fail("XPST0003", "expected an operator or the end, found %q", p.ahead())
@@ -40,13 +53,14 @@ func Compile(source string, namespaces map[string]string) (*Expression, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Expression{source: source, root: root, slots: p.slots, nodes: selectsNodes(root)}, nil
+	return &Expression{source: source, root: root, slots: p.slots, nodes: selectsNodes(root), reach: reachOf(root),
+		compatible: compatible}, nil
 }
 
 // selectsNodes reports whether the value of an expression may have nodes.
 func selectsNodes(x expr) bool {
 	switch x := x.(type) {
-	case *constant, *span, *logical, *concatenation, *quantified, *arithmetic, *sign, *valueComparison,
+	case nil, *constant, *span, *logical, *concatenation, *quantified, *arithmetic, *sign, *valueComparison,
 		*generalComparison, *nodeComparison, *castTo:
 		return false
 	case *typeTest:

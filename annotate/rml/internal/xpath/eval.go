@@ -31,10 +31,12 @@ type Limits struct {
 
 // Expression is a compiled expression. It is immutable and safe for concurrent use.
 type Expression struct {
-	source string
-	root   expr
-	slots  int
-	nodes  bool
+	source     string
+	root       expr
+	slots      int
+	nodes      bool
+	reach      reach
+	compatible bool
 }
 
 // String returns the expression as it was written.
@@ -42,6 +44,10 @@ func (x *Expression) String() string { return x.source }
 
 // SelectsNodes reports whether the value can be nodes.
 func (x *Expression) SelectsNodes() bool { return x.nodes }
+
+// StaysInside reports whether the expression looks only at the node that it is evaluated at, its attributes
+// and what is inside of it.
+func (x *Expression) StaysInside() bool { return !x.reach.outside }
 
 // expr is a node of the syntax tree. It is immutable.
 type expr interface {
@@ -57,19 +63,20 @@ type focus struct {
 // evaluation is the state of one evaluation. The first error ends it: each loop asks spend, which
 // allows nothing after an error.
 type evaluation struct {
-	tree     Tree
-	left     int // the steps
-	room     int // the bytes
-	err      *Error
-	vars     []sequence
-	patterns map[string]*pattern // patterns that are not constant
-	now      time.Time
+	tree       Tree
+	compatible bool // with XPath 1.0
+	left       int  // the steps
+	room       int  // the bytes
+	err        *Error
+	vars       []sequence
+	patterns   map[string]*pattern // patterns that are not constant
+	now        time.Time
 }
 
 // Evaluate returns the value of the expression at a node. An evaluation that reaches one of the limits
 // is an error.
 func (x *Expression) Evaluate(tree Tree, at int32, limits Limits) ([]Item, error) {
-	e := &evaluation{tree: tree, left: limits.Steps, room: limits.Bytes, vars: make([]sequence, x.slots)}
+	e := &evaluation{tree: tree, compatible: x.compatible, left: limits.Steps, room: limits.Bytes, vars: make([]sequence, x.slots)}
 	if e.left <= 0 {
 		e.left = max(leastSteps, stepsPerNode*int(tree.Len()))
 	}
@@ -86,7 +93,7 @@ func (x *Expression) Evaluate(tree Tree, at int32, limits Limits) ([]Item, error
 			items[i] = Item{Node: int32(v.n)}
 			continue
 		}
-		text := v.text()
+		text := e.text(v)
 		if !e.hold(len(text)) {
 			return nil, e.err
 		}
@@ -228,8 +235,17 @@ func (e *evaluation) truth(s sequence) bool {
 	return false
 }
 
-// optional returns the only item of an atomized operand; false stands for none.
+// optional returns the only item of an atomized operand; false stands for none. In the compatible mode
+// it is the first.
 func (e *evaluation) optional(s sequence, what string) (item, bool) {
+	if e.compatible && len(s) > 1 {
+		s = s[:1]
+	}
+	return e.single(s, what)
+}
+
+// single is optional in both modes alike.
+func (e *evaluation) single(s sequence, what string) (item, bool) {
 	s = e.atomize(s)
 	if len(s) > 1 {
 		e.fail("XPTY0004", "%s has %d items, expected one; write [1] after it, or string-join()", what, len(s))

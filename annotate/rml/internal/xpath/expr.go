@@ -62,6 +62,9 @@ func (e *evaluation) integerOperand(s sequence) (int64, bool) {
 	if ok && v.typ == untyped {
 		v = e.cast(v, integer)
 	}
+	if e.compatible {
+		v = wholeNumber(v)
+	}
 	if ok && e.err == nil && v.typ != integer {
 		e.fail("XPTY0004", "an operand of to is of type %v, expected an integer", v.typ)
 	}
@@ -88,7 +91,7 @@ type concatenation struct{ left, right expr }
 func (c *concatenation) eval(e *evaluation, f focus) sequence {
 	left, _ := e.optional(e.value(c.left, f), "an operand of ||")
 	right, _ := e.optional(e.value(c.right, f), "an operand of ||")
-	return e.made(left.text() + right.text())
+	return e.made(e.text(left) + e.text(right))
 }
 
 // condition is if, then and else.

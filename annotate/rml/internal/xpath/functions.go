@@ -36,7 +36,7 @@ func (e *evaluation) stringOf(s sequence) string {
 	case s[0].typ == nodeItem:
 		return e.nodeText(s[0].n)
 	}
-	return s[0].text()
+	return e.text(s[0])
 }
 
 // made returns a string as a value and counts it.

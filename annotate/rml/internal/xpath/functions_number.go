@@ -13,12 +13,10 @@ func numberFunctions() map[string]function {
 	all := map[string]function{
 		"number": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
 			v := e.atomize(contextOr(f, a, 0))
-			if len(v) == 1 && e.spendText(len(v[0].s)) {
-				if n, err := convert(v[0], double); err == nil {
-					return one(n)
-				}
+			if len(v) != 1 {
+				return one(dbl(math.NaN()))
 			}
-			return one(dbl(math.NaN()))
+			return one(e.number(v[0]))
 		}),
 		"abs":   def("n?", whole(math.Abs, func(r *big.Rat) *big.Rat { return new(big.Rat).Abs(r) })),
 		"floor": def("n?", whole(math.Floor, floorRat)),
@@ -134,9 +132,20 @@ func roundRat(r *big.Rat, places int64, toEven bool) *big.Rat {
 	return down.Quo(down, power)
 }
 
-// numbers makes untyped values doubles.
-func (e *evaluation) numbers(s sequence) sequence {
-	if !slices.ContainsFunc(s, func(i item) bool { return i.typ == untyped }) {
+// number returns an atomic value as a double, NaN if it is no number.
+func (e *evaluation) number(v item) item {
+	if e.spendText(len(v.s)) {
+		if n, err := e.convert(v, double); err == nil {
+			return n
+		}
+	}
+	return dbl(math.NaN())
+}
+
+// numbers makes untyped values doubles; with nan strings too, those that are no number as NaN.
+func (e *evaluation) numbers(s sequence, nan bool) sequence {
+	textual := func(i item) bool { return i.typ == untyped || nan && i.typ == stringAtom }
+	if !slices.ContainsFunc(s, textual) {
 		return s
 	}
 	if !e.hold(len(s) * itemBytes) {
@@ -144,7 +153,11 @@ func (e *evaluation) numbers(s sequence) sequence {
 	}
 	s = slices.Clone(s)
 	for i := range s {
-		if s[i].typ == untyped {
+		switch {
+		case !textual(s[i]):
+		case nan:
+			s[i] = e.number(s[i])
+		default:
 			s[i] = e.cast(s[i], double)
 		}
 	}
@@ -153,7 +166,7 @@ func (e *evaluation) numbers(s sequence) sequence {
 
 // total adds the items of a sequence that is not empty.
 func (e *evaluation) total(s sequence) sequence {
-	s = e.numbers(s)
+	s = e.numbers(s, e.compatible)
 	if e.err != nil {
 		return nil
 	}
@@ -196,7 +209,7 @@ func average(e *evaluation, _ focus, a []sequence) sequence {
 // extreme makes min, of a sign below zero, or max.
 func extreme(sign int) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
-		s := e.numbers(a[0])
+		s := e.numbers(a[0], false)
 		if e.err != nil || len(s) == 0 || !e.collation(a, 1) {
 			return nil
 		}

@@ -139,7 +139,7 @@ func stringJoin(e *evaluation, _ focus, a []sequence) sequence {
 	}
 	var b strings.Builder
 	for i, v := range a[0] {
-		s := v.text()
+		s := e.text(v)
 		if i > 0 {
 			b.WriteString(separator)
 		}

@@ -2,6 +2,8 @@ package xpath
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +16,7 @@ type parser struct {
 	pos        int
 	err        *Error
 	namespaces map[string]string
+	compatible bool     // with XPath 1.0
 	scope      []string // the variables in scope
 	scopeSlots []int
 	slots      int
@@ -219,12 +222,19 @@ func (p *parser) qualified() (eqName, bool) {
 	}
 	if !known {
 		p.pos = start
-		p.fail("XPST0081", "the prefix %q is not declared", name.prefix)
+		p.fail("XPST0081", "the prefix %q is not declared, only %s are", name.prefix, strings.Join(p.prefixes(), ", "))
 		return name, false
 	}
 	name.space = space
 	p.pos += 1 + n
 	return name, true
+}
+
+// prefixes returns the prefixes that are declared.
+func (p *parser) prefixes() []string {
+	all := maps.Clone(predeclared)
+	maps.Copy(all, p.namespaces)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // literal reads a quoted text; the quote is doubled within.
@@ -279,6 +289,9 @@ func (p *parser) number() expr {
 		p.fail("XPST0003", "expected white space after the number %s", text)
 	}
 	v, err := parseAtom(text, typ)
+	if err != nil && p.compatible {
+		v, err = parseAtom(text, double) // more digits than an integer or a decimal has
+	}
 	if err != nil {
 		p.pos = start
 		p.fail(err.Code, "%s", err.Reason)

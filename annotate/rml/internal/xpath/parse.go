@@ -220,9 +220,15 @@ func (p *parser) multiplicative() expr {
 func (p *parser) unionOf() expr {
 	left := p.intersection()
 	for p.takeWord("union") || !p.is("||") && p.take("|") {
-		left = &setOperation{unionOf, left, p.intersection()}
+		left = p.setOperation(unionOf, "|", left, p.intersection())
 	}
 	return left
+}
+
+func (p *parser) setOperation(operator int, mark string, left, right expr) expr {
+	p.expectNodes(left, mark)
+	p.expectNodes(right, mark)
+	return &setOperation{operator, left, right}
 }
 
 func (p *parser) intersection() expr {
@@ -230,9 +236,9 @@ func (p *parser) intersection() expr {
 	for {
 		switch {
 		case p.takeWord("intersect"):
-			left = &setOperation{intersectOf, left, p.instance()}
+			left = p.setOperation(intersectOf, "intersect", left, p.instance())
 		case p.takeWord("except"):
-			left = &setOperation{exceptOf, left, p.instance()}
+			left = p.setOperation(exceptOf, "except", left, p.instance())
 		default:
 			return left
 		}

@@ -23,11 +23,13 @@ func (p *parser) path() expr {
 		x.steps = append(x.steps, p.step())
 	}
 	for p.err == nil {
+		before := x.steps[len(x.steps)-1]
 		if p.take("//") {
 			x.steps = append(x.steps, anyNode())
 		} else if !p.take("/") {
 			break
 		}
+		p.expectNodes(before, "/")
 		x.steps = append(x.steps, p.step())
 	}
 	x.shorten()
@@ -37,6 +39,13 @@ func (p *parser) path() expr {
 		}
 	}
 	return x
+}
+
+// expectNodes fails if the value of an operand of a path, or of a set operator, cannot be nodes.
+func (p *parser) expectNodes(x expr, mark string) {
+	if c, ok := x.(*constant); p.err == nil && (!ok || len(c.value) > 0) && !selectsNodes(x) {
+		p.fail("XPTY0019", "the operand of %s is no node, its value is a string, a number or the like", mark)
+	}
 }
 
 // shorten makes descendant::x of descendant-or-self::node()/x where x has no predicate, which might
@@ -260,6 +269,9 @@ func (p *parser) kindTest(name string) nodeTest {
 	case "document-node":
 		t = nodeTest{kind: Root, anyName: true}
 	case "processing-instruction":
+		if p.compatible {
+			p.fail("unsupported", "processing-instruction() is not supported: processing instructions are not kept")
+		}
 		t.none = true
 		if p.is("'") || p.is(`"`) {
 			p.literal()

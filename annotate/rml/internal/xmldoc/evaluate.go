@@ -8,33 +8,46 @@ import (
 )
 
 // ReadAsCARML makes the compiler read expressions and inputs as CARML 0.3.2 does: expressions
-// are XPath 3.1, a value that is empty is none, and an input may have a document type declaration without
+// are not compatible with XPath 1.0, a value that is empty is none, and an input may have a document type declaration without
 // entities, and another encoding than UTF-8. It is called before expressions are compiled.
 func (c *Compiler) ReadAsCARML() { c.carml = true }
 
-// compileCARML compiles an expression of XPath 3.1. Plain steps mean the same in both versions.
-func (c *Compiler) compileCARML(p *path) error {
-	if tokens, err := tokenize(p.expr); err == nil && c.checkTokens(tokens) == nil {
-		if steps, plain := c.plainSteps(tokens); plain {
-			p.steps, p.absolute, p.name = steps.list, steps.absolute, steps.name
-			return nil
-		}
-	}
+// The steps that an expression may take in the dialect of RML, the larger of the two.
+const (
+	leastSteps   = maxSteps
+	stepsPerNode = maxStepsPerNode
+)
+
+// compileFull compiles an expression that is no plain path.
+func (c *Compiler) compileFull(p *path) error {
 	namespaces := make(map[string]string, len(c.prefixes))
 	for prefix, at := range c.prefixes {
 		namespaces[prefix] = c.spaces[at]
 	}
+	compile := xpath.CompileCompatible
+	if c.carml {
+		compile = xpath.Compile
+	}
 	var err error
-	if p.modern, err = xpath.Compile(p.expr, namespaces); err != nil {
+	if p.full, err = compile(p.expr, namespaces); err != nil {
 		return err
 	}
-	p.scalar = !p.modern.SelectsNodes()
+	p.scalar = !p.full.SelectsNodes()
 	return nil
 }
 
-// modernNodes appends the nodes that an expression of XPath 3.1 selects.
-func (d *Document) modernNodes(p *path, at int32, dst []int32) ([]int32, error) {
-	items, err := p.modern.Evaluate(tree{d}, at, xpath.Limits{Bytes: d.room})
+// evaluate evaluates an expression that is no plain path.
+func (d *Document) evaluate(p *path, at int32) ([]xpath.Item, error) {
+	limits := xpath.Limits{Bytes: d.room}
+	if !d.compiler.carml {
+		limits.Steps = max(leastSteps, stepsPerNode*len(d.nodes))
+	}
+	return p.full.Evaluate(tree{d}, at, limits)
+}
+
+// fullNodes appends the nodes that an expression selects.
+func (d *Document) fullNodes(p *path, at int32, dst []int32) ([]int32, error) {
+	items, err := d.evaluate(p, at)
 	for _, i := range items {
 		if i.Node < 0 {
 			return dst, fmt.Errorf("it selects the value %.40q, expected nodes", i.Text)
@@ -44,9 +57,9 @@ func (d *Document) modernNodes(p *path, at int32, dst []int32) ([]int32, error) 
 	return dst, err
 }
 
-// modernValues appends the values of an expression of XPath 3.1, in the order of the sequence.
-func (d *Document) modernValues(dst []input.Value, p *path, record input.Node) ([]input.Value, error) {
-	items, err := p.modern.Evaluate(tree{d}, int32(record), xpath.Limits{Bytes: d.room})
+// fullValues appends the values of an expression, in the order of the sequence.
+func (d *Document) fullValues(dst []input.Value, p *path, record input.Node) ([]input.Value, error) {
+	items, err := d.evaluate(p, int32(record))
 	if err != nil {
 		return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 	}
