@@ -1,40 +1,29 @@
 package antchfx
 
 import (
-	"errors"
-
 	"github.com/antchfx/xmlquery"
 	"github.com/antchfx/xpath"
 )
 
-const (
-	minSteps     = 1 << 22 // that any evaluation may take
-	stepsPerByte = 64      // of the document, if those are more
-)
-
-// errTooLong is the panic that ends an evaluation.
-var errTooLong = errors.New("the evaluation takes too many steps")
-
 // navigator lets the library visit a document. It is the one of xmlquery with a
-// step counter, because some expressions take forever. A node is a navigator
-// that is never moved.
+// budget, because some expressions take forever, or much memory. A node is a
+// navigator that is never moved.
 type navigator struct {
 	*xmlquery.NodeNavigator
-	most int  // steps of an evaluation that begins here
-	left *int // steps of this evaluation
+	size int     // the bytes of the document
+	left *budget // of this evaluation
 }
 
 var _ xpath.NodeNavigator = (*navigator)(nil)
 
 // newNavigator returns a navigator at the root of a document of so many bytes.
 func newNavigator(root *xmlquery.Node, size int) *navigator {
-	return &navigator{NodeNavigator: xmlquery.CreateXPathNavigator(root), most: max(minSteps, stepsPerByte*size)}
+	return &navigator{NodeNavigator: xmlquery.CreateXPathNavigator(root), size: size}
 }
 
 // start returns a navigator at the same node for one evaluation.
-func (n *navigator) start() *navigator {
-	steps := n.most
-	return &navigator{NodeNavigator: n.copyOf(), most: n.most, left: &steps}
+func (n *navigator) start(b bounds) *navigator {
+	return &navigator{NodeNavigator: n.copyOf(), size: n.size, left: b.budget(n.size)}
 }
 
 func (n *navigator) copyOf() *xmlquery.NodeNavigator {
@@ -42,24 +31,39 @@ func (n *navigator) copyOf() *xmlquery.NodeNavigator {
 	return &moved
 }
 
-func (n *navigator) spend() {
-	if *n.left--; *n.left < 0 {
-		panic(errTooLong)
-	}
-}
+func (n *navigator) spend() { n.left.spend(1) }
 
 // Copy returns another navigator at the same node.
 func (n *navigator) Copy() xpath.NodeNavigator {
 	n.spend()
-	return &navigator{NodeNavigator: n.copyOf(), most: n.most, left: n.left}
+	n.left.copy()
+	return &navigator{NodeNavigator: n.copyOf(), size: n.size, left: n.left}
 }
 
 // Value returns the string-value.
 func (n *navigator) Value() string {
 	n.spend()
 	value := n.NodeNavigator.Value()
-	*n.left -= len(value) / 16
+	n.left.spend(len(value) / 16)
+	n.left.read(1 + len(value))
 	return value
+}
+
+// LocalName returns the name without its prefix.
+func (n *navigator) LocalName() string { return n.name(n.NodeNavigator.LocalName()) }
+
+// Prefix returns the prefix of the name.
+func (n *navigator) Prefix() string { return n.name(n.NodeNavigator.Prefix()) }
+
+// NamespaceURL returns the namespace of the name.
+func (n *navigator) NamespaceURL() string { return n.name(n.NodeNavigator.NamespaceURL()) }
+
+// name counts a name that is long, for a test of a name makes no text.
+func (n *navigator) name(s string) string {
+	if len(s) > shortName {
+		n.left.read(len(s))
+	}
+	return s
 }
 
 // MoveToRoot goes to the root.

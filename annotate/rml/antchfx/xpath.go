@@ -43,7 +43,12 @@ import (
 // XPath returns the evaluator, for [rml.XPath]. It is safe for concurrent use.
 // An evaluation that takes more than 4,194,304 steps from node to node, and
 // more than 64 for each byte of the document, is an error, and so is one that
-// selects more than 1,048,576 nodes.
+// selects more than 1,048,576 nodes. It may read 64 MiB of text, and less by the
+// factor by which the functions replace, string-join and translate could make it
+// longer, 1,024 at most; their arguments but the first must be literals.
+//
+// The library keeps the regular expressions that it compiles for the whole
+// process. This package makes it keep the last 32, of at most 4,096 bytes.
 func XPath() rml.Evaluator {
 	return rml.Evaluator{Parse: parse, Compile: compile, Value: value}
 }
@@ -75,22 +80,26 @@ func compile(expr string, namespaces map[string]string) (selected func(node any)
 	}
 	declared := map[string]string{"xml": "http://www.w3.org/XML/1998/namespace"}
 	maps.Copy(declared, namespaces)
+	bounds, err := boundsOf(expr)
+	if err != nil {
+		return nil, err
+	}
 	compiled, err := xpath.CompileWithNS(expr, declared)
 	if err != nil {
 		return nil, err
 	}
-	return func(at any) ([]any, error) { return evaluate(compiled, at) }, nil
+	return func(at any) ([]any, error) { return evaluate(compiled, bounds, at) }, nil
 }
 
 // evaluate returns the nodes that an expression selects, or its value when it
 // is a string, a number or a boolean.
-func evaluate(compiled *xpath.Expr, at any) (found []any, err error) {
+func evaluate(compiled *xpath.Expr, bounds bounds, at any) (found []any, err error) {
 	defer recovered(&err)
 	from, ok := at.(*navigator)
 	if !ok {
 		return nil, fmt.Errorf("a %T is no node of an XML document", at)
 	}
-	switch v := compiled.Evaluate(from.start()).(type) {
+	switch v := compiled.Evaluate(from.start(bounds)).(type) {
 	case *xpath.NodeIterator:
 		for v.MoveNext() {
 			if len(found) == maxNodes {
@@ -143,13 +152,13 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// recovered turns a panic into an error: errTooLong, and those of the library,
-// which panics for some expressions and some types of operands.
+// recovered turns a panic into an error: those of a budget, and those of the
+// library, which panics for some expressions and some types of operands.
 func recovered(err *error) {
 	switch r := recover(); r {
 	case nil:
-	case errTooLong:
-		*err = errTooLong
+	case errTooLong, errTooMuchText, errTooManyCopies:
+		*err = r.(error)
 	default:
 		*err = fmt.Errorf("the library panicked: %v", r)
 	}

@@ -1,6 +1,8 @@
 package antchfx_test
 
 import (
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -208,6 +210,81 @@ func TestXPath_stopsLongEvaluations(t *testing.T) {
 		_, err = evaluate(root)
 		require.EqualError(t, err, "the evaluation takes too many steps", expr)
 	}
+}
+
+func TestXPath_boundsTheMemoryOfAnEvaluation(t *testing.T) {
+	e := antchfx.XPath()
+	long := strings.Repeat("x", 100_000)
+	root, err := e.Parse([]byte("<r><a>" + long + "</a><b>" + long + "</b>" + strings.Repeat("<c/>", 3000) + "</r>"))
+	require.NoError(t, err)
+	literals := func(function string) string {
+		return function + "() must have literals as its arguments but the first, found"
+	}
+	const text, nodes = "the evaluation reads too much text", "the evaluation keeps too many nodes"
+	y40, y1000 := strings.Repeat("y", 40), strings.Repeat("y", 1000)
+	for expr, want := range map[string]string{
+		"string-length(replace(//a, 'x', //b))":                literals("replace"),
+		"string-length(replace(replace(//a,'x',//b),'y','z'))": literals("replace"),
+		"string-length(string-join(//c, string(//b)))":         literals("string-join"),
+		"string-length(translate(//a, 'x', concat('y','z')))":  literals("translate"),
+
+		"concat(replace (//a, 'x', '" + y1000 + y1000 + "'), 1)":    "more than 1024 times as long",
+		"replace(replace(//a,'x','" + y40 + "'),'y','" + y40 + "')": "more than 1024 times as long",
+		"string-length(replace(//a, 'x', '" + y1000 + "'))":         text,
+		"string-length(string-join(//c/../a, '" + y1000 + "'))":     text,
+		"concat(''" + strings.Repeat(",/r/a", 2000) + ")":           text,
+		"count(reverse(//c/../c/../c))":                             nodes,
+		"(//c/../c/../c)[last()]":                                   nodes,
+		"matches('x', '(a{1000}){1000}')":                           "invalid repeat count",
+		"matches('x', '" + strings.Repeat("a{1000}", 30) + "')":     "too many repetitions",
+		"matches('x', '" + strings.Repeat("(a?)", 1000) + "')":      "too many groups",
+		"matches('x', '" + strings.Repeat("a", 5000) + "')":         "longer than 4096 bytes",
+		"matches('x', string(//a))":                                 "longer than 4096 bytes",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		evaluate, err := e.Compile(expr, nil)
+		if err == nil {
+			_, err = evaluate(root)
+		}
+		runtime.ReadMemStats(&after)
+		require.ErrorContains(t, err, want, "%.80s", expr)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<29), "%.80s", expr)
+	}
+	for expr, want := range map[string]string{
+		"string-length(replace(//a, 'x', 'https://example.org/'))": "2000000",
+		"string-length(string-join(//c, ', '))":                    "5998",
+		"translate('a(b', \"(\", '|')":                             "a|b",
+		"replace('replace(', '[(]', ')')":                          "replace)",
+		"count(//a | //b)":                                         "2",
+	} {
+		nodes := selected(t, e, expr, root)
+		text, _, _ := e.Value(nodes[0])
+		require.Equal(t, want, text, expr)
+	}
+}
+
+func TestXPath_keepsFewRegularExpressionsOfDocuments(t *testing.T) {
+	e := antchfx.XPath()
+	evaluate, err := e.Compile("matches('x', string(//p))", nil)
+	require.NoError(t, err)
+	inUse := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	var before uint64
+	for n := range 200 {
+		if n == 50 {
+			before = inUse()
+		}
+		root, err := e.Parse([]byte("<p>" + strconv.Itoa(n) + strings.Repeat("(?:x|y)*z", 100) + "</p>"))
+		require.NoError(t, err)
+		_, err = evaluate(root)
+		require.NoError(t, err)
+	}
+	require.Less(t, inUse(), before+1<<20)
 }
 
 func FuzzXPathDoesNotPanic(f *testing.F) {
