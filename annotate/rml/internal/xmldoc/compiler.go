@@ -156,13 +156,18 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	switch {
 	case isPlain:
 		p.steps, p.absolute, p.name, p.inside = steps.list, steps.absolute, steps.name, steps.goInside()
+		p.same = steps.absolute
 	case known && !c.carml && c.compileTree(p, tokens):
 		p.inside = staysInside(tokens)
+		if full, err := c.compileFull(expr); err == nil {
+			p.same = full.SameEverywhere()
+		}
 	default:
-		if err := c.compileFull(p); err != nil {
+		full, err := c.compileFull(expr)
+		if err != nil {
 			return nil, err
 		}
-		p.inside = p.full.StaysInside()
+		p.full, p.scalar, p.inside, p.same = full, !full.SelectsNodes(), full.StaysInside(), full.SameEverywhere()
 	}
 	c.paths++
 	p.names = len(c.names)

@@ -17,6 +17,9 @@
 // All follow the recommendation to the letter: a name without a prefix stands
 // for a name in no namespace, never for one in the default namespace.
 //
+// An expression that does not depend on the record, such as /r/@version or count(//b), is evaluated at the
+// first record only.
+//
 // In the dialect of CARML (Compiler.ReadAsCARML) package xpath evaluates every expression that is not a plain
 // path, without that mode. Inputs may be in other encodings, which are made UTF-8 before anything is
 // read, and have a document type declaration without entities. A value that is empty is none.

@@ -30,6 +30,7 @@ type Document struct {
 	otherSpaces map[string]int32 // the others
 	bindings    []binding        // the declarations in scope
 
+	same                []kept     // the values that are the same at every record, by path
 	work                [2][]int32 // node sets under evaluation
 	doctype, transcoded bool       // whether a document type was read, and the input was not in UTF-8
 
@@ -38,7 +39,9 @@ type Document struct {
 	unclosed int32   // the element that was open when the data ended
 	unended  bool    // whether an error says that the data ended too early
 
-	left int // the steps that the running expression of XPath 1.0 may still take
+	left     int // the steps that the running expression of XPath 1.0 may still take
+	sameSize int // the bytes of same
+
 	room int // the bytes that the values of an expression may take, 0 for the default
 }
 
@@ -80,6 +83,7 @@ func (d *Document) Bound(bytes int) {
 // input of a size.
 func (d *Document) reset(size int) {
 	d.data, d.top = nil, 0
+	d.forgetSame()
 	d.nodes, d.scratch, d.joins = d.nodes[:0], d.scratch[:0], d.joins[:0]
 	d.bindings, d.kept = d.bindings[:0], 0
 	if len(d.joined) > 0 {
@@ -115,16 +119,6 @@ func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node,
 //
 // In the dialect of CARML a value that is empty is none.
 func (d *Document) Values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
-	from := len(dst)
-	dst, err := d.values(dst, record, reference)
-	if d.compiler.carml {
-		dst = withoutEmpty(dst, from)
-	}
-	return dst, err
-}
-
-// values is Values with the values that are empty.
-func (d *Document) values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
 	p, err := d.own(reference)
 	if err != nil {
 		return dst, err
@@ -132,18 +126,32 @@ func (d *Document) values(dst []input.Value, record input.Node, reference input.
 	if record < 0 || int(record) >= len(d.nodes) {
 		return dst, fmt.Errorf("evaluate %q: there is no node %d", p.expr, record)
 	}
+	from := len(dst)
+	if p.same {
+		dst, err = d.sameValues(dst, p, record)
+	} else {
+		dst, err = d.values(dst, p, record, record)
+	}
+	if d.compiler.carml {
+		dst = withoutEmpty(dst, from)
+	}
+	return dst, err
+}
+
+// values is Values with the values that are empty. What is no node stands at a place.
+func (d *Document) values(dst []input.Value, p *path, record, place input.Node) ([]input.Value, error) {
 	if p.name {
 		return d.named(dst, int32(record), &p.steps[0]), nil
 	}
 	if p.full != nil {
-		return d.fullValues(dst, p, record)
+		return d.fullValues(dst, p, record, place)
 	}
 	if p.scalar {
 		v, err := d.evaluateTree(p.tree, int32(record))
 		if err != nil {
 			return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 		}
-		return append(dst, input.Value{Text: []byte(v.str(d)), Kind: input.String, Node: record}), nil
+		return append(dst, input.Value{Text: []byte(v.str(d)), Kind: input.String, Node: place}), nil
 	}
 	selected, err := d.selectNodes(p, int32(record))
 	if err != nil {

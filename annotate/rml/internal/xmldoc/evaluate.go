@@ -19,7 +19,7 @@ const (
 )
 
 // compileFull compiles an expression that is no plain path.
-func (c *Compiler) compileFull(p *path) error {
+func (c *Compiler) compileFull(expr string) (*xpath.Expression, error) {
 	namespaces := make(map[string]string, len(c.prefixes))
 	for prefix, at := range c.prefixes {
 		namespaces[prefix] = c.spaces[at]
@@ -28,12 +28,7 @@ func (c *Compiler) compileFull(p *path) error {
 	if c.carml {
 		compile = xpath.Compile
 	}
-	var err error
-	if p.full, err = compile(p.expr, namespaces); err != nil {
-		return err
-	}
-	p.scalar = !p.full.SelectsNodes()
-	return nil
+	return compile(expr, namespaces)
 }
 
 // evaluate evaluates an expression that is no plain path.
@@ -57,14 +52,15 @@ func (d *Document) fullNodes(p *path, at int32, dst []int32) ([]int32, error) {
 	return dst, err
 }
 
-// fullValues appends the values of an expression, in the order of the sequence.
-func (d *Document) fullValues(dst []input.Value, p *path, record input.Node) ([]input.Value, error) {
+// fullValues appends the values of an expression, in the order of the sequence. What is no node stands
+// at a place.
+func (d *Document) fullValues(dst []input.Value, p *path, record, place input.Node) ([]input.Value, error) {
 	items, err := d.evaluate(p, int32(record))
 	if err != nil {
 		return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 	}
 	for _, i := range items {
-		v := input.Value{Text: []byte(i.Text), Kind: input.String, Node: record}
+		v := input.Value{Text: []byte(i.Text), Kind: input.String, Node: place}
 		if i.Node >= 0 {
 			v.Text, v.Node = d.value(i.Node), input.Node(i.Node)
 		}

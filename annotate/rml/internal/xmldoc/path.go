@@ -36,6 +36,7 @@ type path struct {
 	full     *xpath.Expression // any other expression
 	scalar   bool              // its value has no nodes
 	inside   bool              // it looks only at the record and what is inside
+	same     bool              // its value is the same at every record
 }
 
 // String returns the expression as it was written.

@@ -207,3 +207,56 @@ func TestCompiler_CompileIterator_takesFunctionsOfXPath3(t *testing.T) {
 		require.Equal(t, want, got, iterator)
 	}
 }
+
+func TestDocument_Values_evaluatesOnceWhatIsTheSameAtEveryRecord(t *testing.T) {
+	for _, carml := range []bool{false, true} {
+		for expr, want := range map[string]string{
+			"/r/g/a":                              "1 2 3 4 5",
+			"count(//a)":                          "6",
+			"/r/g[@i = 2]/a[last()]/@t":           "x",
+			"string-join(//g/@i, '-')":            "1-2-3",
+			"(/r/n/g/@i, lower-case('A'))":        "3 a",
+			"'x'":                                 "x",
+			"for $g in //g return count($g/a)":    "3 2 1",
+			"max(//g/@i) || /r/g[1]/string(@i)":   "31",
+			"sum((1, 2)[. > 1])":                  "2",
+			"//g[position() = last()]/a[1]/@t[1]": "y x",
+		} {
+			c := xmldoc.New(nil, input.Limits{})
+			if carml {
+				c.ReadAsCARML()
+			}
+			iterator, err := c.CompileIterator("//a")
+			require.NoError(t, err)
+			reference, err := c.CompileReference(expr)
+			require.NoError(t, err)
+			doc := c.NewDocument()
+			for _, text := range []string{groups, strings.ReplaceAll(groups, ">5<", ">five<"), groups} {
+				require.NoError(t, doc.Load([]byte(text)))
+				records, err := doc.Records(nil, iterator)
+				require.NoError(t, err)
+				var values []input.Value
+				read := func(record input.Node) {
+					values, err = doc.Values(values[:0], record, reference)
+					require.NoError(t, err)
+				}
+				for _, record := range records {
+					read(record)
+					var texts []string
+					for _, v := range values {
+						texts = append(texts, string(v.Text))
+						if expr == "'x'" || strings.HasPrefix(expr, "count") {
+							require.Equal(t, record, v.Node, expr)
+						}
+					}
+					require.Equal(t, want == strings.Join(texts, " "), text == groups || !strings.Contains(want, "5"), expr)
+				}
+				require.Zero(t, testing.AllocsPerRun(10, func() {
+					for _, record := range records {
+						read(record)
+					}
+				}), expr)
+			}
+		}
+	}
+}

@@ -49,6 +49,9 @@ func (x *Expression) SelectsNodes() bool { return x.nodes }
 // and what is inside of it.
 func (x *Expression) StaysInside() bool { return !x.reach.outside }
 
+// SameEverywhere reports whether the value of the expression is the same at every node of a tree.
+func (x *Expression) SameEverywhere() bool { return !x.reach.focus }
+
 // expr is a node of the syntax tree. It is immutable.
 type expr interface {
 	eval(e *evaluation, f focus) sequence
