@@ -147,22 +147,14 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	if skipBlanks(expr, 0) == len(expr) {
 		return nil, errors.New("the expression is empty")
 	}
-	tokens, err := tokenize(expr)
-	known := err == nil && c.declared(tokens)
 	steps, isPlain := plain{}, false
-	if known {
+	if tokens, err := tokenize(expr); err == nil && c.declared(tokens) {
 		steps, isPlain = c.plainSteps(tokens)
 	}
-	switch {
-	case isPlain:
-		p.steps, p.absolute, p.name, p.inside = steps.list, steps.absolute, steps.name, steps.goInside()
-		p.same = steps.absolute
-	case known && !c.carml && c.compileTree(p, tokens):
-		p.inside = staysInside(tokens)
-		if full, err := c.compileFull(expr); err == nil {
-			p.same = full.SameEverywhere()
-		}
-	default:
+	if isPlain {
+		p.steps, p.absolute, p.name = steps.list, steps.absolute, steps.name
+		p.inside, p.same = steps.goInside(), steps.absolute
+	} else {
 		full, err := c.compileFull(expr)
 		if err != nil {
 			return nil, err
@@ -180,16 +172,6 @@ func (c *Compiler) declared(tokens []token) bool {
 		_, known := c.prefixes[t.prefix]
 		return t.kind == nameToken && t.prefix != "" && !known
 	})
-}
-
-// compileTree compiles an expression of XPath 1.0 and reports whether it is one.
-func (c *Compiler) compileTree(p *path, tokens []token) bool {
-	tree, beyond, err := c.parse(tokens)
-	if err != nil || beyond != "" {
-		return false
-	}
-	p.tree, p.scalar = tree, tree.kind() != nodeSet
-	return true
 }
 
 // NewDocument returns an empty [*Document]. Expressions must be compiled

@@ -12,9 +12,8 @@
 // A location path that goes along the child, attribute, self and parent axes
 // and // with at most a number as predicate (/a/b, @id, p:b/text(), //b[1], ..)
 // is evaluated step by step, without allocating once buffers have grown. Every
-// other expression of XPath 1.0 is evaluated from its syntax tree, and any other
-// of XPath 3.1 by package xpath, in the mode that is compatible with XPath 1.0.
-// All follow the recommendation to the letter: a name without a prefix stands
+// other expression of XPath 3.1 is evaluated by package xpath, in the mode that
+// is compatible with XPath 1.0. Both follow the recommendation to the letter: a name without a prefix stands
 // for a name in no namespace, never for one in the default namespace.
 //
 // An expression that does not depend on the record, such as /r/@version or count(//b), is evaluated at the

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
+
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -39,8 +41,8 @@ type Document struct {
 	unclosed int32   // the element that was open when the data ended
 	unended  bool    // whether an error says that the data ended too early
 
-	left     int // the steps that the running expression of XPath 1.0 may still take
-	sameSize int // the bytes of same
+	sameSize  int // the bytes of same
+	evaluator xpath.Evaluator
 
 	room int // the bytes that the values of an expression may take, 0 for the default
 }
@@ -145,13 +147,6 @@ func (d *Document) values(dst []input.Value, p *path, record, place input.Node) 
 	}
 	if p.full != nil {
 		return d.fullValues(dst, p, record, place)
-	}
-	if p.scalar {
-		v, err := d.evaluateTree(p.tree, int32(record))
-		if err != nil {
-			return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
-		}
-		return append(dst, input.Value{Text: []byte(v.str(d)), Kind: input.String, Node: place}), nil
 	}
 	selected, err := d.selectNodes(p, int32(record))
 	if err != nil {

@@ -14,8 +14,8 @@ func (c *Compiler) ReadAsCARML() { c.carml = true }
 
 // The steps that an expression may take in the dialect of RML, the larger of the two.
 const (
-	leastSteps   = maxSteps
-	stepsPerNode = maxStepsPerNode
+	leastSteps   = 1 << 22
+	stepsPerNode = 64
 )
 
 // compileFull compiles an expression that is no plain path.
@@ -24,11 +24,9 @@ func (c *Compiler) compileFull(expr string) (*xpath.Expression, error) {
 	for prefix, at := range c.prefixes {
 		namespaces[prefix] = c.spaces[at]
 	}
-	compile := xpath.CompileCompatible
-	if c.carml {
-		compile = xpath.Compile
-	}
-	return compile(expr, namespaces)
+	return xpath.Compile(expr, xpath.Options{Namespaces: namespaces, Compatible: !c.carml, Number: func(space, local string) int32 {
+		return c.name(c.space(space), local)
+	}})
 }
 
 // evaluate evaluates an expression that is no plain path.
@@ -37,7 +35,7 @@ func (d *Document) evaluate(p *path, at int32) ([]xpath.Item, error) {
 	if !d.compiler.carml {
 		limits.Steps = max(leastSteps, stepsPerNode*len(d.nodes))
 	}
-	return p.full.Evaluate(tree{d}, at, limits)
+	return d.evaluator.Evaluate(p.full, tree{d}, at, limits)
 }
 
 // fullNodes appends the nodes that an expression selects.
@@ -89,7 +87,7 @@ func (t tree) Len() int32 { return int32(len(t.d.nodes)) }
 // Node describes a node; the kinds have the same numbers.
 func (t tree) Node(n int32) xpath.Node {
 	at := &t.d.nodes[n]
-	return xpath.Node{Kind: xpath.Kind(at.kind), Parent: at.parent, End: at.end, Attributes: int32(at.attrs)}
+	return xpath.Node{Kind: xpath.Kind(at.kind), Parent: at.parent, End: at.end, Attributes: int32(at.attrs), Known: at.known}
 }
 
 // Name returns the name of a node.

@@ -9,7 +9,7 @@ func Held(doc input.Document) int {
 }
 
 // Plain reports whether a path is evaluated step by step.
-func Plain(p input.Path) bool { return p.(*path).tree == nil && p.(*path).full == nil }
+func Plain(p input.Path) bool { return p.(*path).full == nil }
 
 // Text returns the texts of a document, attributes in brackets.
 func (d *Document) Text() string {

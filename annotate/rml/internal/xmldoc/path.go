@@ -23,7 +23,7 @@ const (
 	nodeTest
 )
 
-// path is a compiled expression. When tree and full are nil, the steps hold.
+// path is a compiled expression. When full is nil, the steps hold.
 type path struct {
 	owner    *Compiler
 	expr     string
@@ -32,7 +32,6 @@ type path struct {
 	absolute bool
 	steps    []step
 	name     bool              // the steps are one, relative, of a name only
-	tree     expression        // any other expression of XPath 1.0
 	full     *xpath.Expression // any other expression
 	scalar   bool              // its value has no nodes
 	inside   bool              // it looks only at the record and what is inside

@@ -5,10 +5,6 @@ import "slices"
 // selectNodes returns the nodes that a path selects from a node; those of plain
 // steps in document order, each once. The slice is valid until the next call.
 func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
-	if p.tree != nil {
-		v, err := d.evaluateTree(p.tree, at)
-		return v.nodes, err
-	}
 	if p.full != nil {
 		nodes, err := d.fullNodes(p, at, d.work[0][:0])
 		d.work[0] = nodes

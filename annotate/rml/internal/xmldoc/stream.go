@@ -55,7 +55,7 @@ func (c *Compiler) Streams(iterators []input.Path, _ []bool) string {
 		switch {
 		case !ok:
 			return "its iterators are of another engine"
-		case len(p.steps) == 0 && p.absolute && p.tree == nil && p.full == nil:
+		case len(p.steps) == 0 && p.absolute && p.full == nil:
 			return "the iterator " + p.expr + " selects the whole document"
 		case !p.goesDown():
 			return "the iterator " + p.expr + " is more than names of elements"
@@ -71,7 +71,7 @@ func (c *Compiler) Streams(iterators []input.Path, _ []bool) string {
 
 // goesDown reports whether a path has only names of elements, or *, from the root.
 func (p *path) goesDown() bool {
-	return p.tree == nil && p.full == nil && len(p.steps) > 0 && len(p.steps) <= maxWay && !slices.ContainsFunc(p.steps, func(s step) bool {
+	return p.full == nil && len(p.steps) > 0 && len(p.steps) <= maxWay && !slices.ContainsFunc(p.steps, func(s step) bool {
 		return s.axis != childAxis || s.test > starTest || s.position > 0
 	})
 }
@@ -79,21 +79,6 @@ func (p *path) goesDown() bool {
 // goInside reports whether the steps lead from the context node to what is inside of it.
 func (p *plain) goInside() bool {
 	return len(p.list) > 0 && !p.absolute && !slices.ContainsFunc(p.list, func(s step) bool { return s.axis == parentAxis })
-}
-
-// staysInside reports whether an expression of XPath 1.0 looks only at the context node, its
-// attributes and what is inside of it.
-func staysInside(tokens []token) bool {
-	for i, t := range tokens {
-		switch {
-		case t.is(".."), t.kind == functionToken && (t.text == "id" || t.text == "lang"),
-			(t.is("/") || t.is("//")) && !operandBefore(tokens[:i]):
-			return false
-		case t.kind == axisToken && !slices.Contains([]string{"child", "attribute", "self", "descendant", "descendant-or-self"}, t.text):
-			return false
-		}
-	}
-	return true
 }
 
 // Open begins an input that is read in parts, for iterators that [Compiler.Streams]

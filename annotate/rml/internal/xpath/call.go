@@ -66,7 +66,10 @@ func (c *call) eval(e *evaluation, f focus) sequence {
 	var room [4]sequence
 	args := room[:0]
 	for i, a := range c.args {
-		v := e.value(a, f)
+		v := e.firstNode(c, i, f)
+		if v == nil {
+			v = e.value(a, f)
+		}
 		if c.function.params != nil {
 			v = e.argument(c, i, v)
 		}
@@ -79,6 +82,24 @@ func (c *call) eval(e *evaluation, f focus) sequence {
 		return e.withPattern(c, args)
 	}
 	return c.function.call(e, f, args)
+}
+
+// firstNode returns the text of the first node of an argument, where the mode that is compatible with XPath
+// 1.0 takes no other.
+func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
+	x, ok := c.args[at].(nodeExpr)
+	if !ok || !e.compatible || c.function.params == nil {
+		return nil
+	}
+	if p := c.function.params[min(at, len(c.function.params)-1)]; p.many || p.kind != 's' && p.kind != 'a' {
+		return nil
+	}
+	nodes := x.appendNodes(e, f, e.buffer())
+	defer e.release(nodes)
+	if !e.spend(1) || len(nodes) == 0 {
+		return nil
+	}
+	return oneText(e.nodeText(int64(nodes[0])))
 }
 
 // argument converts an argument to the type of its parameter (section 3.1.5.2 of XPath 3.1).

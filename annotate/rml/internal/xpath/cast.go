@@ -218,12 +218,12 @@ func (t *sequenceType) accepts(e *evaluation, i item) bool {
 		if i.typ != nodeItem {
 			return false
 		}
-		kind := e.tree.Node(int32(i.n)).Kind
+		node := e.tree.Node(int32(i.n))
 		on := childAxis
-		if kind == Attribute {
+		if node.Kind == Attribute {
 			on = attributeAxis
 		}
-		return t.node.accepts(e.tree, int32(i.n), kind, on)
+		return t.node.accepts(e.tree, int32(i.n), node, on)
 	case i.typ == nodeItem:
 		return false
 	case t.anyAtom:
@@ -245,7 +245,7 @@ func (t *typeTest) eval(e *evaluation, f focus) sequence {
 	v := e.value(t.of, f)
 	matches := t.typ.matches(e, v)
 	if !t.treat {
-		return one(truth(matches))
+		return aTruth(matches)
 	}
 	if !matches {
 		return e.fail("XPDY0050", "the value is not of the type that treat as names")
@@ -269,7 +269,7 @@ func (c *castTo) eval(e *evaluation, f focus) sequence {
 		ok := len(v) == 0 && c.typ.least == 0
 		switch {
 		case c.castable:
-			return one(truth(ok))
+			return aTruth(ok)
 		case !ok:
 			return e.fail("XPTY0004", "a cast needs one item, not %d", len(v))
 		}
@@ -284,7 +284,7 @@ func (c *castTo) eval(e *evaluation, f focus) sequence {
 	}
 	switch {
 	case c.castable:
-		return one(truth(err == nil))
+		return aTruth(err == nil)
 	case err != nil:
 		return e.fail(err.Code, "%s", err.Reason)
 	}

@@ -44,7 +44,7 @@ func (c *valueComparison) eval(e *evaluation, f focus) sequence {
 	if !ok || !ok2 || e.err != nil {
 		return nil
 	}
-	return one(truth(e.compare(comparisons[c.name], asString(left), asString(right))))
+	return aTruth(e.compare(comparisons[c.name], asString(left), asString(right)))
 }
 
 // asString makes an untyped value a string.
@@ -57,35 +57,74 @@ func asString(i item) item {
 
 // generalComparison is = and its like: whether it holds between any two items.
 type generalComparison struct {
-	name        string
+	operator    comparison
 	left, right expr
 }
 
-func (c *generalComparison) eval(e *evaluation, f focus) sequence {
+func (c *generalComparison) eval(e *evaluation, f focus) sequence { return aTruth(c.holds(e, f)) }
+
+func (c *generalComparison) holds(e *evaluation, f focus) bool {
+	operator := c.operator
+	if k, ok := c.right.(*constant); ok && len(k.value) == 1 && (e.compatible || k.value[0].typ == stringAtom) {
+		if x, ok := c.left.(nodeExpr); ok {
+			return e.anyNode(x, f, operator, k.value[0])
+		}
+	}
 	left, right := e.value(c.left, f), e.value(c.right, f)
-	operator := comparisons[c.name]
 	if e.compatible {
 		left, right = e.compatibleOperands(left, right, operator.ordered())
 	}
 	left, right = e.atomize(left), e.atomize(right)
 	if e.err != nil {
-		return nil
+		return false
 	}
-	if c.name == "=" && len(left) > 4 && len(right) > 4 && allTexts(left) && allTexts(right) {
-		return one(truth(e.anyEqual(left, right)))
+	if operator == (comparison{equal: true}) && len(left) > 4 && len(right) > 4 && allTexts(left) && allTexts(right) {
+		return e.anyEqual(left, right)
 	}
 	for _, l := range left {
 		for _, r := range right {
 			if !e.spend(1) {
-				return nil
+				return false
 			}
 			x, y := e.general(l, r)
 			if e.err == nil && e.compare(operator, x, y) {
-				return one(truth(true))
+				return true
 			}
 		}
 	}
-	return one(truth(false))
+	return false
+}
+
+// anyNode reports whether an operator holds between any of the nodes of an expression and a literal.
+func (e *evaluation) anyNode(x nodeExpr, f focus, operator comparison, literal item) bool {
+	nodes := x.appendNodes(e, f, e.buffer())
+	defer e.release(nodes)
+	asNumbers := e.compatible && (operator.ordered() || literal.typ.numeric())
+	if asNumbers {
+		literal = e.number(literal)
+	}
+	for _, n := range nodes {
+		text := e.tree.Value(n)
+		if !e.spendText(len(text)) {
+			return false
+		}
+		v := item{typ: stringAtom}
+		switch {
+		case asNumbers:
+			v = e.number(item{typ: untyped, s: string(text)})
+		case !operator.ordered():
+			if (string(text) == literal.s) == operator.equal {
+				return true
+			}
+			continue
+		default:
+			v.s = string(text)
+		}
+		if e.compare(operator, v, literal) {
+			return true
+		}
+	}
+	return false
 }
 
 // allTexts reports whether all items compare as strings.
@@ -209,10 +248,10 @@ func (c *nodeComparison) eval(e *evaluation, f focus) sequence {
 	}
 	switch l, r := left[0].n, right[0].n; c.operator {
 	case "<<":
-		return one(truth(l < r))
+		return aTruth(l < r)
 	case ">>":
-		return one(truth(l > r))
+		return aTruth(l > r)
 	default:
-		return one(truth(l == r))
+		return aTruth(l == r)
 	}
 }

@@ -21,7 +21,7 @@ func (e *evaluation) compatibleOperand(v item, given bool) item {
 // has an order with nodes only as a boolean, and with other values as a number (section 3.4 of XPath 1.0).
 func (e *evaluation) compatibleOperands(left, right sequence, ordered bool) (sequence, sequence) {
 	if aBoolean(left) && (!ordered || noAtom(right)) || aBoolean(right) && (!ordered || noAtom(left)) {
-		left, right = one(truth(e.truth(left))), one(truth(e.truth(right)))
+		left, right = aTruth(e.truth(left)), aTruth(e.truth(right))
 	}
 	if !ordered {
 		return left, right

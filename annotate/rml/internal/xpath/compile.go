@@ -23,29 +23,30 @@ const (
 // predeclared are the prefixes that every expression may use.
 var predeclared = map[string]string{"xs": schemaSpace, "fn": functionSpace, "math": mathSpace, "xml": xmlSpace}
 
-// Compile compiles an expression. Namespaces are the prefixes that it may use, besides xs, fn, math and
-// xml. An expression that is not valid is an [*Error] with an offset.
-func Compile(source string, namespaces map[string]string) (*Expression, error) {
-	return compile(source, namespaces, false)
+// Options say how an expression is read.
+type Options struct {
+	// Namespaces are the prefixes that it may use, besides xs, fn, math and xml.
+	Namespaces map[string]string
+	// Compatible makes it be evaluated in the mode that is compatible with XPath 1.0 (section 2.1.1 of
+	// XPath 3.1), so that the expressions of XPath 1.0 keep their values. Where one item is expected, the
+	// first of several is taken; arithmetic is that of doubles, and what is no number is NaN; comparisons
+	// convert their operands as in XPath 1.0. Beyond what the recommendation asks for, a number is written
+	// as XPath 1.0 does, without an exponent.
+	Compatible bool
+	// Number, if it is not nil, returns the number above 0 that the trees give to a name in [Node].Known.
+	// Names are compared by their numbers then.
+	Number func(space, local string) int32
 }
 
-// CompileCompatible is Compile for an expression that is evaluated in the mode that is compatible with
-// XPath 1.0 (section 2.1.1 of XPath 3.1), so that the expressions of XPath 1.0 keep their values. Where one
-// item is expected, the first of several is taken; arithmetic is that of doubles, and what is no number is
-// NaN; comparisons convert their operands as in XPath 1.0. Beyond what the recommendation asks for, a number
-// is written as XPath 1.0 does, without an exponent.
-func CompileCompatible(source string, namespaces map[string]string) (*Expression, error) {
-	return compile(source, namespaces, true)
-}
-
-func compile(source string, namespaces map[string]string, compatible bool) (*Expression, error) {
+// Compile compiles an expression. One that is not valid is an [*Error] with an offset.
+func Compile(source string, o Options) (*Expression, error) {
 	switch {
 	case len(source) > maxSource:
 		return nil, &Error{Code: "limit", Offset: maxSource, Reason: fmt.Sprintf("the expression is longer than %d bytes", maxSource)}
 	case !utf8.ValidString(source):
 		return nil, &Error{Code: "XPST0003", Offset: 0, Reason: "the expression is not UTF-8"}
 	}
-	p := &parser{src: source, namespaces: namespaces, compatible: compatible}
+	p := &parser{src: source, namespaces: o.Namespaces, number: o.Number, compatible: o.Compatible}
 	root := p.expression()
 	if p.skip(); p.err == nil && p.pos < len(p.src) {
 		p.fail("XPST0003", "expected an operator or the end, found %q", p.ahead())
@@ -54,7 +55,7 @@ func compile(source string, namespaces map[string]string, compatible bool) (*Exp
 		return nil, p.err
 	}
 	return &Expression{source: source, root: root, slots: p.slots, nodes: selectsNodes(root), reach: reachOf(root),
-		compatible: compatible}, nil
+		compatible: o.Compatible}, nil
 }
 
 // selectsNodes reports whether the value of an expression may have nodes.
@@ -68,7 +69,7 @@ func selectsNodes(x expr) bool {
 	case *call:
 		return x.function.nodes
 	case *path:
-		return len(x.steps) == 0 || selectsNodes(x.steps[len(x.steps)-1])
+		return selectsNodes(x.steps[len(x.steps)-1])
 	case *simpleMap:
 		return selectsNodes(x.right)
 	case *condition:

@@ -1,6 +1,6 @@
 // Package xpath is XPath 3.1 over a tree whose nodes are numbered in document order.
 //
-// Compile checks an expression once; Evaluate returns its value at a node as a sequence of nodes
+// Compile checks an expression once; an Evaluator returns its value at a node as a sequence of nodes
 // and strings. All axes but namespace are there, predicates, for, let, if, some and every, the operators
 // of sequences, strings, numbers, nodes and types, dates, durations, and the functions of XPath and XQuery
 // Functions and Operators 3.1 that need neither other documents nor functions as values. Left out

@@ -2,6 +2,7 @@ package xpath
 
 import (
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -67,21 +68,40 @@ type focus struct {
 // allows nothing after an error.
 type evaluation struct {
 	tree       Tree
-	compatible bool // with XPath 1.0
-	left       int  // the steps
-	room       int  // the bytes
+	free       [][]int32 // lists of nodes that are not in use
+	compatible bool      // with XPath 1.0
+	left       int       // the steps
+	room       int       // the bytes
 	err        *Error
 	vars       []sequence
 	patterns   map[string]*pattern // patterns that are not constant
 	now        time.Time
 }
 
-// Evaluate returns the value of the expression at a node. An evaluation that reaches one of the limits
-// is an error.
-func (x *Expression) Evaluate(tree Tree, at int32, limits Limits) ([]Item, error) {
-	e := &evaluation{tree: tree, compatible: x.compatible, left: limits.Steps, room: limits.Bytes, vars: make([]sequence, x.slots)}
+// Evaluator evaluates expressions one after the other, and keeps its buffers. The zero value is ready. It is
+// for one goroutine at a time.
+type Evaluator struct{ running evaluation }
+
+// keptNodes is the number of nodes for which an evaluator keeps room.
+const keptNodes = 1 << 12
+
+// Evaluate returns the value of an expression at a node. An evaluation that reaches one of the limits is
+// an error.
+func (v *Evaluator) Evaluate(x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
+	e := &v.running
+	*e = evaluation{tree: tree, free: e.free, compatible: x.compatible, left: limits.Steps, room: limits.Bytes}
+	if x.slots > 0 {
+		e.vars = make([]sequence, x.slots)
+	}
+	items, err := e.evaluate(x, at)
+	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })}
+	return items, err
+}
+
+// evaluate evaluates a whole expression.
+func (e *evaluation) evaluate(x *Expression, at int32) ([]Item, error) {
 	if e.left <= 0 {
-		e.left = max(leastSteps, stepsPerNode*int(tree.Len()))
+		e.left = max(leastSteps, stepsPerNode*int(e.tree.Len()))
 	}
 	if e.room <= 0 {
 		e.room = defaultBytes

@@ -77,12 +77,13 @@ type logical struct {
 	left, right expr
 }
 
-func (l *logical) eval(e *evaluation, f focus) sequence {
-	left := e.truth(e.value(l.left, f))
-	if left == l.or {
-		return one(truth(left))
+func (l *logical) eval(e *evaluation, f focus) sequence { return aTruth(l.holds(e, f)) }
+
+func (l *logical) holds(e *evaluation, f focus) bool {
+	if left := e.test(l.left, f); left == l.or {
+		return left
 	}
-	return one(truth(e.truth(e.value(l.right, f))))
+	return e.test(l.right, f)
 }
 
 // concatenation is the operator ||.
@@ -98,7 +99,7 @@ func (c *concatenation) eval(e *evaluation, f focus) sequence {
 type condition struct{ test, then, otherwise expr }
 
 func (c *condition) eval(e *evaluation, f focus) sequence {
-	if e.truth(e.value(c.test, f)) {
+	if e.test(c.test, f) {
 		return e.value(c.then, f)
 	}
 	return e.value(c.otherwise, f)
@@ -143,14 +144,14 @@ func (q *quantified) eval(e *evaluation, f focus) sequence {
 	for _, v := range values {
 		e.room = room
 		e.vars[q.slot] = one(v)
-		if e.truth(e.value(q.test, f)) != q.every {
-			return one(truth(!q.every))
+		if e.test(q.test, f) != q.every {
+			return aTruth(!q.every)
 		}
 		if !e.spend(1) {
 			return nil
 		}
 	}
-	return one(truth(q.every))
+	return aTruth(q.every)
 }
 
 // simpleMap is the operator !.
@@ -243,8 +244,8 @@ func (x *filter) eval(e *evaluation, f focus) sequence {
 
 // keep returns the items for which a predicate holds.
 func (e *evaluation) keep(s sequence, predicate expr) sequence {
-	if c, ok := predicate.(*constant); ok && len(c.value) == 1 && c.value[0].typ == integer {
-		if n := c.value[0].n; n >= 1 && n <= int64(len(s)) {
+	if n, ok := position(predicate, len(s)); ok {
+		if n >= 1 && n <= int64(len(s)) {
 			return s[n-1 : n : n]
 		}
 		return nil
@@ -252,16 +253,9 @@ func (e *evaluation) keep(s sequence, predicate expr) sequence {
 	var out sequence
 	room := e.room
 	for i, v := range s {
-		at := focus{v, int64(i + 1), int64(len(s))}
-		test := e.value(predicate, at)
+		kept := e.holds(predicate, focus{v, int64(i + 1), int64(len(s))})
 		if e.err != nil {
 			return nil
-		}
-		var kept bool
-		if len(test) == 1 && test[0].typ.numeric() {
-			kept = test[0].float() == float64(at.position)
-		} else {
-			kept = e.truth(test)
 		}
 		if e.room = room; kept {
 			if !e.hold(itemBytes) {

@@ -39,10 +39,10 @@ func nodeFunctions() map[string]function {
 		"has-children": def("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			n, ok := e.nodeArgument(f, a, 0)
 			if !ok {
-				return one(truth(false))
+				return aTruth(false)
 			}
 			node := e.tree.Node(n)
-			return one(truth(node.Kind <= Element && n+1+node.Attributes < node.End))
+			return aTruth(node.Kind <= Element && n+1+node.Attributes < node.End)
 		}),
 		"lang":        def("s? | N", lang),
 		"path":        def("| N?", placeOf),
@@ -97,11 +97,11 @@ func lang(e *evaluation, f focus, a []sequence) sequence {
 		for i := at + 1; i <= at+e.tree.Node(at).Attributes; i++ {
 			if name := e.tree.Name(i); name.Space == xmlSpace && string(name.Local) == "lang" {
 				have := strings.ToLower(e.nodeText(int64(i)))
-				return one(truth(have == want || strings.HasPrefix(have, want+"-")))
+				return aTruth(have == want || strings.HasPrefix(have, want+"-"))
 			}
 		}
 	}
-	return one(truth(false))
+	return aTruth(false)
 }
 
 func innermost(e *evaluation, _ focus, a []sequence) sequence {
@@ -141,9 +141,9 @@ func placeOf(e *evaluation, f focus, a []sequence) sequence {
 			continue
 		}
 		position := 1
-		e.siblings(node.Parent+1+e.tree.Node(node.Parent).Attributes, at, func(i int32) bool {
+		e.siblings(node.Parent+1+e.tree.Node(node.Parent).Attributes, at, func(i int32, n Node) bool {
 			other := e.tree.Name(i)
-			if e.tree.Node(i).Kind == node.Kind && string(other.Local) == string(name.Local) && other.Space == name.Space {
+			if n.Kind == node.Kind && string(other.Local) == string(name.Local) && other.Space == name.Space {
 				position++
 			}
 			return e.spend(1)

@@ -86,7 +86,7 @@ func (e *evaluation) withPattern(c *call, a []sequence) sequence {
 		return nil
 	}
 	if c.name == "matches" {
-		return one(truth(p.of.MatchString(s)))
+		return aTruth(p.of.MatchString(s))
 	}
 	if p.of.MatchString("") {
 		return e.fail("FORX0003", "the regular expression of %s() matches an empty string", c.name)

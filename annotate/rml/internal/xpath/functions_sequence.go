@@ -9,13 +9,13 @@ import (
 // Operators).
 func sequenceFunctions() map[string]function {
 	empty := func(want bool) func(*evaluation, focus, []sequence) sequence {
-		return func(_ *evaluation, _ focus, a []sequence) sequence { return one(truth((len(a[0]) == 0) == want)) }
+		return func(_ *evaluation, _ focus, a []sequence) sequence { return aTruth((len(a[0]) == 0) == want) }
 	}
 	always := func(b bool) func(*evaluation, focus, []sequence) sequence {
-		return func(*evaluation, focus, []sequence) sequence { return one(truth(b)) }
+		return func(*evaluation, focus, []sequence) sequence { return aTruth(b) }
 	}
 	effective := func(want bool) func(*evaluation, focus, []sequence) sequence {
-		return func(e *evaluation, _ focus, a []sequence) sequence { return one(truth(e.truth(a[0]) == want)) }
+		return func(e *evaluation, _ focus, a []sequence) sequence { return aTruth(e.truth(a[0]) == want) }
 	}
 	return map[string]function{
 		"true":    def("", always(true)),
@@ -134,7 +134,7 @@ func distinct(e *evaluation, _ focus, a []sequence) sequence {
 
 func deepEqual(e *evaluation, _ focus, a []sequence) sequence {
 	if len(a[0]) != len(a[1]) {
-		return one(truth(false))
+		return aTruth(false)
 	}
 	for i, x := range a[0] {
 		y := a[1][i]
@@ -150,10 +150,10 @@ func deepEqual(e *evaluation, _ focus, a []sequence) sequence {
 			equal = same(x, y) || nan && x.typ.numeric() && x.float() != x.float() && y.float() != y.float()
 		}
 		if !equal {
-			return one(truth(false))
+			return aTruth(false)
 		}
 	}
-	return one(truth(true))
+	return aTruth(true)
 }
 
 // equalNodes reports whether two nodes have the same names, attributes and content, comments aside.

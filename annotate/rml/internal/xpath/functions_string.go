@@ -54,7 +54,7 @@ func stringFunctions() map[string]function {
 			if len(a[0]) == 0 || len(a[1]) == 0 || !e.spendText(min(len(a[0][0].s), len(a[1][0].s))) {
 				return nil
 			}
-			return one(truth(a[0][0].s == a[1][0].s))
+			return aTruth(a[0][0].s == a[1][0].s)
 		}),
 		"codepoints-to-string": def("i*", codepointsToString),
 		"string-to-codepoints": def("s?", func(e *evaluation, _ focus, a []sequence) sequence {
@@ -97,7 +97,7 @@ func ofTwo(test func(s, t string) bool) func(*evaluation, focus, []sequence) seq
 		if !e.spendText(len(s)+len(t)) || !e.collation(a, 2) {
 			return nil
 		}
-		return one(truth(test(s, t)))
+		return aTruth(test(s, t))
 	}
 }
 
@@ -254,7 +254,7 @@ func containsToken(e *evaluation, _ focus, a []sequence) sequence {
 			found = found || field == token
 		}
 	}
-	return one(truth(found && token != "" && e.collation(a, 2)))
+	return aTruth(found && token != "" && e.collation(a, 2))
 }
 
 func codepointsToString(e *evaluation, _ focus, a []sequence) sequence {

@@ -26,7 +26,7 @@ func FuzzCompile(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		x, err := xpath.Compile(source, prefixes)
+		x, err := xpath.Compile(source, xpath.Options{Namespaces: prefixes})
 		if err == nil {
 			require.Equal(t, source, x.String())
 			return
@@ -38,9 +38,9 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// FuzzExpression_Evaluate evaluates arbitrary expressions within a small budget: nothing may panic,
+// FuzzEvaluator_Evaluate evaluates arbitrary expressions within a small budget: nothing may panic,
 // values are the same each time, and an expression without nodes selects none.
-func FuzzExpression_Evaluate(f *testing.F) {
+func FuzzEvaluator_Evaluate(f *testing.F) {
 	for i, row := range rows(f) {
 		if i%seedEvery == 1 {
 			f.Add(row[0], uint8(i%40))
@@ -53,13 +53,14 @@ func FuzzExpression_Evaluate(f *testing.F) {
 		if strings.Contains(source, "current-") {
 			return // the clock
 		}
-		x, err := xpath.Compile(source, prefixes)
+		x, err := xpath.Compile(source, xpath.Options{Namespaces: prefixes})
 		if err != nil {
 			return
 		}
 		node := int32(at) % tree.Len()
-		first, err := x.Evaluate(tree, node, xpath.Limits{Steps: fuzzSteps})
-		again, err2 := x.Evaluate(tree, node, xpath.Limits{Steps: fuzzSteps})
+		var evaluator xpath.Evaluator
+		first, err := evaluator.Evaluate(x, tree, node, xpath.Limits{Steps: fuzzSteps})
+		again, err2 := evaluator.Evaluate(x, tree, node, xpath.Limits{Steps: fuzzSteps})
 		require.Equal(t, err, err2)
 		require.Equal(t, first, again)
 		for _, i := range first {
@@ -68,8 +69,8 @@ func FuzzExpression_Evaluate(f *testing.F) {
 	})
 }
 
-// TestExpression_Evaluate_endsWithinItsBudget holds expressions that would run for long otherwise.
-func TestExpression_Evaluate_endsWithinItsBudget(t *testing.T) {
+// TestEvaluator_Evaluate_endsWithinItsBudget holds expressions that would run for long otherwise.
+func TestEvaluator_Evaluate_endsWithinItsBudget(t *testing.T) {
 	tree := readTree(t, []byte("<r>"+strings.Repeat("<a>x</a>", 400)+"</r>"))
 	for _, source := range []string{
 		"count(1 to 1000000000)",
@@ -90,7 +91,7 @@ func TestExpression_Evaluate_endsWithinItsBudget(t *testing.T) {
 		strings.Repeat("(", 1000) + "1" + strings.Repeat(")", 1000),
 		strings.Repeat("a[", 1000) + "1" + strings.Repeat("]", 1000),
 	} {
-		_, err := xpath.Compile(source, nil)
+		_, err := xpath.Compile(source, xpath.Options{})
 		require.Error(t, err)
 	}
 	require.Equal(t, "=32768", outcome(tree, "1"+strings.Repeat("+1", 32767), 0, xpath.Limits{}))
@@ -106,12 +107,12 @@ func doubled(operator string, times int) string {
 }
 
 func ExampleCompile() {
-	x, err := xpath.Compile("for $n in 1 to 3 return $n * 2", nil)
+	x, err := xpath.Compile("for $n in 1 to 3 return $n * 2", xpath.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	items, err := x.Evaluate(&document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, xpath.Limits{})
+	items, err := new(xpath.Evaluator).Evaluate(x, &document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, xpath.Limits{})
 	fmt.Println(items, err)
 	// Output: [{-1 2} {-1 4} {-1 6}] <nil>
 }

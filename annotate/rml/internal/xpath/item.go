@@ -75,6 +75,17 @@ func nodeAt(n int32) item       { return item{typ: nodeItem, n: int64(n)} }
 func one(i item) sequence       { return sequence{i} }
 func oneText(s string) sequence { return sequence{str(s)} }
 
+// yes and no are the booleans as values.
+var yes, no = one(truth(true)), one(truth(false))
+
+// aTruth returns a boolean as a value.
+func aTruth(b bool) sequence {
+	if b {
+		return yes
+	}
+	return no
+}
+
 func truth(b bool) item {
 	i := item{typ: boolean}
 	if b {

@@ -16,6 +16,7 @@ type parser struct {
 	pos        int
 	err        *Error
 	namespaces map[string]string
+	number     func(space, local string) int32
 	compatible bool     // with XPath 1.0
 	scope      []string // the variables in scope
 	scopeSlots []int
@@ -257,8 +258,8 @@ func (p *parser) literal() string {
 	return ""
 }
 
-// number reads a number.
-func (p *parser) number() expr {
+// numeral reads a number.
+func (p *parser) numeral() expr {
 	start, typ := p.pos, integer
 	digits := func() {
 		for p.pos < len(p.src) && p.src[p.pos] >= '0' && p.src[p.pos] <= '9' {

@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
 )
 
-// TestExpression_Evaluate_endsWithinItsMemory holds expressions that would take much memory otherwise. They
+// TestEvaluator_Evaluate_endsWithinItsMemory holds expressions that would take much memory otherwise. They
 // may take any number of steps.
-func TestExpression_Evaluate_endsWithinItsMemory(t *testing.T) {
+func TestEvaluator_Evaluate_endsWithinItsMemory(t *testing.T) {
 	const (
 		room = 1 << 20
 		// allocated is the most bytes that are allocated, in use or not.
@@ -46,7 +46,8 @@ func TestExpression_Evaluate_endsWithinItsMemory(t *testing.T) {
 		"count(distinct-values(//a/generate-id()))",
 		"count(for $i in 1 to 10000 return xs:decimal(1e300))",
 		"count(for $p in 1 to 10000 return matches('a', 'b{900}' || $p))",
-		"count(//a/preceding-sibling::a)",
+		"count(for $a in //a return $a/preceding-sibling::a)",
+		"count(//a" + strings.Repeat("[//a", 60) + strings.Repeat("]", 60) + ")",
 		"translate('a', string-join(for $i in 1 to 60000 return codepoints-to-string(19968 + $i), ''), '')",
 	} {
 		var before, after runtime.MemStats
@@ -59,9 +60,9 @@ func TestExpression_Evaluate_endsWithinItsMemory(t *testing.T) {
 	}
 }
 
-// TestExpression_Evaluate_freesWhatItNoLongerUses holds expressions whose values fit the memory one after the
+// TestEvaluator_Evaluate_freesWhatItNoLongerUses holds expressions whose values fit the memory one after the
 // other, but not together.
-func TestExpression_Evaluate_freesWhatItNoLongerUses(t *testing.T) {
+func TestEvaluator_Evaluate_freesWhatItNoLongerUses(t *testing.T) {
 	tree := readTree(t, []byte("<r>"+strings.Repeat("<a>"+strings.Repeat("x", 100)+"</a>", 300)+"</r>"))
 	for source, want := range map[string]string{
 		"count(//a[upper-case(.) = 'Y'])":                     "=0",

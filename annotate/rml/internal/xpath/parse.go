@@ -153,7 +153,7 @@ func (p *parser) comparison() expr {
 	}
 	for _, mark := range []string{"!=", "<=", ">=", "=", "<", ">"} {
 		if !p.is("=>") && p.take(mark) {
-			return &generalComparison{mark, left, p.concatenation()}
+			return &generalComparison{comparisons[mark], left, p.concatenation()}
 		}
 	}
 	for _, word := range []string{"eq", "ne", "lt", "le", "gt", "ge"} {

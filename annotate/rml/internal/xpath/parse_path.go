@@ -16,7 +16,7 @@ func (p *parser) path() expr {
 	case p.take("/"):
 		x.absolute = true
 		if !p.beginsStep() {
-			return x
+			return &location{absolute: true}
 		}
 		x.steps = append(x.steps, p.step())
 	default:
@@ -34,11 +34,17 @@ func (p *parser) path() expr {
 	}
 	x.shorten()
 	if !x.absolute && len(x.steps) == 1 {
-		if step, ok := x.steps[0].(*axisStep); !ok || !step.axis.reverse() {
-			return x.steps[0]
-		}
+		return x.steps[0]
 	}
-	return x
+	l := &location{absolute: x.absolute}
+	for _, s := range x.steps {
+		step, ok := s.(*axisStep)
+		if !ok {
+			return x
+		}
+		l.steps = append(l.steps, step)
+	}
+	return l
 }
 
 // expectNodes fails if the value of an operand of a path, or of a set operator, cannot be nodes.
@@ -97,7 +103,7 @@ func (p *parser) step() expr {
 		p.pos++
 		return p.postfix(contextItem{})
 	case rest[0] == '.' || rest[0] >= '0' && rest[0] <= '9':
-		return p.postfix(p.number())
+		return p.postfix(p.numeral())
 	case rest[0] == '"' || rest[0] == '\'':
 		return p.postfix(&constant{oneText(p.literal())})
 	case rest[0] == '(':
@@ -252,6 +258,9 @@ func (p *parser) nodeTest(direction *axis) nodeTest {
 		return p.kindTest(name.local)
 	}
 	t.local, t.space, t.anyLocal = name.local, name.space, name.local == "*"
+	if p.number != nil && !t.anyLocal {
+		t.known = p.number(t.space, t.local)
+	}
 	return t
 }
 

@@ -46,10 +46,11 @@ type nodeTest struct {
 	anyName          bool
 	anyLocal, anyURI bool
 	local, space     string
+	known            int32 // the number of the name, 0 if names have none
 }
 
 // accepts reports whether a node on an axis passes.
-func (t *nodeTest) accepts(tree Tree, n int32, kind Kind, a axis) bool {
+func (t *nodeTest) accepts(tree Tree, at int32, n Node, a axis) bool {
 	want := t.kind
 	switch {
 	case t.any:
@@ -61,13 +62,15 @@ func (t *nodeTest) accepts(tree Tree, n int32, kind Kind, a axis) bool {
 	case t.principal:
 		want = Element
 	}
-	if kind != want {
+	switch {
+	case n.Kind != want:
 		return false
-	}
-	if t.anyName {
+	case t.anyName:
 		return true
+	case t.known > 0:
+		return n.Known == t.known
 	}
-	name := tree.Name(n)
+	name := tree.Name(at)
 	return (t.anyLocal || string(name.Local) == t.local) && (t.anyURI || name.Space == t.space)
 }
 
@@ -78,62 +81,73 @@ type axisStep struct {
 	predicates []expr
 }
 
-func (s *axisStep) eval(e *evaluation, f focus) sequence {
+func (s *axisStep) eval(e *evaluation, f focus) sequence { return e.nodesOf(s, f) }
+
+// appendNodes appends the nodes that the step selects from the context item.
+func (s *axisStep) appendNodes(e *evaluation, f focus, dst []int32) []int32 {
 	if f.at.typ != nodeItem {
-		return e.fail("XPTY0020", "a step stands where the context item is of type %v, expected a node", f.at.typ)
+		e.fail("XPTY0020", "a step stands where the context item is of type %v, expected a node", f.at.typ)
+		return dst
 	}
-	found := s.walk(e, int32(f.at.n))
-	if s.axis.reverse() && len(s.predicates) > 0 {
+	return s.from(e, int32(f.at.n), dst)
+}
+
+// from appends the nodes that the step selects from a node, in document order.
+func (s *axisStep) from(e *evaluation, at int32, dst []int32) []int32 {
+	before := len(dst)
+	dst = s.walk(e, at, dst)
+	if len(s.predicates) == 0 {
+		return dst
+	}
+	found, room := dst[before:], e.room
+	e.hold(nodeBytes * len(found)) // while the predicates are evaluated
+	defer func() { e.room = room }()
+	if s.axis.reverse() {
 		slices.Reverse(found)
 	}
 	for _, p := range s.predicates {
-		found = e.keep(found, p)
+		found = e.keepNodes(found, p)
 	}
-	if s.axis.reverse() && len(s.predicates) > 0 && e.hold(len(found)*itemBytes) {
-		found = slices.Clone(found)
+	if s.axis.reverse() {
 		slices.Reverse(found)
 	}
-	return found
+	return dst[:before+len(found)]
 }
 
-// walk returns the nodes of the axis that pass the test, in document order.
-func (s *axisStep) walk(e *evaluation, at int32) sequence {
-	var out sequence
+// walk appends the nodes of the axis that pass the test, in document order.
+func (s *axisStep) walk(e *evaluation, at int32, dst []int32) []int32 {
 	node := e.tree.Node(at)
-	visit := func(i int32) bool {
-		if !e.spend(1) {
-			return false
+	visit := func(i int32, n Node) bool {
+		if s.test.accepts(e.tree, i, n, s.axis) {
+			dst = append(dst, i)
 		}
-		if !s.test.accepts(e.tree, i, e.tree.Node(i).Kind, s.axis) {
-			return true
-		}
-		out = append(out, nodeAt(i))
-		return e.hold(itemBytes)
+		return e.spend(1)
 	}
+	one := func(i int32) bool { return visit(i, e.tree.Node(i)) }
 	content := at + 1 + node.Attributes
 	switch s.axis {
 	case attributeAxis:
-		for i := at + 1; i < content && visit(i); i++ {
-		}
+		return s.among(e, at+1, content, dst)
 	case childAxis:
-		e.siblings(content, node.End, visit)
+		return s.among(e, content, node.End, dst)
 	case descendantOrSelfAxis, descendantAxis:
 		if s.axis == descendantOrSelfAxis {
-			visit(at)
+			visit(at, node)
 		}
 		e.between(content, node.End, visit)
 	case selfAxis:
-		visit(at)
+		visit(at, node)
 	case parentAxis:
 		if node.Parent >= 0 {
-			visit(node.Parent)
+			one(node.Parent)
 		}
 	case ancestorAxis, ancestorOrSelfAxis:
-		for i := node.Parent; i >= 0 && visit(i); i = e.tree.Node(i).Parent {
+		before := len(dst)
+		for i := node.Parent; i >= 0 && one(i); i = e.tree.Node(i).Parent {
 		}
-		slices.Reverse(out)
+		slices.Reverse(dst[before:])
 		if s.axis == ancestorOrSelfAxis {
-			visit(at)
+			visit(at, node)
 		}
 	case followingAxis:
 		from := node.End
@@ -146,11 +160,11 @@ func (s *axisStep) walk(e *evaluation, at int32) sequence {
 		if node.Kind == Attribute {
 			own = node.Parent
 		}
-		e.between(1, own, func(i int32) bool {
-			if e.tree.Node(i).End > own { // an ancestor
+		e.between(1, own, func(i int32, n Node) bool {
+			if n.End > own { // an ancestor
 				return e.spend(1)
 			}
-			return visit(i)
+			return visit(i, n)
 		})
 	case followingSiblingAxis:
 		if node.Kind != Attribute && node.Parent >= 0 {
@@ -161,31 +175,49 @@ func (s *axisStep) walk(e *evaluation, at int32) sequence {
 			e.siblings(node.Parent+1+e.tree.Node(node.Parent).Attributes, at, visit)
 		}
 	}
-	return out
+	return dst
+}
+
+// among appends the siblings from one to before another that pass the test.
+func (s *axisStep) among(e *evaluation, from, to int32, dst []int32) []int32 {
+	for i := from; i < to && e.spend(1); {
+		n := e.tree.Node(i)
+		if s.test.accepts(e.tree, i, n, s.axis) {
+			dst = append(dst, i)
+		}
+		i = n.End
+	}
+	return dst
 }
 
 // siblings visits nodes from one to before another, without what is below them.
-func (e *evaluation) siblings(from, to int32, visit func(int32) bool) {
-	for i := from; i < to && visit(i); i = e.tree.Node(i).End {
+func (e *evaluation) siblings(from, to int32, visit func(int32, Node) bool) {
+	for i := from; i < to; {
+		n := e.tree.Node(i)
+		if !visit(i, n) {
+			return
+		}
+		i = n.End
 	}
 }
 
 // between visits nodes from one to before another, without attributes.
-func (e *evaluation) between(from, to int32, visit func(int32) bool) {
+func (e *evaluation) between(from, to int32, visit func(int32, Node) bool) {
 	for i := from; i < to; i++ {
-		if e.tree.Node(i).Kind == Attribute {
+		n := e.tree.Node(i)
+		if n.Kind == Attribute {
 			if !e.spend(1) {
 				return
 			}
 			continue
 		}
-		if !visit(i) {
+		if !visit(i, n) {
 			return
 		}
 	}
 }
 
-// path is expressions with slashes between.
+// path is expressions with slashes between, of which one is no step along an axis.
 type path struct {
 	absolute bool
 	steps    []expr
@@ -200,9 +232,7 @@ func (p *path) eval(e *evaluation, f focus) sequence {
 		current = one(nodeAt(0))
 	} else if len(p.steps) > 0 {
 		current = e.value(p.steps[0], f)
-		if step, ok := p.steps[0].(*axisStep); !ok || step.axis.reverse() {
-			current = e.stepResult(current, len(p.steps) == 1)
-		}
+		current = e.stepResult(current, len(p.steps) == 1)
 	}
 	steps := p.steps
 	if !p.absolute {
@@ -216,12 +246,6 @@ func (p *path) eval(e *evaluation, f focus) sequence {
 
 // applyStep evaluates a step at each node.
 func (e *evaluation) applyStep(step expr, context sequence, last bool) sequence {
-	if s, ok := step.(*axisStep); ok && s.axis == descendantAxis && len(s.predicates) == 0 {
-		if !e.hold(len(context) * itemBytes) {
-			return nil
-		}
-		context = outermost(e.tree, context)
-	}
 	var out sequence
 	for i, v := range context {
 		if v.typ != nodeItem {

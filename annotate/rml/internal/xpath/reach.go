@@ -66,6 +66,12 @@ func reachOf(x expr) reach {
 		return reach{}.with(x.of).within(x.predicates...)
 	case *axisStep:
 		return reach{focus: true, outside: x.axis >= ancestorAxis || x.axis == parentAxis}.within(x.predicates...)
+	case *location:
+		r := reach{focus: !x.absolute, outside: x.absolute}
+		for _, s := range x.steps {
+			r = r.within(s)
+		}
+		return r
 	case *path:
 		if x.absolute {
 			return reach{outside: true}.within(x.steps...)

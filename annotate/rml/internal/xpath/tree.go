@@ -18,6 +18,7 @@ type Node struct {
 	Parent     int32 // -1 for the root
 	End        int32 // the node after the last descendant
 	Attributes int32 // the number of attributes, which are the nodes after an element
+	Known      int32 // the number of the name, see [Options.Number]; 0 for others
 }
 
 // Name is the name of an element or attribute; it is empty for other nodes.
