@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // BrokerType names a kind of broker, as the member brokerType of the REST
@@ -65,7 +66,8 @@ type Settings interface {
 	// that the broker keeps none.
 	Subscriber() string
 	// Secrets returns the members that are stored encrypted and shown masked,
-	// always the same ones in the same order, with their values.
+	// always the same ones in the same order, with their values. Where they are sent
+	// is what [DestinationSettings] says.
 	Secrets() []Secret
 	// WithSecrets returns the settings with other values of the secrets. It
 	// ignores members that are not secret.
@@ -84,6 +86,44 @@ func Mask(secret string) string {
 		return ""
 	}
 	return Masked
+}
+
+// DestinationSettings are [Settings] that say where their secrets are sent. Of other settings every
+// member that is not secret counts as a part of the destination.
+type DestinationSettings interface {
+	// Destination returns what identifies the server that receives the secrets and the way in
+	// which it receives them: the address, and a protocol or mechanism that protects them.
+	// It has no secrets.
+	Destination() string
+}
+
+// SameDestination reports whether two settings of a kind of broker send their secrets to the same
+// server in the same way. Only then [Masked] in one of them can stand for a secret of the other.
+func SameDestination(a, b Settings) bool {
+	x, ok := a.(DestinationSettings)
+	y, also := b.(DestinationSettings)
+	if ok && also {
+		return x.Destination() == y.Destination()
+	}
+	one, err := publicMembers(a)
+	other, otherErr := publicMembers(b)
+	return err == nil && otherErr == nil && reflect.DeepEqual(one, other)
+}
+
+// publicMembers returns the members of settings that are not secret.
+func publicMembers(s Settings) (map[string]json.RawMessage, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, err
+	}
+	for _, secret := range s.Secrets() {
+		delete(members, secret.Member)
+	}
+	return members, nil
 }
 
 // SettingsDriver handles the settings of one kind of broker. It does no I/O.

@@ -50,6 +50,31 @@ func (s shown) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 	return shown{s.Settings.WithSecrets(secrets).(mqtt.Settings)}
 }
 
+// careless are settings whose secrets go with them to any address.
+type careless struct{ mqtt.Settings }
+
+func (careless) Destination() string { return "" }
+
+func (s careless) WithSecrets(secrets []annotate.Secret) annotate.Settings {
+	return careless{s.Settings.WithSecrets(secrets).(mqtt.Settings)}
+}
+
+// silent are settings that do not say where their secrets go.
+type silent struct{ annotate.Settings }
+
+func (s silent) WithSecrets(secrets []annotate.Secret) annotate.Settings {
+	return silent{s.Settings.WithSecrets(secrets)}
+}
+
+// anxious are settings whose secrets stay with nothing.
+type anxious struct{ mqtt.Settings }
+
+func (s anxious) Destination() string { return s.Settings.Destination() + s.Version }
+
+func (s anxious) WithSecrets(secrets []annotate.Secret) annotate.Settings {
+	return anxious{s.Settings.WithSecrets(secrets).(mqtt.Settings)}
+}
+
 func TestSettingsChecks_findFaultyDrivers(t *testing.T) {
 	real := mqtt.Driver(nil, nil).Settings
 	for about, c := range map[string]struct {
@@ -88,13 +113,44 @@ func TestSettingsChecks_findFaultyDrivers(t *testing.T) {
 			}},
 			[]string{"secrets"},
 		},
+		"sends secrets anywhere": {
+			faultySettings{read: func(object []byte) (annotate.Settings, error) {
+				s, err := real.Read(object)
+				if err != nil {
+					return nil, err
+				}
+				return careless{s.(mqtt.Settings)}, nil
+			}},
+			[]string{"destination"},
+		},
+		"forgets secrets": {
+			faultySettings{read: func(object []byte) (annotate.Settings, error) {
+				s, err := real.Read(object)
+				if err != nil {
+					return nil, err
+				}
+				return anxious{s.(mqtt.Settings)}, nil
+			}},
+			[]string{"destination"},
+		},
+		"says nothing of the destination": {
+			faultySettings{read: func(object []byte) (annotate.Settings, error) {
+				s, err := real.Read(object)
+				if err != nil {
+					return nil, err
+				}
+				return silent{s}, nil
+			}},
+			[]string{"destination"}, // for the members that are free
+		},
 	} {
 		c.driver.SettingsDriver = real
 		d := mqtt.Driver(nil, nil)
 		d.Settings = c.driver
 		h := brokertest.SettingsHarness{
 			Driver: d, Topic: "t",
-			Good: `{"protocol": "tcp", "host": "h", "port": 1, "clientId": "c", "user": "u", "password": "p"}`,
+			Good: `{"protocol": "tcp", "host": "h", "port": 1, "version": "5", "clientId": "c", "user": "u", "password": "p"}`,
+			Free: []string{"version", "clientId"},
 			Bad:  map[string]string{"host": `{"protocol": "tcp", "port": 1}`},
 		}
 		var found []string

@@ -27,6 +27,9 @@ type SettingsHarness struct {
 	Checked string
 	// Bad are JSON objects that must be refused, by the member that is wrong.
 	Bad map[string]string
+	// Free are the members with which the destination of the secrets stays the same, such as the
+	// name of a subscription. Every other member that is not secret is a part of the destination.
+	Free []string
 }
 
 // SettingsCheck is one rule of annotate.SettingsDriver and the experiment that
@@ -82,6 +85,12 @@ func SettingsChecks() []SettingsCheck {
 			Name:       "secrets",
 			Rule:       "secrets are in neither JSON nor text, are replaced by WithSecrets, and the rest stays.",
 			experiment: settingsSecrets,
+		},
+		{
+			Name: "destination",
+			Rule: "secrets have another destination (annotate.SameDestination) as soon as a member differs that is neither secret " +
+				"nor listed as free, and the same one otherwise.",
+			experiment: settingsDestination,
 		},
 		{
 			Name:       "topics",

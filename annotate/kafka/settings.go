@@ -94,6 +94,12 @@ func (s Settings) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 	return s
 }
 
+// Destination returns security protocol, host, port and SASL mechanism: PLAIN sends the password itself,
+// the others do not.
+func (s Settings) Destination() string {
+	return fmt.Sprintf("%s://%s:%d %s", s.SecurityProtocol(), s.Host, s.Port, cmp.Or(s.Mechanism, Plain))
+}
+
 // Defaults are the settings of topics that have none. A zero field means the
 // value that its comment names.
 type Defaults struct {

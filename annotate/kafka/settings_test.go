@@ -12,6 +12,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 		Driver: kafka.Driver(nil, nil), Topic: "weather",
 		Good: `{"protocol": "SASL_SSL", "host": "h", "port": 9093, "groupId": "g", "offsetReset": "earliest",
 			"saslMechanism": "SCRAM-SHA-512", "user": "u", "password": "p"}`,
+		Free: []string{"groupId", "offsetReset"},
 		Bad: map[string]string{
 			"protocol":      `{"host": "h", "port": 1, "protocol": "HTTP"}`,
 			"host":          `{"port": 1}`,

@@ -287,6 +287,8 @@ func (v *formView) connection(topic string, d annotate.Driver, shared bool, inpu
 		case shared && f.IsOwn:
 		case shared && input[f.Member] != nil:
 			made[f.Member] = input[f.Member]
+		case shared:
+			delete(made, f.Member) // no other than the input's, whose secrets go along
 		case value == "" && (f.IsOwn || defaults[f.Member] == nil):
 			delete(made, f.Member)
 		case value == "":

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -11,8 +10,8 @@ import (
 
 // Replace gives a channel other topics, settings, metadata and another mapping. Its identifier,
 // whether it runs, and which optional topics are off stay; so does Distributed, which cannot be
-// changed. A secret that is [annotate.Masked] stays as it is, as long as the connection goes to
-// the same address. Spare settings for other kinds of broker stay unless there are others.
+// changed. A secret that is [annotate.Masked] stays as it is, as long as it is sent to the same
+// destination ([annotate.SameDestination]). Spare settings for other kinds of broker stay unless there are others.
 //
 // The stored channel is replaced in one step. Then a channel that runs finishes the messages
 // it has, and goes on with the new settings; messages that come meanwhile wait at the broker. If only
@@ -163,7 +162,7 @@ func (f forms) keepSpare(before ChannelConfig, next *ChannelConfig) {
 }
 
 // keepSecrets puts the secrets that a channel had in the place of masks. A secret is only sent
-// to where it was meant for: with another address it has to be given again.
+// to where it was meant for: with another destination it has to be given again.
 func (f forms) keepSecrets(before ChannelConfig, next *ChannelConfig) error {
 	for _, topic := range next.Topics() {
 		for _, d := range f.drivers {
@@ -201,23 +200,11 @@ func unmask(settings, had annotate.Settings) (annotate.Settings, error) {
 		if secret.Value != annotate.Masked {
 			continue
 		}
-		if had == nil || addressOf(had) != addressOf(settings) {
+		if had == nil || !annotate.SameDestination(had, settings) {
 			return nil, &annotate.FieldError{Field: secret.Member,
-				Reason: "was given for another address; give it again"}
+				Reason: "was given for another address or for other settings of the connection; give it again"}
 		}
 		secrets[i].Value = old[secret.Member]
 	}
 	return settings.WithSecrets(secrets), nil
-}
-
-// addressOf returns where settings lead, by the members that say so.
-func addressOf(s annotate.Settings) string {
-	var a struct {
-		Protocol, Host string
-		Port           int
-	}
-	if text, err := json.Marshal(s); err == nil {
-		_ = json.Unmarshal(text, &a) // settings of another form have no address
-	}
-	return fmt.Sprintf("%s://%s:%d", a.Protocol, a.Host, a.Port)
 }

@@ -2,7 +2,9 @@ package manager
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -276,6 +278,18 @@ func (r *runner) applyEdits(ctx context.Context, e *entry) error {
 func (r *runner) leaves(e *entry, next annotate.ChannelConfig) bool {
 	now := e.channel.Config()
 	return !e.channel.KeepsSubscription(next) && addressOf(now.Input.Settings) == addressOf(next.Input.Settings)
+}
+
+// addressOf returns where the subscription of an input is, by the members that say so.
+func addressOf(s annotate.Settings) string {
+	var a struct {
+		Protocol, Host string
+		Port           int
+	}
+	if text, err := json.Marshal(s); err == nil {
+		_ = json.Unmarshal(text, &a) // settings of another form have no address
+	}
+	return fmt.Sprintf("%s://%s:%d", a.Protocol, a.Host, a.Port)
 }
 
 // abandon stops and drops a channel that is no longer stored.

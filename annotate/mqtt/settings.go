@@ -84,6 +84,9 @@ func (s Settings) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 	return s
 }
 
+// Destination returns protocol, host and port: user and password are sent there, over TLS or not.
+func (s Settings) Destination() string { return fmt.Sprintf("%s://%s:%d", s.Protocol, s.Host, s.Port) }
+
 // Session returns the MQTT session: a second connection with the client
 // identifier ends the first one (MQTT 5 section 3.1.4).
 func (s Settings) Session() (annotate.Session, bool) {

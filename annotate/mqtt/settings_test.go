@@ -12,6 +12,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 		Driver: mqtt.Driver(nil, nil), Topic: "weather/json",
 		Good: `{"protocol": "tls", "host": "h", "port": 8883, "version": "5", "clientId": "c", "shareName": "s",
 			"user": "u", "password": "p"}`,
+		Free: []string{"version", "clientId", "shareName"},
 		Bad: map[string]string{
 			"protocol":  `{"host": "h", "port": 1}`,
 			"host":      `{"protocol": "tcp", "port": 1}`,

@@ -30,6 +30,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 		Good: `{"url": "https://h:1/broker", "tenant": "t", "context": "https://c/d", "mode": "replace",
 			"user": "u", "password": "p", "token": "t"}`,
 		Checked: `{` + good + `, "token": "t", "mode": "update"}`,
+		Free:    []string{"tenant", "context", "mode"},
 		Bad: map[string]string{
 			"url": `{"tenant": "t"}`, "tenant": `{` + good + `, "tenant": 1}`, "context": `{` + good + `, "context": 1}`,
 			"mode": `{` + good + `, "mode": 1}`,

@@ -89,6 +89,9 @@ func (s Settings) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 	return s
 }
 
+// Destination returns the URL: each request below it has the credentials.
+func (s Settings) Destination() string { return s.URL }
+
 // endpoint returns the address and the credentials.
 func (s Settings) endpoint() endpoint.Settings {
 	return endpoint.Settings{URL: s.URL, User: s.User, Password: s.Password, Token: s.Token}

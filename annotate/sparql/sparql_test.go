@@ -29,6 +29,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 		Driver: sparql.Driver(nil), Topic: topicName,
 		Good:    `{"protocol": "update", "url": "https://h:1/update?db=1", "user": "u", "password": "p", "token": "t"}`,
 		Checked: `{` + good + `, "token": "t"}`,
+		Free:    []string{"protocol"},
 		Bad: map[string]string{
 			"protocol": `{"protocol": "query", "url": "https://h"}`, "url": `{"protocol": "update"}`,
 			"user": `{` + good + `, "user": 1}`, "password": `{` + good + `, "password": 1}`, "token": `{` + good + `, "token": 1}`,

@@ -133,6 +133,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 	brokertest.Settings(t, brokertest.SettingsHarness{
 		Driver: driver.Driver(driver.Settings{Host: "h", Port: 1, Stream: "TEST"}), Topic: "weather.json",
 		Good: `{"host": "h", "port": 4222, "stream": "TEST", "durable": "d", "token": "t"}`,
+		Free: []string{"stream", "durable"},
 		Bad:  map[string]string{"host": `{"port": 1}`, "port": `{"host": "h", "port": 0}`, "token": `{"host": "h", "port": 1, "token": 1}`},
 	})
 }

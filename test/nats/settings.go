@@ -58,6 +58,9 @@ func (s Settings) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 	return s
 }
 
+// Destination returns the address, which the token is sent to.
+func (s Settings) Destination() string { return fmt.Sprintf("%s:%d", s.Host, s.Port) }
+
 // Driver is NATS as a kind of broker of an annotate.Environment. Topics without
 // settings use the defaults.
 func Driver(defaults Settings) annotate.Driver {
