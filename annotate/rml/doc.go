@@ -18,11 +18,12 @@
 // The legacy vocabulary (rr, the rml of semweb.mmlab.be, ql, fnml and carml) and that of
 // http://w3id.org/rml/ with its modules Core, IO, FNML, CC and LV may be mixed in one mapping.
 // Where the two differ, each node follows the vocabulary it is written in: natural datatypes of
-// references belong to the new one, text outside the lexical space of its datatype is an error
-// under the new one only, an iterator such as "$.list" or "$" that selects an array maps the
-// elements of the array under the legacy one only, and a term that cannot be made (an IRI with a
-// space, say) drops its statements under the legacy one and is an error under the new one.
-// [Options].Strict makes it an error under both.
+// references belong to the new one, text outside the lexical space of its datatype that is not a
+// number of another notation, such as 25.0 for xsd:integer, is an error under the new one only,
+// an iterator such as "$.list" or "$" that selects an array maps the elements of the array under
+// the legacy one only, and a term that cannot be made (an IRI with a space, say) drops its
+// statements under the legacy one and is an error under the new one. [Options].Strict makes it an
+// error under both.
 //
 // # Errors
 //

@@ -91,7 +91,7 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 		return m.flatTerms(f, subject, at)
 	}
 	if f.object.lexical != nil && !f.object.lexical(v.Text) {
-		if err := m.notLexical(f.object, v.Text, f.object.suffix[len("^^"):], v.Node, at); err != nil {
+		if v.Text, err = m.fitting(f.object, v, at); err != nil {
 			return err
 		}
 	}

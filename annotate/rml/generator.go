@@ -34,12 +34,14 @@ type generator struct {
 	natural   bool       // whether the value gets its natural datatype
 	double    bool       // whether numbers are written in the canonical form of xsd:double
 	lexical   xsd.LexicalSpace
-	canonical func(dst, text []byte) []byte // of the datatype in the dialect of CARML, or nil
-	checked   bool                          // whether text outside the lexical space is an error
-	strict    bool                          // whether a term that cannot be made is an error
-	expand    bool                          // whether each element of an array is a value
-	carml     bool                          // whether values stand in IRIs, and literals are written, as in CARML
-	first     bool                          // whether only the first term counts
+	number    func(dst, text []byte) ([]byte, bool) // converts to a datatype derived from xsd:decimal, or nil
+	unscaled  bool                                  // whether numbers stand without an exponent, in the dialect of CARML
+	canonical func(dst, text []byte) []byte         // of the datatype in the dialect of CARML, or nil
+	checked   bool                                  // whether text outside the lexical space is an error
+	strict    bool                                  // whether a term that cannot be made is an error
+	expand    bool                                  // whether each element of an array is a value
+	carml     bool                                  // whether values stand in IRIs, and literals are written, as in CARML
+	first     bool                                  // whether only the first term counts
 }
 
 // form is the kind of text that a generator renders.
@@ -193,6 +195,8 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
 		g.lexical = xsd.LexicalSpaceOf(datatype)
+		g.number = xsd.NumberOf(datatype)
+		g.unscaled = g.carml && g.number != nil
 		if g.carml {
 			g.canonical = xsd.CanonicalOf(datatype)
 		}
@@ -215,7 +219,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 	g := &generator{
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
-		carml: c.opts.Dialect == DialectCARML,
+		carml: c.opts.Dialect == DialectCARML, unscaled: c.opts.Dialect == DialectCARML && (f == iriForm || f == textForm),
 		strict: c.opts.Strict ||
 			tm.vocab == document.Modern,
 		checked: tm.vocab == document.Modern && c.opts.Dialect == DialectRML,

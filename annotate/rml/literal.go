@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -26,9 +27,9 @@ func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
 }
 
 // finishLiteral makes the quoted text from start on a literal with its datatype
-// or language and pushes it. A map that gives several of those makes as many
+// or language and pushes it. The numeral is the text with all digits that a number has. A map that gives several of those makes as many
 // literals (RML-Core: the Cartesian product).
-func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
+func (m *Mapper) finishLiteral(g *generator, start int, numeral []byte, at place) error {
 	if g.datatype == nil && g.language == nil {
 		m.text = append(m.text, g.suffix...)
 		m.push(start)
@@ -54,8 +55,11 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 			m.tally.LeftOut++
 			continue
 		}
+		text := quoted[1 : len(quoted)-1]
 		if part == g.datatype {
-			if fits, err := m.datatypeFits(g, quoted[1:len(quoted)-1], suffix, at); err != nil {
+			var fits bool
+			var err error
+			if text, fits, err = m.fittingDatatype(g, text, numeral, suffix, at); err != nil {
 				return err
 			} else if !fits {
 				m.tally.LeftOut++
@@ -66,7 +70,7 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 			return err
 		}
 		from := len(m.text)
-		m.text = append(m.text, quoted...)
+		m.text = append(append(append(m.text, '"'), text...), '"')
 		if part == g.language || string(suffix) != "<"+rdf.XSDString+">" {
 			m.text = append(append(m.text, mark...), suffix...)
 		}
@@ -77,22 +81,85 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 	return nil
 }
 
-// datatypeFits reports whether text may have a datatype that the record names.
-// Texts in the lexical spaces need no escapes, so the text may be escaped.
-func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bool, error) {
+// fittingDatatype returns text, or the numeral converted where that is necessary and possible, and
+// whether it may have a datatype that the record names. Texts in the lexical spaces need no escapes, so the text
+// may be escaped.
+func (m *Mapper) fittingDatatype(g *generator, text, numeral, datatype []byte, at place) ([]byte, bool, error) {
 	iri := string(datatype[1 : len(datatype)-1])
 	if iri == rdf.LangString {
 		if g.strict {
-			return false, m.fail(g, at, at.record, errLangString)
+			return nil, false, m.fail(g, at, at.record, errLangString)
 		}
-		return false, nil
+		return nil, false, nil
 	}
-	if lexical := xsd.LexicalSpaceOf(iri); lexical != nil && !lexical(text) {
-		if err := m.notLexical(g, text, datatype, at.record, at); err != nil {
-			return false, err
-		}
+	lexical := xsd.LexicalSpaceOf(iri)
+	if lexical == nil || lexical(text) {
+		return text, true, nil
 	}
-	return true, nil
+	if number, ok := m.converted(xsd.NumberOf(iri), lexical, numeral); ok {
+		return number, true, nil
+	}
+	return text, true, m.notLexical(g, text, datatype, at.record, at)
+}
+
+// fitting returns the text of a literal of a fixed datatype. A number in another notation than
+// the one of the datatype is converted where no digit is lost (R2RML, section 10.2). The
+// text is valid until the next number is converted.
+func (m *Mapper) fitting(g *generator, v input.Value, at place) ([]byte, error) {
+	if g.lexical == nil || g.lexical(v.Text) {
+		return v.Text, nil
+	}
+	text := v.Text
+	if g.unscaled {
+		text = m.numeral(v, at)
+	}
+	if number, ok := m.converted(g.number, g.lexical, text); ok {
+		return number, nil
+	}
+	return v.Text, m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at)
+}
+
+// converted returns a number in the lexical space of a datatype.
+func (m *Mapper) converted(
+	convert func(dst, text []byte) ([]byte, bool), lexical xsd.LexicalSpace, text []byte,
+) ([]byte, bool) {
+	if convert == nil {
+		return nil, false
+	}
+	number, ok := convert(m.number[:0], text)
+	m.number = number
+	return number, ok && lexical(number)
+}
+
+// numerals is implemented by documents that give numbers another notation than the input has.
+type numerals interface {
+	// Numeral returns a value in the notation of the input if it is a number there, and its text otherwise.
+	Numeral(v input.Value) []byte
+}
+
+// numeral returns a number in the notation of the input, and the text of another value.
+func (m *Mapper) numeral(v input.Value, at place) []byte {
+	if document, ok := m.inputs[at.input].document.(numerals); ok && v.Kind == input.Double {
+		return document.Numeral(v)
+	}
+	return v.Text
+}
+
+// unscaled returns the text of a value. A number that Java writes with an exponent has none, and all its
+// digits. The text is valid until the next number is converted.
+func (m *Mapper) unscaled(v input.Value, at place) []byte {
+	if v.Kind != input.Double || !bytes.ContainsAny(v.Text, "eE") {
+		return v.Text
+	}
+	number, ok := xsd.AppendPlain(m.number[:0], m.numeral(v, at))
+	if !ok {
+		return v.Text
+	}
+	if bytes.IndexByte(number, '.') < 0 {
+		number = append(number, ".0"...) // as Java writes smaller numbers
+	}
+	m.number = number
+	return number
 }
 
 // notLexical returns an error for text outside the lexical space of its

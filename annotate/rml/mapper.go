@@ -37,6 +37,7 @@ type Mapper struct {
 	key    []byte // of a join
 	terms  [][]byte
 	text   []byte    // what the terms are rendered into
+	number []byte    // scratch for a number that is converted
 	digest []byte    // distinguishes the blank nodes of this message
 	fresh  int       // number of blank nodes without an expression
 	graphs [][]byte  // of the statements that are being made

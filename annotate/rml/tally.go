@@ -16,7 +16,8 @@ type Tally struct {
 	// Statements is the number of statements of the output.
 	Statements int
 	// IllTyped is the number of literals whose text is outside the lexical space
-	// of their datatype of XML Schema. They are written unchanged. Only the legacy
+	// of their datatype of XML Schema, and not a number in another notation, which
+	// is converted. They are written unchanged. Only the legacy
 	// vocabulary has them; under the new one such text is an error.
 	IllTyped int
 	// LeftOut is the number of invalid terms whose statements were left out. It is

@@ -174,6 +174,9 @@ func (m *Mapper) generateReference(g *generator, at place) error {
 // generateValue pushes the term that one value becomes.
 func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	start := len(m.text)
+	if g.unscaled && g.form != literalForm {
+		v.Text = m.unscaled(v, at)
+	}
 	switch g.form {
 	case iriForm:
 		return m.iri(g, v, at)
@@ -183,15 +186,18 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
-		if g.lexical != nil && !g.lexical(v.Text) {
-			if err := m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at); err != nil {
-				return err
-			}
-		} else if g.canonical != nil {
-			v.Text = g.canonical(nil, v.Text)
+		text, err := m.fitting(g, v, at)
+		if err != nil {
+			return err
+		}
+		if v.Text = text; g.canonical != nil && g.lexical(text) {
+			v.Text = g.canonical(nil, text)
 		}
 		m.text = m.appendLiteral(m.text, g, v)
-		return m.finishLiteral(g, start, at)
+		if g.carml && g.datatype != nil {
+			v.Text = m.numeral(v, at)
+		}
+		return m.finishLiteral(g, start, v.Text, at)
 	}
 	m.push(start)
 	return nil
@@ -317,15 +323,19 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		v := &m.values[ranges[0].current]
 		ranges = ranges[1:]
 		node = v.Node
+		text := v.Text
+		if g.unscaled {
+			text = m.unscaled(*v, at)
+		}
 		switch g.form {
 		case iriForm:
-			m.text = g.appendPart(m.text, v.Text)
+			m.text = g.appendPart(m.text, text)
 		case blankForm:
-			m.text = escape.AppendLabel(m.text, v.Text)
+			m.text = escape.AppendLabel(m.text, text)
 		case literalForm:
-			m.text = escape.AppendLiteral(m.text, v.Text)
+			m.text = escape.AppendLiteral(m.text, text)
 		default:
-			m.text = append(m.text, v.Text...)
+			m.text = append(m.text, text...)
 		}
 	}
 	switch g.form {
@@ -338,13 +348,15 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		m.prependBase(g, start)
 		return m.finishIRI(g, start, at, node)
 	case literalForm:
-		if text := m.text[start+1:]; g.lexical != nil && !g.lexical(text) {
-			if err := m.notLexical(g, text, g.suffix[len("^^"):], node, at); err != nil {
+		if g.lexical != nil {
+			text, err := m.fitting(g, input.Value{Text: m.text[start+1:], Node: node}, at)
+			if err != nil {
 				return err
 			}
+			m.text = append(m.text[:start+1], text...)
 		}
 		m.text = append(m.text, '"')
-		return m.finishLiteral(g, start, at)
+		return m.finishLiteral(g, start, m.text[start+1:len(m.text)-1], at)
 	}
 	m.push(start)
 	return nil

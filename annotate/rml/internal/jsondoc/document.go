@@ -22,6 +22,7 @@ type Document struct {
 	escaped  []decoded
 	scratch  []byte
 	composed []byte       // values of Jayway that do not stand in the text
+	java     []byte       // scratch for a number in the notation of Java
 	list     []input.Node // node lists under evaluation, used as a stack
 	steps    int          // remaining steps of an evaluation
 	dynamic  pattern      // the last regular expression taken from the text

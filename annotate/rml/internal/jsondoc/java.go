@@ -47,6 +47,21 @@ func appendJavaNumber(dst []byte, kind input.Kind, text []byte) []byte {
 	return appendJavaDouble(dst, x)
 }
 
+// Numeral returns the number that a value is in the notation of the input, where the text of the value
+// is what Java writes for it. Other values have their text.
+func (d *Document) Numeral(v input.Value) []byte {
+	if !d.has(v.Node) || d.tape[v.Node].kind != input.Double {
+		return v.Text
+	}
+	t := &d.tape[v.Node]
+	text := d.data[t.start:t.end:t.end]
+	d.java = appendJavaNumber(d.java[:0], t.kind, text)
+	if !bytes.Equal(d.java, v.Text) {
+		return v.Text // made of the number, by a function
+	}
+	return text
+}
+
 // appendJavaDouble appends a number as Double.toString of Java writes it.
 func appendJavaDouble(dst []byte, x float64) []byte {
 	switch size := math.Abs(x); {
