@@ -78,11 +78,12 @@ func (l *loader) functionCall(execution rdf.Term, r *document.Resource, parent n
 func (l *loader) iri(r *document.Resource, n node, property string, required bool) (string, error) {
 	found := r.All(property)
 	for _, t := range r.All(property + "Map") {
-		if constants := l.About(t).All("constant"); len(constants) == 1 {
-			found = append(found, constants[0])
-		} else {
+		mr := l.About(t)
+		constants := mr.All("constant")
+		if len(constants) != 1 {
 			return "", n.errorf("its %sMap is not constant: expected a constant", property)
 		}
+		found = append(found, declaredIRI(mr, constants[0]))
 	}
 	switch {
 	case len(found) == 0 && !required:
@@ -93,6 +94,17 @@ func (l *loader) iri(r *document.Resource, n node, property string, required boo
 		return "", n.errorf("its %s is %s: expected an IRI", property, l.Write(found[0]))
 	}
 	return found[0].Value, nil
+}
+
+// declaredIRI returns the IRI that the constant of a term map means where the term map declares it one.
+func declaredIRI(r *document.Resource, constant rdf.Term) rdf.Term {
+	for _, t := range r.All("termType") {
+		name, _, ok := document.LocalName(t.Value)
+		if _, valid := rdf.ValidIRI([]byte(constant.Value)); ok && valid && termTypes[name].isIRI() {
+			return rdf.NewIRI(constant.Value)
+		}
+	}
+	return constant
 }
 
 // expressionMap loads the one value of a property such as inputValue, or of

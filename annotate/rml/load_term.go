@@ -228,6 +228,11 @@ func (l *loader) typeOf(r *document.Resource, tm *termMap) error {
 			return tm.node.errorf("its termType is %s: expected IRI, BlankNode or Literal", l.Write(types[0]))
 		}
 	}
+	if tm.kind == constantExpression && declared.isIRI() && tm.role != expressionRole {
+		if err := l.constantIRI(tm, declared); err != nil {
+			return err
+		}
+	}
 	if tm.kind == constantExpression {
 		return l.checkConstant(tm)
 	}
@@ -270,8 +275,31 @@ func (tm *termMap) checkRole() error {
 	return nil
 }
 
+// constantIRI makes a text that is declared an IRI the IRI, or, if it is relative, a template that
+// the base precedes.
+func (l *loader) constantIRI(tm *termMap, declared termType) error {
+	text := tm.constant
+	if text.Kind != rdf.Literal {
+		return nil
+	}
+	if tm.datatype != nil || tm.language != nil {
+		return tm.node.errorf("it has a datatype or a language, yet its termType is %s: expected Literal", declared)
+	}
+	if _, ok := rdf.ValidIRI([]byte(text.Value)); ok {
+		tm.constant = rdf.NewIRI(text.Value)
+		return nil
+	}
+	if at, ok := rdf.ValidReference([]byte(text.Value)); !ok || text.Value == "" {
+		return tm.node.errorf("its constant %s is not an IRI (byte %d), yet its termType is %s: expected an IRI, or the termType Literal",
+			l.Write(text), at, declared)
+	}
+	tm.kind, tm.constant = templateExpression, rdf.Term{}
+	tm.template = []document.Segment{{Text: text.Value}}
+	return nil
+}
+
 // checkConstant determines the type of a constant and checks that it is a valid
-// term in its position. A declared term type has no effect on it.
+// term in its position. Another declared term type has no effect on it.
 func (l *loader) checkConstant(tm *termMap) error {
 	c := tm.constant
 	switch c.Kind {

@@ -42,6 +42,46 @@ var carmlBetter = map[string]betterAnswer{
 	},
 }
 
+// carmlUnsaid are better answers to mappings that are not in the suite: what CARML gives, and what is
+// better.
+var carmlUnsaid = map[string]struct {
+	dialectCase
+	better betterAnswer
+}{
+	"constant of the term type IRI": {
+		dialectCase{
+			constantMapping(`rr:constant "http://schema.org/Person" ; rr:termType rr:IRI`), []byte(`{}`),
+			[]byte(`<http://example.com/ns#s> <http://example.com/ns#p> "http://schema.org/Person" .`),
+		},
+		betterAnswer{
+			"yarrrml-parser writes every class like that, and RMLMapper gives the IRI",
+			`<http://example.com/ns#s> <http://example.com/ns#p> <http://schema.org/Person> .`,
+		},
+	},
+	"decimal of ten millions": {
+		dialectCase{
+			[]byte(prefixes + `map:M a rr:TriplesMap ; ` + jsonStream + ` rr:subjectMap [ rr:template "http://e.org/{v}" ] ;
+  rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:datatype xsd:decimal ] ] .`),
+			[]byte(`{"v": 12345678.5}`),
+			[]byte(`<http://e.org/1.23456785E7> <http://example.com/ns#p> "1.23456785E7"^^<http://www.w3.org/2001/XMLSchema#decimal> .`),
+		},
+		betterAnswer{
+			"a decimal has no exponent (XML Schema part 2, section 3.2.3), and the IRI of a number does not change with its size",
+			`<http://e.org/12345678.5> <http://example.com/ns#p> 12345678.5 .`,
+		},
+	},
+}
+
+func TestPlan_dialectCARML_givesBetterAnswersThanCARML(t *testing.T) {
+	for name, c := range carmlUnsaid {
+		t.Run(name, func(t *testing.T) {
+			quads, err := c.run()
+			require.Error(t, c.differs(t, quads, err), "the answer is CARML's: it must leave the list")
+			c.better.check(t, quads, err)
+		})
+	}
+}
+
 // betterAnswer is what the engine gives in the place of CARML's answer.
 type betterAnswer struct {
 	reason string

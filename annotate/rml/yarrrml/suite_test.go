@@ -43,26 +43,10 @@ func TestLoad_passesTheCasesOfYARRRML(t *testing.T) {
 	}
 }
 
-// expected loads the RML of a case. It says a constant IRI as a text with the term type rr:IRI,
-// which means a text here, and an IRI to the engine that it was written for.
+// expected loads the RML of a case.
 func expected(t *testing.T, file string) *rml.Mapping {
 	t.Helper()
-	const rr = "http://www.w3.org/ns/r2rml#"
-	quads := statements(t, rdf.Turtle, read(t, file))
-	iris := map[rdf.Term]bool{}
-	for _, q := range quads {
-		if q.Predicate == rdf.NewIRI(rr+"termType") && q.Object == rdf.NewIRI(rr+"IRI") {
-			iris[q.Subject] = true
-		}
-	}
-	said := make([]rml.MappingStatement, len(quads))
-	for i, q := range quads {
-		if iris[q.Subject] && q.Predicate == rdf.NewIRI(rr+"constant") {
-			q.Object = rdf.NewIRI(q.Object.Value)
-		}
-		said[i] = rml.MappingStatement{Quad: q}
-	}
-	mapping, err := rml.LoadStatements(said, nil, nil)
+	mapping, err := rml.Load(read(t, file), nil)
 	require.NoError(t, err)
 	return mapping
 }

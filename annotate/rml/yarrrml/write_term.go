@@ -110,6 +110,20 @@ func (w *writer) constant(r *document.Resource, what string, t rdf.Term) termTex
 	return termText{}
 }
 
+// declared returns the IRI that a text means whose term map declares it one.
+func (w *writer) declared(r *document.Resource, what string, in role, t rdf.Term) rdf.Term {
+	for _, termType := range r.All("termType") {
+		if name, _, _ := document.LocalName(termType.Value); name != "IRI" || t.Kind != rdf.Literal || in == argumentRole {
+			continue
+		}
+		if _, ok := rdf.ValidIRI([]byte(t.Value)); !ok {
+			w.fail(r, what, "its constant %s is no absolute IRI: YARRRML cannot express it", w.Write(t))
+		}
+		return rdf.NewIRI(t.Value)
+	}
+	return t
+}
+
 // termMap returns the text of a term map. It may have the properties of every term map, and some of its position.
 func (w *writer) termMap(t rdf.Term, what string, in role, properties ...string) termText {
 	r := w.about(t, what, append([]string{"constant", "reference", "template", "termType", "functionValue", "logicalTarget",
@@ -122,7 +136,7 @@ func (w *writer) termMap(t rdf.Term, what string, in role, properties ...string)
 	for _, s := range r.Statements {
 		switch s.Name {
 		case "constant":
-			m = w.constant(r, what, s.Object)
+			m = w.constant(r, what, w.declared(r, what, in, s.Object))
 		case "reference":
 			m = termText{value: referenceText(s.Object.Value), hasValue: true}
 		case "functionValue":
