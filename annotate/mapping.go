@@ -155,6 +155,9 @@ func checkSources(sources []rml.Source, format InputFormat, want rml.Formulation
 			len(sources), sources[0], sources[1], more(len(sources)-2))
 	case sources[0].Kind != rml.SourceStream:
 		return fmt.Errorf("the source of the mapping is %v; a channel needs a carml:Stream", sources[0])
+	case sources[0].Compression == rml.TarXZ:
+		return errors.New("the source of the mapping is packed with rml:tarxz, which asks for memory without a bound; " +
+			"a channel takes messages in rml:gzip, rml:zip or rml:targz")
 	case sources[0].Formulation != want:
 		return fmt.Errorf("the mapping's reference formulation is ql:%s; inputFormat %s needs ql:%s",
 			sources[0].Formulation, format, want)

@@ -281,7 +281,8 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 
 // RunLines maps each line of r as a message of its own, like [Mapper.Append],
 // and writes one document to w. Blank lines are passed over. The first line
-// that cannot be mapped ends it; the error names the line.
+// that cannot be mapped ends it; the error names the line. Where the mapping says that its
+// source is packed, or not UTF-8, r is, and not each line.
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	m.out, m.collect, m.lines = nil, false, m.plan.format <= rdf.NQuads
 	m.beginTally()
@@ -289,6 +290,14 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 		m.out = nil
 		m.encoder.Reset()
 	}()
+	if source := m.plan.packed(); source != nil {
+		text, err := unpack(r, *source)
+		if err != nil {
+			return &MessageError{Err: err}
+		}
+		r, m.unpacked = text, true
+		defer func() { m.unpacked = false }()
+	}
 	b := &batch{Mapper: m}
 	scanner := newLineScanner(r, m.plan.limits.MaxBytes)
 	line := 1

@@ -130,7 +130,7 @@ func (m *Mapper) flatValue(f *flatPom, at place) (v input.Value, ok bool, err er
 	in := &m.inputs[at.input]
 	if in.single != nil && m.uses == nil {
 		v, ok = in.single.Single(at.record, f.object.path)
-		return v, ok, m.tick()
+		return v, ok && (in.nulls == nil || !isNull(v, in.nulls)), m.tick()
 	}
 	start := len(m.values)
 	m.values, err = in.document.Values(m.values, at.record, f.object.path)
@@ -138,7 +138,8 @@ func (m *Mapper) flatValue(f *flatPom, at place) (v input.Value, ok bool, err er
 		return v, false, m.fail(f.object, at, at.record, err)
 	}
 	if len(m.values) == start+1 && m.values[start].Kind < input.Null {
-		v, ok = m.values[start], true
+		v = m.values[start]
+		ok = in.nulls == nil || !isNull(v, in.nulls)
 		if m.uses != nil {
 			m.use(f.object.path, 1)
 		}

@@ -276,6 +276,9 @@ func (l *loader) objectMap(t rdf.Term, parent node) (*objectMap, error) {
 			return nil, om.node.errorf("it has both a parentTriplesMap and a %s: expected one of them", property)
 		}
 	}
+	if err := l.known(r, om.node, "referencing object map"); err != nil {
+		return nil, err
+	}
 	if _, said := l.Index[parents[0]]; !said {
 		return nil, om.node.errorf("its parentTriplesMap %s is not in the mapping", l.Write(parents[0]))
 	}
@@ -386,6 +389,9 @@ func (l *loader) known(r *document.Resource, n node, kinds ...string) error {
 		var allowed []string
 		for _, kind := range kinds {
 			allowed = append(allowed, document.Properties(kind)...)
+		}
+		if len(allowed) == 0 {
+			return n.errorf("%s does not belong here: expected no property of the mapping language", written)
 		}
 		return n.errorf("%s does not belong here: expected one of %s", written, strings.Join(allowed, ", "))
 	}

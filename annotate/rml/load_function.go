@@ -146,6 +146,9 @@ func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 	for _, t := range r.All("predicateObjectMap") {
 		pr := l.About(t)
 		in := functionInput{node: l.node(pr, "predicate-object map of "+call.node.name)}
+		if err := l.known(pr, in.node, "predicate-object map"); err != nil {
+			return nil, err
+		}
 		if in.parameter, err = l.iri(pr, in.node, "predicate", true); err != nil {
 			return nil, err
 		}
@@ -189,6 +192,9 @@ func (l *loader) condition(r *document.Resource, tm *termMap) error {
 	executions := cr.All("functionExecution")
 	if len(executions) != 1 {
 		return n.errorf("it has %s: expected exactly one", count(len(executions), "functionExecution"))
+	}
+	if err := l.known(cr, n, "condition"); err != nil {
+		return err
 	}
 	call, err := l.functionCall(executions[0], cr, n)
 	if err != nil {

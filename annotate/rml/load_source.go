@@ -2,7 +2,6 @@ package rml
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
@@ -83,6 +82,9 @@ func (l *loader) formulation(r *document.Resource, source *logicalSource) error 
 	described := l.About(found[0])
 	if described.IsA("XPathReferenceFormulation") {
 		source.Formulation = XPath
+		if err := l.known(described, n, "formulation"); err != nil {
+			return err
+		}
 		return l.namespaces(described, "namespace", source)
 	}
 	return n.errorf("its referenceFormulation is %s: expected ql:JSONPath, ql:XPath or ql:CSV, or their rml terms",
@@ -96,11 +98,15 @@ func (l *loader) source(r *document.Resource, source *logicalSource) error {
 	if n.line == 0 {
 		n.line = source.node.line
 	}
-	if err := l.known(r, n, "source"); err != nil {
+	kind := kindOfSource(r)
+	if err := l.known(r, n, kind); err != nil {
 		return err
 	}
 	if err := l.namespaces(r, "declaresNamespace", source); err != nil {
 		return err
+	}
+	if kind == "thing" {
+		return l.thing(r, n, source)
 	}
 	text := func(name string) string {
 		for _, t := range r.All(name) {
@@ -108,27 +114,62 @@ func (l *loader) source(r *document.Resource, source *logicalSource) error {
 		}
 		return ""
 	}
-	switch {
-	case r.IsA("Stream"):
+	source.Kind = SourceFile
+	var csvw []string
+	switch kind {
+	case "stream":
 		source.Kind, source.Name = SourceStream, text("streamName")
-		return nil
-	case isThing(r):
-		return l.thing(r, n, source)
-	case r.Has("url") || r.IsA("FileSource"):
+	case "file":
 		source.Name = text("url")
-	case r.Has("path"):
-		source.Name = text("path")
-		return l.path(r, n, source)
+	case "path":
+		if err := l.path(r, n, text("path"), source); err != nil {
+			return err
+		}
 	default:
+		csvw = []string{"url"}
 		if err := l.describedFile(r, n, source); err != nil {
 			return err
 		}
 	}
-	source.Kind = SourceFile
-	if source.Name == "" {
+	if source.Kind == SourceFile && source.Name == "" {
 		return n.errorf("it names no file")
 	}
-	return nil
+	return l.reading(r, n, source, csvw...)
+}
+
+// kindOfSource returns which properties of the language a source may have.
+func kindOfSource(r *document.Resource) string {
+	switch {
+	case r.IsA("Stream"):
+		return "stream"
+	case isThing(r):
+		return "thing"
+	case r.Has("url") || r.IsA("FileSource"):
+		return "file"
+	case r.Has("path"):
+		return "path"
+	}
+	return "described file"
+}
+
+// reading loads how the bytes of a source are read.
+func (l *loader) reading(r *document.Resource, n node, source *logicalSource, csvw ...string) error {
+	for _, null := range r.All("null") {
+		source.details.dialect.Null = append(source.details.dialect.Null, null.Value)
+	}
+	if err := l.csvw(r, n, source, csvw...); err != nil {
+		return err
+	}
+	said := source.Encoding
+	var err error
+	if source.Encoding, err = l.encoding(r, n, said); err != nil {
+		return err
+	}
+	if said != UTF8 && said != source.Encoding {
+		return n.errorf("its encoding is another one than that of its dialect: expected one of them")
+	}
+	source.Compression, err = l.compression(r, n, Uncompressed)
+	return err
 }
 
 // describedFile loads a file in the terms of another vocabulary: CSVW, VoID or
@@ -146,34 +187,19 @@ func (l *loader) describedFile(r *document.Resource, n node, source *logicalSour
 				return n.errorf("its %s: %v", l.Shorten(property), err)
 			}
 		}
-		l.dialect(r, source)
 		return nil
 	}
 	return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a " +
 		"csvw:Table with a url, a void:dataDump, a dcat:downloadURL, or a file name in quotes")
 }
 
-// path loads a path of RML-IO and how the file is to be read.
-func (l *loader) path(r *document.Resource, n node, source *logicalSource) error {
-	source.Kind = SourceFile
-	if source.Name == "" {
+// path loads a path of RML-IO.
+func (l *loader) path(r *document.Resource, n node, name string, source *logicalSource) error {
+	if source.Name = name; name == "" {
 		return n.errorf("its path is empty")
 	}
-	if err := l.rootOf(r, n, source); err != nil {
-		return err
-	}
-	for _, null := range r.All("null") {
-		source.details.dialect.nulls = append(source.details.dialect.nulls, null.Value)
-	}
-	if d := &source.details.dialect; d.nulls == nil {
-		d.nulls = []string{} // without rml:null every cell is a value
-	}
-	var err error
-	if source.Encoding, err = l.encoding(r, n, UTF8); err != nil {
-		return err
-	}
-	source.Compression, err = l.compression(r, n, Uncompressed)
-	return err
+	source.details.dialect.Null = []string{} // without rml:null every cell is a value
+	return l.rootOf(r, n, source)
 }
 
 // rootOf resolves the folder that a path starts at.
@@ -220,34 +246,4 @@ func (l *loader) namespaces(r *document.Resource, property string, source *logic
 		source.details.namespaces = append(source.details.namespaces, ns)
 	}
 	return nil
-}
-
-// dialect loads the dialect of a csvw:Table.
-func (l *loader) dialect(r *document.Resource, source *logicalSource) {
-	d := &source.details.dialect
-	if null, ok := r.Value(document.NamespaceCSVW + "null"); ok {
-		d.nulls = append(d.nulls, null.Value)
-	}
-	described, ok := r.Value(document.NamespaceCSVW + "dialect")
-	if !ok {
-		return
-	}
-	for _, s := range l.About(described).Statements {
-		name, ok := strings.CutPrefix(s.Predicate, document.NamespaceCSVW)
-		if !ok {
-			continue
-		}
-		switch name {
-		case "delimiter":
-			d.delimiter = s.Object.Value
-		case "quoteChar":
-			d.quote = s.Object.Value
-		case "commentPrefix":
-			d.comment = s.Object.Value
-		case "header":
-			d.noHeader = s.Object.Value == "false" || s.Object.Value == "0"
-		case "trim":
-			d.trim = s.Object.Value == "true" || s.Object.Value == "1"
-		}
-	}
 }

@@ -42,6 +42,9 @@ func (l *loader) targets(r *document.Resource, tm *termMap) error {
 			return n.errorf("it has %s: expected exactly one", count(len(places), "target"))
 		}
 		place := l.About(places[0])
+		if err := l.known(place, n, "target"); err != nil {
+			return err
+		}
 		target := Target{Format: rdf.NQuads}
 		var err error
 		if target.Name, target.WorkingDirectory, err = l.targetFile(place, n); err != nil {

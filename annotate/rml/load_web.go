@@ -68,7 +68,7 @@ func (l *loader) serviceSource(r, service *document.Resource, source *logicalSou
 	if n.line == 0 {
 		n.line = source.node.line
 	}
-	if err := l.known(service, n, "source"); err != nil {
+	if err := l.known(service, n, "service"); err != nil {
 		return err
 	}
 	endpoints := values(service, nsService+"endpoint")

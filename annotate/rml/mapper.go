@@ -19,16 +19,17 @@ type Mapper struct {
 	inputs  []inputState
 	joins   []joinState
 
-	out     []byte     // where statements go
-	quads   []rdf.Quad // or here, when collect is set
-	collect bool
-	tracing bool      // whether rules has the part of the mapping that made each quad
-	rule    node      // the one that makes statements now
-	rules   []node    // of quads
-	lines   bool      // whether the output has a statement a line
-	once    bool      // whether a statement may be a duplicate
-	made    dedup.Set // those that were made while once was set
-	agreed  dedup.Set // subjects that a record was joined with, without duplicates
+	out      []byte     // where statements go
+	quads    []rdf.Quad // or here, when collect is set
+	collect  bool
+	tracing  bool      // whether rules has the part of the mapping that made each quad
+	rule     node      // the one that makes statements now
+	rules    []node    // of quads
+	lines    bool      // whether the output has a statement a line
+	unpacked bool      // whether messages are lines of an input that was unpacked
+	once     bool      // whether a statement may be a duplicate
+	made     dedup.Set // those that were made while once was set
+	agreed   dedup.Set // subjects that a record was joined with, without duplicates
 	budget
 
 	// Stacks, used from the level at which a function finds them.
@@ -38,6 +39,7 @@ type Mapper struct {
 	terms  [][]byte
 	text   []byte    // what the terms are rendered into
 	number []byte    // scratch for a number that is converted
+	plain  []byte    // the text of a message that was packed
 	digest []byte    // distinguishes the blank nodes of this message
 	fresh  int       // number of blank nodes without an expression
 	graphs [][]byte  // of the statements that are being made
@@ -63,8 +65,9 @@ type inputState struct {
 	bounded  input.Bounded  // likewise
 	records  [][]input.Node // by iterator; nil until selected
 	selected []bool
-	built    bool // whether the rows of a view are made
-	piece    int  // of the source that the document holds
+	built    bool     // whether the rows of a view are made
+	piece    int      // of the source that the document holds
+	nulls    []string // as in the plan
 }
 
 // NewMapper returns a mapper for the plan.
@@ -83,6 +86,7 @@ func (p *Plan) NewMapper() *Mapper {
 			document: document,
 			single:   single,
 			bounded:  bounded,
+			nulls:    in.nulls,
 			records:  make([][]input.Node, len(in.iterators)),
 			selected: make([]bool, len(in.iterators)),
 		}
@@ -152,6 +156,12 @@ func (m *Mapper) message(message []byte) error {
 	if len(m.plan.targets) > 0 {
 		return &MessageError{Err: errors.New("the mapping has logical targets: one message can only go to one output")}
 	}
+	if source := m.plan.packed(); source != nil && !m.unpacked {
+		var err error
+		if message, err = m.unpack(message, *source); err != nil {
+			return err
+		}
+	}
 	if m.plan.blanks {
 		m.digest = appendDigest(m.digest[:0], message)
 	}
@@ -198,6 +208,7 @@ func (m *Mapper) begin() {
 	m.collections, m.collected = nil, nil
 	m.values, m.ranges = emptied(m.values), emptied(m.ranges)
 	m.terms, m.text = emptied(m.terms), emptied(m.text)
+	m.plain = emptied(m.plain)
 	for i := range m.joins {
 		m.joins[i].reset()
 	}

@@ -59,9 +59,9 @@ type Source struct {
 	WorkingDirectory bool
 	// Formulation is the format that the references expect.
 	Formulation Formulation
-	// Encoding is the character encoding of a file.
+	// Encoding is the character encoding of a file or of a message.
 	Encoding Encoding
-	// Compression is the compression of a file.
+	// Compression is the compression of a file or of a message.
 	Compression Compression
 	// Query is the SQL query of a database, empty for a table, or the SPARQL query of
 	// an endpoint or of a file of RDF.
@@ -147,37 +147,12 @@ type logicalSource struct {
 // sourceDetails are the settings that only some formats have.
 type sourceDetails struct {
 	namespaces []namespace
-	dialect    dialect
+	// dialect is that of CSV. Its Null is nil if the mapping names no text that stands for no
+	// value; other formats have it too.
+	dialect csvdoc.Dialect
 }
 
 type namespace struct{ prefix, iri string }
-
-// dialect is the part of a CSVW dialect that a mapping may set. Zero values
-// mean the defaults of RFC 4180.
-type dialect struct {
-	delimiter, quote, comment string
-	noHeader                  bool
-	trim                      bool
-	nulls                     []string // nil: the empty cell
-}
-
-// csv returns the dialect as the CSV reader takes it.
-func (d dialect) csv() csvdoc.Dialect {
-	first := func(s string) byte {
-		if s == "" {
-			return 0
-		}
-		return s[0]
-	}
-	out := csvdoc.Dialect{
-		Delimiter: first(d.delimiter), Quote: first(d.quote), Comment: first(d.comment),
-		NoHeader: d.noHeader, Null: d.nulls,
-	}
-	if d.trim {
-		out.Trim = csvdoc.TrimBoth
-	}
-	return out
-}
 
 type predicateObjectMap struct {
 	node       node

@@ -55,6 +55,44 @@ func unpack(r io.Reader, s Source) (io.Reader, error) {
 	return r, nil
 }
 
+// packed returns the source that a message stands for if its text is not the message itself, or nil.
+func (p *Plan) packed() *Source {
+	if len(p.sources) == 0 {
+		return nil
+	}
+	source := &p.inputs[p.sources[0]].source
+	if source.Encoding == UTF8 && source.Compression == Uncompressed {
+		return nil
+	}
+	return source
+}
+
+// errXZ is the error for messages that are packed with XZ, which may ask for a dictionary of 4 GiB.
+var errXZ = errors.New("a message in rml:tarxz is not unpacked, because its dictionary has no bound: expected rml:gzip, rml:zip or " +
+	"rml:targz")
+
+// unpack returns the text of a message, which may have as many bytes as a message that is not packed.
+func (m *Mapper) unpack(message []byte, s Source) ([]byte, error) {
+	if s.Compression == TarXZ {
+		return nil, &MessageError{Err: errXZ}
+	}
+	r, err := unpack(bytes.NewReader(message), s)
+	if err != nil {
+		return nil, &MessageError{Err: err}
+	}
+	limit := m.plan.limits.MaxBytes
+	text := bytes.NewBuffer(m.plain[:0])
+	_, err = text.ReadFrom(io.LimitReader(r, int64(limit)+1))
+	m.plain = text.Bytes()
+	switch {
+	case err != nil:
+		return nil, &MessageError{Err: fmt.Errorf("unpack: %w", err)}
+	case len(m.plain) > limit:
+		return nil, &MessageError{Err: fmt.Errorf("the message has more than %d bytes when it is unpacked: %w", limit, ErrLimit)}
+	}
+	return m.plain, nil
+}
+
 func decompress(r io.Reader, c Compression) (io.Reader, error) {
 	switch c {
 	case Gzip:

@@ -2,6 +2,7 @@ package rml
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,6 +43,7 @@ type inputPlan struct {
 	compiler  input.Compiler
 	iterators []input.Path
 	spread    []bool     // by iterator: whether an array that it selects is taken for its elements
+	nulls     []string   // texts that stand for no value, but for CSV
 	view      *viewPlan  // how it is made out of another input, or nil
 	table     *tablePlan // how it is read from a database, or nil
 }
@@ -257,6 +259,9 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 			return 0, 0, err
 		}
 	default:
+		if err := source.checkDialect(c.opts.Dialect); err != nil {
+			return 0, 0, err
+		}
 		in = len(c.plan.inputs)
 		c.plan.inputs = append(c.plan.inputs, c.newInput(source))
 		c.plan.sources = append(c.plan.sources, in)
@@ -313,18 +318,7 @@ func (s logicalSource) key() string {
 	for _, ns := range s.details.namespaces {
 		write(ns.prefix, ns.iri)
 	}
-	d := s.details.dialect
-	write(d.delimiter, d.quote, d.comment)
-	if d.noHeader {
-		write("no header")
-	}
-	if d.trim {
-		write("trim")
-	}
-	if d.nulls != nil {
-		write("nulls")
-		write(d.nulls...)
-	}
+	write(fmt.Sprintf("%#v", s.details.dialect))
 	return b.String()
 }
 
@@ -336,7 +330,7 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		in.table = &tablePlan{columns: rowdoc.New()}
 		in.compiler = in.table.columns
 	case CSV:
-		format := source.details.dialect.csv()
+		format := source.details.dialect
 		format.Lenient = c.opts.Dialect == DialectCARML
 		in.compiler = csvdoc.New(format, limits)
 	case XPath:
@@ -360,6 +354,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		in.compiler = json
 		lower := strings.ToLower(source.Name)
 		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
+	}
+	if source.Formulation != CSV { // whose reader finds them itself
+		in.nulls = source.details.dialect.Null
 	}
 	if e, chosen := c.opts.Evaluators[source.Formulation]; chosen {
 		in.compiler = e.compiler(source, in.compiler, limits)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -122,10 +123,24 @@ func (m *Mapper) evaluate(g *generator, path input.Path, at place) error {
 	}
 	for i := start; i < len(m.values); i++ {
 		if m.values[i].Kind >= input.Null {
-			return m.flatten(g, start, at)
+			err = m.flatten(g, start, at)
+			break
 		}
 	}
-	return nil
+	if nulls := m.inputs[at.input].nulls; nulls != nil {
+		m.values = withoutNulls(m.values, start, nulls)
+	}
+	return err
+}
+
+// withoutNulls removes the values from start on whose text stands for no value.
+func withoutNulls(values []input.Value, start int, nulls []string) []input.Value {
+	kept := slices.DeleteFunc(values[start:], func(v input.Value) bool { return isNull(v, nulls) })
+	return values[:start+len(kept)]
+}
+
+func isNull(v input.Value, nulls []string) bool {
+	return slices.ContainsFunc(nulls, func(null string) bool { return string(v.Text) == null })
 }
 
 // flatten replaces the values from start on by the scalars among them.

@@ -195,7 +195,8 @@ func (b *viewBuilder) fieldValues(f *fieldPlan, at place) ([]input.Value, error)
 	if err != nil {
 		return nil, b.fail(f.value, at, at.record, err)
 	}
-	values = slices.DeleteFunc(values, func(v input.Value) bool { return v.Kind == input.Null })
+	nulls := b.inputs[at.input].nulls
+	values = slices.DeleteFunc(values, func(v input.Value) bool { return v.Kind == input.Null || isNull(v, nulls) })
 	for _, v := range values {
 		if v.Kind > input.Null && len(f.fields) == 0 {
 			return nil, b.fail(f.value, at, v.Node, errNotScalar)

@@ -208,7 +208,7 @@ func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, f
 			}
 		}
 	case kind == "localfile" || kind == "remotefile":
-		r.file(v, t, m, access)
+		r.file(v, t, m, access, formulation)
 	default:
 		r.fail(at(m["type"], v), "the type %q is not known: expected localfile, remotefile, stream, sparql or a database: "+
 			"mysql, mariadb, postgresql, mssqlserver, oracle, db2 or sqlite", kind)
@@ -228,7 +228,7 @@ func (r *reader) describe(v value, t rdf.Term, class string) rdf.Term {
 }
 
 // file says a file: its name alone, or with how it is read.
-func (r *reader) file(v value, t rdf.Term, m map[string]value, access string) {
+func (r *reader) file(v value, t rdf.Term, m map[string]value, access, formulation string) {
 	delimiter, encoding := m["delimiter"], m["encoding"]
 	name := ""
 	if !encoding.isNull() {
@@ -244,7 +244,9 @@ func (r *reader) file(v value, t rdf.Term, m map[string]value, access string) {
 		r.say(v, d, nsModern+"root", rdf.NewIRI(nsModern+"MappingDirectory"))
 		r.say(v, d, nsModern+"path", rdf.NewLiteral(path.Clean(access)))
 		r.say(encoding, d, nsModern+"encoding", rdf.NewIRI(nsModern+"UTF-16"))
-		r.say(v, d, nsModern+"null", rdf.NewLiteral(""))
+		if formulation == "csv" {
+			r.say(v, d, nsModern+"null", rdf.NewLiteral(""))
+		}
 	case !delimiter.isNull():
 		d, dialect := r.describe(delimiter, t, nsCSVW+"Table"), r.node()
 		r.say(v, d, nsCSVW+"url", rdf.NewLiteral(access))

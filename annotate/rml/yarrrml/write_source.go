@@ -66,7 +66,7 @@ func (w *writer) source(t rdf.Term) *yaml.Node {
 	}
 	var place file
 	for _, source := range r.All("source") {
-		place = w.file(source)
+		place = w.file(source, formulation)
 	}
 	if place.isSimple() {
 		m := flow(text(place.access + "~" + formulation))
@@ -98,7 +98,7 @@ func (f file) isSimple() bool {
 }
 
 // file returns the place of a source.
-func (w *writer) file(t rdf.Term) file {
+func (w *writer) file(t rdf.Term, formulation string) file {
 	const what = "source"
 	if t.Kind == rdf.Literal {
 		return file{access: t.Value, kind: "localfile"}
@@ -132,10 +132,16 @@ func (w *writer) file(t rdf.Term) file {
 		}
 	}
 	nulls := r.All("null")
-	if r.Has("path") && (len(nulls) != 1 || nulls[0].Value != "") {
+	switch isCSV := formulation == "csv"; {
+	case isCSV && (r.Has("path") || len(nulls) > 0) && (len(nulls) != 1 || nulls[0].Value != ""):
 		w.fail(r, what, "YARRRML cannot express which of its values are no value: expected rml:null \"\"")
+	case !isCSV && len(nulls) > 0:
+		w.fail(r, what, "YARRRML cannot express which of its values are no value: expected no rml:null")
 	}
 	w.dialect(r, &f)
+	if f.kind == "stream" && (f.delimiter != "" || f.encoding != "") {
+		w.fail(r, what, "YARRRML cannot express the delimiter or the encoding of a stream")
+	}
 	return f
 }
 
