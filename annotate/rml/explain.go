@@ -212,6 +212,9 @@ type Made struct {
 	// first one.
 	Node string
 	Line int
+	// IllTyped says what is wrong if the object is a literal whose text its datatype of XML Schema
+	// does not have; it is empty otherwise.
+	IllTyped string
 }
 
 // Trace is [Mapper.Quads] for tools that explain a mapping: it says of each statement which
@@ -225,7 +228,7 @@ func (m *Mapper) Trace(message []byte) ([]Made, error) {
 	}
 	made := make([]Made, len(quads))
 	for i, q := range quads {
-		made[i] = Made{Quad: q, Node: m.rules[i].name, Line: m.rules[i].line}
+		made[i] = Made{Quad: q, Node: m.rules[i].name, Line: m.rules[i].line, IllTyped: illTypedReason(q.Object)}
 	}
 	return made, nil
 }

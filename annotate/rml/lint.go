@@ -45,8 +45,9 @@ func (p *Plan) Lint() []Finding {
 }
 
 // LintSample adds to the findings of [Plan.Lint] those of a sample of the
-// input: iterators that select nothing and references that never have a value.
-// files opens the sample as [Mapper.Run] opens the input.
+// input: iterators that select nothing, references that never have a value, literals whose text
+// their datatype does not have, and records of which no statement is made. files opens the
+// sample as [Mapper.Run] opens the input.
 func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 	m := p.NewMapper()
 	m.uses = make(map[input.Path]*pathUse)
@@ -55,6 +56,7 @@ func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 		return nil, err
 	}
 	l := &linter{plan: p, findings: p.Lint()}
+	before := len(l.findings)
 	for _, s := range p.steps {
 		use := m.uses[p.inputs[s.input].iterators[s.iterator]]
 		if use == nil || use.values == 0 {
@@ -62,6 +64,13 @@ func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 			continue
 		}
 		l.deadReferences(s, m.uses)
+	}
+	for _, found := range m.illTyped {
+		l.add(found.generator.node, "%s of the sample have a text that their datatype does not have, such as %s",
+			count(found.Count, "literal"), found)
+	}
+	if tally := m.Tally(); tally.Statements == 0 && tally.Records > 0 && len(l.findings) == before {
+		l.add(node{}, "no statement is made of the %s of the sample", count(tally.Records, "record"))
 	}
 	return l.findings, nil
 }

@@ -167,7 +167,7 @@ func (m *Mapper) unscaled(v input.Value, at place) []byte {
 // counted.
 func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, at place) error {
 	if !g.checked {
-		m.tally.IllTyped++
+		m.countIllTyped(g, text, datatype, n, at)
 		return nil
 	}
 	return m.fail(g, at, n, fmt.Errorf("%q is not in the lexical space of its datatype %s", text, datatype))

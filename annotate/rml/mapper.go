@@ -50,9 +50,10 @@ type Mapper struct {
 	graphMarks []targetSet // of the graphs, likewise
 	sinks      []sink
 
-	uses  map[input.Path]*pathUse // what is evaluated how often, for LintSample
-	tally Tally
-	found []int // records by step of the plan, since the tally was begun
+	uses     map[input.Path]*pathUse // what is evaluated how often, for LintSample
+	tally    Tally
+	illTyped []illTyped // of the run that tally counts
+	found    []int      // records by step of the plan, since the tally was begun
 
 	collections []*collection // named, in the order of their first appearance
 	collected   map[string]int

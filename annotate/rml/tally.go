@@ -68,6 +68,6 @@ func (m *Mapper) Unmatched() []string {
 }
 
 func (m *Mapper) beginTally() {
-	m.tally, m.statements = Tally{}, 0
+	m.tally, m.statements, m.illTyped = Tally{}, 0, m.illTyped[:0]
 	clear(m.found)
 }

@@ -130,4 +130,7 @@ func note(stderr io.Writer, mapper *rml.Mapper) {
 	say(t.ShortRows, "%d rows of CSV have fewer cells than the header; they have no value in the other columns", t.ShortRows)
 	say(t.CommentRows, "%d lines of CSV begin with the comment character; they are not read", t.CommentRows)
 	say(t.IllTyped, "%d literals have a text that their datatype does not have; they are given out as they are", t.IllTyped)
+	for _, found := range mapper.IllTyped() {
+		say(found.Count, "%s: %d of them, such as %s", found.Node, found.Count, found)
+	}
 }

@@ -31,7 +31,9 @@ func TestRunMap_notesOnStandardError(t *testing.T) {
 	}{
 		"all is well": {`{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, nil, 1, ""},
 		"ill-typed": {`{"list":[{"id":1,"until":"2022-05-01"}]}`, nil, 1,
-			"rml: note: 1 literals have a text that their datatype does not have; they are given out as they are\n"},
+			"rml: note: 1 literals have a text that their datatype does not have; they are given out as they are\n" +
+				"rml: note: object map of predicate-object map of triples map ex:M (mapping line 9): 1 of them, such as \"2022-05-01\" " +
+				"at /list/0/until, which xsd:dateTime does not have\n"},
 		"nothing selected": {`{"items":[]}`, nil, 0,
 			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
 		"nothing in the lines": {`{"items":[]}`, []string{"-stream", "ndjson"}, 0,
