@@ -31,6 +31,7 @@ type Channel struct {
 
 	counters counters
 	failures failures      // the newest
+	warnings Warnings      // of messages that were published
 	lifeline chan struct{} // capacity 1: held while the channel is started, stopped or switched
 
 	mu        sync.Mutex
@@ -86,7 +87,7 @@ func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
 		off:      config.Off,
 	}
 	c.counters.latency.bounds = latencyBounds()
-	c.logFindings(mapping.plan)
+	logFindings(c.log, mapping.plan)
 	c.mapping.Store(mapping)
 	return c, nil
 }
@@ -121,18 +122,19 @@ func (c *Channel) SetMapping(m Mapping) error {
 	if err != nil {
 		return err
 	}
-	c.logFindings(mapping.plan)
+	logFindings(c.log, mapping.plan)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.config.Mapping = m
 	c.mapping.Store(mapping)
+	c.warnings.reset()
 	return nil
 }
 
 // logFindings logs what looks wrong about a mapping that is used nevertheless.
-func (c *Channel) logFindings(plan *rml.Plan) {
+func logFindings(log *slog.Logger, plan *rml.Plan) {
 	for _, finding := range plan.Lint() {
-		c.log.Warn("the mapping may not be what is meant", "finding", finding.String())
+		log.Warn("the mapping may not be what is meant", "finding", finding.String())
 	}
 }
 

@@ -17,11 +17,13 @@ const (
 	keptFailurePayload = 256 << 10 // payload of a message
 )
 
-// FailedMessage is a message that could not be annotated or whose output the broker refused.
+// FailedMessage is a message that could not be annotated or whose output the broker refused, or
+// one of [Warnings].
 type FailedMessage struct {
-	// Number counts the failed messages of the channel from 1 since it was made.
+	// Number counts the failed messages of the channel from 1 since it was made, or those with a
+	// warning that were kept.
 	Number uint64
-	// Time is when it failed, and Topic where it came in.
+	// Time is when it was mapped, and Topic where it came in.
 	Time  time.Time
 	Topic string
 	// Payload is the message, without its end if it is longer than 256 KiB. Bytes is its size.
@@ -54,15 +56,18 @@ func newFailedMessage(m Message, format InputFormat, cause error) FailedMessage 
 // Failures returns the newest failed messages, newest first: 20 at most, with 2 MiB of
 // payloads together. They are kept in memory while the channel exists. The caller must not
 // change the payloads.
-func (c *Channel) Failures() []FailedMessage {
-	c.failures.mu.Lock()
-	defer c.failures.mu.Unlock()
-	newest := slices.Clone(c.failures.kept)
+func (c *Channel) Failures() []FailedMessage { return c.failures.newest() }
+
+// newest returns the messages that are kept, newest first.
+func (f *failures) newest() []FailedMessage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	newest := slices.Clone(f.kept)
 	slices.Reverse(newest)
 	return newest
 }
 
-// failures are the newest failed messages of a channel.
+// failures are the newest failed messages of a channel, or those with a warning.
 type failures struct {
 	mu    sync.Mutex
 	count uint64

@@ -43,7 +43,7 @@ func (w *worker) mapMessage(j *job) {
 		j.err = err
 		return
 	}
-	w.count(c)
+	w.count(c, &j.delivery.Message)
 	j.out = bytes.Clone(out)
 	if w.buffer = out; cap(out) > keptBuffer {
 		w.buffer = nil
@@ -52,8 +52,11 @@ func (w *worker) mapMessage(j *job) {
 
 // count adds what the engine noticed about a message that it mapped. The first
 // of a kind is logged, the others only counted: there may be one a message.
-func (w *worker) count(c *Channel) {
+func (w *worker) count(c *Channel, m *Message) {
 	tally := w.mapper.Tally()
+	if w.mapping == c.mapping.Load() {
+		c.warnings.note(c, m, w.mapper, tally)
+	}
 	if tally.Records == 0 {
 		c.counters.unmatched.Add(1)
 	}

@@ -114,6 +114,22 @@ func (e *entry) failures() []annotate.FailedMessage {
 	return e.channel.Failures()
 }
 
+// warning returns what was noticed about the newest messages of this instance.
+func (e *entry) warning() annotate.Warning {
+	if e.channel == nil {
+		return annotate.Warning{}
+	}
+	return e.channel.Warnings().Newest()
+}
+
+// warned returns the newest messages of this instance with a warning.
+func (e *entry) warned() []annotate.FailedMessage {
+	if e.channel == nil {
+		return nil
+	}
+	return e.channel.Warnings().Messages()
+}
+
 // statusNow returns the status of a channel that is this instance's.
 func statusNow(c *annotate.Channel) Status {
 	now := c.Status()

@@ -28,7 +28,9 @@ func (p *pages) find(r *http.Request) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return rowOf(e).withStatus(e.status()).withCounts(e.stats()), nil
+	one := rowOf(e).stateOf(e).withCounts(e.stats())
+	one.HasWarned = len(e.warned()) > 0
+	return one, nil
 }
 
 // channelPage is the page of a channel.
@@ -51,7 +53,8 @@ func (p *pages) channel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("show channel %q: %w", e.id, err)
 	}
-	one := rowOf(e).withStatus(c.Status).withCounts(e.stats())
+	one := rowOf(e).withStatus(c.Status).withWarning(e.warning()).withCounts(e.stats())
+	one.HasWarned = len(e.warned()) > 0
 	view := channelPage{p.part.Frame(r, one.Name, crumbsOf(one)...), one, c, topicsOf(c), string(settings), len(e.failures())}
 	return p.part.Show(w, r, http.StatusOK, "channel.html", &view)
 }

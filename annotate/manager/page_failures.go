@@ -89,49 +89,66 @@ func viewOfFailure(m annotate.FailedMessage) failureView {
 	return v
 }
 
-// failures shows the messages of a channel that failed.
-func (p *pages) failures(w http.ResponseWriter, r *http.Request) error {
-	e, err := p.entry(r)
-	if err != nil {
-		return err
-	}
-	one := rowOf(e).withStatus(e.status()).withCounts(e.stats())
-	view := struct {
-		shell.Frame
-		Row      row
-		Failures []failureView
-	}{Row: one}
-	view.Frame = p.part.Frame(r, "Failures of "+one.Name,
-		crumbsOf(one, shell.Crumb{Name: "Failures", Href: channelHref(e.id) + "/failures"})...)
-	for _, m := range e.failures() {
-		view.Failures = append(view.Failures, viewOfFailure(m))
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	return p.part.Show(w, r, http.StatusOK, "failures.html", &view)
+// keptMessages are messages of a channel that its pages show: those that failed, or those that were
+// published with a warning.
+type keptMessages struct {
+	path  string // below the channel
+	title string
+	of    func(e *entry) []annotate.FailedMessage
 }
 
-// failure answers with one of the messages that failed.
-func (p *pages) failure(w http.ResponseWriter, r *http.Request) error {
-	e, err := p.entry(r)
-	if err != nil {
-		return err
+func failedMessages() keptMessages { return keptMessages{"failures", "Failures", (*entry).failures} }
+
+func warnedMessages() keptMessages { return keptMessages{"warnings", "Warnings", (*entry).warned} }
+
+// kept returns the handler that shows messages of a channel.
+func (p *pages) kept(messages keptMessages) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		e, err := p.entry(r)
+		if err != nil {
+			return err
+		}
+		one := rowOf(e).stateOf(e).withCounts(e.stats())
+		view := struct {
+			shell.Frame
+			Row      row
+			Path     string
+			Failures []failureView
+		}{Row: one, Path: messages.path}
+		view.Frame = p.part.Frame(r, messages.title+" of "+one.Name,
+			crumbsOf(one, shell.Crumb{Name: messages.title, Href: channelHref(e.id) + "/" + messages.path})...)
+		for _, m := range messages.of(e) {
+			view.Failures = append(view.Failures, viewOfFailure(m))
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return p.part.Show(w, r, http.StatusOK, "failures.html", &view)
 	}
-	m, err := findFailure(e, r.PathValue("number"))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	return httpapi.WriteJSON(w, formOfFailure(m))
 }
 
-// findFailure returns the failed message of a channel with a number.
-func findFailure(e *entry, text string) (annotate.FailedMessage, error) {
+// keptMessage returns the handler that answers with one of the messages.
+func (p *pages) keptMessage(messages keptMessages) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		e, err := p.entry(r)
+		if err != nil {
+			return err
+		}
+		m, err := messages.find(e, r.PathValue("number"))
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return httpapi.WriteJSON(w, formOfFailure(m))
+	}
+}
+
+// find returns the message of a channel with a number.
+func (k keptMessages) find(e *entry, text string) (annotate.FailedMessage, error) {
 	number, err := strconv.ParseUint(text, 10, 64)
-	for _, m := range e.failures() {
+	for _, m := range k.of(e) {
 		if err == nil && m.Number == number {
 			return m, nil
 		}
 	}
 	return annotate.FailedMessage{}, &httpapi.Error{Status: http.StatusNotFound,
-		Detail: "There is no failure " + text + " any more: the newest ones are kept while the service runs."}
+		Detail: "There is no such message " + text + " any more: the newest ones are kept while the service runs."}
 }

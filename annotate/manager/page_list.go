@@ -20,21 +20,27 @@ const (
 	running channelState = "running"
 	stopped channelState = "stopped"
 	waiting channelState = "waiting" // it runs, and a broker is away
+	warning channelState = "warning" // it runs, and what it publishes is probably not what is meant
 	failed  channelState = "failed"  // it should run, and does not
 )
 
 // row is a channel in the list, and what its row and page poll.
 type row struct {
-	ID     string       `json:"id"`
-	Name   string       `json:"name"`
-	State  channelState `json:"state"`
-	Fault  string       `json:"fault"`
-	From   string       `json:"from"`
-	To     string       `json:"to"`
-	Input  string       `json:"input"`
-	Output string       `json:"output"`
-	Retry  bool         `json:"retrying"`
-	Counts counts       `json:"counts"`
+	ID    string       `json:"id"`
+	Name  string       `json:"name"`
+	State channelState `json:"state"`
+	Fault string       `json:"fault"`
+	// Warning is what was noticed about one of the newest messages.
+	Warning     string    `json:"warning"`
+	WarningTime string    `json:"warningTime"` // RFC 3339, empty without one
+	WarningAt   time.Time `json:"-"`
+	HasWarned   bool      `json:"hasWarned"` // whether messages with warnings are kept
+	From        string    `json:"from"`
+	To          string    `json:"to"`
+	Input       string    `json:"input"`
+	Output      string    `json:"output"`
+	Retry       bool      `json:"retrying"`
+	Counts      counts    `json:"counts"`
 }
 
 // counts are those of a channel since this process has it.
@@ -78,6 +84,23 @@ func (r row) withStatus(s Status) row {
 	return r
 }
 
+// withWarning adds what was noticed about the newest messages. It follows withStatus.
+func (r row) withWarning(w annotate.Warning) row {
+	if w.Reason == "" || r.State != running {
+		return r
+	}
+	r.State, r.Warning, r.WarningTime, r.WarningAt = warning, w.Reason, w.Time.UTC().Format(timeForm), w.Time
+	return r
+}
+
+// is reports whether the channel is in a state. One with a warning runs.
+func (r row) is(state channelState) bool {
+	return r.State == state || state == running && r.State == warning
+}
+
+// stateOf returns what the list knows of a channel with its state.
+func (r row) stateOf(e *entry) row { return r.withStatus(e.status()).withWarning(e.warning()) }
+
 // withCounts adds the counts of the channel.
 func (r row) withCounts(s annotate.Stats) row {
 	r.Counts = counts{
@@ -116,14 +139,14 @@ func (p *pages) rows(r *http.Request) page {
 	made := page{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), After: q.Get("after")}
 	for _, e := range p.manager.channels.visible() {
 		one := rowOf(e)
-		if !one.matches(made.Query) || made.State != "" && string(one.withStatus(e.status()).State) != made.State {
+		if !one.matches(made.Query) || made.State != "" && !one.stateOf(e).is(channelState(made.State)) {
 			continue
 		}
 		made.Total++
 		switch {
 		case e.id <= made.After && made.After != "":
 		case len(made.Rows) < perPage:
-			made.Rows = append(made.Rows, one.withStatus(e.status()).withCounts(e.stats()))
+			made.Rows = append(made.Rows, one.stateOf(e).withCounts(e.stats()))
 		case made.Next == "":
 			made.Next = made.Rows[perPage-1].ID
 		}
@@ -147,7 +170,7 @@ func (p *pages) list(w http.ResponseWriter, r *http.Request) error {
 		States []channelState
 		Fault  string
 		Empty  bool // whether there is no channel at all
-	}{Frame: p.part.Frame(r, "Channels"), page: p.rows(r), States: []channelState{running, waiting, failed, stopped}}
+	}{Frame: p.part.Frame(r, "Channels"), page: p.rows(r), States: []channelState{running, warning, waiting, failed, stopped}}
 	view.Empty = view.Total == 0 && view.Query == "" && view.State == ""
 	if err := p.manager.Err(); err != nil {
 		view.Fault = sentence(err)

@@ -56,6 +56,10 @@ type trialView struct {
 	// More is how many statements there are besides.
 	More    int `json:"more"`
 	Records int `json:"records"`
+	// IllTyped is how many of all statements have a literal whose text its datatype does not have,
+	// and Unmatched how many iterators select no record.
+	IllTyped  int `json:"illTyped"`
+	Unmatched int `json:"unmatched"`
 	// Violations are what the shapes find, at most 20 results of any severity. Invalid counts
 	// the violations among all results: with one a channel does not publish the message.
 	Violations []violationView `json:"violations"`
@@ -121,6 +125,8 @@ type statementView struct {
 	Graph     *termView `json:"graph,omitempty"`
 	Line      int       `json:"line"`
 	Node      string    `json:"node"`
+	// IllTyped says what is wrong with a literal whose text its datatype does not have.
+	IllTyped string `json:"illTyped,omitempty"`
 }
 
 // termView is a term: its text in N-Triples, and what it is.
@@ -206,7 +212,7 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 	trial, err := m.Try(ctx, []byte(request.Sample), request.Dialect, rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
 		MaxStatements: maxStatements, MaxOutput: maxOutput}, functions...)
 	view := &trialView{Findings: []placed{}, Statements: []statementView{},
-		Output: string(trial.Output), Records: trial.Records,
+		Output: string(trial.Output), Records: trial.Records, Unmatched: len(trial.Unmatched),
 		Violations: violationsOf(trial.Report.Results), Invalid: trial.Report.Violations,
 		Unchecked: err == nil && trial.Checked && trial.Report.Focus == 0}
 	view.tell(err, request)
@@ -220,7 +226,7 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 	}
 	for _, made := range trial.Statements[:min(len(trial.Statements), maxShown)] {
 		s := statementView{Subject: termOf(made.Subject), Predicate: termOf(made.Predicate), Object: termOf(made.Object),
-			Line: made.Line, Node: made.Node}
+			Line: made.Line, Node: made.Node, IllTyped: made.IllTyped}
 		if made.Graph != (rdf.Term{}) {
 			graph := termOf(made.Graph)
 			s.Graph = &graph
@@ -228,6 +234,11 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 		view.Statements = append(view.Statements, s)
 	}
 	view.More = len(trial.Statements) - len(view.Statements)
+	for _, made := range trial.Statements {
+		if made.IllTyped != "" {
+			view.IllTyped++
+		}
+	}
 	return view
 }
 

@@ -41,7 +41,8 @@ func newWorkbench(p *pages) *workbench {
 func (b *workbench) routes() []httpapi.Route {
 	return []httpapi.Route{
 		{Pattern: "GET /workbench", Func: b.show},
-		{Pattern: "GET /channels/{id}/failures/{number}/workbench", Func: b.showFailure, Role: httpapi.Operator},
+		{Pattern: "GET /channels/{id}/failures/{number}/workbench", Func: b.showMessage(failedMessages()), Role: httpapi.Operator},
+		{Pattern: "GET /channels/{id}/warnings/{number}/workbench", Func: b.showMessage(warnedMessages()), Role: httpapi.Operator},
 		{Pattern: "POST /workbench", Func: b.submit, Role: httpapi.Reader},
 		{Pattern: "POST /workbench/run", Func: b.try, Role: httpapi.Reader},
 		{Pattern: "POST /workbench/suggest", Func: b.suggest, Role: httpapi.Reader},
@@ -62,8 +63,10 @@ type workbenchView struct {
 	// Channel is whose mapping it is, and Name what the channel is called; both are empty if
 	// it is none's.
 	Channel, Name string
-	// Failed is the message of the channel that failed and is the sample, nil if it is none.
-	Failed *failureForm
+	// Failed is the message of the channel that failed and is the sample, nil if it is none. It was
+	// Published, with a warning, if it did not fail.
+	Failed    *failureForm
+	Published bool
 	// Stored are annotations that can be loaded; there may be more.
 	Stored      []annotationView
 	MappingName string
@@ -90,32 +93,34 @@ func (b *workbench) show(w http.ResponseWriter, r *http.Request) error {
 	return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 }
 
-// showFailure shows a message of a channel that failed, with the mapping that the channel
-// has now.
-func (b *workbench) showFailure(w http.ResponseWriter, r *http.Request) error {
-	e, err := b.entry(r)
-	if err != nil {
-		return err
-	}
-	m, err := findFailure(e, r.PathValue("number"))
-	if err != nil {
-		return err
-	}
-	v, err := b.view(r, e.id)
-	if err != nil {
-		return err
-	}
-	failed := formOfFailure(m)
-	v.Failed = &failed
-	if failed.Base64 {
-		v.Fault = "The message is no text, and cannot be shown here."
+// showMessage returns the handler that shows a message of a channel that failed, or that was published
+// with a warning, with the mapping that the channel has now.
+func (b *workbench) showMessage(messages keptMessages) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		e, err := b.entry(r)
+		if err != nil {
+			return err
+		}
+		m, err := messages.find(e, r.PathValue("number"))
+		if err != nil {
+			return err
+		}
+		v, err := b.view(r, e.id)
+		if err != nil {
+			return err
+		}
+		failed := formOfFailure(m)
+		v.Failed, v.Published = &failed, messages.path == warnedMessages().path
+		if failed.Base64 {
+			v.Fault = "The message is no text, and cannot be shown here."
+			return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
+		}
+		v.Request.Sample, v.Request.InputFormat = failed.Payload, m.Format
+		if v.Result, err = b.run(r.Context(), v.Request); err != nil {
+			return err
+		}
 		return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 	}
-	v.Request.Sample, v.Request.InputFormat = failed.Payload, m.Format
-	if v.Result, err = b.run(r.Context(), v.Request); err != nil {
-		return err
-	}
-	return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 }
 
 // view returns the page with the mapping of a channel, or without one for an empty

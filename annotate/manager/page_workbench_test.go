@@ -27,10 +27,10 @@ type trial struct {
 			Text, Value, Datatype string
 			IsLiteral             bool
 		}
-		Line int
-		Node string
+		Line           int
+		Node, IllTyped string
 	}
-	More, Records int
+	More, Records, IllTyped, Unmatched int
 }
 
 type finding struct {
@@ -82,6 +82,26 @@ func TestManager_Page_workbenchRunsAMapping(t *testing.T) {
 	require.Equal(t, "<http://example.com/1>", made.Subject.Text)
 	require.True(t, made.Object.IsLiteral)
 	require.Equal(t, "v", made.Object.Value)
+}
+
+func TestManager_Page_workbenchMarksIllTypedLiterals(t *testing.T) {
+	s := newVisit(t, nil)
+	mapping := strings.Replace(jsonMapping, `rml:reference "value"`,
+		`rml:reference "value" ; rr:datatype <http://www.w3.org/2001/XMLSchema#decimal>`, 1)
+	answer := s.run(`[{"id":1,"value":"4,5"},{"id":2,"value":4.5}]`, mapping)
+	require.Equal(t, 1, answer.IllTyped)
+	require.Len(t, answer.Statements, 2)
+	require.Equal(t, "xsd:decimal does not have this text", answer.Statements[0].IllTyped)
+	require.Empty(t, answer.Statements[1].IllTyped)
+	require.Len(t, answer.Findings, 1)
+	require.Contains(t, answer.Findings[0].Text, `"4,5" at /0/value, which xsd:decimal does not have`)
+	require.Equal(t, 10, answer.Findings[0].Line)
+
+	form := benchForm("run", `{"id":1,"value":"4,5"}`)
+	form.Set("rml", mapping)
+	page := s.post("/workbench", form).Body.String()
+	require.Contains(t, page, "1 statement has a literal whose text its datatype does not have")
+	require.Contains(t, page, `<span class="small warning">xsd:decimal does not have this text</span>`)
 }
 
 func TestManager_Page_workbenchSaysWhereTheMappingIsWrong(t *testing.T) {

@@ -18,10 +18,14 @@ poll(2000, async () => {
   write("state", channel.state);
   document.querySelector(".badge").dataset.state = channel.state;
   write("fault", channel.fault);
+  write("warning", channel.warning);
+  write("warningTime", channel.warningTime ? timeText(new Date(channel.warningTime)) : "");
   for (const name of ["received", "published", "failed", "empty", "unmatched", "invalid", "warned", "illTyped", "irregular"]) write(name, number.format(channel.counts[name]));
   write("lag", channel.counts.lag === null ? "–" : number.format(channel.counts.lag));
   const failures = document.querySelector('[data-field="failures"]');
   if (failures) failures.hidden = channel.counts.failed === 0;
+  const warned = document.querySelector('[data-field="warned-messages"]');
+  if (warned) warned.hidden = !channel.hasWarned;
   write("lastFailure", channel.counts.lastFailure);
   write("lastFailureTime", channel.counts.lastFailureTime ? timeText(new Date(channel.counts.lastFailureTime)) : "");
   for (const button of document.querySelectorAll("[data-for]")) button.disabled = !button.dataset.for.includes(channel.state);

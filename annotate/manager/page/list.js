@@ -32,6 +32,7 @@ if (rows.length > 0) {
       write(row, "state", state);
       if (!channel) continue;
       write(row, "fault", channel.fault);
+      write(row, "warning", channel.warning);
       for (const name of ["received", "published", "failed"]) write(row, name, number.format(channel.counts[name]));
       write(row, "lag", channel.counts.lag === null ? "–" : number.format(channel.counts.lag));
       const before = last?.received.get(channel.id);

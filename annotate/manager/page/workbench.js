@@ -83,11 +83,13 @@ function show(result) {
     const count = result.statements.length + result.more;
     verdict.push(element("p", { className: count ? "" : "fault" }, `${counted(count, "statement")} from ${counted(result.records, "record")} of the message.`));
   }
+  if (result.illTyped) verdict.push(element("p", { className: "warning" }, `${counted(result.illTyped, "statement")} ${result.illTyped === 1 ? "has" : "have"} a literal whose text its datatype does not have; a channel publishes it as it is.`));
   if (result.invalid) verdict.push(element("p", { className: "fault" }, "The RDF violates the shapes; a channel does not publish it."));
   if (result.unchecked) verdict.push(element("p", { className: "note" }, "The shapes select no node of the RDF, so that nothing was checked."));
   if (fault && statements.length > 0) verdict.push(element("p", { className: "note" }, "Below is the RDF of the last mapping without an error."));
   if (field("verdict").textContent !== verdict.map((p) => p.textContent).join("")) field("verdict").replaceChildren(...verdict);
-  setLive(fault || failure || result.invalid ? "failed" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : result.invalid ? "the shapes are violated" : "up to date");
+  const warning = result.statements.length === 0 ? "no statement is made" : result.illTyped ? "literals are ill-typed" : result.unmatched ? "an iterator selects nothing" : "";
+  setLive(fault || failure || result.invalid ? "failed" : warning ? "waiting" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : result.invalid ? "the shapes are violated" : warning || "up to date");
 
   field("findings").replaceChildren(...findings.map(({ line, node, text }) => {
     const words = node ? `${node}: ${text}` : text;
@@ -156,7 +158,9 @@ function table() {
     button.setAttribute("aria-pressed", "false");
     const rule = element("td", {}, button);
     rule.dataset.label = "Made by";
-    const row = element("tr", {}, cell("Subject", statement.subject), cell("Predicate", statement.predicate), cell("Object", statement.object), rule);
+    const object = cell("Object", statement.object);
+    if (statement.illTyped) object.append(element("span", { className: "small warning" }, statement.illTyped));
+    const row = element("tr", {}, cell("Subject", statement.subject), cell("Predicate", statement.predicate), object, rule);
     row.addEventListener("click", () => choose(i));
     return row;
   }));

@@ -1,0 +1,108 @@
+package annotate
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+const (
+	// warnedFor is for how many messages after one with a warning a channel keeps its warning.
+	warnedFor = 100
+	// keptWarningEvery is how often a message with a warning is kept, at most.
+	keptWarningEvery = 100 * time.Millisecond
+)
+
+// Warning says that one of the newest messages was published and is probably not what is meant.
+type Warning struct {
+	// Reason says what was noticed; it is empty without a warning.
+	Reason string
+	// Time is when.
+	Time time.Time
+}
+
+// Warnings are what a channel noticed about the messages that it published: one of which no iterator of
+// the mapping selects a record, one that gives no statement, or one with literals whose text their
+// datatype does not have. Its methods are safe for concurrent use.
+type Warnings struct {
+	mapped atomic.Uint64 // messages that the present mapping mapped
+	last   atomic.Uint64 // which of them was the newest with a warning, counted from 1; 0 for none
+	kept   failures
+
+	mu     sync.Mutex
+	newest Warning
+	keptAt time.Time
+}
+
+// Warnings returns what the channel noticed.
+func (c *Channel) Warnings() *Warnings { return &c.warnings }
+
+// Newest returns what was noticed about the newest 100 messages that the present mapping mapped.
+func (w *Warnings) Newest() Warning {
+	if last := w.last.Load(); last == 0 || w.mapped.Load()-last >= warnedFor {
+		return Warning{}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.newest
+}
+
+// Messages returns the newest messages with a warning, newest first: 20 at most, with 2 MiB of
+// payloads together, and ten of a second. They are kept in memory while the channel exists.
+// The caller must not change the payloads.
+func (w *Warnings) Messages() []FailedMessage { return w.kept.newest() }
+
+// reset forgets the warning, for a new mapping. The messages stay.
+func (w *Warnings) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mapped.Store(0)
+	w.last.Store(0)
+	w.newest, w.keptAt = Warning{}, time.Time{}
+}
+
+// note takes what a mapper noticed about a message of the channel.
+func (w *Warnings) note(c *Channel, m *Message, mapper *rml.Mapper, tally rml.Tally) {
+	number := w.mapped.Add(1)
+	if tally.Statements > 0 && tally.IllTyped == 0 {
+		return
+	}
+	w.last.Store(number)
+	now := time.Now()
+	w.mu.Lock()
+	if !w.keptAt.IsZero() && now.Sub(w.keptAt) < keptWarningEvery {
+		w.mu.Unlock()
+		return
+	}
+	w.keptAt = now
+	w.mu.Unlock()
+
+	noticed := notice(mapper, tally)
+	c.mu.Lock()
+	format := c.config.Mapping.InputFormat
+	c.mu.Unlock()
+	message := newFailedMessage(*m, format, noticed)
+	w.mu.Lock()
+	w.newest = Warning{Reason: message.Reason, Time: message.Time}
+	w.mu.Unlock()
+	w.kept.keep(message)
+}
+
+// notice returns what a mapper noticed about a message, in the form of an error.
+func notice(mapper *rml.Mapper, tally rml.Tally) *rml.MessageError {
+	if found := mapper.IllTyped(); len(found) > 0 {
+		return &rml.MessageError{Node: found[0].Node, Place: found[0].Place, Err: fmt.Errorf(
+			"literals have a text that their datatype does not have, %d of them, such as %v", tally.IllTyped, found[0])}
+	}
+	if tally.Records == 0 {
+		const shown = 3
+		unmatched := mapper.Unmatched()
+		return &rml.MessageError{Err: fmt.Errorf("no statement was made: %s%s",
+			strings.Join(unmatched[:min(len(unmatched), shown)], "; "), more(max(0, len(unmatched)-shown)))}
+	}
+	return &rml.MessageError{Err: fmt.Errorf("no statement was made of %d records", tally.Records)}
+}

@@ -1,0 +1,81 @@
+package annotate_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// decimalConfig is a channel whose values are to be decimals.
+func decimalConfig(id string) annotate.ChannelConfig {
+	c := config(id)
+	c.Mapping.RML = strings.Replace(jsonMapping, `[ rml:reference "value" ]`,
+		`[ rml:reference "value" ; rr:datatype <http://www.w3.org/2001/XMLSchema#decimal> ]`, 1)
+	return c
+}
+
+func TestWarnings_Newest_isAboutTheNewestMessages(t *testing.T) {
+	for payload, reason := range map[string]string{
+		`{"id": 1, "value": "4,5"}`: "literals have a text that their datatype does not have, 1 of them, " +
+			`such as "4,5" at /value, which xsd:decimal does not have`,
+		`{"id": 1}`: "no statement was made of 1 records",
+		`[]`:        `its iterator "$" selects no record`,
+	} {
+		b := annotate.NewMemoryBroker(nil)
+		channel := newChannel(t, decimalConfig("warned"), environment(b))
+		require.NoError(t, channel.Start(t.Context()))
+		send := func(payload string) {
+			require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "warned/in", Payload: []byte(payload)}))
+		}
+		published := 0
+		publish := func(n int, payload string) {
+			t.Helper()
+			for range n {
+				send(payload)
+			}
+			published += n
+			await(t, b, "warned/out", published)
+		}
+		publish(1, `{"id": 1, "value": 4.5}`)
+		require.Empty(t, channel.Warnings().Newest())
+		publish(1, payload)
+		require.Contains(t, channel.Warnings().Newest().Reason, reason)
+		require.False(t, channel.Warnings().Newest().Time.IsZero())
+		publish(99, `{"id": 1, "value": 4.5}`)
+		require.Contains(t, channel.Warnings().Newest().Reason, reason, "it is one of the newest 100 messages")
+		publish(1, `{"id": 1, "value": 4.5}`)
+		require.Empty(t, channel.Warnings().Newest())
+
+		warned := channel.Warnings().Messages()
+		require.Len(t, warned, 1, "the message is kept")
+		require.Equal(t, payload, string(warned[0].Payload))
+		require.Contains(t, warned[0].Reason, reason)
+		require.Equal(t, "warned/in", warned[0].Topic)
+		require.Empty(t, channel.Failures())
+
+		publish(1, payload)
+		require.NotEmpty(t, channel.Warnings().Newest())
+		require.NoError(t, channel.SetMapping(decimalConfig("warned").Mapping))
+		require.Empty(t, channel.Warnings().Newest(), "another mapping may be right")
+		require.NotEmpty(t, channel.Warnings().Messages())
+	}
+}
+
+func TestWarnings_Messages_areBounded(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	channel := newChannel(t, decimalConfig("many"), environment(b))
+	require.NoError(t, channel.Start(t.Context()))
+	for i := range 1000 {
+		payload := fmt.Appendf(nil, `{"id": %d, "value": "x"}`, i)
+		require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "many/in", Payload: payload}))
+	}
+	await(t, b, "many/out", 1000)
+	require.NotEmpty(t, channel.Warnings().Messages())
+	require.LessOrEqual(t, len(channel.Warnings().Messages()), 20)
+	require.Equal(t, uint64(1000), channel.Stats().IllTyped)
+	require.Contains(t, channel.Warnings().Newest().Reason, "xsd:decimal")
+}
