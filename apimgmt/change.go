@@ -23,8 +23,20 @@ type change struct {
 	config     entity.Config // what the gateway is to serve of the enabler
 	conflicts  []Conflict    // with routes of others; such a change is refused
 	superseded []string      // versions that become sunset
+	attached   bool          // others have attached something to what the gateway serves of the enabler
+	plan       entity.Plan   // what the gateway changes, if it was computed
 	stale      []string      // uploads that no record refers to after the change
 	fresh      []string      // uploads that no record refers to if the change fails
+}
+
+// carried is what others had attached to the enabler's entities and keeps its place in the
+// gateway by the change, in sentences.
+func (c *change) carried() []string {
+	var lines []string
+	for _, one := range c.plan.Carried {
+		lines = append(lines, one.String())
+	}
+	return lines
 }
 
 // prepareFunc prepares a change on a snapshot.

@@ -20,6 +20,9 @@
 // have a route in common with it become sunset in the same step; others stay
 // beside it. A file of an existing version replaces it. A route in common with another
 // enabler, or with what was put into the gateway by hand, is refused with [ErrConflict].
+// What was attached to a published version in the gateway, such as a plugin on its service,
+// is carried over to the version that takes its place; a change that would remove it is
+// refused with [ErrConflict] and its name.
 //
 // # Desired state and the life of a change
 //

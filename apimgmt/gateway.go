@@ -18,8 +18,13 @@ type Gateway interface {
 	// Publish serves the entities in place of those that owner had, all of
 	// them or none. An empty config withdraws. Idempotent. The owner is a tag,
 	// such as "enabler:weather", which every one of the entities gets. Entities
-	// of others stay as they are.
+	// of others stay as they are; what they have attached to entities that go is
+	// carried over, or is an error that wraps [entity.ErrAttached], as
+	// [entity.Config.Replace] says.
 	Publish(ctx context.Context, owner string, config entity.Config) error
+	// Plan returns what Publish would change, entities of others included, or the error
+	// that it would return. Nothing changes.
+	Plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, error)
 	// Config returns everything that is served, entities of all owners included. The
 	// caller may change the result.
 	Config(ctx context.Context) (entity.Config, error)

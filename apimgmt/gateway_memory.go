@@ -29,20 +29,36 @@ func NewMemoryGateway(kinds []string) *MemoryGateway {
 func (g *MemoryGateway) Publish(ctx context.Context, owner string, config entity.Config) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("publish %q: %w", owner, err)
-	}
-	for _, plugin := range config.Plugins {
-		if g.kinds != nil && !slices.Contains(g.kinds, plugin.Name) {
-			return fmt.Errorf("publish %q: plugin %q: %w: there is none of that name", owner, plugin.Name, entity.ErrInvalid)
-		}
-	}
-	next, err := g.served.Replace(owner, config)
+	_, next, err := g.plan(ctx, owner, config)
 	if err != nil {
 		return fmt.Errorf("publish %q: %w", owner, err)
 	}
 	g.served = next
 	return nil
+}
+
+// Plan implements [Gateway].
+func (g *MemoryGateway) Plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	plan, _, err := g.plan(ctx, owner, config)
+	if err != nil {
+		return plan, fmt.Errorf("publish %q: %w", owner, err)
+	}
+	return plan, nil
+}
+
+// plan computes what Publish does. The caller holds the lock.
+func (g *MemoryGateway) plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, entity.Normal, error) {
+	if err := ctx.Err(); err != nil {
+		return entity.Plan{}, entity.Normal{}, err
+	}
+	for _, plugin := range config.Plugins {
+		if g.kinds != nil && !slices.Contains(g.kinds, plugin.Name) {
+			return entity.Plan{}, entity.Normal{}, fmt.Errorf("plugin %q: %w: there is none of that name", plugin.Name, entity.ErrInvalid)
+		}
+	}
+	return g.served.Plan(owner, config)
 }
 
 // Config implements [Gateway].

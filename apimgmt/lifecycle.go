@@ -24,13 +24,14 @@ type Transition struct {
 
 // SetState brings a version into another state, or leaves it in its own. If it
 // begins to be routed, other versions of the enabler that have a route in common
-// with it become sunset; the error wraps ErrConflict if another enabler has one.
+// with it become sunset; the error wraps ErrConflict if another enabler has one, or if the
+// gateway would lose what others have attached to a version ([entity.ErrAttached]).
 func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Transition) (Record, error) {
 	const op = "set the state of"
 	if err := t.check(); err != nil {
 		return Record{}, invalid(op, clip(enabler), "", err)
 	}
-	var superseded []string
+	var made *change
 	err := p.apply(ctx, op, clip(enabler), func(ctx context.Context, current *snapshot) (*change, error) {
 		key, before, e, err := current.version(op, enabler, version)
 		if err != nil {
@@ -58,14 +59,20 @@ func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Tra
 		if len(c.conflicts) > 0 {
 			return nil, conflicting(op, before.Enabler, next.ListenPath, c.conflicts)
 		}
-		superseded = c.superseded
+		if c.attached {
+			if err := p.routing.plan(ctx, op, c); err != nil {
+				return nil, err
+			}
+		}
+		made = c
 		return c, nil
 	})
 	if err != nil {
 		return Record{}, err
 	}
-	p.log.Info("state set", "enabler", enabler, "version", version, "state", t.State, "by", t.By, "superseded", superseded)
-	return p.answer(ctx, keyOf(enabler), superseded)
+	p.log.Info("state set", "enabler", enabler, "version", version, "state", t.State, "by", t.By, "superseded", made.superseded,
+		"carried", made.carried())
+	return p.answer(ctx, keyOf(enabler), made)
 }
 
 // enter brings the edition into a state.
@@ -109,10 +116,11 @@ func (p *Publisher) Describe(ctx context.Context, enabler, description, by strin
 		return Record{}, err
 	}
 	p.log.Info("described", "enabler", enabler, "by", by)
-	return p.answer(ctx, keyOf(enabler), nil)
+	return p.answer(ctx, keyOf(enabler), &change{})
 }
 
-// Delete withdraws an enabler and deletes all its versions.
+// Delete withdraws an enabler and deletes all its versions. It is refused as in
+// [Publisher.SetState] while others have attached something to it in the gateway.
 func (p *Publisher) Delete(ctx context.Context, enabler, by string, condition Condition) error {
 	const op = "delete"
 	err := p.apply(ctx, op, clip(enabler), func(_ context.Context, current *snapshot) (*change, error) {
@@ -142,7 +150,8 @@ func removal(key string, before record) *change {
 }
 
 // DeleteVersion withdraws and deletes one version. An enabler is deleted with its last
-// version.
+// version. It is refused as in [Publisher.SetState] while others have attached something to
+// the version in the gateway.
 func (p *Publisher) DeleteVersion(ctx context.Context, enabler, version, by string, condition Condition) error {
 	const op = "delete a version of"
 	err := p.apply(ctx, op, clip(enabler), func(ctx context.Context, current *snapshot) (*change, error) {

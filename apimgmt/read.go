@@ -69,7 +69,7 @@ func readSnapshot[T any](ctx context.Context, p *Publisher, op, enabler string, 
 }
 
 // answer is the record after a change, as the catalogue has it now.
-func (p *Publisher) answer(ctx context.Context, key string, superseded []string) (Record, error) {
+func (p *Publisher) answer(ctx context.Context, key string, made *change) (Record, error) {
 	const op = "read"
 	return readSnapshot(ctx, p, op, key, func(current *snapshot) (Record, error) {
 		r, ok := current.records[key]
@@ -77,7 +77,7 @@ func (p *Publisher) answer(ctx context.Context, key string, superseded []string)
 			return Record{}, notFound(op, key, "the enabler has been deleted meanwhile")
 		}
 		answer, err := p.full(ctx, r)
-		answer.Superseded = superseded
+		answer.Superseded, answer.Carried = made.superseded, made.carried()
 		return answer, err
 	})
 }

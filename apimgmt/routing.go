@@ -99,7 +99,12 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 		if err := g.supersede(ctx, at, c, version, own); err != nil {
 			return err
 		}
-		if c.conflicts, err = g.conflicts(ctx, at, c.key, own); err != nil {
+		served, err := g.gateway.Config(ctx)
+		if err != nil {
+			return refused(opPublish, at.name(c.key), err)
+		}
+		c.attached = !served.Attached(ownerOf(c.key)).Empty()
+		if c.conflicts, err = g.conflicts(ctx, at, c.key, own, served); err != nil {
 			return err
 		}
 	}
@@ -110,6 +115,15 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", opPublish, desired.Enabler, err)
+	}
+	return nil
+}
+
+// plan completes a prepared change with what the gateway changes, or refuses it as the
+// gateway would.
+func (g *routing) plan(ctx context.Context, op string, c *change) (err error) {
+	if c.plan, err = g.gateway.Plan(ctx, ownerOf(c.key), c.config); err != nil {
+		return refused(op, c.desired.Enabler, err)
 	}
 	return nil
 }
@@ -136,8 +150,8 @@ func (g *routing) supersede(ctx context.Context, at *snapshot, c *change, versio
 
 // conflicts lists the routes that a version has in common with other enablers of the
 // catalogue, whatever the gateway serves of them at the moment, and with routes that the
-// gateway has from elsewhere.
-func (g *routing) conflicts(ctx context.Context, at *snapshot, key string, own *content) ([]Conflict, error) {
+// gateway has from elsewhere. It uses the memory of served.
+func (g *routing) conflicts(ctx context.Context, at *snapshot, key string, own *content, served entity.Config) ([]Conflict, error) {
 	var found []Conflict
 	add := func(enabler string, list []entity.Conflict) {
 		for _, c := range list {
@@ -157,10 +171,6 @@ func (g *routing) conflicts(ctx context.Context, at *snapshot, key string, own *
 			}
 			add(r.Enabler, own.index.Conflicts(content.index))
 		}
-	}
-	served, err := g.gateway.Config(ctx)
-	if err != nil {
-		return nil, refused(opPublish, at.name(key), err)
 	}
 	foreign := unowned(served)
 	add("", own.index.Conflicts(entity.NewRouteIndex(foreign)))

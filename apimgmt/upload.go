@@ -66,8 +66,9 @@ func (u Upload) listenPath(before record, version string) string {
 
 // Publish checks a definition, stores it, and has the gateway route to it if it is
 // not a draft: all of its routes or none. A stored version of the same name is
-// replaced. Errors are of the type [*Error]; those of other types come from the
-// storage.
+// replaced. What others have attached to the version before in the gateway, such as a plugin
+// on its service, is carried over, or the error names it and wraps [entity.ErrAttached].
+// Errors are of the type [*Error]; those of other types come from the storage.
 func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 	c, err := p.checkUpload(ctx, u)
 	if err != nil {
@@ -82,6 +83,11 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 		}
 		if len(next.conflicts) > 0 {
 			return nil, conflicting(opPublish, u.Enabler, c.listenPath, next.conflicts)
+		}
+		if next.attached {
+			if err := p.routing.plan(ctx, opPublish, next); err != nil {
+				return nil, err
+			}
 		}
 		upload := next.desired.find(c.definition.Version()).Upload
 		if err := p.files.write(ctx, upload, c.definition, u.Definition, served); err != nil {
@@ -100,19 +106,21 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 		said = "published"
 	}
 	p.log.Info(said, "enabler", u.Enabler, "version", e.Version, "state", e.State, "by", u.By, "sha256", e.SHA256,
-		"operations", e.Operations, "superseded", prepared.superseded)
+		"operations", e.Operations, "superseded", prepared.superseded,
+		"carried", prepared.carried())
 	warnings := c.definition.Warnings()
 	for _, warning := range warnings {
 		p.log.Warn("published with a warning", "enabler", u.Enabler, "version", e.Version, "warning", warning)
 	}
-	answer, err := p.answer(ctx, c.key, prepared.superseded)
+	answer, err := p.answer(ctx, c.key, prepared)
 	answer.Warnings = warnings
 	return answer, err
 }
 
 const opPublish = "publish"
 
-// Preview returns what Publish would do, and changes nothing.
+// Preview returns what Publish would do, or the error that it would return, and changes
+// nothing.
 func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 	c, err := p.checkUpload(ctx, u)
 	if err != nil {
@@ -123,13 +131,11 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 		if err != nil {
 			return Preview{}, err
 		}
-		before, err := p.routing.desired(ctx, current.records[c.key])
-		if err != nil {
-			return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
-		}
-		changes, err := entity.Diff(before, prepared.config)
-		if err != nil {
-			return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
+		if prepared.routing {
+			err := p.routing.plan(ctx, opPublish, prepared)
+			if err != nil && len(prepared.conflicts) == 0 { // which are the reason otherwise
+				return Preview{}, err
+			}
 		}
 		suggested := ""
 		if len(prepared.conflicts) > 0 {
@@ -137,9 +143,10 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 		}
 		return Preview{
 			SuggestedPath: suggested, DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Path: c.listenPath,
-			Changes:    slices.Concat([]entity.Change{}, changes),
+			Changes:    slices.Concat([]entity.Change{}, prepared.plan.Changes),
 			Conflicts:  slices.Concat([]Conflict{}, prepared.conflicts),
 			Superseded: slices.Concat([]string{}, prepared.superseded),
+			Carried:    prepared.carried(),
 			Routes:     p.routesOf(c.definition.Operations(), c.state, c.listenPath),
 			Warnings:   c.definition.Warnings(),
 		}, nil

@@ -33,6 +33,10 @@ type Record struct {
 	// Superseded are the versions that became sunset by the change. It is there only in
 	// the answer to that change.
 	Superseded []string `json:"superseded,omitempty"`
+	// Carried is what others had attached to the gateway's entities of the enabler, such as a
+	// plugin on a service, and what the change has attached to those of another version, in
+	// sentences. It is there only in the answer to that change.
+	Carried []string `json:"carried,omitempty"`
 	// Warnings are hints for the author of the definition. They are there only in the
 	// answer to the upload; see [definition.Definition.Warnings].
 	Warnings []string `json:"warnings,omitempty"`
@@ -84,7 +88,7 @@ type Preview struct {
 	State   State  `json:"state"`
 	// Path is the prefix below which the version would be served.
 	Path string `json:"path,omitempty"`
-	// Changes are those of the gateway.
+	// Changes are all of the gateway, also of what others have added or changed there.
 	Changes []entity.Change `json:"changes"`
 	// Conflicts are the routes in common with others; publishing would be refused.
 	Conflicts []Conflict `json:"conflicts"`
@@ -92,6 +96,9 @@ type Preview struct {
 	SuggestedPath string `json:"suggested_path,omitempty"`
 	// Superseded are the versions that would become sunset.
 	Superseded []string `json:"superseded"`
+	// Carried is what others have attached to the gateway's entities of the enabler and what
+	// would be attached to those of this version, in sentences.
+	Carried []string `json:"carried,omitempty"`
 	// Routes are the operations of the definition.
 	Routes []Route `json:"routes"`
 	// Warnings are hints for the author of the definition.

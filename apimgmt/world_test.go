@@ -178,18 +178,33 @@ func served(t testing.TB, g apimgmt.Gateway, key string) []string {
 type embedded struct{ *gateway.Gateway }
 
 func (e embedded) Publish(ctx context.Context, owner string, config entity.Config) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	return e.Update(func(served entity.Config) (entity.Config, error) {
-		next, err := served.Replace(owner, config)
-		if err == nil {
-			if fault := e.Check(next); fault != nil {
-				err = fmt.Errorf("%w: %w", entity.ErrInvalid, fault)
-			}
-		}
+		_, next, err := e.plan(ctx, served, owner, config)
 		return next, err
 	})
+}
+
+func (e embedded) Plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, error) {
+	served, _ := e.Gateway.Config()
+	plan, _, err := e.plan(ctx, served, owner, config)
+	return plan, err
+}
+
+func (e embedded) plan(ctx context.Context, served entity.Config, owner string, config entity.Config) (entity.Plan, entity.Config, error) {
+	if err := ctx.Err(); err != nil {
+		return entity.Plan{}, entity.Config{}, err
+	}
+	before, err := entity.NewNormal(served)
+	if err != nil {
+		return entity.Plan{}, entity.Config{}, err
+	}
+	plan, next, err := before.Plan(owner, config)
+	if err == nil {
+		if fault := e.Check(next.Shared()); fault != nil {
+			err = fmt.Errorf("%w: %w", entity.ErrInvalid, fault)
+		}
+	}
+	return plan, next.Config(), err
 }
 
 func (e embedded) Config(ctx context.Context) (entity.Config, error) {

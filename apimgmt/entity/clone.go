@@ -6,6 +6,11 @@ import (
 	"slices"
 )
 
+// Empty reports whether there is no entity.
+func (c Config) Empty() bool {
+	return len(c.Services)+len(c.Routes)+len(c.Plugins)+len(c.Consumers)+len(c.Keys)+len(c.Upstreams)+len(c.Targets) == 0
+}
+
 func cloneEach[E any](list []E, clone func(E) E) []E {
 	if list == nil {
 		return nil

@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
@@ -41,4 +42,35 @@ func ExampleDiff() {
 		fmt.Println(change)
 	}
 	// Output: update service things: port
+}
+
+func ExampleNormal_Plan() {
+	version := func(name string) entity.Config {
+		return entity.Config{Services: []entity.Service{{Name: name, Host: "things.example"}},
+			Routes: []entity.Route{{Name: name + "_list", Paths: []string{"/things"}, Service: &entity.Ref{Name: name}}}}
+	}
+	served, err := entity.Config{}.Replace("enabler:things", version("things-1"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	served.Plugins = []entity.Plugin{{Name: "key-auth", Service: &entity.Ref{Name: "things-1"}}} // by an operator
+	before, err := entity.NewNormal(served)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, _, err := before.Plan("enabler:things", version("things-2"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, carried := range plan.Carried {
+		fmt.Println(carried)
+	}
+	_, _, err = before.Plan("enabler:things", entity.Config{})
+	fmt.Println(errors.Is(err, entity.ErrAttached))
+	// Output:
+	// plugin "key-auth" of service "things-1" is carried over to service "things-2"
+	// true
 }

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -39,6 +40,12 @@ func (n Normal) With(c Config) (Normal, error) {
 
 // Replace is [Config.Replace].
 func (n Normal) Replace(tag string, next Config) (Normal, error) {
+	made, _, err := n.ReplaceCarrying(tag, next)
+	return made, err
+}
+
+// ReplaceCarrying is [Config.Replace], and lists what of others was carried over.
+func (n Normal) ReplaceCarrying(tag string, next Config) (Normal, []Carried, error) {
 	created := map[string]int64{}
 	mine := n.config.pick(func(m *Meta) bool { return slices.Contains(m.Tags, tag) })
 	for _, list := range mine.identities() {
@@ -57,9 +64,23 @@ func (n Normal) Replace(tag string, next Config) (Normal, error) {
 		}
 	}
 	others := n.config.pick(func(m *Meta) bool { return !slices.Contains(m.Tags, tag) })
-	merged, err := n.With(others.with(added))
+	together := others.with(added)
+	merged, err := n.With(together)
 	if err != nil {
-		return Normal{}, fmt.Errorf("replace entities tagged %q: %w", tag, err)
+		return Normal{}, nil, fmt.Errorf("replace entities tagged %q: %w", tag, err)
+	}
+	var carried []Carried
+	if attached := n.config.Attached(tag).Plugins; len(attached) > 0 || count(&together) != count(&others)+count(&added) {
+		c := newCarrier(n.config, merged.config, tag)
+		lost := others.lost(&merged.config)
+		staying := missing(attached, lost.Plugins, func(e *Plugin) *Meta { return &e.Meta })
+		if c.carry(lost, staying); len(c.faults) > 0 {
+			return Normal{}, nil, fmt.Errorf("replace entities tagged %q: %w", tag, errors.Join(c.faults...))
+		}
+		if merged, err = merged.With(merged.config.with(c.made)); err != nil {
+			return Normal{}, nil, fmt.Errorf("replace entities tagged %q: carry over what others have attached to them: %w", tag, err)
+		}
+		carried = c.carried
 	}
 	for _, list := range merged.config.identities() {
 		for _, e := range list {
@@ -68,8 +89,11 @@ func (n Normal) Replace(tag string, next Config) (Normal, error) {
 			}
 		}
 	}
-	return merged, nil
+	return merged, carried, nil
 }
+
+// count is how many entities of the kinds there are that refer to others.
+func count(c *Config) int { return len(c.Routes) + len(c.Plugins) + len(c.Keys) + len(c.Targets) }
 
 // Diff is [Diff] from this configuration to another one.
 func (n Normal) Diff(to Normal) ([]Change, error) { return n.config.diff(&to.config) }

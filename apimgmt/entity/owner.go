@@ -29,9 +29,14 @@ func (c Config) Without(tag string) (Config, error) {
 
 // Replace returns the configuration with one owner's entities in place of those
 // that it had: each that has the tag is removed, those of next get the tag and
-// are added. What others have attached to its entities stays as long as these are
-// there, by their ids; the time of creation of an entity stays too. A name
-// that another owner has is an error that wraps [ErrConflict].
+// are added. The time of creation of an entity stays. A name that another owner has is an
+// error that wraps [ErrConflict].
+//
+// What others have attached to its entities is never removed: it stays as long as these
+// are there, by their ids. Otherwise routes and plugins are carried over to what takes the
+// place of an entity: to the routes of next that match the same requests, as in
+// [Conflicts], and to the services of these. A plugin gets another id then. What cannot be
+// carried over is an error that names it and wraps [ErrAttached].
 func (c Config) Replace(tag string, next Config) (Config, error) {
 	normal, err := NewNormal(c)
 	if err != nil {

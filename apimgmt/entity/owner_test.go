@@ -27,6 +27,9 @@ func TestConfig_Replace_keepsOtherEntities(t *testing.T) {
 	require.NoError(t, err)
 	base.Services[0].CreatedAt = 7
 	for _, route := range base.Routes {
+		if route.Name == "a-y" { // which goes
+			continue
+		}
 		base.Plugins = append(base.Plugins, entity.Plugin{Name: "cors", Route: &entity.Ref{ID: route.ID}})
 	}
 	next, err := base.Replace(entity.OwnerTag("a"), api("a", "/a/x", "/a/z"))

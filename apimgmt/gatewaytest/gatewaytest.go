@@ -18,18 +18,21 @@ import (
 // plugin "cors", for each test.
 func Run(t *testing.T, open func(t *testing.T) apimgmt.Gateway) {
 	for name, test := range map[string]func(*testing.T, apimgmt.Gateway){
-		"what is published is served with the owner's tag":      servesWithTag,
-		"publishing again replaces all that the owner had":      replaces,
-		"publishing the same twice is as publishing it once":    twice,
-		"an empty config withdraws, also what is not there":     withdraws,
-		"entities of others and without an owner stay":          leavesOthers,
-		"a config with a fault changes nothing":                 refusesFaults,
-		"a plugin that is not there changes nothing":            refusesPlugins,
-		"a name of another owner changes nothing":               refusesNames,
-		"what Config returns belongs to the caller":             returnsCopies,
-		"the secrets of a plugin are served as they were given": keepsSecrets,
-		"a call whose context has ended changes nothing":        heedsContext,
-		"owners that publish at a time are all served":          servesAll,
+		"what is published is served with the owner's tag":       servesWithTag,
+		"publishing again replaces all that the owner had":       replaces,
+		"publishing the same twice is as publishing it once":     twice,
+		"an empty config withdraws, also what is not there":      withdraws,
+		"entities of others and without an owner stay":           leavesOthers,
+		"what others have attached is carried over":              carriesOver,
+		"what others have attached is never removed":             refusesToRemove,
+		"a plan is what publishing changes, and changes nothing": plans,
+		"a config with a fault changes nothing":                  refusesFaults,
+		"a plugin that is not there changes nothing":             refusesPlugins,
+		"a name of another owner changes nothing":                refusesNames,
+		"what Config returns belongs to the caller":              returnsCopies,
+		"the secrets of a plugin are served as they were given":  keepsSecrets,
+		"a call whose context has ended changes nothing":         heedsContext,
+		"owners that publish at a time are all served":           servesAll,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -105,11 +108,92 @@ func leavesOthers(t *testing.T, g apimgmt.Gateway) {
 	requireServed(t, g, "enabler:ab", api("ab", "/ab"))
 }
 
+// attach puts a plugin of another owner on a route.
+func attach(t *testing.T, g apimgmt.Gateway, route string) {
+	t.Helper()
+	require.NoError(t, g.Publish(t.Context(), "operator", entity.Config{Plugins: []entity.Plugin{{Name: "cors",
+		Config: json.RawMessage(`{"origins":["https://app.example"]}`), Route: &entity.Ref{Name: route}}}}))
+}
+
+// requireAttached fails unless another owner has one plugin, on a route.
+func requireAttached(t *testing.T, g apimgmt.Gateway, route string) {
+	t.Helper()
+	served, err := g.Config(t.Context())
+	require.NoError(t, err)
+	plugins := served.Tagged("operator").Plugins
+	require.Len(t, plugins, 1)
+	require.JSONEq(t, `{"origins":["https://app.example"]}`, string(plugins[0].Config))
+	for _, r := range served.Routes {
+		if r.Name == route {
+			require.Equal(t, r.ID, plugins[0].Route.ID)
+			return
+		}
+	}
+	require.Fail(t, "there is no route "+route)
+}
+
+func carriesOver(t *testing.T, g apimgmt.Gateway) {
+	require.NoError(t, g.Publish(t.Context(), "enabler:a", api("a1", "/a", "/b")))
+	attach(t, g, "a1_1")
+	for range 2 {
+		require.NoError(t, g.Publish(t.Context(), "enabler:a", api("a2", "/b", "/c")))
+		requireAttached(t, g, "a2_0")
+		requireServed(t, g, "enabler:a", api("a2", "/b", "/c"))
+	}
+	require.NoError(t, g.Publish(t.Context(), "enabler:a", api("a1", "/a", "/b")))
+	requireAttached(t, g, "a1_1")
+}
+
+func refusesToRemove(t *testing.T, g apimgmt.Gateway) {
+	require.NoError(t, g.Publish(t.Context(), "enabler:a", api("a1", "/a", "/b")))
+	attach(t, g, "a1_1")
+	for _, next := range []entity.Config{{}, api("a2", "/a")} {
+		_, err := g.Plan(t.Context(), "enabler:a", next)
+		require.ErrorIs(t, err, entity.ErrAttached)
+		err = g.Publish(t.Context(), "enabler:a", next)
+		require.ErrorIs(t, err, entity.ErrAttached)
+		require.ErrorIs(t, err, entity.ErrConflict)
+		require.ErrorContains(t, err, `plugin "cors"`)
+		requireAttached(t, g, "a1_1")
+		requireServed(t, g, "enabler:a", api("a1", "/a", "/b"))
+	}
+	require.NoError(t, g.Publish(t.Context(), "operator", entity.Config{}))
+	require.NoError(t, g.Publish(t.Context(), "enabler:a", entity.Config{}))
+	requireServed(t, g, "enabler:a", entity.Config{})
+}
+
+func plans(t *testing.T, g apimgmt.Gateway) {
+	require.NoError(t, g.Publish(t.Context(), "enabler:a", api("a1", "/a", "/b")))
+	attach(t, g, "a1_1")
+	before, err := g.Config(t.Context())
+	require.NoError(t, err)
+	next := api("a2", "/b", "/c")
+	plan, err := g.Plan(t.Context(), "enabler:a", next)
+	require.NoError(t, err)
+	require.Len(t, plan.Carried, 1)
+	require.Equal(t, entity.KindPlugin, plan.Carried[0].Kind)
+	requireServed(t, g, "enabler:a", api("a1", "/a", "/b"))
+	requireAttached(t, g, "a1_1")
+
+	require.NoError(t, g.Publish(t.Context(), "enabler:a", next))
+	after, err := g.Config(t.Context())
+	require.NoError(t, err)
+	changes, err := entity.Diff(before, after)
+	require.NoError(t, err)
+	require.Equal(t, changes, plan.Changes)
+	plan, err = g.Plan(t.Context(), "enabler:a", next)
+	require.NoError(t, err)
+	require.Empty(t, plan.Changes)
+	require.Empty(t, plan.Carried)
+}
+
 func refusesFaults(t *testing.T, g apimgmt.Gateway) {
 	require.NoError(t, g.Publish(t.Context(), "enabler:a", api("a", "/a")))
 	faulty := api("a", "/b", "/c")
 	faulty.Routes[1].Service = &entity.Ref{Name: "missing"}
 	require.ErrorIs(t, g.Publish(t.Context(), "enabler:a", faulty), entity.ErrInvalid)
+	_, err := g.Plan(t.Context(), "enabler:a", faulty)
+	require.ErrorIs(t, err, entity.ErrInvalid)
 	requireServed(t, g, "enabler:a", api("a", "/a"))
 }
 
@@ -124,6 +208,8 @@ func refusesPlugins(t *testing.T, g apimgmt.Gateway) {
 	faulty := api("a", "/a")
 	faulty.Plugins[0].Name = "no-such-plugin"
 	require.ErrorIs(t, g.Publish(t.Context(), "enabler:a", faulty), entity.ErrInvalid)
+	_, err = g.Plan(t.Context(), "enabler:a", faulty)
+	require.ErrorIs(t, err, entity.ErrInvalid)
 	requireServed(t, g, "enabler:a", entity.Config{})
 }
 

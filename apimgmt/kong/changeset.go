@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,24 +15,36 @@ import (
 type target struct {
 	config entity.Config
 	// bodies are what is sent of entities.
-	bodies map[entity.Kind]map[string]fields
+	bodies  map[entity.Kind]map[string]fields
+	carried []entity.Carried
 }
 
 // wanted is the desired state of a Kong: what it has once an owner's entities are replaced.
 func (g *Gateway) wanted(ctx context.Context, n node, owner string, before held, config entity.Config) (target, error) {
-	next, err := before.config.Replace(owner, config)
+	normal, err := entity.NewNormal(before.config)
 	if err != nil {
 		return target{}, err
 	}
-	t := target{bodies: map[entity.Kind]map[string]fields{}}
+	replaced, carried, err := normal.ReplaceCarrying(owner, config)
+	if err != nil {
+		return target{}, err
+	}
+	sources := map[string]fields{} // of what is carried over, by the id that it gets
+	for _, c := range carried {
+		sources[c.To] = before.raw[c.Kind][c.From]
+	}
+	t := target{bodies: map[entity.Kind]map[string]fields{}, carried: carried}
 	for _, kind := range kinds() {
 		t.bodies[kind] = map[string]fields{}
 	}
 	// What is compared has been written and read again, as what Kong has was.
-	err = each(next, func(kind entity.Kind, id string, value any) error {
+	err = each(replaced.Shared(), func(kind entity.Kind, id string, value any) error {
 		body, err := n.encode(kind, value)
 		if err != nil {
 			return fmt.Errorf("write %s %q: %w", kind, id, err)
+		}
+		if source := sources[id]; source != nil {
+			body = source.movedTo(body)
 		}
 		t.bodies[kind][id] = body
 		return g.put(ctx, n, &t.config, kind, body)
@@ -49,16 +62,33 @@ func (h held) again() target {
 	for kind, list := range h.raw {
 		t.bodies[kind] = map[string]fields{}
 		for id, raw := range list {
-			body := make(fields, len(raw))
-			for name, value := range raw {
-				if name != "created_at" && name != "updated_at" {
-					body[name] = value
-				}
-			}
-			t.bodies[kind][id] = body
+			t.bodies[kind][id] = raw.untimed()
 		}
 	}
 	return t
+}
+
+// untimed are the fields as they are sent, without the times that Kong adds.
+func (f fields) untimed() fields {
+	body := make(fields, len(f))
+	for name, value := range f {
+		if name != "created_at" && name != "updated_at" {
+			body[name] = value
+		}
+	}
+	return body
+}
+
+// movedTo is what others have attached to an entity, as Kong wrote it, at another place: with
+// the members that [entity.Config] has not.
+func (f fields) movedTo(place fields) fields {
+	body := f.untimed()
+	for _, name := range []string{"id", "service", "route"} {
+		if value, ok := place[name]; ok {
+			body[name] = value
+		}
+	}
+	return body
 }
 
 // step is a call that changes something.
@@ -123,6 +153,9 @@ func newChangeSet(owner string, before held, next target, staged string) (change
 			p.deleted[c.Kind][c.ID] = true
 		}
 	}
+	if err := p.attached(); err != nil {
+		return changeSet{}, err
+	}
 	for _, body := range next.bodies[entity.KindPlugin] {
 		if id := body.ref("route"); id != "" {
 			p.guarded[id] = true
@@ -158,6 +191,31 @@ func (p *changeSetBuilder) leftovers() []entity.Change {
 		}
 	}
 	return changes
+}
+
+// attached is an error if others have attached to what is deleted an entity that
+// [entity.Config] cannot say, and that is therefore not carried over: Kong would delete it too.
+func (p *changeSetBuilder) attached() error {
+	sayable := map[string]bool{}
+	err := each(p.before.config, func(_ entity.Kind, id string, _ any) error {
+		sayable[id] = true
+		return nil
+	})
+	for kind, list := range p.before.raw {
+		for id, raw := range list {
+			tags := raw.texts("tags")
+			if sayable[id] || slices.Contains(tags, p.owner) || slices.Contains(tags, lockTag) {
+				continue
+			}
+			for _, parent := range kinds() {
+				if on := raw.ref(string(parent)); on != "" && p.deleted[parent][on] {
+					err = errors.Join(err, fmt.Errorf("%w: %w: %s %q (id %s), which others have attached to %s %s, would be lost; "+
+						"delete it first, or move it", entity.ErrAttached, entity.ErrConflict, kind, raw.text("name"), id, parent, on))
+				}
+			}
+		}
+	}
+	return err
 }
 
 // add puts a change where it belongs.

@@ -8,6 +8,10 @@
 // everything that Kong has, works out with [entity.Diff] what has to change, and
 // changes only that: publishing the same again writes nothing.
 //
+// What others have attached to entities that go, a plugin on a service for instance, is
+// carried over to what takes the place of these, with all members that Kong has of it, or
+// refuses the publish; see [entity.Config.Replace].
+//
 // # How whole a publish is
 //
 // Without a database, Kong takes a whole configuration at once (POST /config), and

@@ -114,6 +114,17 @@ func (g *Gateway) Publish(ctx context.Context, owner string, config entity.Confi
 	return nil
 }
 
+// Plan returns what Publish would change, or the error that it would return as far as that
+// can be known before: Kong validates the plugins, and the entities are checked here.
+// Nothing changes.
+func (g *Gateway) Plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, error) {
+	plan, err := g.plan(ctx, owner, config)
+	if err != nil {
+		return entity.Plan{}, fmt.Errorf("publish %q: %w", owner, err)
+	}
+	return plan, nil
+}
+
 // Config returns everything that is served, as far as [entity.Config] can say it:
 // entities of others that it cannot, such as routes of TCP, are left out, and so
 // are members of the configuration of plugins that have their default.

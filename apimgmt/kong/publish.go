@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
@@ -56,6 +57,48 @@ func (g *Gateway) publish(ctx context.Context, owner string, config entity.Confi
 		g.logger.WarnContext(ctx, "the service of a publish is left; the next one removes it", "owner", owner, "error", left.Error())
 	}
 	return err
+}
+
+// plan is Plan, without its name in the error.
+func (g *Gateway) plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, error) {
+	if owner == "" {
+		return entity.Plan{}, fmt.Errorf("%w: the owner has no name", entity.ErrInvalid)
+	}
+	n, err := g.node(ctx)
+	if err != nil {
+		return entity.Plan{}, err
+	}
+	before, err := g.load(ctx, n)
+	if err != nil {
+		return entity.Plan{}, err
+	}
+	next, err := g.wanted(ctx, n, owner, before, config)
+	if err != nil {
+		return entity.Plan{}, err
+	}
+	changes, err := newChangeSet(owner, before, next, "")
+	if err != nil {
+		return entity.Plan{}, err
+	}
+	checked := map[string]bool{} // plugins on many routes are often alike
+	for _, s := range slices.Concat(changes.prepare, changes.show) {
+		if s.kind != entity.KindPlugin {
+			continue
+		}
+		body, err := marshal([]any{s.body["name"], s.body["config"], s.body["protocols"]})
+		if err != nil {
+			return entity.Plan{}, err
+		}
+		if checked[string(body)] {
+			continue
+		}
+		checked[string(body)] = true
+		if err := g.check(ctx, s); err != nil {
+			return entity.Plan{}, err
+		}
+	}
+	list, err := entity.Diff(before.config, next.config)
+	return entity.Plan{Changes: list, Carried: next.carried}, err
 }
 
 // aside does what has to be done whether or not the context has ended.

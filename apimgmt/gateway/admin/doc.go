@@ -19,7 +19,8 @@
 //
 // [Store.Publish] replaces the entities that have an owner's tag. The API and the page
 // show them, and may change them as in Kong; the next time the owner publishes, that
-// is undone, while what others have attached to its entities stays.
+// is undone. What others have attached to its entities stays: it is carried over to what
+// takes their place, or the publish is refused.
 //
 // # The API
 //

@@ -102,7 +102,8 @@ func Open(ctx context.Context, config StoreConfig) (*Store, error) {
 // error that wraps entity.ErrConflict.
 //
 // An owner's entities may be changed by others, through the admin API or the page;
-// publishing undoes that.
+// publishing undoes that. What others have attached to entities that go is carried over, or
+// is an error that wraps entity.ErrAttached, as entity.Config.Replace says.
 func (s *Store) Publish(ctx context.Context, owner string, config entity.Config) error {
 	if owner == "" {
 		return errors.New("publish: owner: is empty")
@@ -112,6 +113,35 @@ func (s *Store) Publish(ctx context.Context, owner string, config entity.Config)
 		return fmt.Errorf("publish %q: %w", owner, err)
 	}
 	return nil
+}
+
+// Plan returns what Publish would change, or the error that it would return. Plugins are
+// compiled as they are by Publish. Nothing changes.
+func (s *Store) Plan(ctx context.Context, owner string, config entity.Config) (entity.Plan, error) {
+	if owner == "" {
+		return entity.Plan{}, errors.New("publish: owner: is empty")
+	}
+	now, err := s.current(ctx)
+	if err != nil {
+		return entity.Plan{}, err
+	}
+	plan, next, err := now.normal.Plan(owner, config)
+	if err == nil && len(plan.Changes) > 0 {
+		err = notTaken(s.gateway.Check(next.Shared()))
+	}
+	if err != nil {
+		return entity.Plan{}, fmt.Errorf("publish %q: %w", owner, err)
+	}
+	return plan, nil
+}
+
+// notTaken is the error of a configuration that the gateway does not take: an invalid one,
+// unless the gateway is closed.
+func notTaken(err error) error {
+	if err == nil || errors.Is(err, gateway.ErrClosed) || errors.Is(err, entity.ErrInvalid) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", entity.ErrInvalid, err)
 }
 
 // Config returns the configuration that is stored, which the gateway serves as
@@ -202,10 +232,10 @@ func (s *Store) try(ctx context.Context, change func(entity.Normal) (entity.Norm
 		// It is acknowledged, whatever becomes of the caller.
 		s.state.Store(made)
 		return nil
-	case taken, errors.Is(err, gateway.ErrClosed), errors.Is(err, entity.ErrInvalid):
+	case taken:
 		return err
 	}
-	return fmt.Errorf("%w: %w", entity.ErrInvalid, err)
+	return notTaken(err)
 }
 
 // current returns what is stored, and serves it.
