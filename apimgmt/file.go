@@ -40,6 +40,9 @@ type files struct {
 type content struct {
 	Config     entity.Config          `json:"config"`
 	Operations []definition.Operation `json:"operations"`
+	// Declared is whether the operations have what the file declares of security. What
+	// earlier versions stored has not; see [files.operations].
+	Declared bool `json:"declared,omitempty"`
 
 	normal entity.Normal      // of Config
 	index  *entity.RouteIndex // of Config
@@ -153,6 +156,41 @@ func (f *files) readContent(ctx context.Context, upload string) (*content, error
 		return nil, err
 	}
 	return c, c.fillIn()
+}
+
+// operations are those of a version. Of what earlier versions stored the file is read again,
+// which says what it declares of security.
+func (f *files) operations(ctx context.Context, e edition) (*content, error) {
+	c, err := f.content(ctx, e)
+	if err != nil || c.Declared {
+		return c, err
+	}
+	reader, err := f.blobs.Open(ctx, filePrefix+e.Upload)
+	if err != nil {
+		return nil, fmt.Errorf("read the definition of version %q: %w", e.Version, err)
+	}
+	defer func() { _ = reader.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(reader, e.Size+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the definition of version %q: %w", e.Version, err)
+	}
+	whole := *c
+	d, err := definition.Load(ctx, data, definition.Limits{Bytes: len(data)})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil: // which it had not been for the version that stored it
+		f.log.Warn("what a stored definition declares of security is not known", "version", e.Version, "error", err)
+	default:
+		whole.Operations = d.Operations()
+	}
+	whole.Declared = true
+	if e.State.Routed() {
+		f.mu.Lock()
+		f.cached[e.Upload] = &whole
+		f.mu.Unlock()
+	}
+	return &whole, nil
 }
 
 // keepRouted drops the cached contents of versions that are not routed in a snapshot.

@@ -114,6 +114,7 @@ type Publisher struct {
 	routing   *routing
 	changes   *changes
 	log       *slog.Logger
+	watch     *watch
 	checks    chan struct{} // an element for each upload that is checked
 	totals    totals
 }
@@ -160,6 +161,7 @@ func NewPublisher(config Config) (*Publisher, error) {
 			id: uuid.NewString(), turn: make(chan struct{}, 1),
 			patience: config.Patience, gatewayTimeout: config.GatewayTimeout,
 		},
+		watch:  &watch{gateway: config.Gateway, age: config.Interval},
 		checks: make(chan struct{}, config.Uploads),
 	}, nil
 }
@@ -167,6 +169,7 @@ func NewPublisher(config Config) (*Publisher, error) {
 // apply makes a change and counts it.
 func (p *Publisher) apply(ctx context.Context, op, key string, prepare prepareFunc) error {
 	err := p.changes.apply(ctx, op, key, prepare)
+	p.watch.forget()
 	p.totals.count(err)
 	return err
 }

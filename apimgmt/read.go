@@ -99,6 +99,9 @@ type VersionRecord struct {
 	Enabler string `json:"enabler"`
 	Version
 	Routes []Route `json:"routes"`
+	// Warnings say where what the definition declares of security and what the gateway
+	// enforces differ.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // GetVersion returns one version of an enabler.
@@ -110,7 +113,7 @@ func (p *Publisher) GetVersion(ctx context.Context, enabler, version string) (Ve
 			return VersionRecord{}, err
 		}
 		routes, err := p.routes(ctx, e)
-		return VersionRecord{Enabler: r.Enabler, Version: e.view(), Routes: routes}, err
+		return VersionRecord{Enabler: r.Enabler, Version: e.view(), Routes: routes, Warnings: differences(routes, e.State)}, err
 	})
 }
 

@@ -108,12 +108,14 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 	p.log.Info(said, "enabler", u.Enabler, "version", e.Version, "state", e.State, "by", u.By, "sha256", e.SHA256,
 		"operations", e.Operations, "superseded", prepared.superseded,
 		"carried", prepared.carried())
-	warnings := c.definition.Warnings()
-	for _, warning := range warnings {
+	answer, err := p.answer(ctx, c.key, prepared)
+	answer.Warnings = c.definition.Warnings()
+	if routes, faulty := p.routes(ctx, *e); faulty == nil { // those of this version, which need not be the answer's
+		answer.Warnings = append(answer.Warnings, differences(routes, e.State)...)
+	}
+	for _, warning := range answer.Warnings {
 		p.log.Warn("published with a warning", "enabler", u.Enabler, "version", e.Version, "warning", warning)
 	}
-	answer, err := p.answer(ctx, c.key, prepared)
-	answer.Warnings = warnings
 	return answer, err
 }
 
@@ -127,7 +129,7 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 		return Preview{}, err
 	}
 	return readSnapshot(ctx, p, opPublish, u.Enabler, func(current *snapshot) (Preview, error) {
-		prepared, _, err := p.prepareUpload(ctx, current, c)
+		prepared, version, err := p.prepareUpload(ctx, current, c)
 		if err != nil {
 			return Preview{}, err
 		}
@@ -137,6 +139,7 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 				return Preview{}, err
 			}
 		}
+		routes := version.view(c.state, p.config.GatewayURL, c.listenPath, newGuard(prepared.plan.After))
 		suggested := ""
 		if len(prepared.conflicts) > 0 {
 			suggested = suggestedPath(u.Enabler, c.listenPath)
@@ -147,8 +150,8 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 			Conflicts:  slices.Concat([]Conflict{}, prepared.conflicts),
 			Superseded: slices.Concat([]string{}, prepared.superseded),
 			Carried:    prepared.carried(),
-			Routes:     p.routesOf(c.definition.Operations(), c.state, c.listenPath),
-			Warnings:   c.definition.Warnings(),
+			Routes:     routes,
+			Warnings:   slices.Concat(c.definition.Warnings(), differences(routes, c.state)),
 		}, nil
 	})
 }
@@ -272,7 +275,7 @@ func (p *Publisher) prepareUpload(ctx context.Context, current *snapshot, c *can
 	if err := current.checkPrefixes(c.key, next.desired); err != nil {
 		return nil, nil, err
 	}
-	served := &content{Config: own, Operations: c.definition.Operations()}
+	served := &content{Config: own, Operations: c.definition.Operations(), Declared: true}
 	if err := served.fillIn(); err != nil {
 		return nil, nil, refused(opPublish, c.Enabler, err)
 	}

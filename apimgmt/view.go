@@ -37,8 +37,9 @@ type Record struct {
 	// plugin on a service, and what the change has attached to those of another version, in
 	// sentences. It is there only in the answer to that change.
 	Carried []string `json:"carried,omitempty"`
-	// Warnings are hints for the author of the definition. They are there only in the
-	// answer to the upload; see [definition.Definition.Warnings].
+	// Warnings say where what the definition of the version above declares of security and
+	// what the gateway enforces differ. Lists have none. The answer to an upload has the hints
+	// for its author as well; see [definition.Definition.Warnings].
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -75,6 +76,11 @@ type Version struct {
 // Route is an operation of an API.
 type Route struct {
 	definition.Operation
+	// Secured is whether the gateway refuses callers without credentials there: a plugin that
+	// authenticates callers counts, whether the definition has it, the gateway's operator has
+	// attached it, or it is for everything. Of a version that is not routed it is what the
+	// definition would have the gateway do. DeclaresSecurity is what the file claims.
+	Secured bool `json:"secured"`
 	// URL is where the gateway serves it; empty as long as the version is not
 	// routed. Parameters stand in braces.
 	URL string `json:"url,omitempty"`
@@ -101,7 +107,7 @@ type Preview struct {
 	Carried []string `json:"carried,omitempty"`
 	// Routes are the operations of the definition.
 	Routes []Route `json:"routes"`
-	// Warnings are hints for the author of the definition.
+	// Warnings are those that the answer to publishing would have.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -135,25 +141,18 @@ func (p *Publisher) view(r record) Record {
 // revision names the state of a record: no change writes two of one enabler.
 func (r *record) revision() string { return strconv.FormatUint(r.Serial, 10) }
 
-// routes are the operations of a version, with their addresses.
+// routes are the operations of a version, with their addresses and what the gateway
+// enforces.
 func (p *Publisher) routes(ctx context.Context, e edition) ([]Route, error) {
-	c, err := p.files.content(ctx, e)
+	c, err := p.files.operations(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	return p.routesOf(c.Operations, e.State, e.ListenPath), nil
-}
-
-func (p *Publisher) routesOf(operations []definition.Operation, state State, listenPath string) []Route {
-	v := []Route{}
-	for _, operation := range operations {
-		route := Route{Operation: operation}
-		if state.Routed() {
-			route.URL = p.config.GatewayURL + listenPath + operation.Path
-		}
-		v = append(v, route)
+	var served *guard
+	if e.State.Routed() {
+		served = p.watch.guard(ctx)
 	}
-	return v
+	return c.view(e.State, p.config.GatewayURL, e.ListenPath, served), nil
 }
 
 // full is a record with its routes.
@@ -165,5 +164,6 @@ func (p *Publisher) full(ctx context.Context, r record) (Record, error) {
 	}
 	var err error
 	v.Routes, err = p.routes(ctx, *e)
+	v.Warnings = differences(v.Routes, e.State)
 	return v, err
 }

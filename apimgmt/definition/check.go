@@ -178,7 +178,7 @@ func (c *checker) paths(root *document.Node) {
 				}
 				ids[id] = operation.Get("operationId")
 			}
-			c.found = append(c.found, operationOf(root, path.Key, method.Key, item, operation))
+			c.found = append(c.found, operationOf(root, path.Key, method.Key, operation))
 		}
 	}
 	if len(c.found) == 0 && is31(root) {
@@ -264,7 +264,7 @@ func resolve(root, n *document.Node) (*document.Node, error) {
 }
 
 // operationOf is an operation for lists.
-func operationOf(root *document.Node, path, method string, item, n *document.Node) Operation {
+func operationOf(root *document.Node, path, method string, n *document.Node) Operation {
 	o := Operation{Method: strings.ToUpper(method), Path: path, ID: text(n.Get("operationId")), Summary: text(n.Get("summary")),
 		Description: text(n.Get("description"))}
 	if deprecated := n.Get("deprecated"); deprecated != nil && deprecated.Text == "true" {
@@ -275,37 +275,19 @@ func operationOf(root *document.Node, path, method string, item, n *document.Nod
 			o.Tags = append(o.Tags, text(tag))
 		}
 	}
-	o.Secured = secured(root, item, n)
+	o.DeclaresSecurity = declaresSecurity(root, n)
 	return o
 }
 
-// secured is whether a caller has to authenticate.
-func secured(root, item, operation *document.Node) bool {
+// declaresSecurity is whether every alternative of the security requirements demands
+// something (OpenAPI section 4.8.30, Security Requirement Object).
+func declaresSecurity(root, operation *document.Node) bool {
 	security := operation.Get("security")
 	if security == nil {
 		security = root.Get("security")
 	}
-	if security != nil && len(security.Items) > 0 {
-		needed := true
-		for _, alternative := range security.Items {
-			needed = needed && len(alternative.Members) > 0
-		}
-		if needed {
-			return true
-		}
+	if security == nil || len(security.Items) == 0 {
+		return false
 	}
-	for _, name := range []string{"oidc", "openid-connect", "jwt", "key-auth", "basic-auth", "hmac-auth", "oauth2", "ldap-auth", "mtls-auth"} {
-		for _, level := range []*document.Node{operation, item, root} {
-			plugin := level.Get(pluginPrefix + name)
-			if plugin == nil {
-				continue
-			}
-			if plugin, err := resolve(root, plugin); err == nil {
-				if enabled := plugin.Get("enabled"); enabled == nil || enabled.Text != "false" {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return !slices.ContainsFunc(security.Items, func(n *document.Node) bool { return len(n.Members) == 0 })
 }

@@ -45,10 +45,10 @@ type Operation struct {
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 	Deprecated  bool     `json:"deprecated,omitempty"`
-	// Secured is whether a caller has to authenticate: a plugin of the gateway that
-	// asks for it applies to the operation, or its security requirements cannot be met
-	// without.
-	Secured bool `json:"secured"`
+	// DeclaresSecurity is whether the file says that a caller has to authenticate: the
+	// security requirements of the operation, or else of the document, cannot be met
+	// without. It says nothing about what the gateway does.
+	DeclaresSecurity bool `json:"declaresSecurity"`
 }
 
 // Bytes returns a copy of the file.

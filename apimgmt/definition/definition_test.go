@@ -74,10 +74,30 @@ func TestLoad_describesTheFile(t *testing.T) {
 	require.Equal(t, things, string(d.Bytes()))
 	require.Equal(t, []string{"https://eu.things.example:8443/v1/"}, d.Servers())
 	require.Equal(t, []definition.Operation{
-		{Method: "GET", Path: "/things", ID: "listThings", Summary: "All things", Tags: []string{"things"}, Secured: true},
-		{Method: "POST", Path: "/things", Secured: true},
-		{Method: "GET", Path: "/things/{thing-id}", Deprecated: true, Secured: true},
+		{Method: "GET", Path: "/things", ID: "listThings", Summary: "All things", Tags: []string{"things"}},
+		{Method: "POST", Path: "/things"},
+		{Method: "GET", Path: "/things/{thing-id}", Deprecated: true},
 	}, d.Operations())
+}
+
+func TestLoad_saysWhatTheFileDeclaresOfSecurity(t *testing.T) {
+	d := load(t, `
+openapi: 3.0.3
+info: {title: a, version: "1"}
+security: [{key: []}]
+paths:
+  /document: {get: {responses: {"200": {description: x}}}}
+  /none: {get: {security: [], responses: {"200": {description: x}}}}
+  /either: {get: {security: [{key: []}, {}], responses: {"200": {description: x}}}}
+  /own: {get: {security: [{key: []}, {other: []}], responses: {"200": {description: x}}}}
+  /plugin: {get: {security: [], x-kong-plugin-key-auth: {}, responses: {"200": {description: x}}}}
+components: {securitySchemes: {key: {type: apiKey, in: header, name: X-Key}, other: {type: http, scheme: basic}}}
+`)
+	declares := map[string]bool{}
+	for _, operation := range d.Operations() {
+		declares[operation.Path] = operation.DeclaresSecurity
+	}
+	require.Equal(t, map[string]bool{"/document": true, "/none": false, "/either": false, "/own": true, "/plugin": false}, declares)
 }
 
 func TestDefinition_Redacted_isValidAndHasNoSecret(t *testing.T) {

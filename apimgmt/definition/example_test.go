@@ -26,11 +26,11 @@ func ExampleLoad() {
 	}
 	fmt.Println(d.Title(), d.Servers())
 	for _, operation := range d.Operations() {
-		fmt.Println(operation.Method, operation.Path, operation.Summary, operation.Secured)
+		fmt.Println(operation.Method, operation.Path, operation.Summary, operation.DeclaresSecurity)
 	}
 	// Output:
 	// Weather [https://weather.example/v2]
-	// GET /stations/{id} One station true
+	// GET /stations/{id} One station false
 }
 
 func ExampleConvert() {

@@ -51,12 +51,25 @@ func CheckPath(path string) error {
 }
 
 // expression is the path of a route for a template below the listen path.
-func (c *converter) expression(path template) string {
-	if c.options.Path == "" {
-		return "~" + path.regex()
+func (c *converter) expression(path template) string { return path.below(c.options.Path) }
+
+// below is the path of a route for a template below a listen path, which may be empty.
+func (t template) below(listenPath string) string {
+	if listenPath == "" {
+		return "~" + t.regex()
 	}
-	below := strings.TrimSuffix(path.regex(), "$")
-	return "~" + regexp.QuoteMeta(c.options.Path) + "(?<" + restGroup + ">" + below + ")$"
+	below := strings.TrimSuffix(t.regex(), "$")
+	return "~" + regexp.QuoteMeta(listenPath) + "(?<" + restGroup + ">" + below + ")$"
+}
+
+// RoutePath is the path of the route that [Convert] makes of an operation's path, below a
+// listen path or not. It is empty for what is no path of a definition.
+func RoutePath(path, listenPath string) string {
+	parsed, err := parseTemplate(path)
+	if err != nil {
+		return ""
+	}
+	return parsed.below(listenPath)
 }
 
 // stripped adds to the plugins of a service, or to those of a route, what takes the

@@ -55,6 +55,8 @@ type Plan struct {
 	Changes []Change
 	// Carried is what of others is carried over.
 	Carried []Carried
+	// After is what the owner has afterwards, with all plugins that count for its routes.
+	After Config
 }
 
 // Plan returns what replacing an owner's entities changes, and the configuration after it.
@@ -64,7 +66,20 @@ func (n Normal) Plan(tag string, next Config) (Plan, Normal, error) {
 		return Plan{}, Normal{}, err
 	}
 	changes, err := n.Diff(after)
-	return Plan{Changes: changes, Carried: carried}, after, err
+	return Plan{Changes: changes, Carried: carried, After: after.config.Counting(tag)}, after, err
+}
+
+// Counting returns the entities that have a tag, and the plugins of others that count for
+// its routes: those on its routes and services, and those for everything. It is a copy.
+func (c Config) Counting(tag string) Config {
+	made, attached := c.Tagged(tag), c.Attached(tag)
+	made.Plugins = append(made.Plugins, Config{Plugins: attached.Plugins}.Clone().Plugins...)
+	for _, p := range c.Plugins {
+		if p.Service == nil && p.Route == nil && p.Consumer == nil && !slices.Contains(p.Tags, tag) {
+			made.Plugins = append(made.Plugins, p.clone())
+		}
+	}
+	return made
 }
 
 // carrier attaches to an owner's new entities what others had attached to the old ones.

@@ -98,7 +98,7 @@ func (g *Gateway) plan(ctx context.Context, owner string, config entity.Config) 
 		}
 	}
 	list, err := entity.Diff(before.config, next.config)
-	return entity.Plan{Changes: list, Carried: next.carried}, err
+	return entity.Plan{Changes: list, Carried: next.carried, After: next.config.Counting(owner)}, err
 }
 
 // aside does what has to be done whether or not the context has ended.

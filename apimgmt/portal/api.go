@@ -19,6 +19,7 @@ type apiView struct {
 	Shown    apimgmt.Version // of the versions, the one that is shown
 	About    template.HTML   // sanitised
 	Routes   []apimgmt.Route
+	Warnings []string
 	Gateway  string // where the paths of the version are
 	Origin   string // of the gateway
 	Document string // address of the definition
@@ -40,7 +41,7 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	}
 	slices.Reverse(record.Versions) // newest first
 	view := apiView{
-		head: p.head(r, record.Enabler, v), API: record, Shown: version.Version, Routes: version.Routes,
+		head: p.head(r, record.Enabler, v), API: record, Shown: version.Version, Routes: version.Routes, Warnings: version.Warnings,
 		Gateway: p.config.GatewayURL + version.Path, Origin: p.config.GatewayURL,
 		About: p.texts.render(version.About),
 		Document: shell.Root(r) + (&url.URL{

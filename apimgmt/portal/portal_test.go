@@ -110,6 +110,22 @@ func TestPortal_library_searchesByTextAndState(t *testing.T) {
 	}
 }
 
+func TestPortal_showsSecurityThatTheGatewayDoesNotEnforce(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	p.signIn("demouser", "/login")
+	form := p.form()
+	file := strings.Replace(weather("1", "/forecast"), `"get": {`, `"get": {"security": [{"key": []}], `, 1)
+	file = strings.Replace(file, `"paths"`, `"components": {"securitySchemes":
+		{"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}}, "paths"`, 1)
+	const warning = `Warning: the definition declares security for GET /forecast, but the gateway forwards requests without credentials`
+	preview := p.upload(form, "preview", "weather", "", file)
+	require.Contains(t, preview.body, warning)
+	require.Contains(t, preview.body, "security declared, not enforced")
+	require.Contains(t, p.upload(form, "publish", "weather", "", file).body, warning)
+	require.Contains(t, p.get("/apis/weather").body, warning)
+}
+
 func TestPortal_upload_showsErrorsAtTheirFields(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
