@@ -219,7 +219,7 @@ func (p *Publisher) convert(ctx context.Context, c *candidate, listenPath string
 	}
 	c.config, err = definition.Convert(c.definition, definition.Options{
 		Name: c.prefix, Plugins: kinds, Server: u.Server, Path: listenPath,
-		SecurityPlugin: p.config.SecurityPlugin, RequestValidator: embedded,
+		SecurityPlugin: p.config.SecurityPlugin, RequestValidator: embedded, Preflights: true,
 		Allow: func(host string, _ int) error { return p.config.Upstreams.allow(host) },
 	})
 	if err != nil {

@@ -148,6 +148,7 @@ func members(n *document.Node) []document.Member {
 func (c *checker) paths(root *document.Node) {
 	first := map[string]*document.Node{}     // path by shape
 	served := map[[2]string]*document.Node{} // path by shape and method
+	routed := map[[2]string]*document.Node{} // path by what gateways match, and method
 	ids := map[string]*document.Node{}
 	for _, path := range members(root.Get("paths")) {
 		parsed, err := parseTemplate(path.Key)
@@ -160,6 +161,9 @@ func (c *checker) paths(root *document.Node) {
 			c.fail(err)
 			continue
 		}
+		if reason := parsed.unreachable(); reason != "" {
+			c.warn(path.Value.Errorf("no request reaches the path %q: %s", shown(path.Key), reason))
+		}
 		shape := parsed.shape()
 		if before := first[shape]; before == nil {
 			first[shape] = path.Value
@@ -171,6 +175,7 @@ func (c *checker) paths(root *document.Node) {
 				continue
 			}
 			served[[2]string{shape, method.Key}] = path.Value
+			c.reachable(routed, parsed, path.Value, method)
 			operation := method.Value
 			if id := text(operation.Get("operationId")); id != "" && item == path.Value {
 				if first, twice := ids[id]; twice {
@@ -184,6 +189,22 @@ func (c *checker) paths(root *document.Node) {
 	if len(c.found) == 0 && is31(root) {
 		c.warn(errors.New("there is no operation: the gateway routes no request to the API"))
 	}
+}
+
+// reachable warns of operations that no request reaches, although they are valid.
+func (c *checker) reachable(routed map[[2]string]*document.Node, path template, n *document.Node, method document.Member) {
+	upper := strings.ToUpper(method.Key)
+	if method.Key == "trace" {
+		c.warn(method.Value.Errorf("no request reaches %s %q: gateways answer TRACE with 405", upper, shown(n.Key())))
+		return
+	}
+	key := [2]string{path.normal().shape(), method.Key}
+	if first := routed[key]; first != nil {
+		c.warn(n.Errorf("the path matches the same requests as %q in line %d once gateways have normalised it, and both have %s: "+
+			"no request reaches one of the two", shown(first.Key()), first.Line, upper))
+		return
+	}
+	routed[key] = n
 }
 
 // alongside admits a path that matches the same requests as one before it. OpenAPI

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -61,6 +62,10 @@ type Options struct {
 	// operation that they are for, in the form of this project's gateway. A Kong does
 	// not support that form; false leaves the plugins as they are.
 	RequestValidator bool
+	// Preflights makes a route for the preflight requests of each operation to which a
+	// plugin cors applies (Fetch standard, section 3.2.2), unless its path has an operation
+	// OPTIONS: otherwise no route matches them, as with Kong's converter.
+	Preflights bool
 	// Allow decides which addresses requests may be sent to. It is called for each,
 	// and its error is reported with the place. Nil allows all.
 	Allow func(host string, port int) error
@@ -95,7 +100,8 @@ const (
 //   - An operation becomes a route: its method, and its path as a regular
 //     expression of the whole path, /things/{id} as ~/things/(?<id>[^#?/]+)$. The
 //     path of the server is the service's, and strip_path is false. Paths without
-//     parameters come first (regex_priority 200 and 100).
+//     parameters come first (regex_priority 200 and 100). The path is the normal form of
+//     that in the file, which is what gateways match.
 //   - x-kong-name names the document, a path or an operation; x-kong-tags labels
 //     all entities; x-kong-service-defaults, x-kong-upstream-defaults and
 //     x-kong-route-defaults are the entities' other fields. These and the plugins
@@ -231,6 +237,7 @@ func (c *converter) path(top *level, topPlugins []*plugin, key string, n *docume
 	if err != nil {
 		return n.Errorf("%w", err)
 	}
+	parsed = parsed.normal()
 	at := below(top, item)
 	own, err := c.extensions(at, item)
 	if err != nil {
@@ -373,13 +380,53 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 	route.Methods, route.Paths = []string{upper}, []string{c.expression(path)}
 	c.config.Routes = append(c.config.Routes, route)
 	c.places[string(entity.KindRoute)+route.Name] = method.Value
-	for _, p := range plugins {
-		made := p.entity
-		made.Route = &entity.Ref{Name: route.Name}
-		c.config.Plugins = append(c.config.Plugins, made)
+	c.attach(route.Name, plugins)
+	if c.options.Preflights && up.node.Get("options") == nil {
+		c.preflight(route, inherited, plugins)
 	}
 	return nil
 }
+
+// attach puts plugins on a route.
+func (c *converter) attach(route string, plugins []*plugin) {
+	for _, p := range plugins {
+		made := p.entity
+		made.Route = &entity.Ref{Name: route}
+		c.config.Plugins = append(c.config.Plugins, made)
+	}
+}
+
+// preflight makes a route for the preflight requests of an operation if a plugin cors
+// applies to it. cors answers them before other plugins see them; only if it has the service
+// answer, the other plugins of the operation's route apply as well.
+func (c *converter) preflight(of entity.Route, inherited, plugins []*plugin) {
+	all := merged(inherited, plugins)
+	i := slices.IndexFunc(all, func(p *plugin) bool { return p.entity.Name == corsPlugin && !p.disabled() })
+	if i < 0 {
+		return
+	}
+	var config struct {
+		Continue bool `json:"preflight_continue"`
+	}
+	if json.Unmarshal(all[i].entity.Config, &config) == nil && !config.Continue {
+		plugins = slices.DeleteFunc(slices.Clone(plugins), func(p *plugin) bool { return p.entity.Name != corsPlugin })
+	}
+	made := of
+	made.Name = c.unique(entity.KindRoute, of.Name+"_preflight")
+	made.Tags = slices.Clone(of.Tags)
+	made.Headers = map[string][]string{"access-control-request-method": of.Methods}
+	for name, values := range of.Headers {
+		if !strings.EqualFold(name, "access-control-request-method") {
+			made.Headers[name] = values
+		}
+	}
+	made.Methods = []string{"OPTIONS"}
+	c.config.Routes = append(c.config.Routes, made)
+	c.places[string(entity.KindRoute)+made.Name] = c.places[string(entity.KindRoute)+of.Name]
+	c.attach(made.Name, plugins)
+}
+
+const corsPlugin = "cors"
 
 // documentName is what the names of all entities begin with.
 func (c *converter) documentName() string {

@@ -87,6 +87,33 @@ func serviceOf(t testing.TB, c entity.Config, r entity.Route) entity.Service {
 	return c.Services[i]
 }
 
+func TestConvert_makesRoutesForPreflights(t *testing.T) {
+	const text = `
+openapi: 3.0.3
+info: {title: a, version: "1"}
+servers: [{url: https://a.example}]
+x-kong-plugin-oidc: {}
+paths:
+  /a:
+    get: {x-kong-plugin-cors: {}, x-kong-plugin-key-auth: {}, responses: {"200": {description: x}}}
+    put: {x-kong-plugin-cors: {config: {preflight_continue: true}}, x-kong-plugin-key-auth: {}, responses: {"200": {description: x}}}
+    post: {x-kong-plugin-cors: {enabled: false}, responses: {"200": {description: x}}}
+  /b:
+    get: {x-kong-plugin-cors: {}, responses: {"200": {description: x}}}
+    options: {responses: {"200": {description: x}}}
+`
+	kinds := []string{"oidc", "cors", "key-auth"}
+	require.Len(t, convert(t, text, definition.Options{Plugins: kinds}).Routes, 5, "as Kong's converter does")
+	c := convert(t, text, definition.Options{Plugins: kinds, Preflights: true})
+	require.Len(t, c.Routes, 7)
+	get, put := routeNamed(t, c, "a_a_get_preflight"), routeNamed(t, c, "a_a_put_preflight")
+	require.Equal(t, []string{"OPTIONS"}, get.Methods)
+	require.Equal(t, routeNamed(t, c, "a_a_get").Paths, get.Paths)
+	require.Equal(t, map[string][]string{"access-control-request-method": {"GET"}}, get.Headers)
+	require.Equal(t, map[string]string{"cors": "{}", "oidc": "{}"}, effective(c, get))
+	require.Equal(t, map[string]string{"cors": `{"preflight_continue":true}`, "key-auth": "{}", "oidc": "{}"}, effective(c, put))
+}
+
 func TestConvert_makesAServiceAndARouteForEachOperation(t *testing.T) {
 	c := convert(t, things, definition.Options{Plugins: []string{"oidc", "cors"}, Tags: []string{"owner:x"}})
 	require.Len(t, c.Services, 1)

@@ -78,7 +78,7 @@ func (d *Definition) Servers() []string { return slices.Clone(d.servers) }
 
 // Warnings are hints for the author that refuse nothing, each with its
 // line and JSON pointer: paths that match the same requests and differ in their methods,
-// and that there is no operation. There are 50 at most.
+// operations that no request reaches, and that there is no operation. There are 50 at most.
 func (d *Definition) Warnings() []string { return slices.Clone(d.warnings) }
 
 // Operations are those of every path, in the order of the file.

@@ -69,7 +69,7 @@ func RoutePath(path, listenPath string) string {
 	if err != nil {
 		return ""
 	}
-	return parsed.below(listenPath)
+	return parsed.normal().below(listenPath)
 }
 
 // stripped adds to the plugins of a service, or to those of a route, what takes the
