@@ -23,7 +23,10 @@
 // field such as X-HTTP-Method-Override, if that makes the difference; and one whose
 // path would climb by "..", read in such a way, in any case. Nothing but WebSockets
 // switches protocols, and what has passed here eight times goes in a circle and is
-// answered with 508. Bodies are streamed in both directions at once.
+// answered with 508. Bodies are streamed in both directions at once. An answer that breaks off
+// is passed on as far as it came. A server over net/http has removed Content-Length from a
+// request with Transfer-Encoding before the gateway sees it: ending the connection after it
+// (RFC 9112, section 6.1) is the server's.
 //
 // # Plugins
 //

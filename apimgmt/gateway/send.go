@@ -65,6 +65,15 @@ func (x *Exchange) send(body io.Reader, flush bool) {
 	}
 }
 
+// passOn sends what the server still holds of a response that has broken off: cutting the connection
+// drops that.
+func (x *Exchange) passOn() {
+	var gone *clientError
+	if !errors.As(x.failure, &gone) {
+		_ = flushNow(x.writer) // what fails is cut as well
+	}
+}
+
 // clientError is a failure of the client, not of the service.
 type clientError struct{ cause error }
 

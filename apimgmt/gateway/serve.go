@@ -15,8 +15,9 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/router"
 )
 
-// ServeHTTP serves one request. A response that breaks off ends in a panic with
-// http.ErrAbortHandler, which makes the server cut the connection.
+// ServeHTTP serves one request. A response that breaks off passes on what came, and ends in a
+// panic with http.ErrAbortHandler, which makes the server cut the connection: the client sees
+// that something is missing.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x, _ := g.exchanges.Get().(*Exchange)
 	if x == nil {
@@ -40,7 +41,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.finish()
 	over = true
 	g.leave(x.table)
-	broken := x.failure != nil && x.wrote || !x.drain()
+	broken := x.failure != nil && x.wrote
+	if broken {
+		x.passOn()
+	} else {
+		broken = !x.drain()
+	}
 	x.recycle()
 	g.exchanges.Put(x)
 	if broken {
@@ -279,7 +285,10 @@ func (x *Exchange) respond(answer *Answer) {
 	}
 	header := x.writer.Header()
 	for name, values := range answer.Header {
-		header[http.CanonicalHeaderKey(name)] = values
+		if name = http.CanonicalHeaderKey(name); name == "Connection" { // the server may have said that it ends
+			values = append(header[name], values...)
+		}
+		header[name] = values
 	}
 	body := answer.Body
 	length := int64(-1)

@@ -17,6 +17,7 @@ import (
 // it takes no more connections, gives requests 5 seconds to be answered, and
 // then cuts them off. It accepts as [KeepAccepting] does. A connection without a request is
 // closed after 2 minutes; a TLS handshake and the header of a request may take 10 seconds.
+// A request with both Content-Length and Transfer-Encoding is answered, and its connection closed.
 func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 	part := serve(listener, &http.Server{
 		Handler:      handler,
@@ -51,7 +52,8 @@ func serve(listener net.Listener, s *http.Server, log *slog.Logger) Part {
 			s.Handler = closing(s.Handler, instruments)
 		}
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
-		listener := KeepAccepting(listener, log)
+		framing(s)
+		listener := framedListener{KeepAccepting(listener, log)}
 		failed := make(chan error, 1)
 		go func() { failed <- s.Serve(listener) }()
 		select {
