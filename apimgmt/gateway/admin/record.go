@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,26 +21,18 @@ import (
 // written by a later version.
 var ErrRecord = errors.New("admin: stored configuration cannot be read")
 
-// errTooSlow means that writing took so long that what was written may have been
-// swept away as garbage.
-var errTooSlow = errors.New("admin: storing the configuration took too long")
-
 const (
 	headKey   = "config"  // the document that says which text is the configuration
 	textKeys  = "config/" // the documents with the pieces of the texts
 	pieceSize = 4 << 20   // bytes of text in a document; base64 and quotes stay below storage.MaxDataSize
 	version   = 1
-
-	// A text that no head names is garbage once no writer can be at work on it.
-	writeTime   = 10 * time.Minute
-	garbageTime = time.Hour
 )
 
 // head is the document that names the text of the configuration. It is replaced in
 // one step, by compare and set; the texts are never changed.
 type head struct {
 	Version int    `json:"version"`
-	Text    string `json:"text"` // a UUID of version 7, which has the time
+	Text    string `json:"text"` // a UUID of version 7
 	Pieces  int    `json:"pieces"`
 	Size    int    `json:"size"`
 	SHA256  string `json:"sha256"`
@@ -54,7 +45,6 @@ func (h head) piece(i int) string { return fmt.Sprintf("%s%s/%05d", textKeys, h.
 // record is the configuration as it is stored.
 type record struct {
 	docs  storage.Documents
-	clock func() time.Time
 	piece int // bytes of text in a document
 }
 
@@ -121,7 +111,6 @@ func (r *record) text(ctx context.Context, h head) (config entity.Config, unknow
 // revision prev, and returns the new ones. Another revision is storage.ErrConflict.
 // After any other error it may have been replaced or not.
 func (r *record) save(ctx context.Context, config entity.Config, old head, prev storage.Revision) (head, storage.Revision, error) {
-	started := r.clock()
 	id, err := uuid.NewV7()
 	if err != nil {
 		return head{}, 0, fmt.Errorf("store configuration: %w", err)
@@ -144,10 +133,6 @@ func (r *record) save(ctx context.Context, config entity.Config, old head, prev 
 		}
 		text = text[size:]
 	}
-	if r.clock().Sub(started) > writeTime {
-		r.remove(ctx, h)
-		return head{}, 0, errTooSlow
-	}
 	revision, err := r.point(ctx, h, prev)
 	switch {
 	case errors.Is(err, storage.ErrConflict):
@@ -160,7 +145,8 @@ func (r *record) save(ctx context.Context, config entity.Config, old head, prev 
 	return h, revision, nil
 }
 
-// point makes a text the configuration.
+// point makes a text the configuration. The revision prev is of before the first piece of the text
+// was written: the sweeper counts on that.
 func (r *record) point(ctx context.Context, h head, prev storage.Revision) (storage.Revision, error) {
 	data, err := json.Marshal(h)
 	if err != nil {
@@ -188,42 +174,6 @@ func (r *record) remove(ctx context.Context, h head) {
 	for i := range h.Pieces {
 		if doc, err := r.docs.Get(ctx, h.piece(i)); err == nil {
 			_ = r.docs.Delete(ctx, doc.Key, doc.Revision) // swept later
-		}
-	}
-}
-
-// sweep deletes the pieces of texts that were never made the configuration, or are
-// it no longer. It is safe beside other processes: a text that may still be in the
-// making is left alone.
-func (r *record) sweep(ctx context.Context) error {
-	h, _, err := r.head(ctx)
-	if err != nil {
-		return err
-	}
-	after := ""
-	for {
-		page, err := r.docs.List(ctx, textKeys, after, 8) // they may be long
-		if err != nil {
-			return fmt.Errorf("sweep stored configurations: %w", err)
-		}
-		for _, doc := range page {
-			after = doc.Key
-			text, _, _ := strings.Cut(strings.TrimPrefix(doc.Key, textKeys), "/")
-			id, err := uuid.Parse(text)
-			if err != nil || id.Version() != 7 || text == h.Text {
-				continue
-			}
-			seconds, nanos := id.Time().UnixTime()
-			if r.clock().Sub(time.Unix(seconds, nanos)) < garbageTime {
-				continue
-			}
-			if err := r.docs.Delete(ctx, doc.Key, doc.Revision); err != nil &&
-				!errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrConflict) {
-				return fmt.Errorf("sweep stored configurations: %w", err)
-			}
-		}
-		if len(page) < 8 {
-			return nil
 		}
 	}
 }

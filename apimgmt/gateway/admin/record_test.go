@@ -3,7 +3,6 @@ package admin
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +12,7 @@ import (
 
 func TestStore_keepsALargeConfigurationInPieces(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
-	r := &record{docs: docs, clock: time.Now, piece: 100}
+	r := &record{docs: docs, piece: 100}
 	var large entity.Config
 	for i := range 20 {
 		large.Services = append(large.Services, entity.Service{Name: fmt.Sprint("s", i), Host: "s.example"})
@@ -38,19 +37,6 @@ func TestStore_keepsALargeConfigurationInPieces(t *testing.T) {
 	left, err := docs.List(t.Context(), "", "", 0)
 	require.NoError(t, err)
 	require.Len(t, left, 1+small.Pieces, "the pieces of the text before and of those refused are gone")
-}
-
-func TestStore_failsAWriterThatWasTooSlow(t *testing.T) {
-	now := time.Now()
-	r := &record{docs: storage.NewMemoryDocuments(), piece: pieceSize, clock: func() time.Time {
-		now = now.Add(writeTime + time.Second)
-		return now
-	}}
-	_, _, err := r.save(t.Context(), entity.Config{}, head{}, 0)
-	require.ErrorIs(t, err, errTooSlow)
-	_, _, revision, err := r.load(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, revision)
 }
 
 func TestStore_piecesFitIntoADocument(t *testing.T) {

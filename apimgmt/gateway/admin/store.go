@@ -81,7 +81,7 @@ func Open(ctx context.Context, config StoreConfig) (*Store, error) {
 	}
 	s := &Store{
 		gateway:  config.Gateway,
-		record:   &record{docs: config.Documents, clock: time.Now, piece: pieceSize},
+		record:   &record{docs: config.Documents, piece: pieceSize},
 		interval: cmp.Or(config.Interval, 2*time.Second),
 		logger:   config.Logger,
 		traffic:  newRecorder(config.Gateway),
@@ -219,7 +219,7 @@ func (s *Store) try(ctx context.Context, change func(entity.Normal) (entity.Norm
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	next = next.Stamped(now.normal, changes, s.record.clock())
+	next = next.Stamped(now.normal, changes, time.Now())
 	made := &state{normal: next, config: next.Shared()}
 	taken := false // by the gateway
 	err = s.gateway.ApplyStored(next, func() error {
@@ -322,12 +322,13 @@ func (s *Store) Run(ctx context.Context) error {
 	defer recording.Wait()
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
+	sweep := &sweeper{record: s.record}
 	swept := time.Time{}
 	for {
 		_, err := s.current(ctx)
-		if now := s.record.clock(); err == nil && now.Sub(swept) > garbageTime {
-			swept = now
-			err = s.record.sweep(ctx)
+		if err == nil && (swept.IsZero() || time.Since(swept) >= sweepInterval) {
+			swept = time.Now()
+			err = sweep.run(ctx)
 		}
 		if ctx.Err() != nil {
 			return nil

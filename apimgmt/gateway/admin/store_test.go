@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -325,37 +326,32 @@ func TestStore_refusesADamagedConfiguration(t *testing.T) {
 	require.Len(t, config.Services, 1)
 }
 
-func TestStore_sweepsPiecesOfACrashedWriterOnly(t *testing.T) {
-	docs := storage.NewMemoryDocuments()
-	s, _ := openStore(t, docs)
-	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
-	piece := func(age time.Duration) string {
+func TestStore_Run_sweepsPiecesOfACrashedWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs := storage.NewMemoryDocuments()
+		s, err := admin.Open(t.Context(), admin.StoreConfig{Gateway: newGateway(t), Documents: docs, Interval: time.Minute})
+		require.NoError(t, err)
+		require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
 		id, err := uuid.NewV7()
 		require.NoError(t, err)
-		at := time.Now().Add(-age).UnixMilli()
-		for i := range 6 {
-			id[i] = byte(at >> (8 * (5 - i)))
-		}
 		key := "config/" + id.String() + "/00000"
 		_, err = docs.Create(t.Context(), key, []byte(`""`))
 		require.NoError(t, err)
-		return key
-	}
-	old, young := piece(2*time.Hour), piece(time.Minute)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	require.Eventually(t, func() bool {
-		_, err := docs.Get(t.Context(), old)
-		return errors.Is(err, storage.ErrNotFound)
-	}, patience, 5*time.Millisecond)
-	_, err := docs.Get(t.Context(), young)
-	require.NoError(t, err)
-	stop()
-	require.NoError(t, <-done)
-	_, err = s.Config(t.Context())
-	require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(50 * time.Minute)
+		_, err = docs.Get(t.Context(), key)
+		require.NoError(t, err, "its writer may be at work")
+		time.Sleep(3 * time.Hour)
+		_, err = docs.Get(t.Context(), key)
+		require.ErrorIs(t, err, storage.ErrNotFound)
+		stop()
+		require.NoError(t, <-done)
+		config, err := s.Config(t.Context())
+		require.NoError(t, err)
+		require.Len(t, config.Services, 1)
+	})
 }
 
 func TestStore_Publish_servesTheRoutes(t *testing.T) {
