@@ -4,29 +4,49 @@ import (
 	"log/slog"
 )
 
-// logAccess writes the line of a request. It has the path without the query,
-// since queries may hold secrets, and no header field.
-func (x *Exchange) logAccess() {
+// account keeps a request that has failed, and writes the line of the access log. It has the path
+// without the query, since queries may hold secrets, and no header field.
+func (x *Exchange) account() {
+	why := x.reasonOf()
 	log := x.gateway.options.AccessLog
-	if log == nil {
+	level := slog.LevelInfo
+	if why != "" {
+		level = slog.LevelWarn
+	} else if log == nil {
 		return
 	}
-	attributes := make([]slog.Attr, 0, 12)
-	attributes = append(attributes,
-		slog.String("id", x.id), slog.String("client", x.client.String()), slog.String("method", x.request.Method),
-		slog.String("host", x.host), slog.String("path", x.path), slog.Int("status", x.response.Status),
-		slog.Int64("bytes", x.sent), slog.Duration("total", x.timing.Total))
-	if x.route != nil {
-		attributes = append(attributes, slog.String("route", x.route.entity.Name))
+	logs := log != nil && log.Enabled(x.request.Context(), level)
+	if !logs && why == "" {
+		return
 	}
-	if x.peer != "" {
-		attributes = append(attributes, slog.String("peer", x.peer), slog.Duration("upstream", x.timing.Upstream))
+	f := x.failureOf(why)
+	if why != "" {
+		x.gateway.failures.add(f)
 	}
-	if x.identity.Consumer != nil {
-		attributes = append(attributes, slog.String("consumer", x.identity.Consumer.ID))
+	if !logs {
+		return
 	}
-	if x.failure != nil {
-		attributes = append(attributes, slog.String("error", x.failure.Error()))
+	attributes := make([]slog.Attr, 0, 20)
+	text := func(name, value string) {
+		if value != "" {
+			attributes = append(attributes, slog.String(name, value))
+		}
 	}
-	log.LogAttrs(x.request.Context(), slog.LevelInfo, "request", attributes...)
+	text("id", f.ID)
+	text("reason", string(f.Reason))
+	text("plugin", f.Plugin)
+	text("client", f.Client)
+	text("method", f.Method)
+	text("host", f.Host)
+	text("path", f.Path)
+	attributes = append(attributes, slog.Int("status", f.Status), slog.Int64("bytes", x.sent), slog.Duration("total", f.Total))
+	text("service", f.Service)
+	text("route", f.Route)
+	text("consumer", f.Consumer)
+	text("subject", f.Subject)
+	if f.Peer != "" {
+		attributes = append(attributes, slog.String("peer", f.Peer), slog.Duration("upstream", x.timing.Upstream))
+	}
+	text("error", f.Error)
+	log.LogAttrs(x.request.Context(), level, "request", attributes...)
 }

@@ -154,7 +154,9 @@ func (c chain) access(x *Exchange) *Answer {
 		}
 		x.passed = append(x.passed, chosen)
 		if answer == nil && chosen.plugin.Access != nil {
-			answer = chosen.plugin.Access(x)
+			if answer = chosen.plugin.Access(x); answer != nil {
+				x.answered = chosen
+			}
 		}
 	}
 	return answer

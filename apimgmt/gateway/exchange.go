@@ -48,6 +48,10 @@ type Exchange struct {
 	wrote    bool  // the head of the response is out
 	failure  error
 
+	reason   Reason    // why the request fails, as far as the gateway decides
+	cause    error     // what a service was not asked for; may be nil
+	answered *instance // the plugin that has answered
+
 	clientBody *clientBody // nil if the request has none, or came over HTTP/2
 	duplex     bool        // the response may begin before the request was read
 	closing    bool        // the connection ends after the response

@@ -29,7 +29,7 @@ type forwarding struct {
 // reached, and relays the response.
 func (x *Exchange) forward() {
 	if limit := x.gateway.options.MaxBody; limit > 0 && x.upstream.Length > limit {
-		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large")
+		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large", ReasonTooLarge)
 		return
 	}
 	s := x.route.service
@@ -55,7 +55,7 @@ func (x *Exchange) forward() {
 				peer = s.pool.Pick(hash, nil) // every one was tried: once more
 			}
 			if peer == nil {
-				x.refuse(http.StatusServiceUnavailable, "failure to get a peer from the ring-balancer")
+				x.refuse(http.StatusServiceUnavailable, "failure to get a peer from the ring-balancer", ReasonNoTarget)
 				return
 			}
 			tried = append(tried, peer)
@@ -208,13 +208,13 @@ func (f *forwarding) failed(err error) {
 	var unresolved *net.DNSError
 	switch {
 	case body != nil && body.long.Load():
-		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large")
+		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large", ReasonTooLarge)
 		return
 	case body != nil && body.broken.Load():
-		x.refuse(http.StatusBadRequest, "Bad request")
+		x.refuse(http.StatusBadRequest, "Bad request", ReasonBadRequest)
 		return
 	case body != nil && body.waiting.Load() && isTimeout(err):
-		x.refuse(http.StatusRequestTimeout, "Request Timeout")
+		x.refuse(http.StatusRequestTimeout, "Request Timeout", ReasonSlowBody)
 		return
 	case isTimeout(err):
 		status, message = http.StatusGatewayTimeout, "The upstream server is timing out"
@@ -223,7 +223,8 @@ func (f *forwarding) failed(err error) {
 	case errors.As(err, &unverified), errors.Is(err, outbound.ErrRefused):
 		x.gateway.options.Logger.Warn("connect to service", "service", x.Service().Name, "peer", x.peer, "error", err)
 	}
-	x.refuse(status, message)
+	x.because(reasonOf(err), err)
+	x.refuse(status, message, ReasonInvalid)
 }
 
 // statusClientClosed is what is counted when the client has gone (as of nginx).

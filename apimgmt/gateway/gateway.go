@@ -39,6 +39,7 @@ type Gateway struct {
 	via2    []string        // and of HTTP/2
 
 	table     atomic.Pointer[table]
+	failures  failures
 	exchanges sync.Pool
 	buffers   buffers
 

@@ -32,7 +32,8 @@ type Options struct {
 	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 	// AccessLog gets a line for each request, without query, header fields and
-	// bodies. Nil means none.
+	// bodies: at the level Warn, with the reason, for one that has failed, and at Info
+	// for the others. Nil means none.
 	AccessLog *slog.Logger
 	// Registerer gets the metrics. Nil means none are registered.
 	Registerer prometheus.Registerer
@@ -41,7 +42,7 @@ type Options struct {
 	// traceparent passes as the client has sent it.
 	TracerProvider trace.TracerProvider
 	// MaxMeasuredRoutes bounds the routes with metrics of their own; those beyond
-	// share the label "other". Zero means 1000.
+	// share the route "other" of their service, for as many services. Zero means 1000.
 	MaxMeasuredRoutes int
 	// Name is how the gateway calls itself in Via and Server. Empty means
 	// "enablers".

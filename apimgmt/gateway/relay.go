@@ -145,7 +145,7 @@ func (f *forwarding) upgrade(response *http.Response) {
 	service, ok := response.Body.(io.ReadWriteCloser)
 	if !ok || asked == "" || !strings.EqualFold(asked, agreed) {
 		_ = response.Body.Close()
-		x.refuse(http.StatusBadGateway, "An invalid response was received from the upstream server")
+		x.refuse(http.StatusBadGateway, "An invalid response was received from the upstream server", ReasonInvalid)
 		return
 	}
 	defer func() { _ = service.Close() }()

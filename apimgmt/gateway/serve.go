@@ -35,6 +35,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			x.span.End()
 			g.leave(x.table)
+			x.timing.Total = time.Since(x.received)
+			x.because(ReasonPanic, nil)
+			x.account()
 		}
 	}()
 	x.serve()
@@ -74,22 +77,22 @@ func (x *Exchange) serve() {
 	x.id = newID()
 	x.identify()
 	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
-		x.refuse(http.StatusMethodNotAllowed, "Method not allowed")
+		x.refuse(http.StatusMethodNotAllowed, "Method not allowed", ReasonBadRequest)
 		return
 	}
 	path := escapedPath(r)
 	if path == "" || path[0] != '/' || !isHost(x.host) {
-		x.refuse(http.StatusBadRequest, "Bad request")
+		x.refuse(http.StatusBadRequest, "Bad request", ReasonBadRequest)
 		return
 	}
 	if x.gateway.loops(r.Header["Via"]) {
-		x.refuse(http.StatusLoopDetected, "Loop detected")
+		x.refuse(http.StatusLoopDetected, "Loop detected", ReasonLoop)
 		return
 	}
 	x.path = router.Normalize(path)
 	readings, ok := router.Readings(x.path)
 	if !ok {
-		x.refuse(http.StatusBadRequest, "Bad request")
+		x.refuse(http.StatusBadRequest, "Bad request", ReasonBadRequest)
 		return
 	}
 	request := router.Request{Method: r.Method, Path: x.path, Host: x.host, Port: x.port, Header: r.Header}
@@ -100,17 +103,20 @@ func (x *Exchange) serve() {
 	}
 	match, found := x.table.router.Find(&request)
 	if !found {
-		x.refuse(http.StatusNotFound, "no Route matched with those values")
+		x.refuse(http.StatusNotFound, "no Route matched with those values", ReasonNoRoute)
 		return
 	}
 	x.match, x.route = match, x.table.routes[match.Route]
 	x.route.stats.begin()
 	x.beginSpan()
 	if x.evades(request, readings) {
-		x.refuse(http.StatusBadRequest, "Bad request")
+		x.refuse(http.StatusBadRequest, "Bad request", ReasonBadRequest)
 		return
 	}
 	if answer := x.checkProtocol(); answer != nil {
+		if answer.status() >= http.StatusBadRequest || answer.Header["Grpc-Status"] != nil {
+			x.because(ReasonProtocol, nil)
+		}
 		x.respond(answer)
 		return
 	}
@@ -120,7 +126,7 @@ func (x *Exchange) serve() {
 		return
 	}
 	if x.route.service == nil {
-		x.refuse(http.StatusServiceUnavailable, "no Service found with those values")
+		x.refuse(http.StatusServiceUnavailable, "no Service found with those values", ReasonNoService)
 		return
 	}
 	x.forward()
@@ -247,8 +253,9 @@ func (x *Exchange) checkProtocol() *Answer {
 	return nil
 }
 
-// refuse answers with a message of the gateway's own.
-func (x *Exchange) refuse(status int, message string) {
+// refuse answers with a message of the gateway's own, for a reason.
+func (x *Exchange) refuse(status int, message string, why Reason) {
+	x.because(why, nil)
 	answer := Refuse(status, message)
 	if strings.HasPrefix(x.request.Header.Get("Content-Type"), "application/grpc") {
 		answer.Header["Grpc-Status"] = []string{grpcStatus(status)}
@@ -318,5 +325,5 @@ func (x *Exchange) finish() {
 	}
 	x.gateway.traffic.done(x)
 	x.endSpan()
-	x.logAccess()
+	x.account()
 }

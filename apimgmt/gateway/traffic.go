@@ -17,14 +17,16 @@ type traffic struct {
 
 	mu     sync.Mutex
 	routes map[string]*routeStats // by id of the route
-	other  *routeStats            // of all routes beyond the limit
+	others map[string]*routeStats // of the routes beyond the limit, by service
+	other  *routeStats            // of those without a service, or whose service is beyond the limit as well
+	shared bool                   // whether a route that is served has the account other
 	none   *routeStats            // of requests without a route
 }
 
 func newTraffic(limit int) *traffic {
 	return &traffic{
-		limit: limit, routes: map[string]*routeStats{},
-		other: &routeStats{route: "other"}, none: &routeStats{},
+		limit: limit, routes: map[string]*routeStats{}, others: map[string]*routeStats{},
+		other: &routeStats{route: otherRoutes}, none: &routeStats{},
 	}
 }
 
@@ -122,24 +124,46 @@ func (t *traffic) route(e *entity.Route, s *service) *routeStats {
 		return stats
 	}
 	if stats == nil && len(t.routes) >= t.limit {
-		return t.other
+		return t.otherLocked(serviceName)
 	}
 	stats = &routeStats{id: e.ID, route: name, service: serviceName}
 	t.routes[e.ID] = stats
 	return stats
 }
 
+// otherLocked returns the account of the routes of a service that have none of their own.
+func (t *traffic) otherLocked(service string) *routeStats {
+	stats := t.others[service]
+	if service == "" || stats == nil && len(t.others) >= t.limit {
+		return t.other
+	}
+	if stats == nil {
+		stats = &routeStats{route: otherRoutes, service: service}
+		t.others[service] = stats
+	}
+	return stats
+}
+
+// otherRoutes is the name of the routes that are counted together.
+const otherRoutes = "other"
+
 // keep drops the routes that a table does not have.
 func (t *traffic) keep(served *table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := make(map[string]bool, len(served.routes))
+	kept, together := make(map[string]bool, len(served.routes)), map[*routeStats]bool{}
 	for _, r := range served.routes {
-		kept[r.entity.ID] = true
+		kept[r.entity.ID], together[r.stats] = true, true
 	}
 	for id := range t.routes {
 		if !kept[id] {
 			delete(t.routes, id)
+		}
+	}
+	t.shared = together[t.other]
+	for service, stats := range t.others {
+		if !together[stats] {
+			delete(t.others, service)
 		}
 	}
 }
@@ -177,7 +201,8 @@ func (t *traffic) done(x *Exchange) {
 type RouteTraffic struct {
 	// ID, Route and Service name the route and its service. Requests that no route
 	// has matched have none; those of routes beyond Options.MaxMeasuredRoutes are
-	// together under the route "other".
+	// together under the route "other" of their service, and under "other" without a service
+	// where they have none or there are as many such services.
 	ID      string `json:"id,omitempty"`
 	Route   string `json:"route,omitempty"`
 	Service string `json:"service,omitempty"`
@@ -239,7 +264,10 @@ func (t *traffic) accounts() []*routeStats {
 	for _, s := range t.routes {
 		all = append(all, s)
 	}
-	if len(t.routes) >= t.limit {
+	for _, s := range t.others {
+		all = append(all, s)
+	}
+	if t.shared {
 		all = append(all, t.other)
 	}
 	slices.SortFunc(all, func(a, b *routeStats) int {

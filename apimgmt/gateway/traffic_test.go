@@ -94,26 +94,46 @@ func TestGateway_Traffic_countsByRoute(t *testing.T) {
 
 func TestGateway_Traffic_boundsTheNumberOfSeries(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{MaxMeasuredRoutes: 2})
-	config := entity.Config{Services: []entity.Service{serviceAt(t, "s", "http://127.0.0.1:1")}}
-	for i := range 10 {
+	var config entity.Config
+	for i := range 12 {
+		name := fmt.Sprint("s", i%4)
+		if i < 4 {
+			config.Services = append(config.Services, serviceAt(t, name, "http://127.0.0.1:1"))
+		}
 		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprint("r", i),
-			Paths: []string{fmt.Sprintf("/r%d", i)}, Service: &entity.Ref{Name: "s"}})
+			Paths: []string{fmt.Sprintf("/r%d", i)}, Service: &entity.Ref{Name: name}})
 	}
 	require.NoError(t, g.Apply(config))
-	for i := range 10 {
+	for i := range 12 {
 		do(t, http.MethodGet, fmt.Sprintf("%s/r%d", server.URL, i), "")
 	}
-	server.Close() // waits until all requests are counted
-	all, total, other := g.Traffic(), uint64(0), uint64(0)
+	all, total, others := g.Traffic(), uint64(0), map[string]uint64{}
 	for _, r := range all {
 		total += r.Requests
 		if r.Route == "other" {
-			other = r.Requests
+			others[r.Service] = r.Requests
 		}
 	}
-	require.Len(t, all, 4)
-	require.EqualValues(t, 10, total)
-	require.EqualValues(t, 8, other)
+	require.Len(t, all, 6, "none, two routes, the others of two services, and the others")
+	require.EqualValues(t, 12, total)
+	require.Len(t, others, 3)
+	require.EqualValues(t, 10, others[""]+others["s0"]+others["s1"]+others["s2"]+others["s3"])
+	registry := prometheus.NewRegistry()
+	require.NoError(t, registry.Register(g.Metrics()))
+	_, err := registry.Gather()
+	require.NoError(t, err)
+
+	for i := range config.Routes {
+		config.Routes[i].Service = nil
+	}
+	require.NoError(t, g.Apply(config))
+	require.Len(t, g.Traffic(), 4, "none, two routes, and the others without a service")
+	_, err = registry.Gather()
+	require.NoError(t, err)
+	config.Routes = config.Routes[:2]
+	require.NoError(t, g.Apply(config))
+	server.Close()
+	require.Len(t, g.Traffic(), 3, "accounts of routes that are gone are forgotten")
 }
 
 func TestGateway_accessLogHasNoSecrets(t *testing.T) {

@@ -20,7 +20,7 @@ func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.
 	config := management.DataPlaneConfig{
 		Dir: s.stores.Data(), Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
 		Portal: s.portalURL, PrivateUpstreams: s.private, Hosts: s.door.Hosts(),
-		TracerProvider: server.TracerProvider(ctx), Logger: log,
+		TracerProvider: server.TracerProvider(ctx), AccessLog: server.AccessLogOf(ctx), Logger: log,
 	}
 	if s.controlCA != "" {
 		pem, err := os.ReadFile(s.controlCA)

@@ -65,7 +65,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return s.serveDataPlane(ctx, at, stdout, log)
 	}
 	config := s.management()
-	config.Logger, config.TracerProvider = log, server.TracerProvider(ctx)
+	config.Logger, config.TracerProvider, config.AccessLog = log, server.TracerProvider(ctx), server.AccessLogOf(ctx)
 	if s.kong != "" {
 		if config.Elsewhere, err = kong.New(kong.Config{URL: s.kong, Token: s.kongToken, Logger: log}); err != nil {
 			return fmt.Errorf("-kong: %w", err)

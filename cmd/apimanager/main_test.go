@@ -372,6 +372,8 @@ func TestRun_refusesWrongSettingsByName(t *testing.T) {
 		{[]string{"-idp-discovery", "http://host/x"}, "it goes with -idp"},
 		{[]string{"-kong", "http://127.0.0.1:8001"}, "-kong (APIMANAGER_KONG): it goes with -gateway-url"},
 		{[]string{"-kong", "http://user:secret@host", "-gateway-url", "http://h"}, "-kong (APIMANAGER_KONG): expected a URL"},
+		{[]string{"-kong", "http://h", "-gateway-url", "http://h", "-access-log", "all"},
+			"-access-log (APIMANAGER_ACCESS_LOG): it does not go with -kong"},
 		{[]string{"-demo-password", "secret"}, "-demo-password (APIMANAGER_DEMO_PASSWORD): expected 8 characters or more"},
 	} {
 		_, _, err := readSettings(c.args)

@@ -87,6 +87,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	s.connections = f.Connections()
 	s.door = door.Declare(f)
 	f.Logging("log/apimanager.log")
+	f.AccessLog()
 	f.Lifecycle()
 	if err := f.Parse(args); err != nil {
 		return s, f, err
@@ -121,6 +122,11 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.kong != "" && s.gatewayURL == "" {
 		errs = append(errs, fmt.Errorf("-kong (%s): it goes with -gateway-url, where Kong serves", f.Variable("kong")))
+	}
+	for _, name := range []string{"access-log", "access-log-file"} {
+		if s.kong != "" && f.Given(name) {
+			errs = append(errs, fmt.Errorf("-%s (%s): it does not go with -kong, which has logs of its own", name, f.Variable(name)))
+		}
 	}
 	switch {
 	case s.gatewayOnly && s.controlPlane == "":

@@ -37,7 +37,7 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
 		Home: web + console.Root, Origins: []string{web}, Frame: frame(web, d),
 		Own: []string{publisher}, PrivateUpstreams: s.private, Hosts: s.door.Hosts(),
-		TracerProvider: server.TracerProvider(ctx), Logger: log,
+		TracerProvider: server.TracerProvider(ctx), AccessLog: server.AccessLogOf(ctx), Logger: log,
 	})
 	if err != nil {
 		return nil, err

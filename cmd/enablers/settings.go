@@ -96,6 +96,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"a `file` with the public keys of the SuperNodes that may take part, one a line as ssh-keygen -t ecdsa writes it, or in PEM")
 	s.door = door.Declare(f)
 	f.Logging("log/enablers.log")
+	f.AccessLog()
 	f.Lifecycle()
 	err := f.Parse(args)
 	s.fleetGiven = f.Given("flcollector-fleet")

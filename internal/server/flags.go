@@ -46,6 +46,7 @@ type Flags struct {
 	traces     TraceOpener // nil traces nothing
 
 	connections *Connections // nil without the flag
+	access      *AccessLog   // nil without the flag
 }
 
 // ErrVersion is returned by [Flags.Parse] when the flag version is set.
@@ -92,9 +93,21 @@ func (f *Flags) Serve(ctx context.Context, parsed error, stdout, stderr io.Write
 	case parsed != nil:
 		return cli.Usage(parsed)
 	}
+	if f.access != nil {
+		stderr = &exclusive{to: stderr} // both logs may write there
+	}
 	log, file, err := f.log.open(stderr)
 	if err != nil {
 		return err
+	}
+	access := f.access
+	if access != nil && access.choice == accessOff {
+		access = nil
+	}
+	if access != nil {
+		if err := access.open(stderr, log); err != nil {
+			return errors.Join(err, file.Close())
+		}
 	}
 	if f.connections != nil {
 		f.connections.log = log
@@ -105,10 +118,11 @@ func (f *Flags) Serve(ctx context.Context, parsed error, stdout, stderr io.Write
 		provider, flush = f.traces(ctx, f.Name(), log)
 	}
 	ctx, process := newProcess(ctx, f, log, provider)
+	process.access = access
 	defer process.close()
 	err = serve(ctx, log)
 	flush()
-	return errors.Join(err, file.Close())
+	return errors.Join(err, access.close(), file.Close())
 }
 
 // TraceOpener opens the export of the traces of a command. The provider is nil if nothing is

@@ -36,6 +36,7 @@ type process struct {
 	manager     *manager
 	instruments httpapi.Instruments
 	provider    trace.TracerProvider // nil is off
+	access      *AccessLog           // nil is off
 	hangups     chan os.Signal
 	delay       time.Duration
 	draining    atomic.Bool
@@ -55,6 +56,14 @@ func processOf(ctx context.Context) *process {
 func TracerProvider(ctx context.Context) trace.TracerProvider {
 	if p := processOf(ctx); p != nil {
 		return p.provider
+	}
+	return nil
+}
+
+// AccessLogOf returns the access log of a command that [Flags.Serve] runs, nil without one.
+func AccessLogOf(ctx context.Context) *AccessLog {
+	if p := processOf(ctx); p != nil {
+		return p.access
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // levelFlag is the flag of the log that a reload changes.
 const levelFlag = "log-level"
 
-// reload opens the file of the log again and takes the level of the log from the file of
+// reload opens the files of the logs again and takes the level of the log from the file of
 // -config. It returns what it has read, and the settings that have changed in that file and
 // hold after a restart only.
 func (f *Flags) reload() (reloaded, restart []string, err error) {
@@ -26,6 +26,13 @@ func (f *Flags) reload() (reloaded, restart []string, err error) {
 			errs = append(errs, fmt.Errorf("open log file (-log-file): %w", err))
 		} else {
 			reloaded = append(reloaded, "log file")
+		}
+	}
+	if f.access != nil && f.access.file != nil {
+		if err := f.access.file.reopen(); err != nil {
+			errs = append(errs, fmt.Errorf("open access log (-access-log-file): %w", err))
+		} else {
+			reloaded = append(reloaded, "access log")
 		}
 	}
 	name := ""

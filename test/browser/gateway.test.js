@@ -44,7 +44,13 @@ test("the first visit creates the administrator, and traffic is drawn live", asy
   const { page, complaints } = await visit(t, "/admin/", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();
   for (let i = 0; i < 20; i++) assert.equal((await fetch(`${gateway}/hello`)).status, 200);
-  assert.equal((await fetch(`${gateway}/nowhere`)).status, 404);
+  await page.getByText("No request has failed").waitFor();
+  const lost = await fetch(`${gateway}/nowhere?apikey=secret`);
+  assert.equal(lost.status, 404);
+  const failure = page.locator("#failures tbody tr", { hasText: lost.headers.get("X-Kong-Request-Id") });
+  await failure.locator("td", { hasText: "GET /nowhere" }).waitFor();
+  await failure.locator('[data-label="Reason"]', { hasText: "no_route" }).waitFor();
+  assert.ok(!(await page.content()).includes("secret"));
   const row = page.locator("#routes tbody tr", { hasText: "hello" });
   await row.locator("td", { hasText: /^20$/ }).waitFor();
   await row.locator('[data-label="99 %"]', { hasText: "ms" }).waitFor();
@@ -65,6 +71,7 @@ test("the first visit creates the administrator, and traffic is drawn live", asy
   await page.getByRole("heading", { name: "Traffic of hello" }).waitFor();
   await page.locator('[data-field="requests"]', { hasText: "20" }).waitFor();
   await page.locator('[data-field="4xx"]', { hasText: /^0$/ }).waitFor();
+  await page.getByText("No request has failed").waitFor(); // of this route
   assert.deepEqual(complaints, []);
 });
 

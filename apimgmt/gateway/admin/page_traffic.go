@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -18,6 +19,8 @@ type trafficPlot struct {
 	Prefix string `json:"prefix"`
 	// Routes are those that were the busiest, with what they had in the range.
 	Routes []routeWindow `json:"routes"`
+	// Failures are the last requests that have failed, of everything or of the route, the latest first.
+	Failures []gateway.Failure `json:"failures"`
 	// Health has the state of the targets of upstreams, by the names of both.
 	Health map[string]map[string]string `json:"health"`
 }
@@ -41,8 +44,9 @@ const shownUpstreams = 50
 // history answers with the plots of a range.
 func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	made := trafficPlot{Prefix: allSeries, Health: map[string]map[string]string{}}
-	if key := q.Get("route"); key != "" {
+	key := q.Get("route")
+	made := trafficPlot{Prefix: allSeries, Failures: p.failures(key), Health: map[string]map[string]string{}}
+	if key != "" {
 		made.Prefix = routeSeries + key + "/"
 	}
 	made.Plot = p.store.traffic.history.Query(made.Prefix, q.Get("range"))
@@ -58,6 +62,20 @@ func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, made)
+}
+
+// shownFailures is how many requests that have failed the page of the traffic lists.
+const shownFailures = 50
+
+// failures returns the last requests that have failed: all, or those of a route.
+func (p *pages) failures(key string) []gateway.Failure {
+	shown := []gateway.Failure{}
+	for _, f := range p.store.gateway.Failures() {
+		if (key == "" || cmp.Or(f.RouteID, noRoute) == key) && len(shown) < shownFailures {
+			shown = append(shown, f)
+		}
+	}
+	return shown
 }
 
 // windows sums up the series of routes, the busiest first. Routes without a request in the

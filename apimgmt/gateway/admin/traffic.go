@@ -69,9 +69,17 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// keyOf names a route in the history: by its id, as "other" for those that are counted
-// together, or as "none" for requests that no route has matched.
-func keyOf(t gateway.RouteTraffic) string { return cmp.Or(t.ID, t.Route, "none") }
+// noRoute is the key of the requests that no route has matched.
+const noRoute = "none"
+
+// keyOf names a route in the history: by its id, by "other" and the service for those that are counted
+// together, or by noRoute.
+func keyOf(t gateway.RouteTraffic) string {
+	if t.ID == "" && t.Service != "" {
+		return t.Route + ":" + t.Service
+	}
+	return cmp.Or(t.ID, t.Route, noRoute)
+}
 
 // measure records the counts of now: of all routes together, and of the busiest ones.
 func (r *recorder) measure() {

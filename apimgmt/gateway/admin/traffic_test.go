@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -27,6 +28,7 @@ type trafficOf struct {
 		Client     float64 `json:"4xx"`
 		P50, P99   *float64
 	}
+	Failures []gateway.Failure
 }
 
 func TestStore_Run_recordsTheTraffic(t *testing.T) {
@@ -79,7 +81,13 @@ func TestStore_Run_recordsTheTraffic(t *testing.T) {
 		require.Equal(t, "good", all.Routes[0].Route)
 		require.NotNil(t, all.Routes[0].P50)
 		require.InDelta(t, 10, all.Routes[1].Client, .01)
+		require.Len(t, all.Failures, 13)
+		require.Equal(t, gateway.ReasonNoRoute, all.Failures[0].Reason)
+		require.Equal(t, "/nowhere", all.Failures[0].Path)
+		require.Len(t, shown("?route=none").Failures, 3)
 		bad := shown("?route=" + all.Routes[1].Key)
+		require.Len(t, bad.Failures, 10)
+		require.Equal(t, "request-termination", bad.Failures[0].Plugin)
 		require.InDelta(t, 10, sum(bad, "4xx"), .01)
 
 		// What a route had stays counted when it goes, and is no burst.

@@ -24,8 +24,8 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token, Roots, Hosts
-// and TracerProvider are required.
+// DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token, Roots, Hosts,
+// TracerProvider and AccessLog are required.
 type DataPlaneConfig struct {
 	// Dir is the folder where the last configuration is kept.
 	Dir string
@@ -47,6 +47,8 @@ type DataPlaneConfig struct {
 	Hosts []string
 	// TracerProvider is the gateway's. Nil makes no spans.
 	TracerProvider trace.TracerProvider
+	// AccessLog is the gateway's. Nil logs no request.
+	AccessLog *server.AccessLog
 	// Logger logs what happens.
 	Logger *slog.Logger
 }
@@ -90,7 +92,7 @@ func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, err
 		Kinds: plugin.SharedKinds(plugin.Options{Counts: counts, Secret: d.follower.Secret}), Logger: config.Logger,
 		AllowUpstreams: Config{Portal: config.Gateway, Gateway: config.Gateway, PrivateUpstreams: config.PrivateUpstreams}.private(),
 	}
-	options.TracerProvider = config.TracerProvider
+	options.TracerProvider, options.AccessLog = config.TracerProvider, config.AccessLog.Logger()
 	options.Transport.RootCAs = config.Door.RootCAs()
 	if d.gateway, err = gateway.New(&options); err != nil {
 		return nil, err
@@ -128,7 +130,8 @@ func (d *DataPlane) health() http.Handler {
 	return httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
 		{Pattern: "GET /readyz", Func: d.ready, Role: httpapi.Public},
-		{Pattern: "GET /metrics", Func: exposition.Handler(d.gateway.Metrics(), d.follower), Role: httpapi.Reader},
+		{Pattern: "GET /metrics", Role: httpapi.Reader,
+			Func: exposition.Handler(d.gateway.Metrics(), d.follower, droppedLines(d.config.AccessLog))},
 	}, &httpapi.Options{Authorize: d.config.Door.Authorizer(), Hosts: d.config.Hosts, Logger: d.config.Logger})
 }
 

@@ -89,6 +89,8 @@ type Config struct {
 	Hosts []string
 	// TracerProvider is the gateway's. Nil makes no spans.
 	TracerProvider trace.TracerProvider
+	// AccessLog is the gateway's. Nil logs no request.
+	AccessLog *server.AccessLog
 	// Logger logs what happens.
 	Logger *slog.Logger
 }
@@ -271,7 +273,8 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 		return err
 	}
 	options := gateway.Options{Kinds: kinds, AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
-	options.TracerProvider = m.config.TracerProvider
+	options.TracerProvider, options.AccessLog = m.config.TracerProvider, m.config.AccessLog.Logger()
+	registry.MustRegister(droppedLines(m.config.AccessLog))
 	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)
 	if err != nil {

@@ -8,8 +8,16 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
+
+// droppedLines counts the requests that have no line in the access log.
+func droppedLines(log *server.AccessLog) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "gateway_access_log_dropped_total", Help: "Requests that should have a line in the access log and have none.",
+	}, func() float64 { return float64(log.Dropped()) })
+}
 
 // sharedKinds returns the plugins of a gateway that shares the counts of rate limits and the
 // secret of cookies with all others of the store.

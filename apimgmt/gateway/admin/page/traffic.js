@@ -1,7 +1,7 @@
 // The traffic of the gateway, or of one route, over a range that the person chooses.
 
 import { followHistory } from "./history.js";
-import { setLive } from "./shell.js";
+import { setLive, setTime } from "./shell.js";
 
 const root = document.getElementById("main").dataset.root;
 const route = document.getElementById("charts").dataset.route;
@@ -54,6 +54,39 @@ function showRoutes(routes) {
   before.slice(rows.length).forEach((row) => row.remove());
 }
 
+const because = (one) => [one.plugin ? `${one.reason} ${one.plugin}` : one.reason, one.error].filter(Boolean).join(": ");
+
+function failureOf(one) {
+  const row = document.createElement("tr");
+  row.dataset.id = one.id;
+  const head = document.createElement("th");
+  head.scope = "row";
+  const time = document.createElement("time");
+  setTime(time, new Date(one.time));
+  head.append(time);
+  row.append(head);
+  for (const [label, text, isNumber] of [["Status", one.status || "–", true], ["Reason", because(one)],
+    ["Request", `${one.method} ${one.path}`], ["Route", one.route ?? "–"], ["Service", one.service ?? "–"],
+    ["Consumer", one.consumer ?? one.subject ?? "–"], ["Request id", one.id]]) {
+    const cell = document.createElement("td");
+    cell.dataset.label = label;
+    if (isNumber) cell.className = "number";
+    cell.textContent = text;
+    row.append(cell);
+  }
+  return row;
+}
+
+// showFailures leaves the rows where they are while there is nothing new.
+function showFailures(failures) {
+  const table = document.getElementById("failures");
+  document.getElementById("unfailing").hidden = failures.length > 0;
+  table.hidden = failures.length === 0;
+  const shown = [...table.tBodies[0].rows].map((row) => row.dataset.id);
+  if (shown.join() === failures.map((one) => one.id).join()) return;
+  table.tBodies[0].replaceChildren(...failures.map(failureOf));
+}
+
 function showHealth(health) {
   for (const row of document.querySelectorAll("#upstreams [data-target]")) {
     const state = health[row.dataset.upstream]?.[row.dataset.target];
@@ -78,6 +111,7 @@ followHistory(`${root}history${route ? `?route=${encodeURIComponent(route)}` : "
     const whole = plot.whole?.[`${prefix}latency`];
     write("p50", milliseconds(whole?.p50));
     write("p99", milliseconds(whole?.p99));
+    showFailures(plot.failures);
     showRoutes(plot.routes);
     showHealth(plot.health);
   },
