@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -198,6 +199,20 @@ func TestServer_refusesHTTP1(t *testing.T) {
 	answer, err := io.ReadAll(connection)
 	require.True(t, err == nil || len(answer) == 0)
 	require.NotContains(t, string(answer), "200 OK")
+}
+
+// A program that reads to the end gets the refusal and the end of the connection, not a reset.
+func TestServer_refusesALongRequestWithoutAReset(t *testing.T) {
+	address := serve(t, flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	defer connection.Close()
+	require.NoError(t, connection.SetDeadline(time.Now().Add(30*time.Second)))
+	_, err = fmt.Fprintf(connection, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10485760\r\n\r\n%s", strings.Repeat("x", 100<<10))
+	require.NoError(t, err)
+	answer, err := io.ReadAll(connection)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "HTTP/1.1 4")
 }
 
 // Twenty clients answer at once with 4 MB each; two answers fit the budget.

@@ -3,6 +3,7 @@ package flower
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -153,6 +154,15 @@ func (c *prefaceConn) SetReadDeadline(t time.Time) error {
 		t = last
 	}
 	return c.Conn.SetReadDeadline(t)
+}
+
+// CloseWrite ends the answers, so that a program whose request is refused before it is read sees the
+// refusal and its end, and no reset.
+func (c *prefaceConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Close implements net.Conn.

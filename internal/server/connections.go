@@ -2,6 +2,7 @@ package server
 
 import (
 	"container/list"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -184,6 +185,18 @@ func (c *boundedConn) Close() error {
 	c.bound.removeLocked(c)
 	c.bound.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// CloseWrite ends the answers, so that a client reads the last one to its end: package http does so
+// before it closes a connection whose request it has not read, which resets it.
+func (c *boundedConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// closeWrite ends the sending side of a connection, where that can be.
+func closeWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // ReadFrom implements io.ReaderFrom: the kernel copies files to the connection.

@@ -77,6 +77,9 @@ func (c *framedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// CloseWrite ends the answers, as that of a connection within a bound does.
+func (c *framedConn) CloseWrite() error { return closeWrite(c.Conn) }
+
 // ReadFrom implements io.ReaderFrom: the kernel copies files to the connection.
 func (c *framedConn) ReadFrom(from io.Reader) (int64, error) { return io.Copy(c.Conn, from) }
 
