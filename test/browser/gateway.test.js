@@ -71,7 +71,7 @@ test("the first visit creates the administrator, and traffic is drawn live", asy
   await page.getByRole("heading", { name: "Traffic of hello" }).waitFor();
   await page.locator('[data-field="requests"]', { hasText: "20" }).waitFor();
   await page.locator('[data-field="4xx"]', { hasText: /^0$/ }).waitFor();
-  await page.getByText("No request has failed").waitFor(); // of this route
+  await page.getByText("None of the last 200 requests that failed was of this route.").waitFor();
   assert.deepEqual(complaints, []);
 });
 
