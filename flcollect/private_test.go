@@ -90,6 +90,42 @@ func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), `data-field="epsilon">`)
 }
 
+// Each client is drawn independently of the others, as the account says. Rounds without a
+// client, which a thief of the draw would recognise, release noise as others do.
+func TestPrivacy_drawsEachClientAtTheSamplingRate(t *testing.T) {
+	const rounds, clients, rate = 60, 4, 0.25
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	conf := config(rounds, clients)
+	delete(conf.StrategyConf, "min_fit_clients")
+	conf.StrategyConf["fraction_evaluate"] = 0.0
+	conf.DPAdaptive = strategy.Conf{"num_sampled_clients": 1, "noise_multiplier": multiplier, "clip_count_stddev": 10, "sampling_rate": rate}
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	for range clients {
+		w.join(t, clipping(0.01))
+	}
+	status := w.untilState(t, "job", flcollect.Finished)
+	account, err := dp.NewAccountant(0)
+	require.NoError(t, err)
+	require.NoError(t, account.Spend(rate, multiplier, rounds))
+	epsilon, _ := account.Epsilon()
+	require.InDelta(t, epsilon, float64(status.Privacy.Epsilon), 1e-9)
+	require.Equal(t, rounds, status.Aggregated, "a round without a client releases noise")
+
+	done, err := w.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	sizes, drawn := map[int]int{}, 0
+	for _, r := range done {
+		sizes[r.Fit.Clients]++
+		drawn += r.Fit.Clients
+		if r.Fit.Clients == 0 {
+			require.Contains(t, r.Note, "none of 4 clients was drawn")
+		}
+	}
+	require.Greater(t, len(sizes), 2, "the number of clients is binomial: %v", sizes) // but for 1 of 10^12 tests
+	require.NotZero(t, sizes[0], "%v", sizes)
+	require.InDelta(t, rounds*clients*rate, drawn, 45) // 6.7 standard deviations
+}
+
 func TestPrivacy_isNilWithoutDifferentialPrivacy(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)

@@ -129,5 +129,5 @@ func ExampleAggregation_Blur() {
 	}
 	fmt.Printf("epsilon %.3f\n", private.Privacy().Epsilon)
 	// Output:
-	// epsilon 2.168
+	// epsilon 1.993
 }

@@ -11,14 +11,17 @@ const DefaultDelta = 1e-5
 
 // Accountant computes the privacy loss of mechanisms that are applied one after
 // the other. Each is a Gaussian mechanism on a Poisson sample; their Rényi
-// divergences add up at every integer order (Mironov and others 2019, arXiv
-// 1908.10530), and the best order gives epsilon. It serves one goroutine at a
-// time. Make one with [NewAccountant].
+// divergences add up at every order (Mironov and others 2019, arXiv 1908.10530), and
+// the best order gives epsilon, an upper bound. Without any sampling epsilon is exact
+// (Balle and Wang 2018, arXiv 1805.06530). It serves one goroutine at a time. Make one
+// with [NewAccountant].
 type Accountant struct {
-	delta  float64
-	orders []int
-	spent  []float64 // the divergence of each order
-	last   mechanism
+	delta   float64
+	orders  []float64
+	spent   []float64 // the divergence of each order
+	square  float64   // of the mu of all mechanisms without sampling
+	sampled bool      // whether there were others
+	last    mechanism
 }
 
 // mechanism is a Gaussian mechanism on a sample, with its privacy loss.
@@ -61,22 +64,32 @@ func (a *Accountant) Spend(rate, multiplier float64, times int) error {
 			a.last.divergences[i] = divergence(order, rate, multiplier)
 		}
 	}
+	switch rate {
+	case 0:
+	case 1:
+		a.square += float64(times) / multiplier / multiplier
+	default:
+		a.sampled = true
+	}
 	for i, d := range a.last.divergences {
 		a.spent[i] += float64(times) * d
 	}
 	return nil
 }
 
-// Epsilon returns the epsilon of all mechanisms so far, 0 without any, and the
-// order that determines it.
-func (a *Accountant) Epsilon() (least float64, order int) {
+// Epsilon returns the epsilon of all mechanisms so far, 0 without any, and the order of
+// the Rényi divergence that determines it, 0 where epsilon is exact.
+func (a *Accountant) Epsilon() (least, order float64) {
 	least, order = math.Inf(1), a.orders[0]
 	for i, d := range a.spent {
 		if e := epsilon(a.orders[i], d, a.delta); e < least {
 			least, order = e, a.orders[i]
 		}
 	}
-	return least, order
+	if a.sampled {
+		return least, order
+	}
+	return exactEpsilon(math.Sqrt(a.square), a.delta, least), 0
 }
 
 // Delta returns the delta of [Accountant.Epsilon].

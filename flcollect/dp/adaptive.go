@@ -43,6 +43,8 @@ type Adaptive struct {
 	clip     float64    // instead of that of the settings
 	rounds   int
 	charged  int
+	full     int  // of both, those whose clients were not drawn at the sampling rate
+	older    bool // whether the restored state does not have that number
 	fraction float64
 	account  *Accountant
 	verdicts *strategy.Verdicts // of the round that was begun last
@@ -62,9 +64,10 @@ type Adaptive struct {
 //	epsilon_budget             what epsilon must not exceed: no bound
 //	sampling_rate              probability that a client is in a round: 1
 //
-// With a sampling_rate below 1 the caller guarantees that each client is drawn
-// independently with this probability, and that the drawn clients stay secret.
-// The error is a *[strategy.FieldError], among others for settings whose
+// With a sampling_rate below 1 the caller draws each client independently with this
+// probability, as [strategy.Rule].Rate of the policy says, and keeps secret which were
+// drawn. The mean is then the sum over num_sampled_clients, however many were drawn, and
+// the clients add no noise: their number would decide how much. The error is a *[strategy.FieldError], among others for settings whose
 // effective multiplier is zero, infinite or complex, and for a strategy that
 // compares clients.
 func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adaptive, error) {
@@ -88,10 +91,13 @@ func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adapti
 }
 
 // Policy implements [strategy.Strategy]: that of the strategy inside, with which
-// a failure makes a round of fit not count.
+// a failure makes a round of fit not count, and with the Rate of the sampling.
 func (a *Adaptive) Policy() strategy.Policy {
 	p := a.inner.Policy()
 	p.Fit.RefuseFailures = true
+	if a.samples() {
+		p.Fit.Fraction, p.Fit.MinClients, p.Fit.Rate = a.sampling, 0, a.sampling
+	}
 	return p
 }
 
@@ -135,7 +141,10 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	a.verdicts = verdicts
 	clip := a.clip
 	a.mu.Unlock()
-	if blurrer, ok := inner.(Blurrer); ok {
+	if blurrer, ok := inner.(Blurrer); ok && a.samples() {
+		return nil, errors.Join(fmt.Errorf("begin round %d: a sampling_rate below 1 needs updates that the server can read",
+			round.Number), blurrer.Close())
+	} else if ok {
 		return &sealed{rules: a, inner: blurrer, round: round, clipNorm: clip, verdicts: verdicts}, nil
 	}
 	bound := clip * (1 + slack)
@@ -159,19 +168,29 @@ func (a *Adaptive) Verdicts() []strategy.Verdict {
 }
 
 // State implements [strategy.Strategy]: the clip norm, the number of rounds, the
-// last fraction and the charged releases, followed by the state of the inner
-// strategy.
+// last fraction, the charged releases and, with a sampling rate below 1, how many of
+// both were without sampling, followed by the state of the inner strategy.
 func (a *Adaptive) State() []tensor.Tensor {
 	p := a.Privacy()
-	own := tensor.FromFloat64s([]float64{p.ClipNorm, float64(p.Rounds), p.Fraction, float64(p.Charged)})
-	return append([]tensor.Tensor{own}, a.inner.State()...)
+	own := []float64{p.ClipNorm, float64(p.Rounds), p.Fraction, float64(p.Charged)}
+	if a.samples() {
+		a.mu.Lock()
+		own = append(own, float64(a.full))
+		a.mu.Unlock()
+	}
+	return append([]tensor.Tensor{tensor.FromFloat64s(own)}, a.inner.State()...)
 }
 
-// Restore implements [strategy.Strategy].
+// Restore implements [strategy.Strategy]. Rounds of a state that does not say how their
+// clients were drawn count as rounds without sampling.
 func (a *Adaptive) Restore(state []tensor.Tensor) error {
-	own := []float64{a.settings.clip, 0, math.NaN(), 0}
+	own := []float64{a.settings.clip, 0, math.NaN(), 0, 0}
 	var inner []tensor.Tensor
+	older := false
 	if len(state) > 0 {
+		if older = a.samples() && state[0].Len() == 4; older || !a.samples() {
+			own = own[:4]
+		}
 		if state[0].DType() != tensor.Float64 || state[0].Len() != len(own) {
 			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not clip norm, rounds, fraction and "+
 				"charged releases",
@@ -180,7 +199,12 @@ func (a *Adaptive) Restore(state []tensor.Tensor) error {
 		state[0].ReadFloat64s(own, 0)
 		inner = state[1:]
 	}
-	clip, rounds, fraction, charged := own[0], own[1], own[2], own[3]
+	clip, rounds, fraction, charged, full := own[0], own[1], own[2], own[3], 0.
+	if len(own) > 4 {
+		full = own[4]
+	} else if older {
+		full = rounds + charged
+	}
 	whole := func(x float64) bool { return x >= 0 && x <= maxReleases && x == math.Trunc(x) }
 	switch {
 	case !(clip >= leastClip && clip <= mostClip):
@@ -192,14 +216,18 @@ func (a *Adaptive) Restore(state []tensor.Tensor) error {
 	case !whole(charged):
 		return fmt.Errorf("restore %s: the number of charged releases is %v", Mechanism, charged)
 	}
+	if !(full >= 0 && full <= rounds+charged && full == math.Trunc(full)) {
+		return fmt.Errorf("restore %s: the number of releases without sampling is %v", Mechanism, full)
+	}
 	account, err := NewAccountant(a.delta)
 	if err != nil {
 		return err
 	}
-	for _, times := range []float64{rounds, charged} {
-		if err := account.Spend(a.sampling, a.multiplier, int(times)); err != nil {
-			return err
-		}
+	if err := account.Spend(1, a.multiplier, int(full)); err != nil {
+		return err
+	}
+	if err := account.Spend(a.sampling, a.multiplier, int(rounds+charged-full)); err != nil {
+		return err
 	}
 	if err := a.inner.Restore(inner); err != nil {
 		return err
@@ -207,5 +235,6 @@ func (a *Adaptive) Restore(state []tensor.Tensor) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.clip, a.rounds, a.fraction, a.charged, a.account = clip, int(rounds), fraction, int(charged), account
+	a.full, a.older = int(full), older
 	return nil
 }

@@ -57,6 +57,12 @@ func compares(name string) error {
 		Reason: "it compares clients, of whom " + Mechanism + " lets it see the mean only"}
 }
 
+// SamplingRate returns the sampling_rate of a dp-adaptive object: 1 where it has none, or one
+// that [Check] refuses.
+func SamplingRate(given strategy.Conf) float64 {
+	return conf.NewReader(given).Number("sampling_rate", 1, 0, 1)
+}
+
 // readSettings reads and checks a dp-adaptive object.
 func readSettings(given strategy.Conf) (settings, error) {
 	r := conf.NewReader(given)
@@ -103,6 +109,8 @@ func (s settings) check() error {
 		return &strategy.FieldError{Strategy: Mechanism, Field: field, Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
+	case s.samples() && !s.serverSide:
+		return refuse("sampling_rate", "%v needs server_side_noising: how much noise clients add depends on how many are drawn", s.sampling)
 	case s.multiplier < leastNoise:
 		return refuse("noise_multiplier",
 			"%v makes the effective multiplier zero, which gives no privacy: leave out %s instead",
@@ -128,6 +136,9 @@ func (s settings) check() error {
 	}
 	return nil
 }
+
+// samples reports whether the clients of a round are drawn independently of each other.
+func (s settings) samples() bool { return s.sampling < 1 }
 
 // effective returns the multiplier of the noise on the model, z'.
 func (s settings) effective() float64 {

@@ -26,7 +26,7 @@ func Parameters() []strategy.Parameter {
 
 // meanings are the sentences about the fields.
 var meanings = map[string]string{
-	"num_sampled_clients":       "How many clients train in a round.",
+	"num_sampled_clients":       "How many clients train in a round; with a sampling_rate, how many do on average.",
 	"init_clip_norm":            "The length to which the updates of the first round are shortened.",
 	"noise_multiplier":          "How much noise hides a client, in units of the clip norm: more is more private, and less exact.",
 	"server_side_noising":       "Whether the server adds the noise, and not the clients.",
@@ -34,7 +34,7 @@ var meanings = map[string]string{
 	"clip_norm_lr":              "How fast the clip norm follows that share; 0 keeps it as it is.",
 	"delta":                     "The probability with which the guarantee may fail; less than one in the number of clients.",
 	"epsilon_budget":            "The epsilon that the training must not exceed: it ends before. None unless given.",
-	"sampling_rate":             "The probability with which a client takes part in a round, where each is drawn by itself.",
+	"sampling_rate":             "The probability with which a client takes part in a round: below 1, each is drawn independently.",
 	"clip_count_stddev":         "The noise on the number of unshortened updates; a twentieth of the clients unless given.",
 }
 

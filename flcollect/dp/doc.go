@@ -17,6 +17,11 @@
 // instead, n being num_sampled_clients, which comes to the same for K = n, needs
 // K times the random numbers, and is less private than stated for K < n.
 //
+// With a sampling_rate below 1 the number of clients of a round is as secret as their
+// updates. So the sum of their differences from the model is divided by
+// num_sampled_clients, which is to be the number expected, the share within the clip norm is
+// measured by the sum of bits less one half, and a round whose draw is empty releases noise.
+//
 // With client-side noise each client adds z'·C/√n, and the server none. The sum
 // of n such updates has noise of z'·C; fewer updates than n are not aggregated.
 // Flower 1.3.0 adds the server's noise then as well.
@@ -60,7 +65,8 @@
 // differ by one client, and the number of clients is public. It does not cover what clients report
 // beside their update, such as losses, the number of examples and the exact mean of
 // dpfedavg_norm_bit, nor the model that the first round begins with, nor does it hold towards a
-// server that sees updates. Sampling does not count unless sampling_rate is below 1.
+// server that sees updates. Sampling does not count unless sampling_rate is below 1; then it
+// does not cover how many clients a round had, and which.
 //
 // A model is accounted for when the round finishes, and the account is in the
 // strategy's state. Models that clients received before a crash and that the

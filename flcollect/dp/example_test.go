@@ -18,7 +18,7 @@ func ExampleNew() {
 		return
 	}
 	private, err := dp.New(average, strategy.Conf{
-		"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 0.5, "epsilon_budget": 3,
+		"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 0.5, "epsilon_budget": 2.5,
 	}, nil)
 	if err != nil {
 		fmt.Println(err)
@@ -55,8 +55,8 @@ func ExampleNew() {
 	// clients receive map[dpfedavg_adaptive_clip_enabled:true dpfedavg_clip_norm:0.5]
 	// add update of "a": strategy: update quarantined: no metric "dpfedavg_norm_bit": is it a client of differential privacy?
 	// <nil>
-	// epsilon 2.168 at delta 1e-05 after 1 round, one more: false
-	// true begin round 2: dp: the epsilon budget is spent: one more would exceed 3
+	// epsilon 1.993 at delta 1e-05 after 1 round, one more: false
+	// true begin round 2: dp: the epsilon budget is spent: one more would exceed 2.5
 	// true noise_multiplier
 }
 
@@ -72,10 +72,10 @@ func ExampleNewAccountant() {
 			return
 		}
 		if epsilon, order := account.Epsilon(); round%50 == 0 {
-			fmt.Printf("round %d: epsilon %.4f, by order %d\n", round, epsilon, order)
+			fmt.Printf("round %d: epsilon %.4f, by order %v\n", round, epsilon, order)
 		}
 	}
 	// Output:
-	// round 50: epsilon 4.9165, by order 4
-	// round 100: epsilon 6.7450, by order 4
+	// round 50: epsilon 4.8991, by order 4.2
+	// round 100: epsilon 6.6137, by order 3.6
 }

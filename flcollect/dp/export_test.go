@@ -1,4 +1,4 @@
 package dp
 
 // Orders are the orders that an accountant looks at.
-func Orders() []int { return orders() }
+func Orders() []float64 { return orders() }

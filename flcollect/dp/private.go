@@ -158,9 +158,15 @@ func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
 }
 
 // mean returns the mean of n updates. If the server adds the noise, it adds it
-// to the difference of the mean from the model.
+// to the difference of the mean from the model. With sampling, n is secret, and that
+// difference is the sum of the clients' differences over the number that is expected.
 func (p *private) mean(ctx context.Context, sum *strategy.Sum, count int, random *noise) (strategy.Model, error) {
-	deviation := p.rules.deviation(p.clipNorm) / float64(count)
+	divisor, surplus := float64(count), 0. // surplus is how often the sum has the model beyond once in the mean
+	if p.rules.samples() {
+		divisor = float64(p.rules.sampled)
+		surplus = float64(count)/divisor - 1
+	}
+	deviation := p.rules.deviation(p.clipNorm) / divisor
 	made := make(strategy.Model, len(p.round.Model))
 	values, before := make([]float64, 4096), make([]float64, 4096)
 	for layer, t := range p.round.Model {
@@ -173,7 +179,7 @@ func (p *private) mean(ctx context.Context, sum *strategy.Sum, count int, random
 			sum.Read(values[:n], layer, from)
 			t.ReadFloat64s(before[:n], from)
 			for i, x := range before[:n] {
-				values[i] /= float64(count)
+				values[i] = values[i]/divisor - surplus*x
 				if p.rules.serverSide {
 					values[i] = x + random.blur(values[i]-x, deviation)
 				}

@@ -61,7 +61,8 @@ func (a *Adaptive) Affords(rounds int) bool {
 // this one, which is the sum of Rounds and Charged of [Adaptive.Privacy]; and after
 // Restore it charges the difference. Charging does not affect the clip norm. It may
 // exceed the budget, since a release cannot be undone; then no further round is
-// possible.
+// possible. After a state that does not say how clients were drawn, it accounts for
+// releases without sampling.
 func (a *Adaptive) Charge(releases int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,8 +70,15 @@ func (a *Adaptive) Charge(releases int) error {
 		return fmt.Errorf("charge %s: %d releases beside %d are not from 0 to %d", Mechanism, releases, a.charged,
 			maxReleases)
 	}
-	if err := a.account.Spend(a.sampling, a.multiplier, releases); err != nil {
+	rate := a.sampling
+	if a.older {
+		rate = 1
+	}
+	if err := a.account.Spend(rate, a.multiplier, releases); err != nil {
 		return err
+	}
+	if a.older {
+		a.full += releases
 	}
 	a.charged += releases
 	return nil
@@ -81,7 +89,7 @@ func (a *Adaptive) Charge(releases int) error {
 // clients.
 func (a *Adaptive) measure(round strategy.Round, count, within int) (*noise, float64, error) {
 	switch {
-	case count == 0:
+	case count == 0 && !a.samples():
 		return nil, 0, fmt.Errorf("finish round %d: %w: there is none", round.Number, strategy.ErrTooFew)
 	case !a.serverSide && count < a.sampled:
 		return nil, 0, fmt.Errorf("finish round %d: %w: %d, whose noise is less than that of num_sampled_clients, %d",
@@ -91,8 +99,17 @@ func (a *Adaptive) measure(round strategy.Round, count, within int) (*noise, flo
 	if err != nil {
 		return nil, 0, fmt.Errorf("finish round %d: %w", round.Number, err)
 	}
+	if a.samples() { // the count is secret; each client moves the sum of bits less 1/2 by 1/2
+		excess := float64(within) - float64(count)/2
+		return random, 0.5 + random.blur(excess, a.countNoise)/float64(a.sampled), nil
+	}
 	return random, random.blur(float64(within), a.countNoise) / float64(count), nil
 }
+
+// Sampling returns the probability with which each client is drawn for a round, and how
+// many are expected to be: with a rate below 1 the sum of the updates is divided by that
+// number, and otherwise by how many there are.
+func (a *Adaptive) Sampling() (rate float64, expected int) { return a.sampling, a.sampled }
 
 // conclude makes the model with the inner strategy and accounts for it.
 func (a *Adaptive) conclude(ctx context.Context, round strategy.Round, inner strategy.Aggregation,

@@ -30,6 +30,10 @@ type Rule struct {
 	MinCompletion float64
 	// RefuseFailures makes a phase with any failure not count.
 	RefuseFailures bool
+	// Rate, above 0, draws each connected client independently of the others with this
+	// probability (Poisson sampling), in place of Fraction and MinClients. A draw without
+	// any client counts, and its aggregation is finished without an update.
+	Rate float64
 }
 
 // Policy is the rules of a job for sampling clients and for failures.
@@ -52,7 +56,8 @@ func (p Policy) rule(phase Phase) Rule {
 // fraction rounded down, at least the minimum. The clients are drawn uniformly,
 // without repetition, once Policy.MinAvailable are connected; if fewer are
 // connected than Sample returns, the job has to wait. It is 0 for an evaluation
-// with the fraction 0, which does not take place.
+// with the fraction 0, which does not take place. It does not describe a phase whose
+// rule has a Rate.
 func (p Policy) Sample(phase Phase, available int) int {
 	r := p.rule(phase)
 	if phase == Evaluate && r.Fraction == 0 {
@@ -67,6 +72,8 @@ func (p Policy) Sample(phase Phase, available int) int {
 func (p Policy) Accept(phase Phase, results, failures int) error {
 	r := p.rule(phase)
 	switch {
+	case results == 0 && failures == 0 && r.Rate > 0:
+		return nil
 	case results == 0:
 		return fmt.Errorf("%w: %v has no results, %d failures", ErrTooFew, phase, failures)
 	case r.RefuseFailures && failures > 0:

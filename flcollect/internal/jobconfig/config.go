@@ -157,6 +157,9 @@ func (c Config) Check() (Config, error) {
 			return Config{}, err
 		}
 	}
+	if faults := c.rateFaults(); len(faults) > 0 {
+		return Config{}, &Error{Faults: faults}
+	}
 	if c.SecAgg != nil {
 		if err := c.checkSecAgg(); err != nil {
 			return Config{}, err

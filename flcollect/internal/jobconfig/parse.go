@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,7 +110,7 @@ func (p *parser) config(body []byte) Config {
 	}
 	c.Targets = p.targets(members.at("stopping_target"))
 	p.app(&c, members)
-	for _, fault := range c.checkAsync() {
+	for _, fault := range slices.Concat(c.rateFaults(), c.checkAsync()) {
 		value{parser: p, path: fault.Path}.report(fault)
 	}
 	return c

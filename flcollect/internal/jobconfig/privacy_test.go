@@ -2,6 +2,8 @@ package jobconfig_test
 
 import (
 	"encoding/json"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,10 +17,15 @@ import (
 const sampleDP = `{"num_sampled_clients":"30","init_clip_norm":0.5,"noise_multiplier":"1.1","server_side_noising":"true",
 	"clip_count_stddev":null,"clip_norm_target_quantile":"0.4","clip_norm_lr":0.3,"delta":"1e-6","epsilon_budget":50,"sampling_rate":"0.5"}`
 
+// sealedDP is that object for encrypted updates, with which each client takes part.
+var sealedDP = strings.Replace(sampleDP, `"sampling_rate":"0.5"`, `"sampling_rate":1`, 1)
+
 func TestParse_readsPrivacyMechanisms(t *testing.T) {
 	open := &ckks.Settings{Scheme: "CKKS"} // the clients' keys say the rest
 	dp := strategy.Conf{"num_sampled_clients": int64(30), "init_clip_norm": 0.5, "noise_multiplier": 1.1, "server_side_noising": true,
 		"clip_norm_target_quantile": 0.4, "clip_norm_lr": 0.3, "delta": 1e-6, "epsilon_budget": 50.0, "sampling_rate": 0.5}
+	sealed := maps.Clone(dp)
+	sealed["sampling_rate"] = 1.0
 	for _, c := range []struct {
 		name, mechanisms string
 		homomorphic      *ckks.Settings
@@ -33,7 +40,7 @@ func TestParse_readsPrivacyMechanisms(t *testing.T) {
 		{"encryption of a degree", `{"homomorphic":{"poly_modulus_degree":4096,"coeff_mod_bit_sizes":null}}`,
 			&ckks.Settings{Scheme: "CKKS", PolyModulusDegree: 4096}, nil},
 		{"noise", `{"dp-adaptive":` + sampleDP + `}`, nil, dp},
-		{"both", `{"homomorphic":{"scheme":null},"dp-adaptive":` + sampleDP + `}`, open, dp},
+		{"both", `{"homomorphic":{"scheme":null},"dp-adaptive":` + sealedDP + `}`, open, sealed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := jobconfig.Parse(body(t, map[string]string{"privacy-mechanisms": c.mechanisms}))
@@ -70,7 +77,7 @@ func TestParse_refusesDPWithAStrategyThatComparesClients(t *testing.T) {
 	require.Equal(t, []any{"strategy"}, got[0].Path)
 	require.Contains(t, got[0].Reason, "it compares clients")
 
-	changes["privacy-mechanisms"] = `{"homomorphic":{},"dp-adaptive":` + sampleDP + `}`
+	changes["privacy-mechanisms"] = `{"homomorphic":{},"dp-adaptive":` + sealedDP + `}`
 	_, err := jobconfig.Parse(body(t, changes))
 	require.NoError(t, err, "encrypted updates are averaged")
 }

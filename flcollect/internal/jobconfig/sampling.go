@@ -3,7 +3,7 @@ package jobconfig
 import (
 	"fmt"
 
-	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/dp"
 )
 
 // The names of ways to draw clients.
@@ -79,12 +79,35 @@ func (c Config) unsampled() string {
 	if c.SecAgg != nil {
 		return "has no meaning with secure aggregation, whose stages go at the speed of all clients"
 	}
-	if given := c.DPAdaptive["sampling_rate"]; given != nil {
-		if rate, ok := strategy.Number(given); !ok || rate < 1 {
-			return "does not go with a sampling_rate of dp-adaptive below 1, for which each client has to be drawn independently"
-		}
+	if c.drawsEach() {
+		return "does not go with a sampling_rate of dp-adaptive below 1, for which each client has to be drawn independently"
 	}
 	return ""
+}
+
+// drawsEach reports whether each client of a round is drawn independently of the others.
+func (c Config) drawsEach() bool {
+	return dp.SamplingRate(c.DPAdaptive) < 1
+}
+
+// rateFaults returns what does not go with a sampling rate below 1.
+func (c Config) rateFaults() []Fault {
+	if !c.drawsEach() {
+		return nil
+	}
+	var faults []Fault
+	for _, field := range []string{"fraction_fit", "min_fit_clients"} {
+		if c.StrategyConf[field] != nil {
+			faults = append(faults, Fault{Path: []any{"strategy_conf", field}, Kind: Invalid,
+				Reason: "has no meaning with a sampling_rate of " + dp.Mechanism +
+					" below 1, by which each client is drawn independently: leave it out, or the sampling_rate"})
+		}
+	}
+	if c.Homomorphic != nil {
+		faults = append(faults, Fault{Path: []any{"privacy-mechanisms", dp.Mechanism, "sampling_rate"}, Kind: Invalid,
+			Reason: "below 1 does not go with " + Homomorphic + ": the sum of updates that cannot be read cannot hide how many there are"})
+	}
+	return faults
 }
 
 // checkSampling is that of [Config.Check].

@@ -44,3 +44,28 @@ func TestParse_readsSampling(t *testing.T) {
 	_, err = jobconfig.Config{Strategy: "avg", Rounds: 1, SpeedTiers: 1}.Check()
 	require.ErrorIs(t, err, jobconfig.ErrInvalid)
 }
+
+func TestParse_refusesWhatContradictsASamplingRate(t *testing.T) {
+	const rate = `{"dp-adaptive":{"num_sampled_clients":100,"sampling_rate":"0.1"}}`
+	for part, c := range map[string]struct{ text, want string }{
+		"strategy_conf": {`{"fraction_fit":1,"min_fit_clients":2,"min_available_clients":9}`,
+			"strategy_conf.fraction_fit: has no meaning with a sampling_rate of dp-adaptive below 1"},
+		"privacy-mechanisms": {`{"homomorphic":{},"dp-adaptive":{"num_sampled_clients":100,"sampling_rate":0.1}}`,
+			"privacy-mechanisms.dp-adaptive.sampling_rate: below 1 does not go with homomorphic"},
+	} {
+		given := map[string]string{"privacy-mechanisms": rate}
+		given[part] = c.text
+		_, err := jobconfig.Parse(body(t, given))
+		require.ErrorContains(t, err, c.want)
+	}
+	_, err := jobconfig.Parse(body(t, map[string]string{"strategy_conf": `{"min_fit_clients":2}`, "privacy-mechanisms": rate}))
+	require.ErrorContains(t, err, "strategy_conf.min_fit_clients: has no meaning")
+	_, err = jobconfig.Parse(body(t, map[string]string{"privacy-mechanisms": `{"dp-adaptive":{"num_sampled_clients":100,` +
+		`"sampling_rate":0.1,"server_side_noising":false}}`}))
+	require.ErrorContains(t, err, "privacy-mechanisms.dp-adaptive.sampling_rate: 0.1 needs server_side_noising")
+	_, err = jobconfig.Parse(body(t, map[string]string{"strategy_conf": `{"min_available_clients":9}`, "privacy-mechanisms": rate}))
+	require.NoError(t, err)
+	_, err = jobconfig.Config{Strategy: "avg", Rounds: 1, StrategyConf: strategy.Conf{"fraction_fit": 0.1},
+		DPAdaptive: strategy.Conf{"num_sampled_clients": 100, "sampling_rate": 0.1}}.Check()
+	require.ErrorContains(t, err, "fraction_fit")
+}

@@ -52,8 +52,11 @@ func (f *Form) body() map[string]any {
 	}
 	putLines(conf, f.Values.Get("further"))
 	clients := strings.TrimSpace(f.Values.Get("clients"))
+	mechanisms := f.mechanisms(clients)
+	private, _ := mechanisms[dp.Mechanism].(map[string]any)
+	drawsEach := dp.SamplingRate(private) < 1
 	for _, name := range []string{"min_available_clients", "min_fit_clients", "min_evaluate_clients"} {
-		if conf[name] == nil && clients != "" {
+		if conf[name] == nil && clients != "" && !(name == "min_fit_clients" && drawsEach) {
 			conf[name] = scalarOf(clients)
 		}
 	}
@@ -88,7 +91,7 @@ func (f *Form) body() map[string]any {
 		"strategy": name, "model_name": strings.TrimSpace(f.Values.Get("model_name")),
 		"model_version":    strings.TrimSpace(f.Values.Get("model_version")),
 		"configuration_id": strings.TrimSpace(f.Values.Get("configuration_id")),
-		"server_conf":      server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": f.mechanisms(clients),
+		"server_conf":      server, "strategy_conf": conf, "client_conf": []any{client}, "privacy-mechanisms": mechanisms,
 	}
 	if app != "" {
 		body["app"] = app

@@ -57,3 +57,14 @@ func TestForm_Config_readsCompression(t *testing.T) {
 	f.Blame(faults.Faults)
 	require.Contains(t, f.Faults["compression"], `Unknown kind of compression "zip"`)
 }
+
+// The number of clients is no least number of a draw by chance.
+func TestForm_Config_readsASamplingRate(t *testing.T) {
+	f := jobform.New(url.Values{"strategy": {"FedAvg"}, "model_name": {"m"}, "model_version": {"1"}, "configuration_id": {"1"},
+		"client.epochs": {"1"}, "clients": {"40"}, "dp": {"1"}, "dp.sampling_rate": {"0.5"}, "dp.num_sampled_clients": {"20"},
+		"dp.clip_count_stddev": {"2"}}, nil)
+	config, err := f.Config()
+	require.NoError(t, err)
+	require.Equal(t, 0.5, config.DPAdaptive["sampling_rate"])
+	require.Equal(t, strategy.Conf{"min_available_clients": int64(40), "min_evaluate_clients": int64(40)}, config.StrategyConf)
+}

@@ -83,8 +83,10 @@ func (c *Conductor) Private() *dp.Adaptive { return c.private }
 
 // Draw holds the clients that were drawn for a phase.
 type Draw struct {
-	// Clients is nil if the phase does not take place.
+	// Clients is nil if the phase does not take place. It may be empty where each client is
+	// drawn independently of the others; From is then how many they were drawn from.
 	Clients []*Client
+	From    int
 	// Note says what is notable about them; empty if nothing is.
 	Note string
 	// Sampling is how they were drawn by speed; nil if they were drawn uniformly.

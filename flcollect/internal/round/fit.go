@@ -117,6 +117,7 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 		return nil, err
 	}
 	y.note(drawn.Note)
+	y.note(c.noteRate(drawn))
 	if drawn.Sampling != nil {
 		y.note(fmt.Sprintf("fit: %v", *drawn.Sampling))
 	}

@@ -108,6 +108,9 @@ func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, rep
 	suspended := reputations.AnySuspended(round)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if phase == strategy.Fit && policy.Fit.Rate > 0 {
+		return p.drawEachLocked(policy, round, reputations, takes)
+	}
 	if suspended || takes != nil || speeds != nil {
 		return p.drawTrustedLocked(policy, phase, round, reputations, takes, speeds)
 	}
@@ -152,12 +155,38 @@ func (p *Pool) drawTrustedLocked(
 	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
 	takes func(*Client) bool, speeds *tiers.Speeds,
 ) drawing {
+	good, bad := p.standingLocked(round, reputations, takes)
+	d := drawing{have: len(good) + len(bad)}
+	count := policy.Sample(phase, len(good))
+	if count == 0 {
+		return d
+	}
+	if d.need = max(count, policy.MinAvailable); d.have < d.need {
+		return d
+	}
+	if speeds == nil {
+		rand.Shuffle(len(good), func(a, b int) { good[a], good[b] = good[b], good[a] })
+	}
+	admitted := max(0, count-len(good))
+	if admitted > 0 {
+		d.Note = fmt.Sprintf("%v: %d suspended clients took part, for there were too few others", phase, admitted)
+	}
+	if speeds != nil && len(good) > 0 {
+		good, d.Sampling = drawBySpeed(good, count-admitted, speeds, rand.IntN)
+	}
+	d.Clients = append(good[:count-admitted:count-admitted], bad[:admitted]...)
+	return d
+}
+
+// standingLocked removes the clients whose session has ended, and returns those that takes
+// reports, or all if it is nil: the ones that are not suspended, in no order, and the
+// suspended ones, the best reputation first.
+func (p *Pool) standingLocked(round int, reputations *reputation.Table, takes func(*Client) bool) (good, bad []*Client) {
 	for _, c := range slices.Clone(p.clients) {
 		if c.left() {
 			p.removeLocked(c)
 		}
 	}
-	var good, bad []*Client
 	standing := map[*Client]reputation.Reputation{}
 	for _, c := range p.clients {
 		if takes != nil && !takes(c) {
@@ -170,27 +199,29 @@ func (p *Pool) drawTrustedLocked(
 		}
 		good = append(good, c)
 	}
-	d := drawing{have: len(good) + len(bad)}
-	count := policy.Sample(phase, len(good))
-	if count == 0 {
-		return d
-	}
-	if d.need = max(count, policy.MinAvailable); d.have < d.need {
-		return d
-	}
-	if speeds == nil {
-		rand.Shuffle(len(good), func(a, b int) { good[a], good[b] = good[b], good[a] })
-	}
 	slices.SortFunc(bad, func(a, b *Client) int {
 		return reputation.Compare(standing[b], standing[a], a.Identity, b.Identity)
 	})
-	admitted := max(0, count-len(good))
-	if admitted > 0 {
-		d.Note = fmt.Sprintf("%v: %d suspended clients took part, for there were too few others", phase, admitted)
+	return good, bad
+}
+
+// drawEachLocked draws each client of a fit independently of the others. It may draw none.
+// Suspended clients are among those that it draws from only where there are too few others.
+func (p *Pool) drawEachLocked(policy strategy.Policy, round int, reputations *reputation.Table, takes func(*Client) bool) drawing {
+	from, bad := p.standingLocked(round, reputations, takes)
+	d := drawing{have: len(from) + len(bad), need: max(policy.MinAvailable, 1)}
+	if d.have < d.need {
+		return d
 	}
-	if speeds != nil && len(good) > 0 {
-		good, d.Sampling = drawBySpeed(good, count-admitted, speeds, rand.IntN)
+	if lacking := d.need - len(from); lacking > 0 {
+		from = append(from, bad[:lacking]...)
+		d.Note = fmt.Sprintf("fit: %d suspended clients could be drawn, for there were too few others", lacking)
 	}
-	d.Clients = append(good[:count-admitted:count-admitted], bad[:admitted]...)
+	d.Clients, d.From = []*Client{}, len(from)
+	for _, c := range from {
+		if rand.Float64() < policy.Fit.Rate {
+			d.Clients = append(d.Clients, c)
+		}
+	}
 	return d
 }

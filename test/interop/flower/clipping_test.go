@@ -171,11 +171,11 @@ func requireAccount(t *testing.T, c *collector, id string, multiplier, delta flo
 	require.NoError(t, err)
 	var status struct{ Epsilon, Delta float64 }
 	c.read("/job/status/"+id, &status)
-	require.InDelta(t, want, status.Epsilon, 1e-4)
+	require.InEpsilon(t, want, status.Epsilon, 1e-4)
 	require.Equal(t, delta, status.Delta)
 	results := c.results("adder", "1")
 	require.Len(t, results, 1)
 	told, err := strconv.ParseFloat(results[0].Results["epsilon"], 64)
 	require.NoError(t, err)
-	require.InDelta(t, want, told, 1e-4)
+	require.InEpsilon(t, want, told, 1e-4)
 }
