@@ -149,8 +149,11 @@ func (d *delivery) storeResults(ctx context.Context) error {
 			return nil
 		case len(r.Before) > 0:
 			old := r.Before[0]
-			err := d.store(ctx, old)
+			err := d.store(ctx, old, old.OfRun)
 			if err != nil && !errors.Is(err, ErrRefused) {
+				return err
+			}
+			if err := d.noteRun(ctx, old.OfRun, settlement(err), err); err != nil {
 				return err
 			}
 			err = d.save(func(r *record) {
@@ -162,15 +165,12 @@ func (d *delivery) storeResults(ctx context.Context) error {
 			}
 			d.drop(old.Checkpoint)
 		case r.Delivery == pending:
-			err := d.store(ctx, r.outcome)
+			err := d.store(ctx, r.outcome, r.Run)
 			if err != nil && !errors.Is(err, ErrRefused) {
 				return err
 			}
 			return d.save(func(r *record) {
-				r.Delivery = delivered
-				if err != nil {
-					r.Delivery = refused
-				}
+				r.Delivery = settlement(err)
 				r.complain(err, "store the result")
 			})
 		default:
@@ -179,11 +179,20 @@ func (d *delivery) storeResults(ctx context.Context) error {
 	}
 }
 
-// store stores a result in the repository. It counts as refused, too, if its model is
-// lost.
-func (d *delivery) store(ctx context.Context, o outcome) error {
+// settlement returns the state of a result that the repository has taken, or refused for
+// an error.
+func settlement(err error) resultState {
+	if err != nil {
+		return refused
+	}
+	return delivered
+}
+
+// store stores the result of a run in the repository. It counts as refused, too, if its
+// model is lost.
+func (d *delivery) store(ctx context.Context, o outcome, run int64) error {
 	return d.call(ctx, ofRepository, storeTimeout, func(ctx context.Context) error {
-		result, err := d.server.result(ctx, d.id, o)
+		result, err := resultOf(ctx, d.server.config.Blobs, d.id, o, run)
 		if err != nil {
 			if persist.Lost(err) {
 				err = fmt.Errorf("%w: %w", ErrRefused, err)

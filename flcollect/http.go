@@ -73,6 +73,7 @@ type jobs interface {
 	Clients(id string) []Client
 	Strategies() []strategy.Description
 	Result(ctx context.Context, id string) (Result, error)
+	Runs(ctx context.Context, id string, before int64, limit int) ([]Run, error)
 	PublicContext(ctx context.Context, id string) (io.ReadSeekCloser, PublicContext, error)
 	SetPublicContext(ctx context.Context, id string, content io.Reader, condition Condition) (PublicContext, error)
 	DeletePublicContext(ctx context.Context, id string, condition Condition) error
@@ -147,6 +148,7 @@ func (r *rest) routes() []httpapi.Route {
 
 		{Pattern: "GET /jobs", Func: r.list},
 		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
+		{Pattern: "GET /job/runs/{id}", Func: r.runs},
 		{Pattern: "GET /job/rounds/{id}/{round}/report", Func: r.report, Role: reportRole},
 		{Pattern: "GET /job/audit/{id}", Func: r.audit, Role: reportRole},
 		{Pattern: "GET /job/events/{id}", Func: r.events},

@@ -29,7 +29,8 @@ type board struct {
 	stops   int
 	stopped []string
 	clients []flcollect.Client
-	asked   int // for rounds
+	asked   int                                           // for rounds
+	runs    func(before int64, limit int) []flcollect.Run // nil for none
 }
 
 func newBoard() *board {
@@ -180,6 +181,15 @@ func (b *board) Changed(id string) <-chan struct{} {
 		b.changed[id] = make(chan struct{})
 	}
 	return b.changed[id]
+}
+
+func (b *board) Runs(_ context.Context, id string, before int64, limit int) ([]flcollect.Run, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.runs == nil {
+		return nil, b.err
+	}
+	return b.runs(before, limit), b.err
 }
 
 func (b *board) Result(context.Context, string) (flcollect.Result, error) { return b.result, b.err }

@@ -166,6 +166,9 @@ func (p *pages) list(w http.ResponseWriter, r *http.Request) error {
 	return p.part.Show(w, r, http.StatusOK, "list.html", &view)
 }
 
+// lastRuns is how many earlier runs the page of a job has in its table.
+const lastRuns = 10
+
 // lastRounds is how many rounds the page of a job has in its table.
 const lastRounds = 10
 
@@ -176,6 +179,7 @@ type jobView struct {
 	Job         statusView
 	Settings    string       // the configuration, as the REST interface takes it
 	Rounds      []Round      // newest first
+	Earlier     []runView    // runs, newest first
 	Quarantined []Quarantine // newest first
 	Reports     bool         // whether reports are shown to the caller
 	Report      *RoundReport // nil if there is none
@@ -212,6 +216,15 @@ func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	slices.Reverse(view.Rounds)
+	if view.Job.ID > 1 {
+		earlier, err := p.jobs.Runs(r.Context(), id, view.Job.ID, lastRuns)
+		if err != nil {
+			return err
+		}
+		for _, run := range earlier {
+			view.Earlier = append(view.Earlier, runViewOf(run))
+		}
+	}
 	if view.Reports {
 		view.Connected = p.jobs.Clients(id)
 		if view.Report, view.Rest, err = p.lastReport(r, id, view.Job.finished); err != nil {

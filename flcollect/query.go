@@ -138,7 +138,7 @@ func (s *Server) Result(ctx context.Context, id string) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("result of job %q: %w", id, err)
 		}
-		result, err := s.result(ctx, id, r.outcome)
+		result, err := resultOf(ctx, s.config.Blobs, id, r.outcome, r.Run)
 		if err == nil || !errors.Is(err, storage.ErrNotFound) || r.Checkpoint.Key == last {
 			return result, err
 		}
@@ -166,12 +166,12 @@ func (s *Server) stored(ctx context.Context, id string) (record, error) {
 	return readRecord(id, doc.Data)
 }
 
-// result returns the result of a run.
-func (s *Server) result(ctx context.Context, id string, o outcome) (Result, error) {
+// resultOf returns the result of a run.
+func resultOf(ctx context.Context, blobs storage.Blobs, id string, o outcome, run int64) (Result, error) {
 	if o.Checkpoint == nil {
 		return Result{}, fmt.Errorf("result of job %q: %w", id, ErrNoResult)
 	}
-	model, _, err := checkpoint.Load(ctx, s.config.Blobs, o.Checkpoint)
+	model, _, err := checkpoint.Load(ctx, blobs, o.Checkpoint)
 	if err != nil {
 		return Result{}, fmt.Errorf("result of job %q: %w", id, err)
 	}
@@ -179,7 +179,7 @@ func (s *Server) result(ctx context.Context, id string, o outcome) (Result, erro
 	copied := map[string]float64{}
 	maps.Copy(copied, o.Metrics)
 	result := Result{
-		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, ConfigurationID: config.ConfigurationID,
+		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, Run: run, ConfigurationID: config.ConfigurationID,
 		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied, StrategyConf: config.StrategyConf,
 		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model,
 		LocalLayers: config.LocalLayers, Encrypted: config.Homomorphic != nil,

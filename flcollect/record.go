@@ -47,6 +47,9 @@ type outcome struct {
 	Checkpoint *checkpoint.Ref    `json:"checkpoint,omitempty"`
 	Loss       *float64           `json:"loss,omitempty"`
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	// OfRun is the number of the run, in the list of those whose results the repository
+	// has not taken; 0 there for runs before that was noted.
+	OfRun int64 `json:"of_run,omitempty"`
 	// Released is how many private models were, or may have been, sent to clients, and
 	// Privacy their privacy loss; nil without differential privacy.
 	Released int      `json:"released,omitempty"`

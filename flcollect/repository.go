@@ -27,7 +27,8 @@ var errRepository = errors.New("ask the repository")
 // concurrently.
 type Repository interface {
 	// Store stores a result. It may be called again with the same result after an
-	// error or a restart, and then stores it once.
+	// error or a restart, and then stores it once. That of another run of the same job
+	// takes its place beside it.
 	Store(ctx context.Context, result Result) error
 	// Model returns the initial parameters of a model, or an error that matches
 	// [ErrNoModel].
@@ -47,8 +48,11 @@ type NamedModels interface {
 // Result is the result of a training.
 type Result struct {
 	ModelName, ModelVersion string
-	// TrainingID is the id of the job.
+	// TrainingID is the id of the job, and Run the number of its training among those that
+	// were started under the id: 1 for the first, and 0 where that is not known. Each run has
+	// a result of its own.
 	TrainingID      string
+	Run             int64
 	ConfigurationID string
 	// Rounds is how many rounds were conducted.
 	Rounds int

@@ -222,6 +222,11 @@ func (s *launch) begin() (err error) {
 		}
 		r.Holder = entry.Session
 	}
+	if !fresh {
+		if err := s.keepRun(ctx, last, doc.Data); err != nil {
+			return err
+		}
+	}
 	data, err := r.unknown.Marshal(r)
 	if err != nil {
 		return err
@@ -255,7 +260,9 @@ func (r *record) succeed(last record) error {
 	r.Before = last.Before
 	r.Discard = append(slices.Clone(last.Discard), last.Token)
 	if last.Delivery == pending {
-		r.Before = append(slices.Clone(last.Before), last.outcome)
+		waits := last.outcome
+		waits.OfRun = last.Run
+		r.Before = append(slices.Clone(last.Before), waits)
 	}
 	if len(r.Before) > maxBefore {
 		return fmt.Errorf("%w: the repository has not taken the results of %d runs", ErrUndelivered, len(r.Before))

@@ -41,6 +41,7 @@ func results() collection {
 			field{name: "results", form: mapOf(text)},
 			field{name: "weights_id", form: nothing},
 			field{name: "configuration_id", form: name},
+			field{name: "run", form: integer, sparse: true}, // which the original does not have
 		),
 		exists:  "This training id of a model of this name and version already in repository",
 		missing: "Training results not found",

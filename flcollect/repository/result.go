@@ -19,7 +19,8 @@ import (
 // the loss as text, "None" for no loss, metrics as numbers, parameters of the
 // strategy as they were given. A parameter wins over a metric of its name, and
 // epsilon, delta, rounds, final_loss and the counts of updates over both. These are
-// there where they are not zero.
+// there where they are not zero. A run of a job after the first has a record of its own,
+// which says its number.
 func resultDocument(r flcollect.Result) (record, error) {
 	for _, name := range []string{r.ModelName, r.ModelVersion, r.TrainingID, r.ConfigurationID} {
 		if !utf8.ValidString(name) { // JSON would carry another
@@ -57,13 +58,17 @@ func resultDocument(r flcollect.Result) (record, error) {
 	if r.FinalLoss != nil {
 		values["final_loss"] = floatText(*r.FinalLoss)
 	}
-	return record{
+	document := record{
 		{"model_name", r.ModelName},
 		{"model_version", r.ModelVersion},
-		{"training_id", r.TrainingID},
+		{"training_id", r.RecordID()},
 		{"results", values},
 		{"configuration_id", r.ConfigurationID},
-	}, nil
+	}
+	if r.Run > 0 {
+		document = append(document, member{"run", r.Run})
+	}
+	return document, nil
 }
 
 // numberValue is a number as Python puts it into JSON, or text where JSON has no
@@ -159,7 +164,11 @@ func compare(ctx context.Context, to target, whole record, refused error) error 
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"results", "configuration_id"} {
+	names := []string{"results", "configuration_id"}
+	if there.index("run") >= 0 && whole.index("run") >= 0 { // the original keeps none
+		names = append(names, "run")
+	}
+	for _, name := range names {
 		a, errA := json.Marshal(whole[whole.index(name)].value)
 		b, errB := json.Marshal(there[there.index(name)].value)
 		if err := errors.Join(errA, errB); err != nil {

@@ -38,7 +38,8 @@ type field struct {
 	name      string
 	form      form
 	required  bool
-	otherwise any // the value of an optional member that is not there
+	otherwise any  // the value of an optional member that is not there
+	sparse    bool // whether a record without the member has none, instead of that value
 }
 
 // object is the form of a JSON object with known members. Others are left out.
@@ -59,6 +60,8 @@ func object(fields ...field) form {
 				kept = field.form(value, here, f)
 			case field.required:
 				f.missing(here)
+			case field.sparse:
+				continue
 			}
 			record.set(field.name, kept)
 		}

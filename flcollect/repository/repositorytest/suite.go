@@ -189,6 +189,13 @@ func another(s *scene) {
 		require.NoError(s.t, s.repository.Store(s.t.Context(), r))
 	}
 	require.Len(s.t, s.records(), 4)
+	second := Result()
+	second.Run, second.Weights = 2, strategy.Model{tensor.FromFloat32s([]float32{9})}
+	require.NoError(s.t, s.repository.Store(s.t.Context(), second))
+	second.TrainingID = second.RecordID()
+	require.Equal(s.t, pickle(s.t, second.Weights), s.weights(second), "the result of a run is its own")
+	require.Equal(s.t, pickle(s.t, first.Weights), s.weights(first), "the second run replaced the first")
+	require.Len(s.t, s.records(), 5)
 }
 
 func many(s *scene) {
