@@ -36,7 +36,7 @@ func TestEarlyEnd_endsTheTraining(t *testing.T) {
 	conf := config(9, 2)
 	// The accuracy is 0.1 after the first round, 0.2 after the second: a target
 	// that is only reached is not surpassed.
-	conf.Stopping, conf.Targets = true, map[string]float64{"accuracy": 0.1, "other": -1, "loss": -1}
+	conf.Stopping, conf.Targets = true, map[string]float64{"accuracy": 0.1, "other": -1}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	status := w.untilState(t, "job", flcollect.Finished)
 	require.Equal(t, 2, status.Round)

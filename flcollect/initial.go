@@ -93,7 +93,8 @@ func (t *training) checkLayers(model strategy.Model) error {
 	return nil
 }
 
-// borrow asks one client after the other for its model, in random order.
+// borrow asks one client after the other for its model, in random order. Where none has one
+// and there are enough of them, it has one train without, as Flower does.
 func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 	wait := t.server.config.ClientTimeout
 	if t.config.RoundTimeout > 0 {
@@ -104,25 +105,31 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 	defer t.trouble(ofModel, nil)
 	t.trouble(ofModel, t.borrowing())
 	last := round.ErrInsufficient
+	var lacking []*round.Client // that have no parameters
 	for {
-		c := t.pool.Untried()
+		c, ask, trains := t.pool.Untried(), t.parametersOf, false
+		if c == nil && len(lacking) > 0 && t.pool.Len() >= t.server.jobs.needed(t.job) {
+			c, ask, trains = lacking[0], t.bootstrap, true
+			lacking = lacking[1:]
+		}
 		if t.server.ending.Err() != nil {
 			return nil, ErrNotRunning
 		}
 		if c != nil {
-			model, err := t.parametersOf(ctx, c, wait)
+			model, err := ask(ctx, c, wait)
 			if err == nil || ctx.Err() != nil {
 				c.Proven = err == nil
 				return model, persist.StoppedOr(ctx, err)
+			}
+			if errors.Is(err, round.ErrNoParameters) && !trains {
+				lacking = append(lacking, c)
 			}
 			t.log.Info("client has no parameters", "client", excerpt.Client(c.Name()), "error", excerpt.Reason(err))
 			last = err
 			if errors.Is(err, round.ErrOtherKeys) {
 				return nil, err // other clients would not change it
 			}
-			if t.encryption != nil { // the configuration may be wrong
-				t.trouble(ofModel, fmt.Errorf("client %q: %w", excerpt.Client(c.Name()), err))
-			}
+			t.trouble(ofModel, fmt.Errorf("client %q: %w", excerpt.Client(c.Name()), err))
 			continue
 		}
 		select {
@@ -148,11 +155,11 @@ func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.
 	}
 	res, err := c.Session.Parameters(ctx, ins)
 	if err != nil {
-		return nil, err
+		return nil, round.Lacking(nil, err)
 	}
 	defer res.Release()
 	received, err := t.encryption.Decode(res.Parameters)
-	if err != nil {
+	if err = round.Lacking(received, err); err != nil {
 		return nil, err
 	}
 	if err := t.adoptKeys(ctx, c.Name(), received); err != nil {
@@ -162,4 +169,15 @@ func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.
 		return nil, err
 	}
 	return round.Owned(received) // its memory is that of the answer
+}
+
+// bootstrap has a client train the model to begin with.
+func (t *training) bootstrap(ctx context.Context, c *round.Client, wait time.Duration) (strategy.Model, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	model, err := t.conductor.Bootstrap(ctx, c)
+	if err == nil {
+		t.note(func(r *record) { r.Origin = excerpt.Client(c.Name()) })
+	}
+	return model, err
 }

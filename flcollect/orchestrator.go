@@ -19,7 +19,7 @@ type RoundDone struct {
 	Round        int    `json:"round"`
 }
 
-// EarlyEnd reports a metric that was greater than its target.
+// EarlyEnd reports a metric that was greater than its target, or with Below less.
 type EarlyEnd struct {
 	ModelName    string  `json:"model_name"`
 	ModelVersion string  `json:"model_version"`
@@ -27,4 +27,5 @@ type EarlyEnd struct {
 	Metric       string  `json:"metric"`
 	Value        float64 `json:"value_achieved"`
 	Target       float64 `json:"value_maximal"`
+	Below        bool    `json:"below,omitempty"`
 }

@@ -78,15 +78,17 @@ type outcome struct {
 // record is a job as it is stored. The contents of its maps and slices are never changed.
 type record struct {
 	outcome
-	ID          string       `json:"id"`
-	Run         int64        `json:"run"`
-	State       State        `json:"state"`
-	Created     time.Time    `json:"created"`
-	Started     time.Time    `json:"started,omitzero"`
-	Ended       time.Time    `json:"ended,omitzero"`
-	Error       string       `json:"error,omitempty"`
-	Early       *EarlyEnd    `json:"early,omitempty"`
-	Quarantined []Quarantine `json:"quarantined,omitempty"`
+	ID      string    `json:"id"`
+	Run     int64     `json:"run"`
+	State   State     `json:"state"`
+	Created time.Time `json:"created"`
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Error   string    `json:"error,omitempty"`
+	Early   *EarlyEnd `json:"early,omitempty"`
+	// Reached is for how many rounds in a row, up to the last one, goals have been reached.
+	Reached     map[string]int `json:"reached,omitempty"`
+	Quarantined []Quarantine   `json:"quarantined,omitempty"`
 	// Idle is how many rounds have left the model as it was, IdleRound the last of
 	// them, and IdleNote why.
 	Idle      int    `json:"idle,omitempty"`
@@ -97,6 +99,9 @@ type record struct {
 	Upstream string `json:"upstream,omitempty"`
 	// Spent is whether the training ended because the epsilon budget was spent.
 	Spent bool `json:"spent,omitempty"`
+	// Origin is the client that trained the model to begin with, because no client had
+	// parameters to give; empty if there were some.
+	Origin string `json:"origin,omitempty"`
 	// Misfit says how the public context that was stored when the run began differs
 	// from the configuration; empty if it does not, or there was none.
 	Misfit string `json:"misfit,omitempty"`
@@ -161,6 +166,10 @@ func (r record) remark() string {
 	}
 	if correctsByDefault(r.Config.Config) {
 		remarks = append(remarks, "FedAdam corrects the bias of its first rounds, as Flower does for SuperNodes; bias_correction says otherwise")
+	}
+	if r.Origin != "" {
+		remarks = append(remarks,
+			fmt.Sprintf("no client has parameters to begin with, so client %q trained the first model from its own", r.Origin))
 	}
 	if r.Keys != nil {
 		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))

@@ -2,6 +2,8 @@ package flcollect_test
 
 import (
 	"context"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,6 +214,81 @@ func TestServer_Start_findsAModelInTheRepositoryOrAClient(t *testing.T) {
 			require.Equal(t, c.want, w.weights(t, "job"))
 		})
 	}
+}
+
+// Flower sends empty parameters in the first round where no client has some.
+func TestServer_trainsWithoutParametersToBeginWith(t *testing.T) {
+	for name, begin := range map[string][]float32{"not implemented": nil, "empty": {}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, flcollect.Config{})
+			starts := func(first float32) trainer {
+				return trainer{step: 1, examples: 1, begin: begin, fit: func(_ context.Context, ins flower.FitIns, res *flower.FitRes) error {
+					if len(ins.Parameters.Tensors) == 0 {
+						res.Parameters = flower.FromTensors(tensor.FromFloat32s([]float32{first, first}))
+					}
+					return nil
+				}}
+			}
+			require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
+			w.join(t, starts(5))
+			w.until(t, "job", "a reason", func(s flcollect.Status) bool {
+				return strings.Contains(s.Error, "the client has no parameters to begin with: it")
+			})
+			w.join(t, starts(5))
+			status := w.untilState(t, "job", flcollect.Finished)
+			require.Equal(t, []float64{7, 7}, w.weights(t, "job"))
+			require.Contains(t, status.Note, "trained the first model from its own")
+			require.Empty(t, status.Error)
+		})
+	}
+}
+
+func TestStatus_saysWhyNoModelOfAClientCanBeUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		client trainer
+		change func(*flcollect.JobConfig)
+		want   string
+	}{
+		"unsound":      {trainer{begin: []float32{float32(math.NaN())}}, func(*flcollect.JobConfig) {}, "NaN"},
+		"does not fit": {trainer{step: 1, examples: 1}, func(*flcollect.JobConfig) {}, "does not train without"},
+		"dp": {trainer{step: 1, examples: 1},
+			func(c *flcollect.JobConfig) { c.DPAdaptive = private(1).DPAdaptive }, "with dp-adaptive a model"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, flcollect.Config{})
+			conf := config(1, 1)
+			c.change(&conf)
+			if name == "does not fit" {
+				c.client.fit = func(context.Context, flower.FitIns, *flower.FitRes) error { return flower.ErrNotImplemented }
+			}
+			require.NoError(t, w.Start(t.Context(), "job", conf))
+			w.join(t, c.client)
+			status := w.until(t, "job", "a reason", func(s flcollect.Status) bool { return strings.Contains(s.Error, c.want) })
+			require.Equal(t, flcollect.Waiting, status.State)
+			require.NoError(t, w.Stop(t.Context()))
+		})
+	}
+}
+
+// A loss falls: it has to be below its goal for so many rounds in a row.
+func TestStatus_Early_waitsForTheGoalOfALoss(t *testing.T) {
+	losses := []float32{0.05, 0.5, 0.09, 0.08, 0.07}
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	conf := config(9, 1)
+	below := 0.1
+	conf.Stopping, conf.Goals = true, map[string]flcollect.JobGoal{"loss": {Below: &below, Patience: 3}}
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	next := 0
+	w.join(t, trainer{step: 1, examples: 1, evaluate: func(_ context.Context, _ flower.EvaluateIns, res *flower.EvaluateRes) error {
+		res.Loss = losses[min(next, len(losses)-1)]
+		next++
+		return nil
+	}})
+	status := w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, 5, status.Round)
+	require.Equal(t, "loss", status.Early.Metric)
+	require.Equal(t, 0.1, status.Early.Target)
+	require.True(t, status.Early.Below)
 }
 
 func TestServer_Run_isNeededToDeliver(t *testing.T) {

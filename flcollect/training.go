@@ -366,9 +366,9 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	if err != nil {
 		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
 	}
-	early := t.surpassed(rec)
+	early, reached := t.surpassed(rec)
 	err = t.save(func(r *record) {
-		r.Round, r.Checkpoint, r.Early, r.Audit = rec.Number, after, early, head
+		r.Round, r.Checkpoint, r.Early, r.Reached, r.Audit = rec.Number, after, early, reached, head
 		if rec.Loss != nil {
 			r.Loss, r.Metrics = rec.Loss, rec.Metrics
 		}
@@ -396,24 +396,6 @@ func (t *training) conclude(ctx context.Context, rec Round, saving *saving, fili
 	t.server.counters.addRound(rec, time.Since(t.began).Seconds(), len(refused))
 	if before != nil && before != after {
 		t.drop(before)
-	}
-	return nil
-}
-
-// surpassed returns the first metric, in the order of their names, that is greater than
-// its target; nil if none is, or if the model is still the initial one, which is no
-// result.
-func (t *training) surpassed(rec Round) *EarlyEnd {
-	if !t.config.Stopping || !t.aggregated {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.config.Targets)) {
-		if value, ok := rec.Metrics[name]; ok && value > t.config.Targets[name] {
-			return &EarlyEnd{
-				ModelName: t.config.ModelName, ModelVersion: t.config.ModelVersion, Round: rec.Number,
-				Metric: name, Value: value, Target: t.config.Targets[name],
-			}
-		}
 	}
 	return nil
 }

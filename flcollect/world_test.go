@@ -113,6 +113,9 @@ func (r trainer) Parameters(context.Context, flower.GetParametersIns) (flower.Pa
 	if r.begin == nil {
 		return flower.Parameters{}, flower.ErrNotImplemented
 	}
+	if len(r.begin) == 0 {
+		return flower.FromTensors(), nil
+	}
 	return flower.FromTensors(tensor.FromFloat32s(r.begin)), nil
 }
 

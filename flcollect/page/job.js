@@ -65,7 +65,7 @@ function showStatus(status) {
   field("progress", `${unit} ${reached} of ${status.rounds}`);
   field("error", status.error ?? "");
   const early = status.early_end;
-  field("early", early ? `Ended early: ${early.metric} was ${number(early.value_achieved)}, more than ${number(early.value_maximal)}.` : "");
+  field("early", early ? `Ended early: ${early.metric} was ${number(early.value_achieved)}, ${early.below ? "less" : "more"} than ${number(early.value_maximal)}.` : "");
   field("note", status.note ?? "");
   field("epsilon", epsilon(status));
   const encrypted = status.privacy_mechanisms?.includes("homomorphic");

@@ -63,6 +63,9 @@ type Config struct {
 	Stopping bool
 	// Targets holds the targets by the names of metrics.
 	Targets map[string]float64
+	// Goals holds further targets, which may be reached by falling, and may have to be reached
+	// in several rounds in a row. The name "loss" is the aggregated loss. No name is in both.
+	Goals map[string]Goal
 	// App is the app of the SuperNodes that take part, "publisher/name", whose last
 	// version is taken, or "publisher/name==version". Empty means that none take part.
 	App string
@@ -137,6 +140,9 @@ func (c Config) Check() (Config, error) {
 		return Config{}, err
 	}
 	if err := c.checkSampling(); err != nil {
+		return Config{}, err
+	}
+	if err := c.checkTargets(); err != nil {
 		return Config{}, err
 	}
 	if faults := c.checkAsync(); len(faults) > 0 {

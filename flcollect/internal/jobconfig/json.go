@@ -13,18 +13,18 @@ import (
 
 // wireConfig is the JSON form of a Config.
 type wireConfig struct {
-	Strategy        string              `json:"strategy"`
-	ModelName       string              `json:"model_name"`
-	ModelVersion    string              `json:"model_version"`
-	AdaptConfig     string              `json:"adapt_config,omitempty"`
-	Server          wireServer          `json:"server_conf"`
-	StrategyConf    map[string]scalar   `json:"strategy_conf"`
-	ClientConf      []map[string]scalar `json:"client_conf"`
-	Privacy         wirePrivacy         `json:"privacy-mechanisms"`
-	ConfigurationID string              `json:"configuration_id"`
-	Stopping        bool                `json:"stopping_flag"`
-	Targets         map[string]float64  `json:"stopping_target,omitempty"`
-	App             string              `json:"app,omitempty"`
+	Strategy        string                `json:"strategy"`
+	ModelName       string                `json:"model_name"`
+	ModelVersion    string                `json:"model_version"`
+	AdaptConfig     string                `json:"adapt_config,omitempty"`
+	Server          wireServer            `json:"server_conf"`
+	StrategyConf    map[string]scalar     `json:"strategy_conf"`
+	ClientConf      []map[string]scalar   `json:"client_conf"`
+	Privacy         wirePrivacy           `json:"privacy-mechanisms"`
+	ConfigurationID string                `json:"configuration_id"`
+	Stopping        bool                  `json:"stopping_flag"`
+	Targets         map[string]wireTarget `json:"stopping_target,omitempty"`
+	App             string                `json:"app,omitempty"`
 }
 
 type wirePrivacy struct {
@@ -59,7 +59,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
-		Targets:         c.Targets,
+		Targets:         targetsOf(c),
 		App:             c.App,
 	}
 	if c.DPAdaptive != nil {
@@ -105,9 +105,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	if wire.Server.Sampling != nil {
 		c.SpeedTiers = wire.Server.Sampling.Tiers
 	}
-	if len(wire.Targets) > 0 {
-		c.Targets = wire.Targets
-	}
+	c.readTargets(wire.Targets)
 	for _, item := range wire.ClientConf {
 		c.ClientConf = append(c.ClientConf, fromScalars(item))
 	}

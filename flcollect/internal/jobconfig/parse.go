@@ -27,14 +27,14 @@ const (
 )
 
 // Parse reads the body of POST /job/config/{id} as the specification of the
-// training collector has it (section 2). Numbers and truth values may be text, keys
-// without a meaning are ignored, and of a key that is there twice the last counts. Of
-// a setting for clients that has no defined name the value is kept if it is text, a
+// training collector has it (section 2). Numbers and truth values may be text, and of a
+// key that is there twice the last counts. A key without a meaning is a fault: it may be
+// mistyped. Of a setting for clients that has no defined name the value is kept if it is text, a
 // number or a truth value: other values cannot be sent to clients.
 //
 // The error is an *[Error] with all faults. A strategy_conf for a built-in strategy
 // is checked as [strategy.New] does, and privacy mechanisms as packages dp, ckks and
-// secagg do. There a key without a meaning is a fault: it may be mistyped.
+// secagg do.
 func Parse(body []byte) (Config, error) {
 	p := &parser{}
 	config := p.config(body)
@@ -88,6 +88,7 @@ func (p *parser) config(body []byte) Config {
 		if v := server.at("async"); v.given() {
 			c.Async = p.async(v)
 		}
+		server.know("async", "compression", "local_layers", "num_rounds", "records", "round_timeout", "sampling")
 	}
 	mechanisms, conf := members.at("privacy-mechanisms"), members.at("strategy_conf")
 	c.StrategyConf = p.strategyConf(c.Strategy, mechanisms.has(Homomorphic), conf)
@@ -108,11 +109,13 @@ func (p *parser) config(body []byte) Config {
 	if v := members.at("stopping_flag"); v.raw != nil {
 		c.Stopping = v.truth()
 	}
-	c.Targets = p.targets(members.at("stopping_target"))
+	p.targets(&c, members.at("stopping_target"))
 	p.app(&c, members)
 	for _, fault := range slices.Concat(c.rateFaults(), c.checkAsync()) {
 		value{parser: p, path: fault.Path}.report(fault)
 	}
+	members.know("adapt_conf", "adapt_config", "app", "client_conf", "configuration_id", "model_name", "model_version",
+		"privacy-mechanisms", "server_conf", "stopping_flag", "stopping_target", "strategy", "strategy_conf")
 	return c
 }
 
@@ -185,24 +188,6 @@ func depth(text []byte) int {
 		}
 	}
 	return deepest
-}
-
-// targets reads the numbers that metrics are compared with.
-func (p *parser) targets(v value) map[string]float64 {
-	if !v.given() {
-		return nil
-	}
-	members, ok := v.object(maxMembers)
-	if !ok || len(members.raw) == 0 {
-		return nil
-	}
-	targets := make(map[string]float64, len(members.raw))
-	for _, name := range members.names() {
-		if v := members.at(name); v.required() {
-			targets[name] = v.number(-math.MaxFloat64, math.MaxFloat64)
-		}
-	}
-	return targets
 }
 
 // clientConf reads the settings for clients.

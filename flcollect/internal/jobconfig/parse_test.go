@@ -63,7 +63,7 @@ func TestParse_readsNumbersAsTextOrNot(t *testing.T) {
 			{"epochs": %[1]s1%[1]s}
 		],
 		"privacy-mechanisms": {}, "configuration_id": %[1]s10%[1]s,
-		"stopping_flag": %[1]strue%[1]s, "stopping_target": {"accuracy": %[1]s0.9%[1]s}, "something": [[]]
+		"stopping_flag": %[1]strue%[1]s, "stopping_target": {"accuracy": %[1]s0.9%[1]s}, "something": null
 	}`
 	for _, quote := range []string{``, `"`} {
 		got, err := jobconfig.Parse(fmt.Appendf(nil, text, quote))

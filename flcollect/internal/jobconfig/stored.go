@@ -67,7 +67,7 @@ func (s Stored) Copy() Config {
 		c.ClientConf[i] = maps.Clone(conf)
 	}
 	c.Compression, c.LocalLayers = slices.Clone(c.Compression), slices.Clone(c.LocalLayers)
-	c.Targets = maps.Clone(c.Targets)
+	c.Targets, c.Goals = maps.Clone(c.Targets), maps.Clone(c.Goals)
 	return c
 }
 

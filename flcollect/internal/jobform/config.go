@@ -83,6 +83,11 @@ func (f *Form) body() map[string]any {
 	putLines(client, f.Values.Get("client.further"))
 	targets := map[string]any{}
 	putLines(targets, f.Values.Get("targets"))
+	for name, given := range targets {
+		if text, ok := given.(string); ok && strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+			targets[name] = json.RawMessage(text)
+		}
+	}
 	name := f.Chosen()
 	if name == otherStrategy {
 		name = strings.TrimSpace(f.Values.Get("strategyName"))
