@@ -3,6 +3,10 @@ package flcollect_test
 import (
 	"context"
 	"math"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -255,4 +259,40 @@ func TestServer_Handle_failsAloneAClientThatAnswersTwice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, rounds[1].Fit.Results)
 	require.Zero(t, rounds[1].Fit.Failures)
+}
+
+// A proxy carries all its clients over one connection.
+func TestServer_Handle_trainsClientsBehindAProxy(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	upstream := &http.Transport{Protocols: new(http.Protocols)}
+	upstream.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(upstream.CloseIdleConnections)
+	proxy := &http.Server{
+		Handler: &httputil.ReverseProxy{
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: w.address}) },
+			Transport: upstream, FlushInterval: -1,
+		},
+		Protocols: new(http.Protocols),
+	}
+	proxy.Protocols.SetUnencryptedHTTP2(true)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go proxy.Serve(listener)
+	t.Cleanup(func() { proxy.Close() })
+
+	require.NoError(t, w.Start(t.Context(), "job", config(2, 3)))
+	ended := make(chan error, 3)
+	for range 3 {
+		client, err := flower.NewClient(flower.ClientConfig{Target: listener.Addr().String(), Trainer: trainer{step: 1, examples: 1}})
+		require.NoError(t, err)
+		go func() { ended <- client.Run(t.Context()) }()
+	}
+	status := w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, 2, status.Aggregated)
+	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, 3, rounds[1].Fit.Results)
+	for range 3 {
+		require.NoError(t, <-ended)
+	}
 }

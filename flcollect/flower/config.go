@@ -74,7 +74,9 @@ func isLabel(name string) bool {
 // the common name. Without a certificate, the name is the address with the
 // scheme of gRPC, as in "ipv4:192.0.2.1:5678", after the name that
 // ServerConfig.Authorize returned, as in "hospital-7@ipv4:192.0.2.1:5678": clients
-// that share a token stay apart. It changes whenever the client reconnects.
+// that share a token stay apart. It changes whenever the client reconnects. Clients of one
+// process, and those behind a proxy, may share a connection, and so the address: the server
+// adds a number to the name of each but the first, as in "ipv4:192.0.2.1:5678/2".
 func Identify(peer Peer) (string, error) {
 	if len(peer.Certificates) > 0 {
 		own := peer.Certificates[0]
@@ -122,7 +124,8 @@ type ServerConfig struct {
 	Fleet string
 	// Identify names a client; an error refuses the client. Nil means [Identify].
 	// A client that joins with the name of a joined client replaces it: the
-	// session of the latter ends with [ErrReplaced].
+	// session of the latter ends with [ErrReplaced]. A name that [Identify] makes of
+	// an address is that of a stream, and replaces none.
 	Identify func(peer Peer) (string, error)
 	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
@@ -157,6 +160,8 @@ type ServerConfig struct {
 	Stall time.Duration
 	// Logger gets a record for every client that joins or leaves. Nil is silent.
 	Logger *slog.Logger
+
+	byAddress bool // whether clients without a certificate are named by their address
 }
 
 // withDefaults returns the configuration with defaults in place of zeros, and
@@ -188,7 +193,8 @@ func (c ServerConfig) withDefaults() (ServerConfig, error) {
 	if c.TLS != nil && len(c.TLS.Certificates) == 0 && c.TLS.GetCertificate == nil && c.TLS.GetConfigForClient == nil {
 		err = errors.Join(err, errors.New("configure flower server: TLS has no certificate"))
 	}
-	if c.Identify == nil {
+	c.byAddress = c.Identify == nil
+	if c.byAddress {
 		c.Identify = Identify
 	}
 	if c.Logger == nil {

@@ -53,6 +53,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[string]*Session
 	joined   int // sessions, including replaced ones that have not ended yet
+	shared   int // sessions that had the address of another one
 	stopped  bool
 	idle     *sync.Cond
 }
@@ -214,6 +215,7 @@ func (s *Server) introduce(session *Session, r *http.Request) (refused *status.S
 	if session.id, err = s.config.Identify(session.peer); err != nil {
 		session.refused = status.Error(codes.Unauthenticated, err.Error())
 	}
+	session.byAddress = s.config.byAddress && len(session.peer.Certificates) == 0
 	return nil
 }
 
@@ -258,7 +260,8 @@ func (s *Server) join(session *Session) error {
 	return statusOf(err)
 }
 
-// enter registers a session. It ends another session of the same client.
+// enter registers a session. It ends another session of the same client. Where the name is
+// an address, the other one is another stream of the connection: then it renames the session.
 func (s *Server) enter(session *Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,12 +271,24 @@ func (s *Server) enter(session *Session) error {
 	if s.joined >= s.config.MaxClients {
 		return status.Errorf(codes.ResourceExhausted, "flower: %d clients, no more are accepted", s.joined)
 	}
-	if other := s.sessions[session.id]; other != nil {
+	if other := s.sessions[session.id]; other != nil && session.byAddress {
+		session.id = s.numberLocked(session.id)
+	} else if other != nil {
 		other.end(ErrReplaced)
 	}
 	s.sessions[session.id] = session
 	s.joined++
 	return nil
+}
+
+// numberLocked returns a name that no session has, of an address that one has.
+func (s *Server) numberLocked(address string) string {
+	for {
+		s.shared++
+		if name := fmt.Sprintf("%s/%d", address, s.shared+1); s.sessions[name] == nil {
+			return name
+		}
+	}
 }
 
 func (s *Server) leave(session *Session) {

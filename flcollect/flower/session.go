@@ -25,14 +25,15 @@ var errDone = errors.New("flower: session is over")
 // distinguished from the next one, so the session ends when the context of an
 // instruction ends before its answer, unless the cause is [ErrSetAside].
 type Session struct {
-	ctx     context.Context
-	end     context.CancelCauseFunc
-	id      string
-	peer    Peer
-	refused error // from ServerConfig.Identify
-	stream  *stream
-	gate    *gate
-	turn    chan struct{} // holds a token while an instruction is under way
+	ctx       context.Context
+	end       context.CancelCauseFunc
+	id        string
+	peer      Peer
+	refused   error // from ServerConfig.Identify
+	byAddress bool  // whether the name is an address, which other streams of its connection have
+	stream    *stream
+	gate      *gate
+	turn      chan struct{} // holds a token while an instruction is under way
 
 	relays   *budget // of the server
 	relaying atomic.Bool

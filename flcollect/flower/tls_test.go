@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/server/servertest"
@@ -49,4 +51,32 @@ func TestServer_replacesTheSessionOfAClientThatJoinsAgain(t *testing.T) {
 	require.ErrorContains(t, <-first, "AlreadyExists")
 	require.NoError(t, young.Reconnect(t.Context(), 0))
 	require.NoError(t, <-second)
+}
+
+// Clients of one process share a channel, as gRPC calls it, and proxies share a connection
+// among clients.
+func TestServer_keepsStreamsOfOneConnectionApart(t *testing.T) {
+	joined := make(chan *flower.Session, 3)
+	address := serve(t, flower.ServerConfig{
+		Handle: func(ctx context.Context, s *flower.Session) error {
+			joined <- s
+			<-ctx.Done()
+			return nil
+		},
+	})
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer connection.Close()
+	names := map[string]*flower.Session{}
+	for range 3 {
+		_, err := connection.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/flwr.proto.FlowerService/Join")
+		require.NoError(t, err)
+		session := <-joined
+		require.Regexp(t, `^ipv4:127\.0\.0\.1:\d+(/\d+)?$`, session.ID())
+		names[session.ID()] = session
+	}
+	require.Len(t, names, 3)
+	for _, session := range names {
+		require.NoError(t, session.Err())
+	}
 }
