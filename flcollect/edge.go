@@ -11,7 +11,6 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
-	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
@@ -135,15 +134,6 @@ func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
 			flower.ErrUnfit, id, j.record().Config.Strategy, j.edges.err)
 	}
 	return nil
-}
-
-// interrupted returns the error that ends the session of a client of a job that was
-// stopped. An edge ends with it; it would wait for the next run otherwise.
-func interrupted(id string, c *round.Client) error {
-	if c.Edge() {
-		return fmt.Errorf("%w: job %q was interrupted", flower.ErrUnfit, id)
-	}
-	return fmt.Errorf("job %q was interrupted: %w", id, context.Canceled)
 }
 
 // trainEdge has a job follow the upper server until that sends it away, which is no error.

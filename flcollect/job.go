@@ -39,7 +39,7 @@ type job struct {
 	ended    chan struct{}           // closed once the training has ended and that is stored
 	done     chan struct{}           // closed once nothing is left to do
 	over     chan struct{}           // closed when the clients are to leave
-	abrupt   bool                    // whether the sessions of the clients are cut; set before over is closed
+	abrupt   bool                    // whether the job was stopped; set before over is closed
 	saved    chan struct{}           // has a token when there may be something to deliver
 
 	edges       *edgeRule

@@ -186,8 +186,23 @@ func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) (over bool, e
 // dismiss ends the session of a client whose job has ended.
 func (l *lobby) dismiss(ctx context.Context, c *round.Client, j *job) error {
 	if j.abrupt {
-		return interrupted(j.id, c)
+		return l.dismissStopped(ctx, c, j.id)
 	}
+	return sendHome(ctx, c)
+}
+
+// dismissStopped ends the session of a client of a job that was stopped. An edge ends with an
+// error; it would wait for the next run otherwise.
+func (l *lobby) dismissStopped(ctx context.Context, c *round.Client, id string) error {
+	if c.Edge() {
+		return fmt.Errorf("%w: job %q was interrupted", flower.ErrUnfit, id)
+	}
+	return sendHome(ctx, c)
+}
+
+// sendHome ends the session of a client, which does not come back. Where the client carries
+// out an instruction, it has a bounded time to answer.
+func sendHome(ctx context.Context, c *round.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, dismissal)
 	defer cancel()
 	return c.Session.Reconnect(ctx, 0)

@@ -44,16 +44,14 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 	case l.ending.Err() != nil:
 		return true, l.sendAway(ctx, c)
 	case err == nil && seconds == 0:
-		ctx, cancel := context.WithTimeout(ctx, dismissal)
-		defer cancel()
-		return true, c.Session.Reconnect(ctx, 0)
+		return true, sendHome(ctx, c)
 	case err != nil:
 		l.log.Debug("a client is not relayed any more", "job", other.id, "client", c.Name(), "server", other.address, "error", err)
 		if errors.Is(err, flower.ErrUnfit) {
 			return true, err
 		}
 		if stopped() { // the session ends as at the server of the job
-			return true, interrupted(other.id, c)
+			return true, l.dismissStopped(ctx, c, other.id)
 		}
 	default:
 		err = errNotThere
@@ -71,7 +69,7 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *remote) (over bool
 	case <-l.ending.Done():
 	}
 	if stopped() { // it was not stored yet, or the last reading was too recent
-		return true, interrupted(other.id, c)
+		return true, l.dismissStopped(ctx, c, other.id)
 	}
 	return false, nil
 }

@@ -343,4 +343,14 @@ func stopAll(ctx context.Context, jobs []*job) error {
 }
 
 // errStopped is the reason of a job that was stopped.
-var errStopped = errors.New("stopped on request")
+var errStopped error = stopped{}
+
+// stopped sets the instructions of clients aside, so that a client can be sent away once it
+// has answered.
+type stopped struct{}
+
+// Error implements error.
+func (stopped) Error() string { return "stopped on request" }
+
+// Is reports whether the error matches another one.
+func (stopped) Is(other error) bool { return other == flower.ErrSetAside }
