@@ -69,7 +69,7 @@ func trainRun(t *testing.T, w *world, step float64) {
 	require.NoError(t, <-ended)
 }
 
-func TestRuns_eachHasARecordAndAResultOfItsOwn(t *testing.T) {
+func TestServer_Runs_haveRecordsAndResultsOfTheirOwn(t *testing.T) {
 	s := &shelf{away: make(chan struct{})}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: s})
 	stored := func() {
@@ -115,7 +115,7 @@ func TestRuns_eachHasARecordAndAResultOfItsOwn(t *testing.T) {
 }
 
 // A result that the repository takes late is noted in the record of its run.
-func TestRuns_noteResultsThatAreStoredLate(t *testing.T) {
+func TestServer_Runs_noteResultsThatAreStoredLate(t *testing.T) {
 	s := &shelf{away: make(chan struct{})}
 	close(s.away)
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: s})

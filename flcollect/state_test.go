@@ -13,6 +13,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // gated is a trainer whose fits wait for a token each.
@@ -268,6 +269,20 @@ func TestStatus_saysWhyNoModelOfAClientCanBeUsed(t *testing.T) {
 			require.NoError(t, w.Stop(t.Context()))
 		})
 	}
+}
+
+func TestStatus_saysThatTheModelOfAClientIsTooLarge(t *testing.T) {
+	options := flcollect.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Dir: t.TempDir()}
+	server, err := flcollect.NewServer(options)
+	require.NoError(t, err)
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, MaxMessage: 1 << 16})
+	require.NoError(t, err)
+	w := serve(t, loopback{}, options, server, flowers, loopback{}.listen(t))
+	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
+	w.join(t, trainer{begin: make([]float32, 1<<16)})
+	status := w.until(t, "job", "a reason", func(s flcollect.Status) bool { return strings.Contains(s.Error, "message too large") })
+	require.Equal(t, flcollect.Waiting, status.State)
+	require.NoError(t, w.Stop(t.Context()))
 }
 
 // A loss falls: it has to be below its goal for so many rounds in a row.
