@@ -67,6 +67,7 @@ func (e elsewhere) person(r *http.Request, known shell.Person, v *visitor) shell
 	case known.Name == "":
 		return shell.Person{SignIn: e.address(r)} // also where other pages are open
 	}
+	known.OpenTo = "" // the portal asks for an account in any case
 	return known
 }
 

@@ -16,8 +16,10 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
+	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/status"
 )
@@ -25,15 +27,16 @@ import (
 // bonding is two instances of multi-link on a network in memory, since real links take
 // rights over the machine. It stores only the token.
 type bonding struct {
-	// token opens the pages of both while the door is open by default, for callers of this
-	// machine. It is stored in tokenFile, and empty if the door decides.
+	// token is one of an admin where the program is open by default, for callers of this
+	// machine. It is stored in tokenFile, and empty if the door of the program decides.
 	token     string
 	tokenFile string
+	door      *door.Door // of both instances
 
 	pair   *pair.Pair
 	memory *pair.Memory
 	web    [2]net.Listener // of the server and of the client
-	access *door.Door
+	access *door.Door // of the program
 	events *overview.Events
 	log    *slog.Logger
 	failed atomic.Pointer[error] // why the two are not connected
@@ -50,7 +53,8 @@ const probing = 100 * time.Millisecond
 func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger,
 ) (_ *bonding, err error) {
 	log = events.Logger(log, overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: pageOf("links/", "", "")})
-	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, access: d, events: events, log: log}
+	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, door: d, access: d,
+		events: events, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err
 	}
@@ -60,9 +64,12 @@ func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d
 			return nil, err
 		}
 		config.Token = b.token
+		b.door = d.Closed(access.NewToken(access.Identity{Name: "multi-link token", Role: httpapi.Admin}, b.token),
+			"the one of multi-link in the file multilink-demo/token of the data folder")
 	} else {
-		config.Token, config.Authorize = d.Self(), d.Authorize
+		config.Token = d.Self()
 	}
+	config.Authorize = b.door.Authorize
 	if b.memory, err = pair.NewMemory(); err != nil {
 		return nil, err
 	}
@@ -89,12 +96,18 @@ func (b *bonding) parts() []server.Part {
 	}
 }
 
-// pages returns the pages of both instances, those of the client below client/. The door
-// decides on their callers, as on those of all pages of the console.
+// pages returns the pages of both instances, those of the client below client/. Who may read
+// the other pages of the console may read them; for all else the door of the instances decides.
 func (b *bonding) pages(hosts []string) http.Handler {
 	const folder = console.Root + "links/"
 	serverAt, _ := b.addresses()
-	opts := &node.HandlerOptions{Authorize: b.access.Authorize, Hosts: hosts, URL: serverAt, Instances: []node.Instance{
+	authorize := func(r *http.Request, role string) error {
+		if role == string(httpapi.Reader) {
+			return b.access.Authorize(r, role)
+		}
+		return b.door.Authorize(r, role)
+	}
+	opts := &node.HandlerOptions{Authorize: authorize, Hosts: hosts, URL: serverAt, Instances: []node.Instance{
 		{Name: string(node.Server), Href: folder}, {Name: string(node.Client), Href: folder + "client/"},
 	}}
 	mux := http.NewServeMux()
@@ -103,13 +116,13 @@ func (b *bonding) pages(hosts []string) http.Handler {
 	return mux
 }
 
-// guarded returns the handler of an instance with the door's own addresses, which a node
-// with a token has itself.
+// guarded returns the handler of an instance, with the door's own addresses and with the
+// person in the header of its pages.
 func (b *bonding) guarded(n *node.Node) http.Handler {
-	if b.token != "" {
-		return n.Handler()
-	}
-	return b.access.Handler(n.Handler())
+	frame := &shell.Shell{Name: "Multi-link", Person: b.door.Person, Sections: func(*http.Request) []shell.Section {
+		return []shell.Section{{Name: linksBlock, Href: "/"}}
+	}}
+	return b.door.Handler(frame.With(n.Handler()))
 }
 
 // connect attaches the client to the server. No other part needs that: a failure is

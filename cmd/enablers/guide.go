@@ -72,6 +72,10 @@ func (p *platform) stepsOf() []overview.Step {
 	if token := tokenOf(p.access); token != "" {
 		curl += `-H "Authorization: Bearer ` + token + `" `
 	}
+	first := "Disable one"
+	if p.bonded.token != "" {
+		first = "Sign in and disable one"
+	}
 	const json = "-H 'Content-Type: application/json' "
 	models, training := server.Reachable(p.models.address), server.Reachable(p.trainings.address())
 	return []overview.Step{
@@ -98,7 +102,7 @@ func (p *platform) stepsOf() []overview.Step {
 			Href: apisPage, Action: "Open the library", Block: apisBlock, Fact: "published", Before: uint64(len(p.ownAPIs())),
 		},
 		{
-			Title: "Lose a link", Text: "Three links in memory carry one network. Disable one, and watch another take over.",
+			Title: "Lose a link", Text: "Three links in memory carry one network. " + first + ", and watch another take over.",
 			Href: "links/", Action: "Open the links", Block: linksBlock, Fact: "links", Before: demoLinks,
 		},
 	}

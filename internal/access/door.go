@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,7 +23,8 @@ type Config struct {
 	// Name is the name of the server, for the realm of RFC 6750 and the cookie. It is
 	// required.
 	Name string
-	// Open lets every caller do everything; callers are not identified.
+	// Open lets every caller do everything, except in parts of the server that have the door
+	// of [Door.Closed].
 	Open bool
 	// Tokens are the tokens that are accepted. Nil means none.
 	Tokens []*TokenFile
@@ -50,8 +52,10 @@ type Door struct {
 	config   Config
 	attempts *Attempts
 	sessions Sessions
-	signOn   atomic.Pointer[signOn] // nil without a provider
-	counts   counts
+	signOn   *atomic.Pointer[signOn] // has nil without a provider
+	counts   *counts
+	// ownTokens says that programs do not show tokens of the provider; see Closed.
+	ownTokens bool
 }
 
 // New returns a door.
@@ -71,7 +75,18 @@ func New(config Config) (*Door, error) {
 	if config.Sessions == nil {
 		config.Sessions = newMemory(time.Now)
 	}
-	return &Door{config: config, attempts: NewAttempts(), sessions: config.Sessions}, nil
+	return &Door{config: config, attempts: NewAttempts(), sessions: config.Sessions, signOn: &atomic.Pointer[signOn]{}, counts: &counts{}}, nil
+}
+
+// Closed returns the door of a part of the server that identifies its callers although d is
+// open: programs by the token, people also by signing in at the provider. The two share the
+// sign-in page, the sessions, the slowed guesses and the counts. Closed is called before a
+// listener is served.
+func (d *Door) Closed(token *TokenFile) *Door {
+	d.config.Tokens = append(slices.Clone(d.config.Tokens), token)
+	part := *d
+	part.config.Open, part.config.Tokens, part.ownTokens = false, []*TokenFile{token}, true
+	return &part
 }
 
 // Credentials are what a caller shows.
@@ -177,7 +192,7 @@ func (d *Door) verifiers() []Verifier {
 	if d.config.Verifier != nil {
 		all = append(all, d.config.Verifier)
 	}
-	if on := d.signOn.Load(); on != nil {
+	if on := d.signOn.Load(); on != nil && !d.ownTokens {
 		all = append(all, on.provider)
 	}
 	return all

@@ -181,6 +181,33 @@ func TestDoor_Authorize_takesTokensOfAVerifier(t *testing.T) {
 	require.NotEmpty(t, answer.Header().Get("Retry-After"))
 }
 
+func TestDoor_Closed_identifiesCallersOfAnOpenDoor(t *testing.T) {
+	open, err := access.New(access.Config{Name: "things", Open: true})
+	require.NoError(t, err)
+	part := open.Closed(access.NewToken(access.Identity{Name: "part", Role: httpapi.Operator}, operateToken))
+	everything, closed := served(open, nil), served(part, nil)
+	require.Equal(t, 200, send(everything, "POST", "/things", "").Code)
+	require.Equal(t, 401, send(closed, "POST", "/things", "").Code)
+	require.Equal(t, 401, send(closed, "GET", "/things", "").Code)
+	require.Equal(t, 200, send(closed, "POST", "/things", "", bearer(operateToken)...).Code)
+	require.Equal(t, 403, send(closed, "GET", "/secrets", "", bearer(operateToken)...).Code)
+
+	page := send(everything, "GET", "/.enablers/sign-in", "")
+	require.Contains(t, page.Body.String(), `name="token"`, "the sign-in page of the server takes the token")
+	require.NotContains(t, page.Body.String(), "No sign-in needed")
+	form := func(token string) *httptest.ResponseRecorder {
+		return send(everything, "POST", "/.enablers/sign-in", url.Values{"token": {token}, "to": {"/things"}}.Encode(),
+			"Content-Type", "application/x-www-form-urlencoded")
+	}
+	require.Equal(t, 403, form("a wrong token").Code)
+	cookie := form(operateToken).Result().Cookies()[0]
+	require.Equal(t, 200, send(closed, "POST", "/things", "", "Cookie", cookie.Name+"="+cookie.Value).Code)
+	r := httptest.NewRequest("GET", "/things", nil)
+	require.Equal(t, access.Identity{}, open.Caller(r), "an open door gives nobody a role")
+	r.AddCookie(cookie)
+	require.Equal(t, access.Identity{Name: "part", Role: httpapi.Operator}, open.Caller(r))
+}
+
 func TestDoor_Identify_slowsFailedAttemptsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		door := closed(t, access.Config{})

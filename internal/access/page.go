@@ -133,7 +133,7 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}
 	to, token := ownPath(r.PostForm.Get("to")), strings.TrimSpace(r.PostForm.Get("token"))
-	if p.door.config.Open {
+	if p.door.config.Open && !p.door.takesTokens() {
 		return seeOther(w, to)
 	}
 	identity, err := p.door.Identify(r.Context(), Credentials{Address: r.RemoteAddr, Token: token})

@@ -35,8 +35,11 @@ type Section struct {
 type Person struct {
 	// Name is empty for a caller that has not signed in.
 	Name string
-	// Role is what the person may do.
+	// Role is what the person may do, unless OpenTo says more.
 	Role httpapi.Role
+	// OpenTo says who may do everything without signing in, such as "this machine". Empty
+	// means that the role decides.
+	OpenTo string
 	// SignIn is the address at which to sign in or to see the own account. Empty means
 	// that there is none.
 	SignIn string

@@ -93,6 +93,15 @@ func TestShell_With_showsSectionsAndThePerson(t *testing.T) {
 	page = get(h, "/").Body.String()
 	require.Contains(t, page, `href="/in">Sign in</a>`)
 	require.Contains(t, page, "<button>Make</button>")
+	require.NotContains(t, page, "open to")
+	person = shell.Person{Name: "Ada", Role: httpapi.Reader, OpenTo: "this machine"}
+	page = get(h, "/").Body.String()
+	require.Contains(t, page, `<strong>Ada</strong><span class="role">reader</span><span class="role">open to this machine</span>`)
+	require.Contains(t, page, "<button>Make</button>", "everyone may do everything")
+	person = shell.Person{OpenTo: "every machine"}
+	page = get(h, "/").Body.String()
+	require.Contains(t, page, `<span class="role">open to every machine</span></div>`)
+	require.NotContains(t, page, "Sign in")
 }
 
 func TestSeeOther_saysOnceWhatHappened(t *testing.T) {

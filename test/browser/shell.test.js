@@ -49,12 +49,14 @@ async function send(method, url, body) {
 }
 
 const addresses = {};
+let tokenFile; // of the links, which take a sign-in also where the platform is open
 
 before(async () => {
   await stage.start("enablers", enablersFlags, (line) => {
     const [, address, name] = /^listening on (http:\S+) \((.*)\)$/.exec(line) ?? [];
     if (name) addresses[name] = address;
-    return line.startsWith("listening on") && line.includes("multi-link client");
+    tokenFile ??= /The token is in (.*)\.$/.exec(line)?.[1];
+    return tokenFile !== undefined;
   });
 });
 
@@ -69,7 +71,12 @@ let made;
 async function open(t, path, options) {
   made ??= make();
   await made;
-  return stage.open(t, path, options, "data:");
+  if (!path.startsWith("/ui/links/")) return stage.open(t, path, options, "data:");
+  const opened = await stage.open(t, `/.enablers/sign-in?to=${encodeURIComponent(path)}`, options, "data:");
+  await opened.page.getByLabel("Token").fill(readFileSync(tokenFile, "utf8").trim());
+  await opened.page.getByRole("button", { name: "Sign in with the token" }).click();
+  await opened.page.waitForURL(stage.address + path);
+  return opened;
 }
 
 after(() => stage.close());

@@ -41,6 +41,9 @@ type Part struct {
 	// Elsewhere is the address of the pages at that listener, without a slash at the end. The
 	// folder leads there.
 	Elsewhere string
+	// Person takes the place of that of the configuration on the pages of the part. Nil means
+	// that of the configuration.
+	Person func(r *http.Request) shell.Person
 }
 
 // Mount returns a handler that serves the parts in one shell below [Root], and passes all
@@ -51,6 +54,7 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 		s.Home = Root
 	}
 	var sections []shell.Section
+	s.Sections = func(*http.Request) []shell.Section { return sections }
 	mux := http.NewServeMux()
 	mux.Handle("/", next)
 	if config.Overview != nil {
@@ -73,9 +77,13 @@ func Mount(next http.Handler, config MountConfig) http.Handler {
 		if handler == nil {
 			handler = leadTo(part.Elsewhere)
 		}
+		if part.Person != nil {
+			own := *s
+			own.Person = part.Person
+			handler = own.With(handler)
+		}
 		mux.Handle(folder+"/", httpapi.StripPrefix(folder, handler))
 	}
-	s.Sections = func(*http.Request) []shell.Section { return sections }
 	framed := s.With(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff") // of redirects, too

@@ -39,6 +39,27 @@ func TestMount_servesPartsBelowTheRoot(t *testing.T) {
 	require.Equal(t, "Accept", get("/", "text/html").Header().Get("Vary"))
 }
 
+func TestMount_showsThePersonOfThePart(t *testing.T) {
+	page := shell.NewPart(shell.PartConfig{Section: "Things", Files: fstest.MapFS{
+		"page.html": {Data: []byte(`{{template "top" .}}{{template "foot" .}}`)}}})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		view := struct{ shell.Frame }{page.Frame(r, "A page")}
+		require.NoError(t, page.Show(w, r, http.StatusOK, "page.html", &view))
+	})
+	person := func(name string) func(*http.Request) shell.Person {
+		return func(*http.Request) shell.Person { return shell.Person{Name: name} }
+	}
+	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Person: person("Ada"), Parts: []console.Part{
+		{Section: "Things", Path: "things", Handler: handler}, {Section: "Others", Path: "others", Handler: handler, Person: person("Bob")},
+	}})
+	for path, name := range map[string]string{"/ui/things/": "Ada", "/ui/others/": "Bob"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		require.Contains(t, w.Body.String(), "<strong>"+name+"</strong>", path)
+		require.Contains(t, w.Body.String(), `<a href="/ui/others/">Others</a>`, path)
+	}
+}
+
 func TestMount_leadsToPartsOfOtherListeners(t *testing.T) {
 	h := console.Mount(echo("next"), console.MountConfig{Name: "enablers", Overview: echo("overview"), Parts: []console.Part{
 		{Section: "Training", Path: "training", Elsewhere: "http://127.0.0.1:8000"},

@@ -72,6 +72,7 @@ type Door struct {
 	hints    []string     // where tokens are to be found, on the sign-in page
 	backup   http.Handler // nil means that there is nothing to back up
 	self     string       // a token of this process for its own listeners
+	exposed  bool         // whether other machines can reach a listener
 }
 
 // Open reads the files that the settings name, and decides who is let in. The caller
@@ -84,6 +85,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error)
 	d.tls = d.files.Config()
 	d.self = rand.Text()
 	ways, exposed := s.waysAt(config.Listeners, config.Tokens)
+	d.exposed = exposed
 	if config.TokensAt != "" {
 		d.hints = append(d.hints, config.TokensAt)
 	}
@@ -186,6 +188,16 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 		})
 	}
 	return token, "the one in the file " + TokenFile + " of the data folder", nil
+}
+
+// Closed returns the door of a part of the server that identifies its callers although d is
+// open, as that of [access.Door] does. Hint says where the token is to be found. Closed is
+// called before [Door.Handler].
+func (d *Door) Closed(token *access.TokenFile, hint string) *Door {
+	d.hints = append(d.hints, hint)
+	part := *d
+	part.Door = d.Door.Closed(token)
+	return &part
 }
 
 // Listener returns the listener with TLS on top if there is a certificate.

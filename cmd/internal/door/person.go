@@ -12,6 +12,12 @@ import (
 func (d *Door) Person(r *http.Request) shell.Person {
 	caller := d.Caller(r)
 	p := shell.Person{Name: caller.Name, Role: caller.Role}
+	if d.IsOpen() {
+		p.OpenTo = "this machine"
+		if d.exposed {
+			p.OpenTo = "every machine"
+		}
+	}
 	back := "?" + url.Values{"to": {r.RequestURI}}.Encode()
 	switch {
 	case p.Name != "":
