@@ -4,7 +4,7 @@ import { Charts, metricsOf } from "./charts.js";
 import { number } from "./format.js";
 import { poll, request } from "./shell.js";
 
-const period = 3000; // milliseconds between two looks at jobs that are trained
+const period = 3000; // milliseconds between two looks at the jobs
 const most = 20000; // rounds of a job
 const page = 1000; // rounds of an answer
 
@@ -18,17 +18,22 @@ function curves(jobs, value) {
   return { names: () => jobs, value: (row, job) => (row.of[job] ? (value(row.of[job]) ?? null) : null), format: number };
 }
 
-// read adds the rounds that have ended since, and reports whether the job goes on.
+// read asks for the state of a job, and adds the rounds that have ended since. It reports
+// whether there may be any.
 async function read(api, job, known) {
   const address = `${root}${api}job/`;
   const status = await (await request(`${address}status/${encodeURIComponent(job)}`)).json();
-  if (known.run !== status.id) Object.assign(known, { run: status.id, rounds: [] });
+  if (known.run !== status.id) Object.assign(known, { run: status.id, rounds: [], complete: false });
+  const over = ["FINISHED", "INTERRUPTED"].includes(status.status);
+  if (over && known.complete) return false;
   for (;;) {
     const after = known.rounds.at(-1)?.round ?? Math.max(0, status.round - most);
     const { rounds } = await (await request(`${address}rounds/${encodeURIComponent(job)}?limit=${page}&after=${after}`)).json();
     known.rounds.push(...rounds);
-    if (rounds.length < page) return !["FINISHED", "INTERRUPTED"].includes(status.status);
+    if (rounds.length < page) break;
   }
+  known.complete = over;
+  return true;
 }
 
 // merged are the rounds of all jobs by their numbers.
@@ -46,16 +51,14 @@ function merged(jobs, known) {
 if (place) {
   const { api } = place.dataset;
   const jobs = JSON.parse(place.dataset.jobs);
-  const known = new Map(jobs.map((job) => [job, { run: undefined, rounds: [] }]));
+  const known = new Map(jobs.map((job) => [job, { run: undefined, rounds: [], complete: false }]));
   const charts = new Charts(place, document.querySelector("#said"), {
     kinds: { loss: curves(jobs, (round) => round.loss) },
     metric: (name) => curves(jobs, (round) => round.metrics?.[name] ?? round.fit_metrics?.[name]),
     metrics: (rows) => metricsOf(rows.flatMap(({ of }) => Object.values(of))),
   });
-  let active = true;
   poll(period, async () => {
-    if (!active) return;
-    active = (await Promise.all(jobs.map((job) => read(api, job, known.get(job))))).some(Boolean);
-    charts.show(merged(jobs, known));
+    const changed = await Promise.all(jobs.map((job) => read(api, job, known.get(job))));
+    if (changed.some(Boolean)) charts.show(merged(jobs, known));
   });
 }

@@ -121,6 +121,7 @@ async function journey(t, name, way, options) {
   assert.deepEqual(await page.locator("#configured .differs code").allTextContents(), ["strategy_conf.server_learning_rate"]);
   await look(page);
   await picture(page, `journey-training-${name}-compared`);
+  if (way === mouse) await losesTheServer(page);
 
   // A job like one of them is made, and stopped.
   await way.press(page.locator("#reached").getByRole("link", { name: id("two") }));
@@ -139,8 +140,19 @@ async function journey(t, name, way, options) {
   assert.deepEqual(complaints, expected(complaints));
 }
 
-// expected are the complaints that belong to the journey: the answer to the faulty form.
-const expected = (complaints) => complaints.filter((text) => text.includes("422"));
+// losesTheServer checks that a page about jobs that have ended says whether the server answers.
+async function losesTheServer(page) {
+  const live = page.locator("#live");
+  await live.getByText("live", { exact: true }).waitFor();
+  await page.context().setOffline(true);
+  await live.getByText("The server cannot be reached.").waitFor();
+  await page.context().setOffline(false);
+  await live.getByText("live", { exact: true }).waitFor();
+}
+
+// expected are the complaints that belong to the journey: the answer to the faulty form, and
+// requests while the server could not be reached.
+const expected = (complaints) => complaints.filter((text) => text.includes("422") || text.includes("ERR_INTERNET_DISCONNECTED"));
 
 const title = "a model is trained";
 byMouse(title, (t) => journey(t, "mouse", mouse, desktop));

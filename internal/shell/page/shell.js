@@ -116,18 +116,24 @@ export function setLive(state, text, status) {
   if (status in sentences) live.append(" ", signIn(status));
 }
 
-// poll calls f now and then again after each period, while the page is visible. What f throws
-// is shown in the line #live.
+const silence = 10_000; // milliseconds without an answer
+
+// poll calls f now and then again after each period, while the page is visible. The line #live
+// shows what f throws, and that the page is up to date when f has returned: each call asks the
+// server.
 export function poll(period, f) {
   let timer;
   async function turn() {
     clearTimeout(timer);
     if (!document.hidden) {
+      const late = setTimeout(() => setLive("failed", "The server does not answer."), silence);
       try {
         await f();
         setLive("running", "live");
       } catch (error) {
         setLive("failed", error.message, error.status);
+      } finally {
+        clearTimeout(late);
       }
     }
     timer = setTimeout(turn, period);
