@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
@@ -93,8 +94,12 @@ func (d *Document) Next() (bool, error) {
 			return true, d.repeated()
 		}
 		whole := len(tape) > 0 && !d.openNode(0) && tape[0].kind >= input.Object
-		if s.last || whole || bad.offset+cutShort <= len(s.buf) {
+		if s.last || whole && s.quotes(bad.offset) || bad.offset+cutShort <= len(s.buf) {
 			return false, d.refuse(bad)
+		}
+		if whole {
+			s.grow()
+			continue
 		}
 		if len(tape) > 0 && d.openNode(0) && d.divisible(nil, 0) {
 			s.from = d.cut()
@@ -114,20 +119,23 @@ func (d *Document) finish() error {
 	s := d.stream
 	for {
 		s.advance()
-		s.buf = s.buf[:0]
-		s.head = 0
-		if s.last {
+		if s.last && len(s.buf) == 0 {
 			return nil
 		}
 		if err := s.fill(); err != nil {
 			return err
 		}
 		d.data = s.buf
-		if i := skipSpace(s.buf, 0); i < len(s.buf) {
-			return d.refuse(&fault{i, "unexpected " + quoteByte(s.buf, i) + " after the value"})
+		s.from = skipSpace(s.buf, 0)
+		if s.from < len(s.buf) && s.quotes(s.from) {
+			return d.refuse(&fault{s.from, "unexpected " + quoteByte(s.buf, s.from) + " after the value"})
 		}
-		s.from = len(s.buf)
 	}
+}
+
+// quotes reports whether the window has the whole character at an offset, which an error quotes.
+func (s *stream) quotes(offset int) bool {
+	return s.last || utf8.FullRune(s.buf[min(offset, len(s.buf)):])
 }
 
 // advance drops what is done and writes the head of the next part.
