@@ -58,10 +58,11 @@ func (h *handler) passwordGrant(ctx context.Context, client Client, fields url.V
 		return nil, refuse(http.StatusUnauthorized, "invalid_request", "Missing parameter: username")
 	}
 	user, ok, err := h.authenticate(ctx, fields.Get("username"), fields.Get("password"), address)
-	if err != nil {
+	var wait *waitError
+	if err != nil && !errors.As(err, &wait) {
 		return nil, err
 	}
-	if !ok {
+	if !ok { // also while the user has to wait, as Keycloak answers
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Invalid user credentials")
 	}
 	s := &session{User: user.Name, Created: time.Now()}

@@ -95,9 +95,14 @@ func (g *guard) done(user string, now time.Time) {
 
 // locked reports whether a user, or an address, has to wait.
 func (g *guard) locked(user, address string, now time.Time) bool {
+	return g.wait(user, address, now) > 0
+}
+
+// wait returns how long a user, or an address, has to wait; zero or less means not at all.
+func (g *guard) wait(user, address string, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return now.Before(g.find("user "+user, now).locked) || now.Before(g.find("address "+address, now).locked)
+	return max(g.find("user "+user, now).locked.Sub(now), g.find("address "+address, now).locked.Sub(now))
 }
 
 // begin counts an attempt as a failure, before it is known how it went, so that

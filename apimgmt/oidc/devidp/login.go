@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -138,6 +139,13 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 		return h.errorPage(w, http.StatusBadRequest, "The application that sent you here is not known.")
 	}
 	user, ok, err := h.authenticate(r.Context(), fields.Get("username"), fields.Get("password"), addressOf(r))
+	var wait *waitError
+	if errors.As(err, &wait) {
+		seconds := strconv.Itoa(int(math.Ceil(wait.after.Seconds())))
+		w.Header().Set("Retry-After", seconds)
+		return h.loginPage(w, r, http.StatusTooManyRequests, asked, fields.Get("username"), "Too many wrong passwords for this name or "+
+			"from this address. The password was not checked. Try again in "+seconds+" s.")
+	}
 	if err != nil {
 		return err
 	}

@@ -226,8 +226,16 @@ func (p *Provider) RotateKeys(ctx context.Context) error {
 	return nil
 }
 
+// waitError reports that a password was not checked: there were too many wrong ones.
+type waitError struct{ after time.Duration }
+
+func (e *waitError) Error() string {
+	return fmt.Sprintf("devidp: too many wrong passwords; try again in %v", e.after)
+}
+
 // authenticate checks a password. The answer, and about the time it takes, are
-// the same for a name that does not exist and for one that does.
+// the same for a name that does not exist and for one that does. The error may be a
+// [*waitError].
 func (p *Provider) authenticate(ctx context.Context, name, password, address string) (account, bool, error) {
 	name = strings.ToLower(name)
 	if len(name) > 100 || len(password) > longestPassword {
@@ -241,10 +249,10 @@ func (p *Provider) authenticate(ctx context.Context, name, password, address str
 	if known {
 		p.guard.adopt(name, stored, time.Now())
 	}
-	if p.guard.locked(name, address, time.Now()) {
+	if after := p.guard.wait(name, address, time.Now()); after > 0 {
 		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords",
 			slog.String("user", name), slog.String("address", address))
-		return account{}, false, nil
+		return account{}, false, &waitError{after}
 	}
 	p.guard.begin(name, address, time.Now())
 	defer func() { p.guard.done(name, time.Now()) }()

@@ -135,6 +135,32 @@ func TestProvider_login_delaysGuessing(t *testing.T) {
 	})
 }
 
+func TestProvider_loginPage_saysThatTheRightPasswordHasToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := &surf{open(t, nil), map[string]string{}}
+		try := func(user, with string) *httptest.ResponseRecorder {
+			page := browser.do(t, http.MethodGet, authorization("public-frontend"), nil)
+			return browser.do(t, http.MethodPost, "login-actions/authenticate",
+				url.Values{"request": {sealOf(t, page)}, "username": {user}, "password": {with}})
+		}
+		for _, user := range []string{"demouser", "no user of the realm"} {
+			for range 10 {
+				wrong := try(user, "wrong")
+				require.Equal(t, http.StatusUnauthorized, wrong.Code)
+				require.Contains(t, wrong.Body.String(), "Invalid username or password.")
+			}
+			right := try(user, password)
+			require.Equal(t, http.StatusTooManyRequests, right.Code, user)
+			require.Equal(t, "5", right.Header().Get("Retry-After"))
+			require.Contains(t, right.Body.String(), "Too many wrong passwords")
+			require.Contains(t, right.Body.String(), "5 s")
+			require.NotContains(t, right.Body.String(), "Invalid")
+		}
+		time.Sleep(5 * time.Second)
+		require.Equal(t, http.StatusSeeOther, try("demouser", password).Code)
+	})
+}
+
 func TestProvider_token_limitsTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, func(c *devidp.Config) { c.TokensPerSecond = 2 })
