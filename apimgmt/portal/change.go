@@ -38,6 +38,9 @@ func (p *Portal) setState(w http.ResponseWriter, r *http.Request, v *visitor) er
 	if err := v.checkForm(r); err != nil {
 		return err
 	}
+	if r.PostForm.Get("state") == "" {
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "Choose the new state."}
+	}
 	state, err := apimgmt.ParseState(r.PostForm.Get("state"))
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: sentence(err.Error())}

@@ -162,6 +162,11 @@ func TestPortal_changesStatesAndConfirmsDeletion(t *testing.T) {
 	form := p.form()
 	p.upload(form, "publish", "weather", "", weather("1.0", "/one"))
 	p.upload(form, "publish", "weather", "", weather("2.0", "/two"))
+	require.Contains(t, p.get("/apis/weather?version=1.0").body,
+		`<select id="state" name="state" required><option value="" selected>choose one</option><option>deprecated</option>`)
+	unchosen := p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {""}})
+	require.Equal(t, http.StatusBadRequest, unchosen.status)
+	require.Contains(t, unchosen.body, "Choose the new state.")
 	api := p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"deprecated"},
 		"sunset": {"2040-02-03"}, "link": {"https://example.org/new"}})
 	require.Equal(t, http.StatusOK, api.status, api.body)
