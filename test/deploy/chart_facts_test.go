@@ -59,6 +59,20 @@ func TestChart_defaultsAreThoseOfTheSpecification(t *testing.T) {
 	require.Empty(t, of[*gatewayv1.HTTPRoute](r))
 }
 
+func TestChart_resources_limitTheMemoryOfEveryBlock(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, file := range []string{"defaults", "gateways-that-follow-the-manager", "multilink-server-on-the-host"} {
+		for block, w := range mustRender(t, file).workloads() {
+			seen[block] = true
+			resources := w.pod.Spec.Containers[0].Resources
+			require.Positive(t, resources.Limits.Memory().Value(), block)
+			require.GreaterOrEqual(t, resources.Limits.Memory().Value(), resources.Requests.Memory().Value(), block)
+		}
+	}
+	require.Len(t, seen, 6)
+}
+
 func TestChart_config_givesTheCollectorItsNeighboursAndANewPod(t *testing.T) {
 	t.Parallel()
 	before, after := mustRender(t, "defaults"), mustRender(t, "only-collector-with-neighbours")
