@@ -93,6 +93,24 @@ func TestCompose_exampleHasEveryVariableWithoutADefault(t *testing.T) {
 	}
 }
 
+func TestCompose_passesTheDatabaseOfTheSpecificationOn(t *testing.T) {
+	t.Parallel()
+	names := []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD"}
+	given := secretsOfCompose()
+	for _, name := range names {
+		given[name] = "the " + name
+	}
+	project, err := loadCompose(t, given)
+	require.NoError(t, err)
+	without, err := loadCompose(t, secretsOfCompose())
+	require.NoError(t, err)
+	for _, name := range names {
+		require.Contains(t, project.Services["annotator"].Environment, name)
+		require.Equal(t, "the "+name, *project.Services["annotator"].Environment[name])
+		require.Empty(t, *without.Services["annotator"].Environment[name], "an empty value is none")
+	}
+}
+
 func TestCompose_servicesHaveNoMoreRightsThanTheyNeed(t *testing.T) {
 	t.Parallel()
 	project, err := loadCompose(t, secretsOfCompose())
