@@ -18,14 +18,14 @@ function curves(jobs, value) {
   return { names: () => jobs, value: (row, job) => (row.of[job] ? (value(row.of[job]) ?? null) : null), format: number };
 }
 
-// read asks for the state of a job, and adds the rounds that have ended since. It reports
-// whether there may be any.
+// read asks for the state of a job, and adds the rounds that have ended since.
 async function read(api, job, known) {
   const address = `${root}${api}job/`;
   const status = await (await request(`${address}status/${encodeURIComponent(job)}`)).json();
   if (known.run !== status.id) Object.assign(known, { run: status.id, rounds: [], complete: false });
   const over = ["FINISHED", "INTERRUPTED"].includes(status.status);
-  if (over && known.complete) return false;
+  if (over && known.complete) return;
+  known.changed = true;
   for (;;) {
     const after = known.rounds.at(-1)?.round ?? Math.max(0, status.round - most);
     const { rounds } = await (await request(`${address}rounds/${encodeURIComponent(job)}?limit=${page}&after=${after}`)).json();
@@ -33,7 +33,6 @@ async function read(api, job, known) {
     if (rounds.length < page) break;
   }
   known.complete = over;
-  return true;
 }
 
 // merged are the rounds of all jobs by their numbers.
@@ -58,7 +57,10 @@ if (place) {
     metrics: (rows) => metricsOf(rows.flatMap(({ of }) => Object.values(of))),
   });
   poll(period, async () => {
-    const changed = await Promise.all(jobs.map((job) => read(api, job, known.get(job))));
-    if (changed.some(Boolean)) charts.show(merged(jobs, known));
+    await Promise.all(jobs.map((job) => read(api, job, known.get(job))));
+    const states = [...known.values()];
+    if (!states.some(({ changed }) => changed)) return;
+    charts.show(merged(jobs, known));
+    for (const state of states) state.changed = false;
   });
 }
