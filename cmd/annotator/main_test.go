@@ -199,3 +199,7 @@ func TestRun_refusesChannelsWithBrokersOffTheList(t *testing.T) {
 	require.Eventually(t, func() bool { return c.isRunning(t, "before") && c.isRunning(t, "weather") }, patience, 10*time.Millisecond,
 		"it runs again as soon as its broker is allowed")
 }
+
+func TestRun_endsWithStatusTwoForAWrongSetting(t *testing.T) {
+	servertest.CheckUsage(t, run, []string{"-listen", "127.0.0.1:0", "-data", t.TempDir()}, []string{"-broker-ca", "main_test.go"})
+}

@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+
+	"github.com/iotenablers/enablers/internal/cli"
 )
 
 // trust returns how brokers are checked over TLS: against the authorities of
@@ -16,14 +18,14 @@ func trust(file string) (*tls.Config, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("-broker-ca: %w", err)
+		return nil, cli.Usage(fmt.Errorf("-broker-ca: %w", err))
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool() // the system has none
 	}
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("-broker-ca: %s holds no certificate in PEM", file)
+		return nil, cli.Usage(fmt.Errorf("-broker-ca: %s holds no certificate in PEM", file))
 	}
 	return &tls.Config{RootCAs: roots}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -28,7 +29,7 @@ func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.
 			config.Roots, err = management.RootsOf(pem)
 		}
 		if err != nil {
-			return fmt.Errorf("-control-plane-ca %q: %w", s.controlCA, err)
+			return cli.Usage(fmt.Errorf("-control-plane-ca %q: %w", s.controlCA, err))
 		}
 	}
 	store, err := datafolder.Open(ctx, s.stores.Data(), datafolder.APIManager)

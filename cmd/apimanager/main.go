@@ -42,6 +42,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -68,7 +69,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	config.Logger, config.TracerProvider, config.AccessLog = log, server.TracerProvider(ctx), server.AccessLogOf(ctx)
 	if s.kong != "" {
 		if config.Elsewhere, err = kong.New(kong.Config{URL: s.kong, Token: s.kongToken, Logger: log}); err != nil {
-			return fmt.Errorf("-kong: %w", err)
+			return cli.Usage(fmt.Errorf("-kong: %w", err))
 		}
 	}
 	kept, err := s.stores.Open(ctx, stores.Config{Owner: datafolder.APIManager, Logger: log})

@@ -401,3 +401,8 @@ func TestRun_refusesOtherOriginsExceptAtTheGateway(t *testing.T) {
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "apimanager", run) }
+
+func TestRun_endsWithStatusTwoForAWrongSetting(t *testing.T) {
+	servertest.CheckUsage(t, run, []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0",
+		"-admin-listen", "127.0.0.1:0", "-data", t.TempDir()})
+}

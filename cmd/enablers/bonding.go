@@ -36,7 +36,7 @@ type bonding struct {
 	pair   *pair.Pair
 	memory *pair.Memory
 	web    [2]net.Listener // of the server and of the client
-	access *door.Door // of the program
+	access *door.Door      // of the program
 	events *overview.Events
 	log    *slog.Logger
 	failed atomic.Pointer[error] // why the two are not connected

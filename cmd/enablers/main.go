@@ -44,6 +44,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/cmd/internal/telemetry"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo/rest"
@@ -130,7 +131,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	functions, err := mappingfunctions.Open(ctx, s.functions)
 	if err != nil {
-		return fmt.Errorf("-functions: %w", err)
+		return cli.Usage(fmt.Errorf("-functions: %w", err))
 	}
 	defer func() { err = errors.Join(err, functions.Close()) }()
 	transport := mqtt.New(&mqtt.Options{Hosts: brokers, Logger: log})

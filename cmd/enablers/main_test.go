@@ -398,3 +398,11 @@ func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "enablers", run) }
+
+func TestRun_endsWithStatusTwoForAWrongSetting(t *testing.T) {
+	arguments := []string{"-data", t.TempDir()}
+	for _, name := range listenerFlags() {
+		arguments = append(arguments, "-"+name, "127.0.0.1:0")
+	}
+	servertest.CheckUsage(t, run, arguments, []string{"-functions", "main_test.go"})
+}

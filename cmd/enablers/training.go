@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -41,7 +42,7 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 	var keys *collector.NodeKeys
 	if s.fleetKeys != "" {
 		if keys, err = collector.OpenNodeKeys(ctx, s.fleetKeys); err != nil {
-			return nil, errors.Join(fmt.Errorf("-flcollector-fleet-keys: %w", err), store.Close())
+			return nil, errors.Join(cli.Usage(fmt.Errorf("-flcollector-fleet-keys: %w", err)), store.Close())
 		}
 	}
 	c, err := collector.New(collector.Config{

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -49,7 +50,7 @@ func (s *settings) openFleet(ctx context.Context) (*fleet, error) {
 	var err error
 	if s.fleet.keys != "" {
 		if at.keys, err = collector.OpenNodeKeys(ctx, s.fleet.keys); err != nil {
-			return nil, err
+			return nil, cli.Usage(err)
 		}
 	}
 	at.Listener, at.taken, err = collector.ListenFleet(s.connections.Listen, "fleet", s.fleet.listen, s.fleetGiven)

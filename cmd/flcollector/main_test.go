@@ -206,3 +206,8 @@ func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "flcollector", run) }
+
+func TestRun_endsWithStatusTwoForAWrongSetting(t *testing.T) {
+	servertest.CheckUsage(t, run, []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+		"-fleet", "127.0.0.1:0", "-data", t.TempDir()}, []string{"-fleet-keys", "main_test.go"})
+}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -82,11 +83,11 @@ func (s *sharedSettings) config(dir string, clients net.Addr, own *tls.Config) (
 	if s.ca != "" {
 		pem, err := os.ReadFile(s.ca)
 		if err != nil {
-			return nil, fmt.Errorf("-advertise-ca: %w", err)
+			return nil, cli.Usage(fmt.Errorf("-advertise-ca: %w", err))
 		}
 		made.TLS.RootCAs = x509.NewCertPool()
 		if !made.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("-advertise-ca: %s has no certificate in PEM", s.ca)
+			return nil, cli.Usage(fmt.Errorf("-advertise-ca: %s has no certificate in PEM", s.ca))
 		}
 	}
 	return made, nil

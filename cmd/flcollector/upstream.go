@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -89,11 +90,11 @@ func (u *upstreamSettings) config(maxMessage int64, log *slog.Logger) (*flcollec
 	if u.ca != "" {
 		pem, err := os.ReadFile(u.ca)
 		if err != nil {
-			return nil, fmt.Errorf("-upstream-ca: %w", err)
+			return nil, cli.Usage(fmt.Errorf("-upstream-ca: %w", err))
 		}
 		made.TLS.RootCAs = x509.NewCertPool()
 		if !made.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("-upstream-ca: %s has no certificate in PEM", u.ca)
+			return nil, cli.Usage(fmt.Errorf("-upstream-ca: %s has no certificate in PEM", u.ca))
 		}
 	}
 	if u.cert != "" {

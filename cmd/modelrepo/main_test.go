@@ -174,3 +174,8 @@ func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "modelrepo", run) }
+
+func TestRun_endsWithStatusTwoForAWrongSetting(t *testing.T) {
+	servertest.CheckUsage(t, run, []string{"-listen", "127.0.0.1:0", "-data", t.TempDir()},
+		[]string{"-store", "nonsense"}, []string{"-store", "mongodb://"}, []string{"-blobs", "s3://"})
+}

@@ -289,3 +289,7 @@ func TestRun_refusesRequestsOfOtherOrigins(t *testing.T) {
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "multilink", run) }
+
+func TestRun_endsWithStatusTwoForAWrongSetting(t *testing.T) {
+	servertest.CheckUsage(t, run, []string{"-listen", "127.0.0.1:0", "-data", t.TempDir()})
+}

@@ -147,7 +147,7 @@ func declareFunctions(flags *flag.FlagSet, to *string) {
 func openFunctions(ctx context.Context, paths string) (*mappingfunctions.Set, error) {
 	set, err := mappingfunctions.Open(ctx, paths)
 	if err != nil {
-		return nil, fmt.Errorf("-functions: %w", err)
+		return nil, cli.Usage(fmt.Errorf("-functions: %w", err))
 	}
 	return set, nil
 }

@@ -8,22 +8,30 @@ import (
 	"net/netip"
 	"strings"
 	"syscall"
+
+	"github.com/iotenablers/enablers/internal/cli"
 )
 
 // Listen opens a TCP listener. An address in IPv4 means exactly that: 0.0.0.0
 // is not IPv6 as well, for which [::] or an empty host stands. The error names
-// the flag that the address came from.
+// the flag that the address came from, and is one of usage for an address that cannot be.
 func Listen(flagName, address string) (net.Listener, error) {
 	network := "tcp"
 	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().Is4() {
 		network = "tcp4"
 	}
 	listener, err := net.Listen(network, address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
+	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, &takenError{address, flagName}
-	case err != nil:
-		return nil, fmt.Errorf("listen on %q (-%s): %w", address, flagName, err)
+	}
+	if err != nil {
+		var malformed *net.AddrError
+		var unknown *net.DNSError
+		err = fmt.Errorf("listen on %q (-%s): %w", address, flagName, err)
+		if errors.As(err, &malformed) || errors.As(err, &unknown) && unknown.IsNotFound {
+			err = cli.Usage(err)
+		}
+		return nil, err
 	}
 	return listener, nil
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/cli"
 )
 
 const (
@@ -56,15 +58,16 @@ func (t TLS) Check() error {
 
 // Open reads the files, nil without a certificate. They are read again when they have changed;
 // while the new ones cannot be used, the ones before hold and the logger receives the reason.
+// The error is one of usage.
 func (t TLS) Open(log *slog.Logger) (*Certificates, error) {
 	if err := t.Check(); err != nil || t.Certificate == "" {
-		return nil, err
+		return nil, cli.Usage(err)
 	}
 	files := &Certificates{of: t, log: log}
 	files.version, files.checked = files.stat(), time.Now()
 	first, err := files.load()
 	if err != nil {
-		return nil, err
+		return nil, cli.Usage(err)
 	}
 	files.loaded = first
 	return files, nil

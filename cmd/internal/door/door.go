@@ -17,6 +17,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
@@ -155,7 +156,7 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 	if file != "" {
 		tokens, err := access.OpenTokens(ctx, file, config.Logger)
 		if err != nil {
-			return nil, "", fmt.Errorf("-access-tokens: %w", err)
+			return nil, "", cli.Usage(fmt.Errorf("-access-tokens: %w", err))
 		}
 		return tokens, "one of those in the file that -access-tokens names", nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -28,7 +29,7 @@ func newIssuer(address, audience, roleClaim string, log *slog.Logger) (issuer, e
 		AllowHTTP: strings.HasPrefix(address, "http://"), // the operator has chosen it
 	})
 	if err != nil {
-		return issuer{}, fmt.Errorf("-access-issuer: %w", err)
+		return issuer{}, cli.Usage(fmt.Errorf("-access-issuer: %w", err))
 	}
 	return issuer{verifier, strings.Split(roleClaim, ".")}, nil
 }

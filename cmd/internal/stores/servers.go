@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/s3"
@@ -21,7 +22,7 @@ func (s *Stores) openDatabase(config mongo.Config) (storage.Documents, storage.B
 	config.Logger = s.log
 	store, err := mongo.New(config)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cli.Usage(err)
 	}
 	s.closers = append(s.closers, store.Close)
 	s.servers.databases = append(s.servers.databases, store)
@@ -49,12 +50,12 @@ func DatabaseOf(uri, otherwise string) (string, error) {
 func (s *Stores) openS3(where string) (storage.Documents, storage.Blobs, error) {
 	config, err := s3.ParseURL(where)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cli.Usage(err)
 	}
 	config.Logger = s.log
 	store, err := s3.New(config)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cli.Usage(err)
 	}
 	ping := store.Ping
 	if config.CreateBucket {

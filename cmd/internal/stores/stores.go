@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -70,7 +71,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 		all.Documents, all.Blobs, err = all.open(ctx, where)
 	}
 	if err == nil && all.Documents == nil {
-		err = errors.New("s3: keeps content alone: it is for -blobs, beside a -store for the rest")
+		err = cli.Usage(errors.New("s3: keeps content alone: it is for -blobs, beside a -store for the rest"))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", flag, err), all.Close())
@@ -148,21 +149,22 @@ func (s *Stores) source(dir string) *backup.Source {
 }
 
 // open opens one store by its scheme. Its documents are nil if it keeps blobs
-// alone. No error shows a URL, for it may hold credentials.
+// alone. No error shows a URL, for it may hold credentials. A URL that cannot be is an error of
+// usage.
 func (s *Stores) open(ctx context.Context, where string) (storage.Documents, storage.Blobs, error) {
 	scheme, rest, found := strings.Cut(where, ":")
 	if !found {
-		return nil, nil, fmt.Errorf("%q has no scheme; expected %s", where, blobForms)
+		return nil, nil, cli.Usage(fmt.Errorf("%q has no scheme; expected %s", where, blobForms))
 	}
 	switch scheme {
 	case "memory":
 		if rest != "" {
-			return nil, nil, errors.New("memory: nothing may follow the scheme")
+			return nil, nil, cli.Usage(errors.New("memory: nothing may follow the scheme"))
 		}
 		return storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), nil
 	case "disk":
 		if rest == "" {
-			return nil, nil, errors.New("disk: needs a folder, as in disk:./data")
+			return nil, nil, cli.Usage(errors.New("disk: needs a folder, as in disk:./data"))
 		}
 		store, err := datafolder.Open(ctx, rest, s.config.Owner)
 		if err != nil {
@@ -174,11 +176,11 @@ func (s *Stores) open(ctx context.Context, where string) (storage.Documents, sto
 	case "mongodb", "mongodb+srv":
 		name, err := DatabaseOf(where, s.config.Owner)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, cli.Usage(err)
 		}
 		return s.openDatabase(mongo.Config{URI: where, Database: name, SelectTimeout: s.timeout})
 	case "s3":
 		return s.openS3(where)
 	}
-	return nil, nil, fmt.Errorf("the scheme %q is not known; expected %s", scheme, blobForms)
+	return nil, nil, cli.Usage(fmt.Errorf("the scheme %q is not known; expected %s", scheme, blobForms))
 }

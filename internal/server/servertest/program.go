@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
@@ -173,6 +176,22 @@ func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
+}
+
+// CheckUsage checks that a command ends with exit status 2 for settings that cannot be. The
+// arguments start the command otherwise, with free ports and a folder of the test; each of the
+// further ones is a setting of the command that cannot be.
+func CheckUsage(t *testing.T, run Run, arguments []string, further ...[]string) {
+	t.Helper()
+	absent := filepath.Join(t.TempDir(), "absent")
+	for _, wrong := range append(further, []string{"-nonsense"}, []string{"nonsense"}, []string{"-listen", "nonsense"},
+		[]string{"-listen", "127.0.0.1:99999"}, []string{"-access-tokens", absent}, []string{"-tls-cert", absent, "-tls-key", absent}) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of a command that starts
+		err := run(ctx, slices.Concat(arguments, wrong), io.Discard, io.Discard)
+		cancel()
+		require.Error(t, err, wrong)
+		require.Equal(t, 2, cli.Status(err), "%v: %v", wrong, err)
+	}
 }
 
 // CheckVersion checks that a command prints its name and its version and ends, for each
