@@ -259,7 +259,7 @@ func importTable() []room {
 		{dir: "internal/server", imports: []string{
 			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/tracing", "internal/version",
 		}, modules: []string{flags, oteltrace, systemd}},
-		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{prometheus, testify}},
+		{dir: "internal/server/servertest", imports: []string{"internal/cli", "internal/version"}, modules: []string{prometheus, testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
 			"internal/version", "storage",
@@ -274,7 +274,7 @@ func importTable() []room {
 			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
 		}},
 		{dir: "cmd/internal/stores", imports: []string{
-			"cmd/internal/backup", "cmd/internal/datafolder", "cmd/internal/door", "internal/server", "storage", "storage/disk",
+			"cmd/internal/backup", "cmd/internal/datafolder", "cmd/internal/door", "internal/cli", "internal/server", "storage", "storage/disk",
 			"storage/mongo", "storage/s3",
 		}},
 		{dir: "cmd/internal/sharedsecret", imports: []string{"internal/secretfile", "storage"}},
@@ -285,7 +285,7 @@ func importTable() []room {
 		}, modules: []string{testify}},
 		{dir: "cmd/internal/door", imports: []string{
 			"apimgmt/oidc", "cmd/internal/session", "cmd/internal/sharedsecret",
-			"internal/access", "internal/httpapi", "internal/secretfile", "internal/server",
+			"internal/access", "internal/cli", "internal/httpapi", "internal/secretfile", "internal/server",
 			"internal/shell", "storage",
 		}, modules: []string{roots}},
 		{dir: "cmd/internal/backup", imports: []string{"cmd/internal/datafolder", "internal/server", "internal/version", "storage/disk"}},

@@ -170,9 +170,14 @@ const (
 	maxCaptures = 1 << 18
 )
 
-// The library keeps regular expressions in one cache, also those of documents: 65,536 of any
-// size. Its variable is there to be replaced.
-func init() { xpath.RegexpCache = xpath.NewLoadingCache(loadPattern, keptPatterns) }
+// The library keeps regular expressions in one cache for the whole process, also those of documents: 65,536
+// of any size. Its variable is there to be replaced, before an expression is evaluated.
+var _ = boundPatterns()
+
+func boundPatterns() struct{} {
+	xpath.RegexpCache = xpath.NewLoadingCache(loadPattern, keptPatterns)
+	return struct{}{}
+}
 
 // loadPattern compiles a regular expression.
 func loadPattern(key any) (any, error) {

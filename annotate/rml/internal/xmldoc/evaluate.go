@@ -24,7 +24,7 @@ func (c *Compiler) compileFull(expr string) (*xpath.Expression, error) {
 	for prefix, at := range c.prefixes {
 		namespaces[prefix] = c.spaces[at]
 	}
-	return xpath.Compile(expr, xpath.Options{Namespaces: namespaces, Compatible: !c.carml, Number: func(space, local string) int32 {
+	return xpath.Compile(expr, &xpath.Options{Namespaces: namespaces, Compatible: !c.carml, Number: func(space, local string) int32 {
 		return c.name(c.space(space), local)
 	}})
 }

@@ -38,8 +38,11 @@ type Options struct {
 	Number func(space, local string) int32
 }
 
-// Compile compiles an expression. One that is not valid is an [*Error] with an offset.
-func Compile(source string, o Options) (*Expression, error) {
+// Compile compiles an expression. One that is not valid is an [*Error] with an offset. The options may be nil.
+func Compile(source string, o *Options) (*Expression, error) {
+	if o == nil {
+		o = &Options{}
+	}
 	switch {
 	case len(source) > maxSource:
 		return nil, &Error{Code: "limit", Offset: maxSource, Reason: fmt.Sprintf("the expression is longer than %d bytes", maxSource)}

@@ -24,7 +24,7 @@ func outcome(tree xpath.Tree, source string, at int32, limits xpath.Limits) stri
 		}
 		return "!" + err.Error()
 	}
-	x, err := xpath.Compile(source, xpath.Options{Namespaces: prefixes})
+	x, err := xpath.Compile(source, &xpath.Options{Namespaces: prefixes})
 	if err != nil {
 		return failed(err)
 	}
