@@ -7,7 +7,6 @@ import (
 
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 var (
@@ -17,13 +16,6 @@ var (
 
 func openMemory(*testing.T) (storage.Documents, storage.Blobs) {
 	return storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
-}
-
-func openDisk(t *testing.T) (storage.Documents, storage.Blobs) {
-	store, err := disk.Open(t.Context(), t.TempDir(), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return store.Documents(), store.Blobs()
 }
 
 // prepare creates the version, and what it is in.
