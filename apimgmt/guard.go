@@ -241,5 +241,5 @@ func some(routes []Route, selects func(Route) bool) string {
 	case 1:
 		return routes[i].Method + " " + routes[i].Path
 	}
-	return fmt.Sprintf("%d operations, the first of which is %s %s,", n, routes[i].Method, routes[i].Path)
+	return fmt.Sprintf("%d operations (the first is %s %s)", n, routes[i].Method, routes[i].Path)
 }
