@@ -2,7 +2,6 @@ package flcollect
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 )
@@ -31,7 +30,7 @@ func (t *training) surpassed(rec Round) (early *EarlyEnd, reached map[string]int
 			note(name, value, target, false)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.config.Goals)) {
+	for name, goal := range t.config.Goals {
 		value, ok := rec.Metrics[name]
 		if !ok && name == jobconfig.Loss && rec.Loss != nil {
 			value, ok = *rec.Loss, true
@@ -39,7 +38,6 @@ func (t *training) surpassed(rec Round) (early *EarlyEnd, reached map[string]int
 		if !ok {
 			continue
 		}
-		goal := t.config.Goals[name]
 		beyond, bound := goal.Reached(value)
 		if !beyond {
 			delete(reached, name)

@@ -55,7 +55,8 @@ type RunResult struct {
 }
 
 // RecordID returns the id under which a repository whose records have no run keeps the
-// result: that of the job for its first run, and one with the number of the run for others.
+// result: that of the job for its first run, and ID-run-N for others. A job whose own id has that form
+// may meet it; the repository refuses the later of two results of one id that differ.
 func (r Result) RecordID() string { return recordID(r.TrainingID, r.Run) }
 
 func recordID(id string, run int64) string {
@@ -82,8 +83,10 @@ func (s *Server) Runs(ctx context.Context, id string, before int64, limit int) (
 	var runs []Run
 	if before <= 0 || before > r.Run {
 		last := r.runOf()
-		if last.Status, err = s.Status(ctx, id); err != nil {
-			return nil, fmt.Errorf("runs of job %q: %w", id, err)
+		if j := s.jobs.get(id); j != nil {
+			last.Status = j.status()
+		} else {
+			last.Status = s.jobs.statusElsewhere(r)
 		}
 		runs, before = append(runs, last), r.Run
 	}

@@ -219,7 +219,7 @@ func TestServer_Start_findsAModelInTheRepositoryOrAClient(t *testing.T) {
 
 // Flower sends empty parameters in the first round where no client has some.
 func TestServer_trainsWithoutParametersToBeginWith(t *testing.T) {
-	for name, begin := range map[string][]float32{"not implemented": nil, "empty": {}} {
+	for name, begin := range map[string][]float32{"no such method": nil, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, flcollect.Config{})
 			starts := func(first float32) trainer {

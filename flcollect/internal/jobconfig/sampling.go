@@ -44,11 +44,7 @@ func (v value) sampling() int {
 	if !ok {
 		return 0
 	}
-	for _, name := range members.names() {
-		if name != "by" && name != "tiers" {
-			members.at(name).reject(Unknown, "unknown here; there are by, tiers")
-		}
-	}
+	members.know("by", "tiers")
 	tiers := DefaultTiers
 	if v := members.at("tiers"); v.given() {
 		tiers = int(v.integer(leastTiers, maxTiers))
