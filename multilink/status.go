@@ -46,7 +46,7 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 			_, sum.Reason = carrierOf(info)
 		}
 	}
-	measured := false // for a peer for which it is not down
+	var measured []status.Link
 	for _, p := range peers {
 		for _, l := range p.Links {
 			if l.Name != c.Name {
@@ -58,19 +58,10 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 				sum.State, sum.Reason, sum.LastChange = l.State, l.Reason, l.LastChange
 			}
 			sum.Active = sum.Active || l.Active
-			if crosses := rankOf(l.State) > rankOf(status.Down); crosses && !measured {
-				// Those for which it is down say nothing about one that carries.
-				measured, sum.LossTx, sum.LossRx = true, 0, 0
-			} else if !crosses && measured {
-				continue
-			}
-			if l.PathMTU > 0 && (sum.PathMTU == 0 || l.PathMTU < sum.PathMTU) {
-				sum.PathMTU = l.PathMTU
-			}
-			sum.RTT, sum.Jitter = max(sum.RTT, l.RTT), max(sum.Jitter, l.Jitter)
-			sum.LossTx, sum.LossRx = max(sum.LossTx, l.LossTx), max(sum.LossRx, l.LossRx)
+			measured = append(measured, l)
 		}
 	}
+	sum.Measured(measured)
 	return sum
 }
 

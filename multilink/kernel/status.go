@@ -107,7 +107,7 @@ func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status
 		current.Port = l.port
 	}
 	order := []status.State{status.Down, status.Probing, status.Up}
-	measured := false // for a peer for which it is not down
+	var measured []status.Link
 	for i, to := range peers {
 		at := slices.IndexFunc(to.Links, func(l status.Link) bool { return l.Name == c.Name })
 		if at < 0 {
@@ -121,14 +121,9 @@ func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status
 		current.TxBytes += one.TxBytes
 		current.RxBytes += one.RxBytes
 		current.LastChange = latest(current.LastChange, one.LastChange)
-		if crosses := one.State != status.Down; crosses && !measured {
-			measured, current.LossTx, current.LossRx = true, 0, 0
-		} else if !crosses && measured {
-			continue
-		}
-		current.RTT, current.Jitter = max(current.RTT, one.RTT), max(current.Jitter, one.Jitter)
-		current.LossTx, current.LossRx = max(current.LossTx, one.LossTx), max(current.LossRx, one.LossRx)
+		measured = append(measured, one)
 	}
+	current.Measured(measured)
 	return current
 }
 

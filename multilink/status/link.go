@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	"github.com/iotenablers/enablers/multilink/settings"
@@ -55,3 +56,21 @@ type Link struct {
 	// Reason of the last change, for people.
 	Reason string
 }
+
+// Measured sets the figures to the worst of those that peers measure on the link. Peers for which it
+// is down count only where it is down for all: they say nothing about a link that carries.
+func (l *Link) Measured(by []Link) {
+	if slices.ContainsFunc(by, Link.crosses) {
+		by = slices.DeleteFunc(slices.Clone(by), func(one Link) bool { return !one.crosses() })
+	}
+	for _, one := range by {
+		if one.PathMTU > 0 && (l.PathMTU == 0 || one.PathMTU < l.PathMTU) {
+			l.PathMTU = one.PathMTU
+		}
+		l.RTT, l.Jitter = max(l.RTT, one.RTT), max(l.Jitter, one.Jitter)
+		l.LossTx, l.LossRx = max(l.LossTx, one.LossTx), max(l.LossRx, one.LossRx)
+	}
+}
+
+// crosses reports whether something arrives by the link.
+func (l Link) crosses() bool { return l.State != Down && l.State != Disabled }

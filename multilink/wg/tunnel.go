@@ -35,6 +35,7 @@ type tunnel struct {
 
 	gate    sync.Mutex // held while receive runs
 	shut    bool
+	held    bool // while the underlay renews the peer
 	receive func([][]byte)
 	batch   [][]byte
 
@@ -184,7 +185,7 @@ func (t *tunnel) Stats() multilink.TunnelStats {
 func (t *tunnel) deliver(packets [][]byte) {
 	t.gate.Lock()
 	defer t.gate.Unlock()
-	if !t.shut {
+	if !t.shut && !t.held {
 		t.receive(packets)
 	}
 }
@@ -198,6 +199,13 @@ func (t *tunnel) Close() error {
 	})
 	<-t.ended
 	return nil
+}
+
+// hold has nothing delivered while the underlay renews the peer. It waits for a delivery under way.
+func (t *tunnel) hold(held bool) {
+	t.gate.Lock()
+	defer t.gate.Unlock()
+	t.held = held
 }
 
 // end has nothing more delivered.

@@ -281,8 +281,11 @@ func (u *Underlay) remove(t *tunnel) {
 }
 
 // renew has WireGuard forget the handshakes of a peer, and so the timestamp of its last
-// call.
+// call. Removing the peer waits for a delivery under way, and receivers may wait for locks of this
+// underlay: so nothing is delivered from before these are taken.
 func (u *Underlay) renew(t *tunnel) {
+	t.hold(true)
+	defer t.hold(false)
 	u.changing.Lock()
 	defer u.changing.Unlock()
 	u.mu.RLock()
@@ -291,6 +294,23 @@ func (u *Underlay) renew(t *tunnel) {
 	if gone {
 		return
 	}
+	routine, err := u.replace(t)
+	if err != nil {
+		u.log.Error("add peer again", "link", u.link, "peer", t.peer.PublicKey.Base64(), "err", err)
+		return
+	}
+	if routine == nil {
+		return // WireGuard ended in between
+	}
+	u.watch.renewed(t, routine)
+	if now := time.Now(); now.Sub(t.warned) >= time.Minute {
+		t.warned = now
+		u.log.Warn("the clock of a peer was set back; its next call is answered", "link", u.link, "peer", t.peer.PublicKey.Base64())
+	}
+}
+
+// replace removes the peer of a tunnel from WireGuard and adds it again. Its figures go on.
+func (u *Underlay) replace(t *tunnel) (*device.Peer, error) {
 	u.polling.Lock()
 	defer u.polling.Unlock()
 	u.pollLocked()
@@ -303,20 +323,14 @@ func (u *Underlay) renew(t *tunnel) {
 	key := device.NoisePublicKey(t.peer.PublicKey)
 	u.device.RemovePeer(key)
 	if err := u.device.IpcSet(peerConfig(t.peer, t.queue.target)); err != nil {
-		u.log.Error("add peer again", "link", u.link, "peer", t.peer.PublicKey.Base64(), "err", err)
-		return
+		return nil, err
 	}
 	routine := u.device.LookupPeer(key)
-	if routine == nil {
-		return // WireGuard ended in between
+	if routine != nil {
+		t.figures.Store(nil)
+		t.earlier.Store(&sum)
 	}
-	t.figures.Store(nil)
-	t.earlier.Store(&sum)
-	u.watch.renewed(t, routine)
-	if now := time.Now(); now.Sub(t.warned) >= time.Minute {
-		t.warned = now
-		u.log.Warn("the clock of a peer was set back; its next call is answered", "link", u.link, "peer", t.peer.PublicKey.Base64())
-	}
+	return routine, nil
 }
 
 // dropLocked forgets a tunnel. The lock is changing.

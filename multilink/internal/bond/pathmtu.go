@@ -47,7 +47,7 @@ const (
 
 	mtuTimeout  = 100 * time.Millisecond // of one try, at least
 	mtuPeriod   = 250 * time.Millisecond // of arrivals, at least
-	mtuDoubt    = 300 * time.Millisecond // until frames that are not reported count as swallowed
+	mtuDoubt    = 300 * time.Millisecond // until frames that are not reported count as swallowed, at least
 	mtuConfirm  = 30 * time.Second       // RFC 8899: CONFIRMATION_TIMER
 	mtuRaise    = 2 * time.Minute        // RFC 8899: PMTU_RAISE_TIMER
 	mtuPatience = 10 * time.Minute       // both of them on a metered link
@@ -160,7 +160,7 @@ func (q *pathMTU) next(now, timeout, confirm, raise time.Duration) int {
 		if q.trial > 0 {
 			q.refuse(now)
 		}
-		if q.trial, q.tries = q.choose(now, confirm, raise), 1; q.trial == 0 {
+		if q.trial, q.tries = q.choose(now, timeout, confirm, raise), 1; q.trial == 0 {
 			return 0
 		}
 	}
@@ -184,9 +184,9 @@ func (q *pathMTU) refuse(now time.Duration) {
 }
 
 // choose returns the length to try now; 0 is none.
-func (q *pathMTU) choose(now, confirm, raise time.Duration) int {
+func (q *pathMTU) choose(now, timeout, confirm, raise time.Duration) int {
 	switch {
-	case q.unseen > 0 && now-q.unseenAt >= mtuDoubt:
+	case q.unseen > 0 && now-q.unseenAt >= max(mtuDoubt, timeout):
 		return min(q.unseen, q.length())
 	case q.refused == 0 && q.proven < q.limit:
 		return q.limit
