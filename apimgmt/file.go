@@ -44,15 +44,28 @@ type content struct {
 	// earlier versions stored has not; see [files.operations].
 	Declared bool `json:"declared,omitempty"`
 
-	normal entity.Normal      // of Config
-	index  *entity.RouteIndex // of Config
+	normal entity.Normal        // of Config
+	index  *entity.RouteIndex   // of Config
+	guard  *guard               // of Config
+	ids    map[[2]string]string // of its routes, by method and path
 }
 
 // fillIn computes what is not stored.
 func (c *content) fillIn() (err error) {
 	c.index = entity.NewRouteIndex(c.Config)
 	c.normal, err = entity.NewNormal(c.Config)
-	return err
+	if err != nil {
+		return err
+	}
+	c.guard, c.ids = newGuard(c.normal.Shared()), map[[2]string]string{}
+	for id, route := range c.guard.routes {
+		for _, method := range route.Methods {
+			for _, path := range route.Paths {
+				c.ids[[2]string{method, path}] = id
+			}
+		}
+	}
+	return nil
 }
 
 // write writes the blobs of an upload, or none.

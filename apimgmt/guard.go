@@ -144,7 +144,7 @@ type watch struct {
 }
 
 // guard returns the guard of what the gateway serves, or one without routes if it cannot be
-// read.
+// read; then it is not read again for a while either.
 func (w *watch) guard(ctx context.Context) *guard {
 	w.mu.Lock()
 	last := w.last
@@ -154,11 +154,12 @@ func (w *watch) guard(ctx context.Context) *guard {
 		return last
 	}
 	began := time.Now()
-	served, err := w.gateway.Config(ctx)
-	if err != nil {
-		return &guard{}
+	g := &guard{}
+	if served, err := w.gateway.Config(ctx); err == nil {
+		g = newGuard(served)
+	} else if ctx.Err() != nil {
+		return g // the caller gave up, which says nothing about the gateway
 	}
-	g := newGuard(served)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == last { // not forgotten meanwhile
@@ -179,19 +180,10 @@ func (w *watch) forget() {
 // enforces: what it serves, or for a version that it does not serve what its definition
 // says. served may be nil.
 func (c *content) view(state State, gatewayURL, listenPath string, served *guard) []Route {
-	own := newGuard(c.normal.Shared())
-	ids := map[[2]string]string{}
-	for id, route := range own.routes {
-		for _, method := range route.Methods {
-			for _, path := range route.Paths {
-				ids[[2]string{method, path}] = id
-			}
-		}
-	}
 	v := []Route{}
 	for _, operation := range c.Operations {
 		route := Route{Operation: operation}
-		g, id := own, ids[[2]string{operation.Method, definition.RoutePath(operation.Path, listenPath)}]
+		g, id := c.guard, c.ids[[2]string{operation.Method, definition.RoutePath(operation.Path, listenPath)}]
 		if state.Routed() {
 			route.URL = gatewayURL + listenPath + operation.Path
 			if served != nil && served.routes[id] != nil {

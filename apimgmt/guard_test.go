@@ -97,8 +97,8 @@ func TestPublisher_Get_saysWhatTheGatewayEnforces(t *testing.T) {
 		"on the route":                {plugins{on(key("{}"), nil, route)}, true},
 		"switched off":                {plugins{off}, false},
 		"over TLS alone":              {plugins{partly}, false},
-		"with an anonymous consumer":  {plugins{key(`{"anonymous":"nobody"}`)}, false},
-		"the nearest counts":          {plugins{key("{}"), on(key(`{"anonymous":"nobody"}`), nil, route)}, false},
+		"with an anonymous consumer":  {plugins{key(`{"anonymous":"guest"}`)}, false},
+		"the nearest counts":          {plugins{key("{}"), on(key(`{"anonymous":"guest"}`), nil, route)}, false},
 		"another kind":                {plugins{{Name: "cors"}}, false},
 		"oidc":                        {plugins{oidc("")}, true},
 		"oidc that leaves it out":     {plugins{oidc("/other, /needskey/")}, false},
@@ -109,7 +109,7 @@ func TestPublisher_Get_saysWhatTheGatewayEnforces(t *testing.T) {
 			f := newFront(t)
 			require.Equal(t, http.StatusOK, f.post("a", strings.ReplaceAll(declared, "SERVICE", f.service), "").status)
 			require.NoError(t, f.gateway.Update(func(c entity.Config) (entity.Config, error) {
-				c.Consumers = append(c.Consumers, entity.Consumer{Username: "nobody"})
+				c.Consumers = append(c.Consumers, entity.Consumer{Username: "guest"})
 				c.Plugins = append(c.Plugins, tc.plugins...)
 				return c, nil
 			}))

@@ -3,6 +3,8 @@ package definition
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/apimgmt/internal/urlpath"
 )
 
 // normal is the template as gateways match it. Kong and the embedded gateway match paths of
@@ -68,7 +70,7 @@ func isDots(segment []part, dots string) bool {
 // unreachable is why no request matches the path, empty if requests can.
 func (t template) unreachable() string {
 	for _, p := range t.parts {
-		text := unescaped(p.literal)
+		text := urlpath.Decode(p.literal)
 		switch {
 		case !utf8.ValidString(text):
 			return "its escapes are no text in UTF-8"
@@ -82,42 +84,8 @@ func (t template) unreachable() string {
 // decoded decodes the escapes of a literal that stand for no reserved character. What would
 // not be text stays as it is.
 func decoded(literal string) string {
-	if text := unescaped(literal); utf8.ValidString(text) {
+	if text := urlpath.Decode(literal); utf8.ValidString(text) {
 		return text
 	}
 	return literal
-}
-
-func unescaped(literal string) string {
-	if strings.IndexByte(literal, '%') < 0 {
-		return literal
-	}
-	const upper = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := 0; i < len(literal); i++ {
-		if literal[i] != '%' {
-			b.WriteByte(literal[i])
-			continue
-		}
-		if i+2 >= len(literal) || hex(literal[i+1]) < 0 || hex(literal[i+2]) < 0 {
-			b.WriteString("%25")
-			continue
-		}
-		c := byte(hex(literal[i+1])<<4 | hex(literal[i+2]))
-		if strings.IndexByte("!*'();:@&=+$,/?%#[]", c) >= 0 {
-			b.WriteString("%" + string(upper[c>>4]) + string(upper[c&15]))
-		} else {
-			b.WriteByte(c)
-		}
-		i += 2
-	}
-	return b.String()
-}
-
-// hex is the value of a hexadecimal digit, less than zero for what is none.
-func hex(c byte) int {
-	if c >= 'A' && c <= 'F' {
-		c += 'a' - 'A'
-	}
-	return strings.IndexByte("0123456789abcdef", c)
 }

@@ -41,12 +41,19 @@ type Carried struct {
 	// Was is what it was attached to, and On what it is attached to, such as
 	// `service "things-2"`.
 	Was, On string
+	// Instance is the instance name of a plugin, which it loses: the plugin that it takes the place of has it
+	// until then, and names of instances are unique. Empty if it had none.
+	Instance string
 }
 
 // String is a phrase such as `plugin "key-auth" of service "things-1" is carried over to
 // service "things-2"`.
 func (c Carried) String() string {
-	return fmt.Sprintf("%s %q of %s is carried over to %s", c.Kind, c.Name, c.Was, c.On)
+	text := fmt.Sprintf("%s %q of %s is carried over to %s", c.Kind, c.Name, c.Was, c.On)
+	if c.Instance != "" {
+		text += fmt.Sprintf(", without its instance name %q", c.Instance)
+	}
+	return text
 }
 
 // Plan is what [Normal.Replace] does.
@@ -241,34 +248,36 @@ func (c *carrier) plugin(p *Plugin) {
 		default:
 			made.ID = deriveID(KindPlugin, made.Name, made.Service.key(), made.Route.key(), made.Consumer.key())
 			c.made.Plugins = append(c.made.Plugins, made)
-			c.carried = append(c.carried, Carried{Kind: KindPlugin, Name: p.Name, From: p.ID, To: made.ID, Was: was, On: c.names[on]})
+			c.carried = append(c.carried, Carried{Kind: KindPlugin, Name: p.Name, From: p.ID, To: made.ID, Was: was, On: c.names[on],
+				Instance: p.InstanceName})
 		}
 	}
 }
 
 // places are copies of a plugin at the routes or services that have its requests now, but
-// for where it is.
+// for where it is. They have no instance name.
 func (c *carrier) places(p *Plugin) []Plugin {
 	var next []Plugin
+	place := func(route, service *Ref) {
+		made := p.clone()
+		made.Route, made.Service, made.InstanceName = route, service, ""
+		next = append(next, made)
+	}
 	if p.Route != nil {
 		for _, r := range c.successors[p.Route.ID] {
-			if r.ID == p.Route.ID {
-				continue
+			switch {
+			case r.ID == p.Route.ID:
+			case p.Service == nil:
+				place(&Ref{ID: r.ID}, nil)
+			default:
+				place(&Ref{ID: r.ID}, clonePointer(r.Service))
 			}
-			made := p.clone()
-			made.Route = &Ref{ID: r.ID}
-			if p.Service != nil {
-				made.Service = clonePointer(r.Service)
-			}
-			next = append(next, made)
 		}
 		return next
 	}
 	for _, id := range c.services(p.Service.key()) {
 		if id != p.Service.key() {
-			made := p.clone()
-			made.Service = &Ref{ID: id}
-			next = append(next, made)
+			place(nil, &Ref{ID: id})
 		}
 	}
 	return next

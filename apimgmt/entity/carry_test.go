@@ -135,6 +135,25 @@ func TestNormal_Replace_carriesOverWhatOthersHaveAttached(t *testing.T) {
 	}
 }
 
+// Names of instances are unique, and the copies exist beside the plugin that they take the place of.
+func TestNormal_Replace_carriesNoInstanceNameOver(t *testing.T) {
+	named := on("key-auth", "d1", "")
+	named.InstanceName = "ours"
+	before := attachedTo(t, version("d1", "/a", "/b"), entity.Config{Plugins: []entity.Plugin{named}})
+	split := version("d2", "/a")
+	split.Services = append(split.Services, entity.Service{Name: "d2b", Host: "b.example"})
+	split.Routes = append(split.Routes, entity.Route{Name: "d2b", Service: &entity.Ref{Name: "d2b"}, Paths: []string{"/b"},
+		Methods: []string{"GET"}})
+	after, carried, err := before.ReplaceCarrying(doors, split)
+	require.NoError(t, err)
+	require.Equal(t, []string{"key-auth d2", "key-auth d2b"}, placesOf(after.Config()))
+	require.Len(t, carried, 2)
+	require.Contains(t, carried[0].String(), `without its instance name "ours"`)
+	for _, p := range after.Config().Plugins {
+		require.Empty(t, p.InstanceName)
+	}
+}
+
 func TestNormal_Replace_refusesToRemoveWhatOthersHaveAttached(t *testing.T) {
 	merged := version("d3", "/a", "/b")
 	two := version("d1", "/a")

@@ -95,6 +95,8 @@ type Failure struct {
 	Client string `json:"client,omitempty"`
 	// Total is how long it took.
 	Total time.Duration `json:"total"`
+	// Account has the ID, Route and Service under which [Gateway.Traffic] counts the request.
+	Account RouteTraffic `json:"-"`
 }
 
 // Bounds of what is kept and logged of a request.
@@ -111,7 +113,9 @@ type failures struct {
 	count uint64
 }
 
+// add keeps a failure, without memory of its request.
 func (f *failures) add(one Failure) {
+	one.Path, one.Host, one.Subject = strings.Clone(one.Path), strings.Clone(one.Host), strings.Clone(one.Subject)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ring[f.count%keptFailures] = one
@@ -186,7 +190,7 @@ func reasonOf(err error) Reason {
 	return ReasonInvalid
 }
 
-// failureOf describes the request for one reason. What it keeps shares no memory with the request.
+// failureOf describes the request for one reason. It may share memory with the request.
 func (x *Exchange) failureOf(why Reason) Failure {
 	f := Failure{
 		Time: x.received, ID: x.id, Reason: why, Status: x.response.Status, Method: methodOf(x.request.Method),
@@ -195,6 +199,8 @@ func (x *Exchange) failureOf(why Reason) Failure {
 	if isHost(x.host) {
 		f.Host = cut(x.host, longestText)
 	}
+	counted := x.counted()
+	f.Account = RouteTraffic{ID: counted.id, Route: counted.route, Service: counted.service}
 	if x.client.IsValid() {
 		f.Client = x.client.String()
 	}
@@ -222,10 +228,10 @@ func (x *Exchange) caller() (consumer, subject string) {
 	return "", cut(x.identity.Subject, longestCause)
 }
 
-// cut returns at most n bytes of a text, in memory of their own.
+// cut returns at most n bytes of a text.
 func cut(text string, n int) string {
 	if len(text) <= n {
-		return strings.Clone(text)
+		return text
 	}
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }

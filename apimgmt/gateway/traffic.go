@@ -170,11 +170,18 @@ func (t *traffic) keep(served *table) {
 
 func (s *routeStats) begin() { s.open.Add(1) }
 
+// counted is the account of the request.
+func (x *Exchange) counted() *routeStats {
+	if x.route != nil {
+		return x.route.stats
+	}
+	return x.gateway.traffic.none
+}
+
 // done counts a request that is over.
 func (t *traffic) done(x *Exchange) {
-	s := t.none
+	s := x.counted()
 	if x.route != nil {
-		s = x.route.stats
 		s.open.Add(-1)
 	}
 	if status := x.response.Status; status > 0 && status < len(s.statuses) {

@@ -117,6 +117,13 @@ func TestGateway_Traffic_boundsTheNumberOfSeries(t *testing.T) {
 	require.Len(t, all, 6, "none, two routes, the others of two services, and the others")
 	require.EqualValues(t, 12, total)
 	require.Len(t, others, 3)
+	failed := map[string]uint64{}
+	for _, f := range g.Failures() {
+		if f.Account.Route == "other" {
+			failed[f.Account.Service]++
+		}
+	}
+	require.Equal(t, others, failed, "failures have the accounts of the requests")
 	require.EqualValues(t, 10, others[""]+others["s0"]+others["s1"]+others["s2"]+others["s3"])
 	registry := prometheus.NewRegistry()
 	require.NoError(t, registry.Register(g.Metrics()))

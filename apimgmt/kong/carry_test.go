@@ -42,7 +42,7 @@ func TestGateway_Publish_neverServesWithoutAPluginThatItCarriesOver(t *testing.T
 			f := newFake(version)
 			g := f.open(t)
 			require.NoError(t, g.Publish(t.Context(), "enabler:w", weatherAt("w1")))
-			f.insert("plugins", object{"id": "7b1a1a3e-0000-4000-8000-000000000001", "name": "key-auth", "enabled": true,
+			f.insert("plugins", object{"id": "7b1a1a3e-0000-4000-8000-000000000001", "name": "key-auth", "enabled": true, "instance_name": "ours",
 				"config":    object{"key_names": []any{"k"}, "hide_credentials": false},
 				"protocols": []any{"http"}, "service": object{"id": f.named("services", "w1")}, "route": nil, "consumer": nil, "tags": []any{"ops"}})
 			f.watch = func(f *fake) {
@@ -58,6 +58,10 @@ func TestGateway_Publish_neverServesWithoutAPluginThatItCarriesOver(t *testing.T
 			require.NoError(t, g.Publish(t.Context(), "enabler:w", weatherAt("w2")))
 			require.Equal(t, map[string]string{"[GET] [/things]": `w2.example[key-auth{"hide_credentials":false,"key_names":["k"]}]`}, f.snapshot())
 			require.Equal(t, 1, f.count("plugins"))
+			require.Contains(t, plan.Carried[0].String(), `without its instance name "ours"`)
+			for _, p := range f.tables["plugins"] {
+				require.Nil(t, p["instance_name"], "a Kong has a name once, and the new plugin exists beside the old one")
+			}
 			f.watch = nil
 			require.ErrorIs(t, g.Publish(t.Context(), "enabler:w", entity.Config{}), entity.ErrAttached)
 		})

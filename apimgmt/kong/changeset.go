@@ -80,9 +80,10 @@ func (f fields) untimed() fields {
 }
 
 // movedTo is what others have attached to an entity, as Kong wrote it, at another place: with
-// the members that [entity.Config] has not.
+// the members that [entity.Config] has not, and without the name of an instance, which is unique.
 func (f fields) movedTo(place fields) fields {
 	body := f.untimed()
+	delete(body, "instance_name")
 	for _, name := range []string{"id", "service", "route"} {
 		if value, ok := place[name]; ok {
 			body[name] = value

@@ -203,7 +203,7 @@ func TestDoor_Closed_identifiesCallersOfAnOpenDoor(t *testing.T) {
 	cookie := form(operateToken).Result().Cookies()[0]
 	require.Equal(t, 200, send(closed, "POST", "/things", "", "Cookie", cookie.Name+"="+cookie.Value).Code)
 	r := httptest.NewRequest("GET", "/things", nil)
-	require.Equal(t, access.Identity{}, open.Caller(r), "an open door gives nobody a role")
+	require.Equal(t, access.Identity{}, open.Caller(r), "an open door assigns no role")
 	r.AddCookie(cookie)
 	require.Equal(t, access.Identity{Name: "part", Role: httpapi.Operator}, open.Caller(r))
 }

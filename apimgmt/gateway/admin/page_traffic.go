@@ -71,7 +71,7 @@ const shownFailures = 50
 func (p *pages) failures(key string) []gateway.Failure {
 	shown := []gateway.Failure{}
 	for _, f := range p.store.gateway.Failures() {
-		if (key == "" || cmp.Or(f.RouteID, noRoute) == key) && len(shown) < shownFailures {
+		if (key == "" || keyOf(f.Account) == key) && len(shown) < shownFailures {
 			shown = append(shown, f)
 		}
 	}
@@ -118,6 +118,8 @@ type overviewView struct {
 	// Route is the key of the route that the page is about, and Name its name. Both are
 	// empty for everything.
 	Route, Name string
+	// Known reports that the key is that of one route, which has settings.
+	Known bool
 	// Empty reports that the gateway serves nothing.
 	Empty     bool
 	Upstreams []upstreamView
@@ -140,7 +142,7 @@ func (p *pages) overview(w http.ResponseWriter, r *http.Request) error {
 	if v.Route = r.URL.Query().Get("route"); v.Route != "" {
 		v.Name = v.Route
 		if found, ok := tableFor("route").find(config, v.Route); ok {
-			v.Name = found.label()
+			v.Name, v.Known = found.label(), true
 		}
 		v.frame = p.frame(r, "Traffic of "+v.Name, "", gatewayCrumb())
 		return p.part.Show(w, r, http.StatusOK, "overview.html", &v)

@@ -93,11 +93,6 @@ func (g *guard) done(user string, now time.Time) {
 	w.open = max(0, w.open-1)
 }
 
-// locked reports whether a user, or an address, has to wait.
-func (g *guard) locked(user, address string, now time.Time) bool {
-	return g.wait(user, address, now) > 0
-}
-
 // wait returns how long a user, or an address, has to wait; zero or less means not at all.
 func (g *guard) wait(user, address string, now time.Time) time.Duration {
 	g.mu.Lock()

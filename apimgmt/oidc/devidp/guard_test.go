@@ -11,17 +11,17 @@ import (
 func TestGuard_delaysAnAddressThatGuessesForManyUsers(t *testing.T) {
 	g, now := newGuard(-1), time.Now()
 	for n := range sourceFailures {
-		require.False(t, g.locked("demouser", "10.0.0.3", now), n)
+		require.LessOrEqual(t, g.wait("demouser", "10.0.0.3", now), time.Duration(0), n)
 		g.begin(fmt.Sprint("unknown", n), "10.0.0.3", now)
 	}
-	require.True(t, g.locked("demouser", "10.0.0.3", now))
-	require.False(t, g.locked("demouser", "10.0.0.4", now))
-	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(firstLock)))
+	require.Positive(t, g.wait("demouser", "10.0.0.3", now))
+	require.LessOrEqual(t, g.wait("demouser", "10.0.0.4", now), time.Duration(0))
+	require.LessOrEqual(t, g.wait("demouser", "10.0.0.3", now.Add(firstLock)), time.Duration(0))
 	for range 30 {
 		g.begin("unknown", "10.0.0.3", now)
 	}
-	require.True(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock-time.Second)))
-	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock)), "no user waits for longer")
+	require.Positive(t, g.wait("demouser", "10.0.0.3", now.Add(longestLock-time.Second)))
+	require.LessOrEqual(t, g.wait("demouser", "10.0.0.3", now.Add(longestLock)), time.Duration(0), "no user waits for longer")
 }
 
 func TestGuard_succeed_resetsTheUserOnly(t *testing.T) {
@@ -32,7 +32,7 @@ func TestGuard_succeed_resetsTheUserOnly(t *testing.T) {
 	g.begin("own", "10.0.0.3", now)
 	g.succeed("own", "10.0.0.3", now)
 	g.begin("victim", "10.0.0.3", now)
-	require.True(t, g.locked("own", "10.0.0.3", now), "logging in with one's own name is no way to go on guessing")
+	require.Positive(t, g.wait("own", "10.0.0.3", now), "logging in with one's own name is no way to go on guessing")
 }
 
 func TestGuard_isBounded(t *testing.T) {

@@ -2,7 +2,8 @@ package router
 
 import (
 	"bytes"
-	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/internal/urlpath"
 )
 
 // Normalize returns the form of an escaped path that routes are matched with:
@@ -18,7 +19,7 @@ func Normalize(path string) string {
 	if isNormal(path) {
 		return path
 	}
-	decoded := decode(path)
+	decoded := urlpath.Decode(path)
 	out := make([]byte, 0, len(decoded)+1)
 	for i := 0; i < len(decoded); {
 		for i < len(decoded) && decoded[i] == '/' {
@@ -52,7 +53,7 @@ func Normalize(path string) string {
 // Resolved reports whether an escaped path starts with a slash and has neither dot
 // segments, escaped ones included, nor runs of slashes: normalising it would change
 // escapes only.
-func Resolved(path string) bool { return isNormal(path) || Normalize(path) == decode(path) }
+func Resolved(path string) bool { return isNormal(path) || Normalize(path) == urlpath.Decode(path) }
 
 // isNormal reports whether a path surely is in normal form.
 func isNormal(path string) bool {
@@ -72,32 +73,6 @@ func isNormal(path string) bool {
 	return true
 }
 
-func decode(path string) string {
-	if strings.IndexByte(path, '%') < 0 {
-		return path
-	}
-	out := make([]byte, 0, len(path))
-	for i := 0; i < len(path); i++ {
-		c := path[i]
-		if c != '%' {
-			out = append(out, c)
-			continue
-		}
-		if i+2 >= len(path) || !isHex(path[i+1]) || !isHex(path[i+2]) {
-			out = append(out, "%25"...)
-			continue
-		}
-		value := unhex(path[i+1])<<4 | unhex(path[i+2])
-		if reserved(value) {
-			out = append(out, '%', upperHex[value>>4], upperHex[value&15])
-		} else {
-			out = append(out, value)
-		}
-		i += 2
-	}
-	return string(out)
-}
-
 // Escape makes a normalised path fit for a request line. What Normalize leaves
 // escaped is not escaped again.
 func Escape(path string) string {
@@ -115,18 +90,11 @@ func Escape(path string) string {
 		if c := path[i]; plain(c) {
 			out = append(out, c)
 		} else {
-			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
+			out = append(out, '%', urlpath.UpperHex[c>>4], urlpath.UpperHex[c&15])
 		}
 	}
 	return string(out)
 }
-
-const (
-	upperHex      = "0123456789ABCDEF"
-	reservedBytes = "!*'();:@&=+$,/?%#[]"
-)
-
-func reserved(c byte) bool { return strings.IndexByte(reservedBytes, c) >= 0 }
 
 // plain reports whether a byte of a normalised path goes into a request line as it
 // is: unreserved and reserved characters of a URI, but "?" and "#", which would
@@ -138,19 +106,5 @@ func plain(c byte) bool {
 	case c == '?' || c == '#':
 		return false
 	}
-	return c == '-' || c == '.' || c == '_' || c == '~' || reserved(c)
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func unhex(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
-	}
-	return c - 'a' + 10
+	return c == '-' || c == '.' || c == '_' || c == '~' || urlpath.IsReserved(c)
 }

@@ -3,6 +3,8 @@ package router
 import (
 	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/internal/urlpath"
 )
 
 // Readings returns what services may make of a normalised path that read it in
@@ -75,8 +77,8 @@ func withoutParameters(path string) string {
 func unescape(path string) string {
 	out := make([]byte, 0, len(path))
 	for i := 0; i < len(path); i++ {
-		if path[i] == '%' && i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
-			out = append(out, unhex(path[i+1])<<4|unhex(path[i+2]))
+		if path[i] == '%' && i+2 < len(path) && urlpath.IsHex(path[i+1]) && urlpath.IsHex(path[i+2]) {
+			out = append(out, urlpath.Unhex(path[i+1])<<4|urlpath.Unhex(path[i+2]))
 			i += 2
 			continue
 		}
