@@ -31,7 +31,7 @@ type Channel struct {
 
 	counters counters
 	failures failures      // the newest
-	warnings Warnings      // of messages that were published
+	warned   failures      // the newest that were published with a warning
 	lifeline chan struct{} // capacity 1: held while the channel is started, stopped or switched
 
 	mu        sync.Mutex
@@ -127,7 +127,6 @@ func (c *Channel) SetMapping(m Mapping) error {
 	defer c.mu.Unlock()
 	c.config.Mapping = m
 	c.mapping.Store(mapping)
-	c.warnings.reset()
 	return nil
 }
 

@@ -143,7 +143,7 @@ func (m Mapping) compile(name string, limits rml.Limits, functions []rml.Functio
 	if err != nil {
 		return nil, err
 	}
-	return &compiledMapping{plan, shapes}, nil
+	return &compiledMapping{plan: plan, shapes: shapes, format: m.InputFormat}, nil
 }
 
 func checkSources(sources []rml.Source, format InputFormat, want rml.Formulation) error {

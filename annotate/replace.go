@@ -42,7 +42,6 @@ func (c *Channel) SetConfig(ctx context.Context, config ChannelConfig) error {
 	to.ErrorFormat, to.ExactlyOnce, to.Distributed = from.ErrorFormat, from.ExactlyOnce, from.Distributed
 	c.off = c.off.of(to)
 	c.mapping.Store(next.mapping.Load())
-	c.warnings.reset()
 	return nil
 }
 

@@ -100,6 +100,8 @@ func (e *ShapeError) reports() []violationReport {
 type compiledMapping struct {
 	plan   *rml.Plan
 	shapes *shacl.Shapes // nil if nothing is checked
+	format InputFormat
+	noted  noted
 }
 
 // loadShapes compiles the shapes, if there are any. Shapes that would select no

@@ -28,68 +28,62 @@ type Warning struct {
 // Warnings are what a channel noticed about the messages that it published: one of which no iterator of
 // the mapping selects a record, one that gives no statement, or one with literals whose text their
 // datatype does not have. Its methods are safe for concurrent use.
-type Warnings struct {
-	mapped atomic.Uint64 // messages that the present mapping mapped
+type Warnings struct{ channel *Channel }
+
+// Warnings returns what the channel noticed.
+func (c *Channel) Warnings() *Warnings { return &Warnings{c} }
+
+// Newest returns what was noticed about the newest 100 messages that the present mapping mapped.
+func (w *Warnings) Newest() Warning { return w.channel.mapping.Load().noted.warning() }
+
+// Messages returns the newest messages with a warning, newest first: 20 at most, with 2 MiB of
+// payloads together, and ten of a second. They are kept in memory while the channel exists.
+// The caller must not change the payloads.
+func (w *Warnings) Messages() []FailedMessage { return w.channel.warned.newest() }
+
+// noted is what was noticed about the messages that one mapping mapped.
+type noted struct {
+	mapped atomic.Uint64 // messages that it mapped
 	last   atomic.Uint64 // which of them was the newest with a warning, counted from 1; 0 for none
-	kept   failures
 
 	mu     sync.Mutex
 	newest Warning
 	keptAt time.Time
 }
 
-// Warnings returns what the channel noticed.
-func (c *Channel) Warnings() *Warnings { return &c.warnings }
-
-// Newest returns what was noticed about the newest 100 messages that the present mapping mapped.
-func (w *Warnings) Newest() Warning {
-	if last := w.last.Load(); last == 0 || w.mapped.Load()-last >= warnedFor {
+// warning returns what was noticed about the newest messages.
+func (n *noted) warning() Warning {
+	if last := n.last.Load(); last == 0 || n.mapped.Load()-last >= warnedFor {
 		return Warning{}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.newest
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.newest
 }
 
-// Messages returns the newest messages with a warning, newest first: 20 at most, with 2 MiB of
-// payloads together, and ten of a second. They are kept in memory while the channel exists.
-// The caller must not change the payloads.
-func (w *Warnings) Messages() []FailedMessage { return w.kept.newest() }
-
-// reset forgets the warning, for a new mapping. The messages stay.
-func (w *Warnings) reset() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.mapped.Store(0)
-	w.last.Store(0)
-	w.newest, w.keptAt = Warning{}, time.Time{}
-}
-
-// note takes what a mapper noticed about a message of the channel.
-func (w *Warnings) note(c *Channel, m *Message, mapper *rml.Mapper, tally rml.Tally) {
-	number := w.mapped.Add(1)
+// note takes what a mapper of the mapping noticed about a message. It returns the message and true if that
+// is to be kept.
+func (c *compiledMapping) note(m *Message, mapper *rml.Mapper, tally rml.Tally) (FailedMessage, bool) {
+	n := &c.noted
+	number := n.mapped.Add(1)
 	if tally.Statements > 0 && tally.IllTyped == 0 {
-		return
+		return FailedMessage{}, false
 	}
-	w.last.Store(number)
+	n.last.Store(number)
 	now := time.Now()
-	w.mu.Lock()
-	if !w.keptAt.IsZero() && now.Sub(w.keptAt) < keptWarningEvery {
-		w.mu.Unlock()
-		return
+	n.mu.Lock()
+	if !n.keptAt.IsZero() && now.Sub(n.keptAt) < keptWarningEvery {
+		n.mu.Unlock()
+		return FailedMessage{}, false
 	}
-	w.keptAt = now
-	w.mu.Unlock()
+	n.keptAt = now
+	n.mu.Unlock()
 
-	noticed := notice(mapper, tally)
-	c.mu.Lock()
-	format := c.config.Mapping.InputFormat
-	c.mu.Unlock()
-	message := newFailedMessage(*m, format, noticed)
-	w.mu.Lock()
-	w.newest = Warning{Reason: message.Reason, Time: message.Time}
-	w.mu.Unlock()
-	w.kept.keep(message)
+	message := newFailedMessage(*m, c.format, notice(mapper, tally))
+	n.mu.Lock()
+	n.newest = Warning{Reason: message.Reason, Time: message.Time}
+	n.mu.Unlock()
+	return message, true
 }
 
 // notice returns what a mapper noticed about a message, in the form of an error.

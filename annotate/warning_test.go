@@ -3,11 +3,13 @@ package annotate_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 // decimalConfig is a channel whose values are to be decimals.
@@ -78,4 +80,37 @@ func TestWarnings_Messages_areBounded(t *testing.T) {
 	require.LessOrEqual(t, len(channel.Warnings().Messages()), 20)
 	require.Equal(t, uint64(1000), channel.Stats().IllTyped)
 	require.Contains(t, channel.Warnings().Newest().Reason, "xsd:decimal")
+}
+
+// TestWarnings_Newest_isNotOfAMessageOfTheMappingBefore replaces the mapping while a message is mapped by it.
+func TestWarnings_Newest_isNotOfAMessageOfTheMappingBefore(t *testing.T) {
+	entered, proceed := make(chan struct{}, 2), make(chan struct{})
+	resume := sync.OnceFunc(func() { close(proceed) })
+	defer resume()
+	b := annotate.NewMemoryBroker(nil)
+	env := environment(b)
+	env.Functions = []rml.Function{{IRI: "http://example.com/answer", Apply: func(rml.Call) ([]string, error) {
+		entered <- struct{}{}
+		<-proceed
+		return nil, nil
+	}}}
+	c := config("late")
+	c.Mapping.RML = functionMapping
+	channel := newChannel(t, c, env)
+	require.NoError(t, channel.Start(t.Context()))
+	send := func() {
+		t.Helper()
+		require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "late/in", Payload: []byte("{}")}))
+		<-entered
+	}
+	send()
+	require.NoError(t, channel.SetMapping(channel.Config().Mapping))
+	resume()
+	await(t, b, "late/out", 1)
+	require.Empty(t, channel.Warnings().Newest())
+	require.Len(t, channel.Warnings().Messages(), 1, "it was published with a warning all the same")
+	send()
+	await(t, b, "late/out", 2)
+	require.Contains(t, channel.Warnings().Newest().Reason, "no statement was made of 1 records")
+	require.Len(t, channel.Warnings().Messages(), 2)
 }

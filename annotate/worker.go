@@ -54,8 +54,8 @@ func (w *worker) mapMessage(j *job) {
 // of a kind is logged, the others only counted: there may be one a message.
 func (w *worker) count(c *Channel, m *Message) {
 	tally := w.mapper.Tally()
-	if w.mapping == c.mapping.Load() {
-		c.warnings.note(c, m, w.mapper, tally)
+	if warned, kept := w.mapping.note(m, w.mapper, tally); kept {
+		c.warned.keep(warned)
 	}
 	if tally.Records == 0 {
 		c.counters.unmatched.Add(1)

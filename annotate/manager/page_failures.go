@@ -95,11 +95,17 @@ type keptMessages struct {
 	path  string // below the channel
 	title string
 	of    func(e *entry) []annotate.FailedMessage
+	// published says that they did not fail.
+	published bool
 }
 
-func failedMessages() keptMessages { return keptMessages{"failures", "Failures", (*entry).failures} }
+func failedMessages() keptMessages {
+	return keptMessages{path: "failures", title: "Failures", of: (*entry).failures}
+}
 
-func warnedMessages() keptMessages { return keptMessages{"warnings", "Warnings", (*entry).warned} }
+func warnedMessages() keptMessages {
+	return keptMessages{path: "warnings", title: "Warnings", of: (*entry).warned, published: true}
+}
 
 // kept returns the handler that shows messages of a channel.
 func (p *pages) kept(messages keptMessages) httpapi.HandlerFunc {
@@ -111,10 +117,11 @@ func (p *pages) kept(messages keptMessages) httpapi.HandlerFunc {
 		one := rowOf(e).stateOf(e).withCounts(e.stats())
 		view := struct {
 			shell.Frame
-			Row      row
-			Path     string
-			Failures []failureView
-		}{Row: one, Path: messages.path}
+			Row       row
+			Path      string
+			Published bool
+			Failures  []failureView
+		}{Row: one, Path: messages.path, Published: messages.published}
 		view.Frame = p.part.Frame(r, messages.title+" of "+one.Name,
 			crumbsOf(one, shell.Crumb{Name: messages.title, Href: channelHref(e.id) + "/" + messages.path})...)
 		for _, m := range messages.of(e) {

@@ -39,7 +39,7 @@ func TestManager_Page_showsWhatFailedAtItsPlace(t *testing.T) {
 	require.Contains(t, page, "<mark>&lt;script&gt;}</mark>")
 	require.NotContains(t, page, "<script>}")
 	require.Contains(t, page, "The payload is no text.")
-	require.Contains(t, page, `href="../../workbench?channel=a%2fb&amp;failure=3"`)
+	require.Contains(t, page, `href="../../channels/a%2Fb/failures/3/workbench"`)
 	require.Less(t, strings.Index(page, "is no text"), strings.Index(page, "<mark>"), "the newest first")
 
 	var failure struct {

@@ -110,7 +110,7 @@ func (b *workbench) showMessage(messages keptMessages) httpapi.HandlerFunc {
 			return err
 		}
 		failed := formOfFailure(m)
-		v.Failed, v.Published = &failed, messages.path == warnedMessages().path
+		v.Failed, v.Published = &failed, messages.published
 		if failed.Base64 {
 			v.Fault = "The message is no text, and cannot be shown here."
 			return b.part.Show(w, r, http.StatusOK, "workbench.html", v)

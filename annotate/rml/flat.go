@@ -90,8 +90,8 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 	if !ok {
 		return m.flatTerms(f, subject, at)
 	}
-	if f.object.lexical != nil && !f.object.lexical(v.Text) {
-		if v.Text, err = m.fitting(f.object, v, at); err != nil {
+	if f.object.lexical != nil {
+		if v.Text, _, err = m.fitting(f.object, v, at); err != nil {
 			return err
 		}
 	}

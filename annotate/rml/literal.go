@@ -102,21 +102,21 @@ func (m *Mapper) fittingDatatype(g *generator, text, numeral, datatype []byte, a
 	return text, true, m.notLexical(g, text, datatype, at.record, at)
 }
 
-// fitting returns the text of a literal of a fixed datatype. A number in another notation than
-// the one of the datatype is converted where no digit is lost (R2RML, section 10.2). The
-// text is valid until the next number is converted.
-func (m *Mapper) fitting(g *generator, v input.Value, at place) ([]byte, error) {
+// fitting returns the text of a literal of a fixed datatype, and whether it is in the lexical space of
+// that. A number in another notation than the one of the datatype is converted where no digit is lost
+// (R2RML, section 10.2). The text is valid until the next number is converted.
+func (m *Mapper) fitting(g *generator, v input.Value, at place) (text []byte, fits bool, err error) {
 	if g.lexical == nil || g.lexical(v.Text) {
-		return v.Text, nil
+		return v.Text, true, nil
 	}
-	text := v.Text
+	numeral := v.Text
 	if g.unscaled {
-		text = m.numeral(v, at)
+		numeral = m.numeral(v, at)
 	}
-	if number, ok := m.converted(g.number, g.lexical, text); ok {
-		return number, nil
+	if number, ok := m.converted(g.number, g.lexical, numeral); ok {
+		return number, true, nil
 	}
-	return v.Text, m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at)
+	return v.Text, false, m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at)
 }
 
 // converted returns a number in the lexical space of a datatype.

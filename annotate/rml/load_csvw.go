@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +58,7 @@ var csvwProperties = map[string]func(d *csvdoc.Dialect, encoding *Encoding, valu
 	"skipInitialSpace": func(d *csvdoc.Dialect, _ *Encoding, value string) string {
 		var skip bool
 		expected := setBool(&skip, value)
-		if skip && d.Trim == csvdoc.TrimNone {
+		if skip {
 			d.Trim = csvdoc.TrimStart
 		}
 		return expected
@@ -154,11 +155,7 @@ func (l *loader) csvwDialect(r *document.Resource, source *logicalSource) error 
 	if n.line == 0 {
 		n.line = source.node.line
 	}
-	names := make([]string, 0, len(csvwProperties))
-	for name := range csvwProperties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(csvwProperties)) // trim comes after skipInitialSpace, and counts
 	if err := l.knownCSVW(r, n, names); err != nil {
 		return err
 	}

@@ -201,11 +201,11 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
-		text, err := m.fitting(g, v, at)
+		text, fits, err := m.fitting(g, v, at)
 		if err != nil {
 			return err
 		}
-		if v.Text = text; g.canonical != nil && g.lexical(text) {
+		if v.Text = text; g.canonical != nil && fits {
 			v.Text = g.canonical(nil, text)
 		}
 		m.text = m.appendLiteral(m.text, g, v)
@@ -364,7 +364,7 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		return m.finishIRI(g, start, at, node)
 	case literalForm:
 		if g.lexical != nil {
-			text, err := m.fitting(g, input.Value{Text: m.text[start+1:], Node: node}, at)
+			text, _, err := m.fitting(g, input.Value{Text: m.text[start+1:], Node: node}, at)
 			if err != nil {
 				return err
 			}

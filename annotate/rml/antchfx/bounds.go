@@ -108,12 +108,19 @@ func boundsOf(expr string) (bounds, error) {
 // isCall reports whether a parenthesis after a text opens the arguments of a
 // function or a node test.
 func isCall(before string) bool {
-	for _, operator := range []string{"and", "or", "div", "mod"} {
-		if strings.HasSuffix(before, operator) {
-			return false
-		}
+	switch lastWord(before) {
+	case "and", "or", "div", "mod":
+		return false
 	}
 	return before != "" && strings.IndexByte("(,[|+-*=<>/!", before[len(before)-1]) < 0
+}
+
+// lastWord returns the name that a text ends with, without its prefix, or without a number that is before it.
+func lastWord(text string) string {
+	before := strings.TrimRightFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.", r)
+	})
+	return strings.TrimLeft(text[len(before):], "0123456789-.")
 }
 
 // afterLiteral returns the offset after the literal at i.

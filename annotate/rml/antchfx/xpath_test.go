@@ -260,6 +260,23 @@ func TestXPath_boundsTheMemoryOfAnEvaluation(t *testing.T) {
 	}
 }
 
+func TestXPath_boundsTheCopiesOfExpressionsInParenthesesAlone(t *testing.T) {
+	e := antchfx.XPath()
+	root, err := e.Parse([]byte("<r>" + strings.Repeat("<c/>", 1100) + "</r>"))
+	require.NoError(t, err)
+	const many = "(count(//c/../c[1]))" // copies more nodes than a list may have
+	want := selected(t, e, "ceiling"+many, root)
+	for _, before := range []string{"floor", "floor ", "0 + floor"} {
+		require.Equal(t, want, selected(t, e, before+many, root), before)
+	}
+	for _, before := range []string{"", "0 or", "0or ", "1 and", "0.or", "'x'and", "1 * ", "floor(1) div"} {
+		evaluate, err := e.Compile(before+many, nil)
+		require.NoError(t, err, before)
+		_, err = evaluate(root)
+		require.EqualError(t, err, "the evaluation keeps too many nodes", before)
+	}
+}
+
 func TestXPath_keepsFewRegularExpressionsOfDocuments(t *testing.T) {
 	e := antchfx.XPath()
 	evaluate, err := e.Compile("matches('x', string(//p))", nil)

@@ -8,7 +8,10 @@ type function struct {
 	required int
 	variadic bool // the last parameter may repeat
 	nodes    bool // the value may be nodes
-	call     func(e *evaluation, f focus, args []sequence) sequence
+	// reach is what the value depends on beside the arguments. The focus counts only in a call without the
+	// arguments that may be left out.
+	reach reach
+	call  func(e *evaluation, f focus, args []sequence) sequence
 }
 
 // param is the type of a parameter. A node that is an argument is atomized unless items or nodes are
@@ -54,6 +57,12 @@ func nodesOf(signature string, call func(e *evaluation, f focus, args []sequence
 	return f
 }
 
+// reaching returns the function with what its value depends on beside the arguments.
+func (f function) reaching(r reach) function {
+	f.reach = r
+	return f
+}
+
 // call is a call of a function.
 type call struct {
 	name     string
@@ -85,7 +94,7 @@ func (c *call) eval(e *evaluation, f focus) sequence {
 }
 
 // firstNode returns the text of the first node of an argument, where the mode that is compatible with XPath
-// 1.0 takes no other.
+// 1.0 takes no other. It is empty without nodes, and nil where the argument is to be evaluated as a whole.
 func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 	x, ok := c.args[at].(nodeExpr)
 	if !ok || !e.compatible || c.function.params == nil {
@@ -97,7 +106,7 @@ func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 	nodes := x.appendNodes(e, f, e.buffer())
 	defer e.release(nodes)
 	if !e.spend(1) || len(nodes) == 0 {
-		return nil
+		return sequence{}
 	}
 	return oneText(e.nodeText(int64(nodes[0])))
 }
@@ -229,7 +238,7 @@ func (p *parser) call(name eqName, start int, first expr) expr {
 	}
 	f, known := library[key]
 	if key == "id" && p.compatible {
-		f, known = noID, true
+		f, known = noID(), true
 	}
 	if !known {
 		p.pos = start

@@ -100,5 +100,7 @@ func (e *evaluation) text(v item) string {
 	return strconv.FormatFloat(v.f, 'f', -1, bits)
 }
 
-// noID is the function id of XPath 1.0, which selects nothing where no document type declares an ID.
-var noID = nodesOf("a* | N", func(*evaluation, focus, []sequence) sequence { return nil })
+// noID returns the function id of XPath 1.0, which selects nothing where no document type declares an ID.
+func noID() function {
+	return nodesOf("a* | N", func(*evaluation, focus, []sequence) sequence { return nil }).reaching(everywhere)
+}

@@ -13,9 +13,9 @@ func nodeFunctions() map[string]function {
 				return string(n.Prefix) + ":" + string(n.Local)
 			}
 			return string(n.Local)
-		})),
-		"local-name":    def("| N?", ofName(func(n Name) string { return string(n.Local) })),
-		"namespace-uri": def("| N?", ofName(func(n Name) string { return n.Space })),
+		})).reaching(inFocus),
+		"local-name":    def("| N?", ofName(func(n Name) string { return string(n.Local) })).reaching(inFocus),
+		"namespace-uri": def("| N?", ofName(func(n Name) string { return n.Space })).reaching(inFocus),
 		"node-name": def("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			n, ok := e.nodeArgument(f, a, 0)
 			if !ok || len(e.tree.Name(n).Local) == 0 {
@@ -29,13 +29,13 @@ func nodeFunctions() map[string]function {
 				return one(item{typ: qname, s: string(name.Prefix) + ":" + string(name.Local)})
 			}
 			return one(item{typ: qname, s: string(name.Local)})
-		}),
+		}).reaching(inFocus),
 		"root": nodesOf("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			if _, ok := e.nodeArgument(f, a, 0); !ok {
 				return nil
 			}
 			return one(nodeAt(0))
-		}),
+		}).reaching(everywhere),
 		"has-children": def("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			n, ok := e.nodeArgument(f, a, 0)
 			if !ok {
@@ -43,10 +43,10 @@ func nodeFunctions() map[string]function {
 			}
 			node := e.tree.Node(n)
 			return aTruth(node.Kind <= Element && n+1+node.Attributes < node.End)
-		}),
-		"lang":        def("s? | N", lang),
-		"path":        def("| N?", placeOf),
-		"generate-id": def("| N?", generateID),
+		}).reaching(inFocus),
+		"lang":        def("s? | N", lang).reaching(everywhere),
+		"path":        def("| N?", placeOf).reaching(everywhere),
+		"generate-id": def("| N?", generateID).reaching(everywhere),
 		"innermost":   nodesOf("N*", innermost),
 		"outermost": nodesOf("N*", func(e *evaluation, _ focus, a []sequence) sequence {
 			nodes := e.nodeSet(a[0])

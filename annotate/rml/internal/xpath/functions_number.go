@@ -17,7 +17,7 @@ func numberFunctions() map[string]function {
 				return one(dbl(math.NaN()))
 			}
 			return one(e.number(v[0]))
-		}),
+		}).reaching(inFocus),
 		"abs":   def("n?", whole(math.Abs, func(r *big.Rat) *big.Rat { return new(big.Rat).Abs(r) })),
 		"floor": def("n?", whole(math.Floor, floorRat)),
 		"ceiling": def("n?", whole(math.Ceil, func(r *big.Rat) *big.Rat {

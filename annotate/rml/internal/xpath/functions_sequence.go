@@ -25,11 +25,11 @@ func sequenceFunctions() map[string]function {
 		"empty":   def("I*", empty(true)),
 		"exists":  def("I*", empty(false)),
 		"count":   def("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return one(integral(int64(len(a[0])))) }),
-		"data":    def("| I*", func(e *evaluation, f focus, a []sequence) sequence { return e.atomize(contextOr(f, a, 0)) }),
-		"last":    def("", func(_ *evaluation, f focus, _ []sequence) sequence { return one(integral(f.size)) }),
+		"data":    def("| I*", func(e *evaluation, f focus, a []sequence) sequence { return e.atomize(contextOr(f, a, 0)) }).reaching(inFocus),
+		"last":    def("", func(_ *evaluation, f focus, _ []sequence) sequence { return one(integral(f.size)) }).reaching(inFocus),
 		"position": def("", func(_ *evaluation, f focus, _ []sequence) sequence {
 			return one(integral(f.position))
-		}),
+		}).reaching(inFocus),
 		"head": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][:min(1, len(a[0]))] }),
 		"tail": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][min(1, len(a[0])):] }),
 		"reverse": nodesOf("I*", func(e *evaluation, _ focus, a []sequence) sequence {

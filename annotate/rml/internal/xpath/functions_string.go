@@ -15,16 +15,18 @@ import (
 // expressions.
 func stringFunctions() map[string]function {
 	return map[string]function{
-		"string":        def("| I?", func(e *evaluation, f focus, a []sequence) sequence { return oneText(e.stringOf(contextOr(f, a, 0))) }),
+		"string": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
+			return oneText(e.stringOf(contextOr(f, a, 0)))
+		}).reaching(inFocus),
 		"upper-case":    def("s?", changed(func(s string) string { return cases.Upper(language.Und).String(s) })),
 		"lower-case":    def("s?", changed(func(s string) string { return cases.Lower(language.Und, cases.HandleFinalSigma(false)).String(s) })),
 		"concat":        def("a? a? …", concat),
 		"string-join":   def("a* | s", stringJoin),
 		"substring":     def("s? d | d", substring),
-		"string-length": def("| s?", stringLength),
+		"string-length": def("| s?", stringLength).reaching(inFocus),
 		"normalize-space": def("| s?", func(e *evaluation, f focus, a []sequence) sequence {
 			return e.made(collapse(e.stringOf(contextOr(f, a, 0))))
-		}),
+		}).reaching(inFocus),
 		"normalize-unicode": def("s? | s", normalizeUnicode),
 		"translate":         def("s? s s", translate),
 		"contains":          def("s? s? | s", ofTwo(strings.Contains)),

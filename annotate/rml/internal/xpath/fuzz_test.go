@@ -3,6 +3,7 @@ package xpath_test
 import (
 	"fmt"
 	"os"
+	"sort"
 	"strings"
 	"testing"
 
@@ -95,6 +96,29 @@ func TestEvaluator_Evaluate_endsWithinItsBudget(t *testing.T) {
 		require.Error(t, err)
 	}
 	require.Equal(t, "=32768", outcome(tree, "1"+strings.Repeat("+1", 32767), 0, xpath.Limits{}))
+}
+
+// TestEvaluator_Evaluate_looksForTheNodesOfAnArgumentOnce compares the steps of a path that selects one node with
+// those of a path that selects none.
+func TestEvaluator_Evaluate_looksForTheNodesOfAnArgumentOnce(t *testing.T) {
+	tree := readTree(t, []byte("<r><b/>"+strings.Repeat("<a>x</a>", 400)+"</r>"))
+	steps := func(source, want string) int {
+		x, err := xpath.Compile(source, &xpath.Options{Compatible: true})
+		require.NoError(t, err)
+		return sort.Search(1<<16, func(steps int) bool {
+			items, err := new(xpath.Evaluator).Evaluate(x, tree, 0, xpath.Limits{Steps: steps + 1})
+			if err != nil {
+				return false
+			}
+			require.Equal(t, []xpath.Item{{Node: -1, Text: want}}, items)
+			return true
+		})
+	}
+	for _, call := range []string{"normalize-space(%s)", "concat('', %s)", "substring-before(%s, 'y')"} {
+		found, none := steps(fmt.Sprintf(call, "//b"), ""), steps(fmt.Sprintf(call, "//c"), "")
+		require.Greater(t, found, 400, call)
+		require.LessOrEqual(t, none, found, call)
+	}
 }
 
 // doubled returns let clauses that join a variable with itself, again and again.

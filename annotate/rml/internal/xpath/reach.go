@@ -6,6 +6,12 @@ type reach struct {
 	outside bool // nodes outside of the context item
 }
 
+// What functions depend on.
+var (
+	inFocus    = reach{focus: true}
+	everywhere = reach{focus: true, outside: true}
+)
+
 // with adds what another expression depends on.
 func (r reach) with(of ...expr) reach {
 	for _, x := range of {
@@ -78,20 +84,9 @@ func reachOf(x expr) reach {
 		}
 		return reach{}.with(x.steps[0]).within(x.steps[1:]...)
 	case *call:
-		implied := contextual[x.name]
-		return reach{focus: implied.uses && len(x.args) <= implied.args, outside: implied.outside}.with(x.args...)
+		r := x.function.reach
+		r.focus = r.focus && len(x.args) <= x.function.required
+		return r.with(x.args...)
 	}
 	return reach{focus: true, outside: true}
-}
-
-// contextual are the functions that depend on the context item: those that use it when they have at most so
-// many arguments, and those that look outside of their argument.
-var contextual = map[string]struct {
-	uses, outside bool
-	args          int
-}{
-	"position": {uses: true}, "last": {uses: true}, "string": {uses: true}, "string-length": {uses: true}, "normalize-space": {uses: true},
-	"number": {uses: true}, "data": {uses: true}, "name": {uses: true}, "local-name": {uses: true}, "namespace-uri": {uses: true},
-	"node-name": {uses: true}, "has-children": {uses: true}, "root": {uses: true, outside: true}, "path": {uses: true, outside: true},
-	"generate-id": {uses: true, outside: true}, "lang": {uses: true, outside: true, args: 1}, "id": {uses: true, outside: true, args: 1},
 }
