@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
@@ -64,9 +63,13 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 	if err != nil {
 		return err
 	}
-	damaged, err := c.checker.Marks(ctx)
+	marks, err := c.checker.Marks(ctx)
 	if err != nil {
 		return err
+	}
+	damaged := make(map[string]integrity.Mark, len(marks))
+	for _, m := range marks {
+		damaged[m.Blob] = m
 	}
 	contents, err := c.contents(ctx)
 	if err != nil {
@@ -76,8 +79,7 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 	if err != nil {
 		return err
 	}
-	damaged, err = c.references(ctx, contents, strays, damaged)
-	if err != nil {
+	if err := c.references(ctx, contents, strays, damaged); err != nil {
 		return err
 	}
 	if err := c.checker.Prune(ctx, damaged); err != nil {
@@ -156,11 +158,10 @@ func (c *collector) unnamed(ctx context.Context, contents map[string]storedDiges
 }
 
 // references removes from the maps what versions refer to: by the blob, and by the
-// digest where an upload is about to share a blob. It returns the marks of damaged blobs that
-// no version refers to.
+// digest where an upload is about to share a blob. The marks of damaged content are by blob.
 func (c *collector) references(
-	ctx context.Context, contents map[string]storedDigest, strays map[string]string, damaged []integrity.Mark,
-) ([]integrity.Mark, error) {
+	ctx context.Context, contents map[string]storedDigest, strays map[string]string, damaged map[string]integrity.Mark,
+) error {
 	byBlob := make(map[string]string, len(contents))
 	for key, found := range contents {
 		byBlob[found.Blob] = key
@@ -170,17 +171,15 @@ func (c *collector) references(
 		delete(contents, byBlob[blob])
 		delete(contents, contentPrefix+sha256)
 		delete(strays, blob)
-		if len(damaged) > 0 {
-			damaged = slices.DeleteFunc(damaged, func(m integrity.Mark) bool { return m.Blob == blob })
-		}
+		delete(damaged, blob)
 	}
 	for doc, err := range storage.All(ctx, c.docs, versionPrefix) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		n, err := peekNode(doc)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range n.Formats {
 			keep(e.Blob, e.SHA256)
@@ -191,7 +190,7 @@ func (c *collector) references(
 		}
 	}
 	maps.DeleteFunc(strays, func(_, digestKey string) bool { return shared[digestKey] })
-	return damaged, nil
+	return nil
 }
 
 // release marks content that nothing refers to, or condemns its blob.

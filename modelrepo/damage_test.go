@@ -204,6 +204,31 @@ func TestStore_Upload_comparesWhatItShares(t *testing.T) {
 	require.Equal(t, uint64(1), s.Stats().ReplacedContents)
 }
 
+func TestStore_DamagedFormats_namesThoseOfTheVersion(t *testing.T) {
+	s, blobs := rottenStore(t, modelrepo.Config{})
+	other := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "2.0"}
+	require.NoError(t, s.CreateVersion(t.Context(), other, modelrepo.VersionUpdate{}))
+	damaged := func(at modelrepo.Path) map[string]bool {
+		formats, err := s.DamagedFormats(t.Context(), at)
+		require.NoError(t, err)
+		return formats
+	}
+	blobs.rot(t, "b", true)
+	require.Empty(t, damaged(crashVersion), "it is not known")
+	_, err := readContent(t.Context(), s, crashVersion, "b2")
+	require.ErrorIs(t, err, modelrepo.ErrDamaged)
+	require.Equal(t, map[string]bool{"b": true, "b2": true}, damaged(crashVersion))
+	require.Empty(t, damaged(other))
+
+	blobs.rot(t, "b", false)
+	_, err = readContent(t.Context(), s, crashVersion, "b")
+	require.NoError(t, err)
+	require.Empty(t, damaged(crashVersion))
+	other.Version = "3.0"
+	_, err = s.DamagedFormats(t.Context(), other)
+	require.ErrorIs(t, err, modelrepo.ErrNotFound)
+}
+
 func TestStore_Import_repairsWhatIsKnownToBeDamaged(t *testing.T) {
 	s, blobs := rottenStore(t, modelrepo.Config{})
 	var archive bytes.Buffer

@@ -10,7 +10,6 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/archive"
 	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/modelrepo/oci"
-	"github.com/iotenablers/enablers/storage"
 )
 
 // ArtifactType is the type of the artifacts that an export writes: each is a version
@@ -65,7 +64,7 @@ func (c *contents) export(
 		return failed(op, at, err)
 	}
 	// Before anything is written: a half archive can only be broken off.
-	if _, err := c.blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if err := readable(ctx, c.blobs); err != nil {
 		return failed(op, at, err)
 	}
 	writer, err := open(layout.Index)

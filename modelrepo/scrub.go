@@ -145,6 +145,23 @@ func (s *Store) integrity(ctx context.Context) (Integrity, error) {
 	return known, nil
 }
 
+// DamagedFormats returns the formats of a version whose content is known to this process to be
+// damaged. It reads only the version and what is known of its content. The version's tag may
+// be [Latest] or an alias. The error matches [ErrNotFound] if there is no such version.
+func (s *Store) DamagedFormats(ctx context.Context, at Path) (map[string]bool, error) {
+	_, n, err := s.tree.readVersion(ctx, "read the damaged formats", at)
+	if err != nil {
+		return nil, err
+	}
+	formats := map[string]bool{}
+	for _, e := range n.Formats {
+		if s.contents.checker.IsDamaged(ctx, e.Blob) {
+			formats[e.Format] = true
+		}
+	}
+	return formats, nil
+}
+
 // contents yields the content of each format of each version.
 func (t *tree) contents(ctx context.Context) iter.Seq2[integrity.Content, error] {
 	return func(yield func(integrity.Content, error) bool) {

@@ -188,7 +188,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.config.Documents.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: documents: %w", err)
 	}
-	if _, err := s.config.Blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if err := readable(ctx, s.config.Blobs); err != nil {
 		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
 	if err := storage.Space(ctx, s.config.Documents); err != nil {
@@ -198,6 +198,15 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
 	return nil
+}
+
+// readable returns nil if blobs can be read.
+func readable(ctx context.Context, blobs storage.Blobs) error {
+	_, err := blobs.Stat(ctx, blobPrefix+"none")
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // pieceBytes is how many bytes of a resumable upload become durable at a time.

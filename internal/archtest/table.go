@@ -104,6 +104,7 @@ func importTable() []room {
 			modules: []string{bluemonday, goldmark}},
 		{dir: "modelrepo/internal/integrity", imports: []string{
 			"internal/notify", "modelrepo/internal/cas", "modelrepo/internal/clock", "modelrepo/internal/transfer", "storage",
+			"storage/lease",
 		}},
 		{dir: "modelrepo/internal/transfer"},
 		{dir: "modelrepo/internal/tus", imports: []string{"internal/keep", "modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
@@ -196,7 +197,7 @@ func importTable() []room {
 		{dir: "apimgmt/gateway", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound", "internal/tracing",
 		}, modules: []string{oteltrace, prometheus}},
-		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity"}},
+		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity", "apimgmt/internal/urlpath"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
 			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
 		}, modules: []string{crypto, openapi, prometheus}},
@@ -210,13 +211,14 @@ func importTable() []room {
 		{dir: "apimgmt/gateway/follow", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/gateway/admin", "internal/httpclient", "internal/secretfile",
 		}, modules: []string{prometheus}},
-		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"},
+		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document", "apimgmt/internal/urlpath"},
 			modules: []string{openapi}},
 		{dir: "apimgmt/internal/cookies"},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 		{dir: "apimgmt/kong", imports: []string{
 			"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient",
 		}, modules: []string{uuid}},
+		{dir: "apimgmt/internal/urlpath"},
 		{dir: "apimgmt/internal/password", modules: []string{crypto}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},
 		{dir: "apimgmt/oidc/devidp", imports: []string{

@@ -23,7 +23,7 @@ func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Content-Type", wire.TarMediaType)
-	answer := newServing(w)
+	answer := r.newServing(w)
 	err := r.store.Export(req.Context(), at, answer, nil)
 	if err != nil && answer.sent > 0 {
 		if req.Context().Err() == nil {

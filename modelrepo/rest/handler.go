@@ -60,9 +60,11 @@ func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	tree, service := httpapi.NewHandler(r.tree(), options), httpapi.NewHandler(r.service(), options)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
-		if long := unshortened(req); first == "c" && long != nil {
-			tree.ServeHTTP(w, long)
-			return
+		if first == "c" {
+			if long := unshortened(req); long != nil {
+				tree.ServeHTTP(w, long)
+				return
+			}
 		}
 		switch first {
 		case "c", "h", "i", "u", "v", "v1", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":

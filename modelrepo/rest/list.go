@@ -39,11 +39,11 @@ func writeList[T any](
 	answer := &listing{rest: r, to: httpapi.PatientWriter(w, patience)}
 	defer answer.close()
 	err := writeItems(bufio.NewWriterSize(answer, listBuffer), parent, name, items)
-	if err == nil || req.Context().Err() != nil && answer.begun {
+	if err == nil {
 		return nil
 	}
-	if answer.begun {
-		if !errors.Is(err, answer.failure) {
+	if answer.begun { // the client must not take the answer for the whole
+		if req.Context().Err() == nil && !errors.Is(err, answer.failure) {
 			r.options.Logger.Error("a list failed half-way", "path", req.URL.Path, "error", err)
 		}
 		panic(http.ErrAbortHandler)

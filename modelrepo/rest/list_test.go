@@ -136,6 +136,29 @@ func TestNewHandler_breaksAListOffThatFails(t *testing.T) {
 	require.Equal(t, "application/json", answer.Header.Get("Content-Type"))
 }
 
+// canceling is an answer whose request ends with the first bytes.
+type canceling struct {
+	*httptest.ResponseRecorder
+	cancel context.CancelFunc
+}
+
+func (c *canceling) Write(p []byte) (int, error) {
+	c.cancel()
+	return c.ResponseRecorder.Write(p)
+}
+
+func TestNewHandler_breaksAListOffWhoseRequestHasEnded(t *testing.T) {
+	documents, handler := newManyModels(t)
+	documents.broken.Store(10_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	answer := &canceling{httptest.NewRecorder(), cancel}
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() {
+		handler.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/w3c", nil))
+	})
+	require.Equal(t, http.StatusOK, answer.Code, "it had begun")
+	require.NotZero(t, answer.Body.Len())
+}
+
 func TestNewHandler_writesWholeListsAsBefore(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})

@@ -264,11 +264,9 @@ func (p *pages) version(w http.ResponseWriter, r *http.Request) error {
 	}
 	at.Version = v.Version // of an alias
 	view := &versionView{Frame: p.part.Frame(r, at.Model+" "+v.Version, trail(at)...), At: at, Version: v}
-	var damaged map[string]bool
-	if p.store.Stats().DamagedContents > 0 {
-		if damaged, err = p.damaged(r.Context(), at); err != nil {
-			return err
-		}
+	damaged, err := p.store.DamagedFormats(r.Context(), at)
+	if err != nil {
+		return err
 	}
 	for _, format := range slices.Sorted(maps.Keys(v.Formats)) {
 		view.Formats = append(view.Formats, formatView{format, format == v.DefaultFormat, damaged[format], v.Formats[format]})

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 
@@ -55,20 +54,6 @@ func (p *pages) integrity(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return p.part.Show(w, r, http.StatusOK, "integrity.html", view)
-}
-
-// damaged returns the formats of a version whose content is known to be damaged.
-func (p *pages) damaged(ctx context.Context, at modelrepo.Path) (map[string]bool, error) {
-	known, err := p.store.Integrity(ctx)
-	formats := map[string]bool{}
-	for _, d := range known.Damaged {
-		for _, v := range d.Versions {
-			if v.Version == at.String() {
-				formats[v.Format] = true
-			}
-		}
-	}
-	return formats, err
 }
 
 func (p *pages) scrub(w http.ResponseWriter, r *http.Request) error {

@@ -17,14 +17,15 @@ import (
 // bytes are sent, and gives refusals the form of the interface.
 type serving struct {
 	http.ResponseWriter
+	copier  *transfer.Copier
 	status  int // that is sent with the first byte; 0 once it was sent
 	refused bool
 	sent    int64
 	failure error // of reading the content
 }
 
-func newServing(w http.ResponseWriter) *serving {
-	return &serving{ResponseWriter: httpapi.PatientWriter(w, patience)}
+func (r *rest) newServing(w http.ResponseWriter) *serving {
+	return &serving{ResponseWriter: httpapi.PatientWriter(w, patience), copier: &r.copier}
 }
 
 // WriteHeader implements [http.ResponseWriter]. The status of a success waits for the first
@@ -75,9 +76,8 @@ func (s *serving) Write(p []byte) (int, error) {
 // body is content as [http.ServeContent] reads it.
 type body struct {
 	io.ReadSeeker
-	size   int64
-	file   func(whole bool) *os.File // see integrity.Reader; nil for none
-	copier *transfer.Copier
+	size int64
+	file func(whole bool) *os.File // see integrity.Reader; nil for none
 }
 
 // ReadFrom implements [io.ReaderFrom]. The kernel copies from a file by itself where the
@@ -88,8 +88,7 @@ func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 	if limited == nil {
 		limited = &io.LimitedReader{R: from, N: 1<<63 - 1}
 	}
-	content, isContent := limited.R.(*body)
-	if isContent && content.file != nil {
+	if content, ok := limited.R.(*body); ok && content.file != nil {
 		if file := content.file(limited.N == content.size); file != nil {
 			s.begin()
 			n, err := io.Copy(s.ResponseWriter, &io.LimitedReader{R: file, N: limited.N})
@@ -97,13 +96,9 @@ func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 			return n, err
 		}
 	}
-	if !isContent { // ranges, which a pipe puts together
-		_, err := io.Copy(struct{ io.Writer }{s}, limited)
-		return s.sent - before, err
-	}
-	// What is read is sent when the next bytes were read, so content of one buffer that is
-	// damaged gets a refusal.
-	err := content.copier.Copy(struct{ io.Writer }{s}, limited, func() error { return nil })
+	// What is read, or comes from the pipe that puts several ranges together, is sent when the
+	// next bytes were read, so content of one buffer that is damaged gets a refusal.
+	err := s.copier.Copy(struct{ io.Writer }{s}, limited, func() error { return nil })
 	if source := new(transfer.SourceError); errors.As(err, &source) {
 		s.failure = source.Cause
 	}
@@ -114,8 +109,7 @@ func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 // met. When the body cannot be read to its end it returns the error, or breaks the connection
 // off if a part has been sent: the client must not take that for the whole.
 func (r *rest) serveContent(w http.ResponseWriter, req *http.Request, modified time.Time, content *body) (sent int64, err error) {
-	answer := newServing(w)
-	content.copier = &r.copier
+	answer := r.newServing(w)
 	http.ServeContent(answer, withRanges(req), "", modified, content)
 	if answer.failure == nil {
 		answer.begin()

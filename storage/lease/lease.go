@@ -124,7 +124,7 @@ func Acquire(ctx context.Context, config Config) (*Lease, error) {
 	}
 	l.renewing, l.quit = context.WithCancel(context.Background())
 	l.doc = document{Session: l.session, LeaseMillis: config.Duration.Milliseconds(), Value: config.Value}
-	var seen sighting
+	var seen Observation
 	for {
 		began, err := l.take(ctx, &seen)
 		switch {
@@ -150,23 +150,9 @@ func Acquire(ctx context.Context, config Config) (*Lease, error) {
 // left until the lease runs out is for a clock that runs fast.
 func (l *Lease) cutAfter() time.Duration { return l.config.Duration * 9 / 10 }
 
-// sighting is a document of another session as it was last seen.
-type sighting struct {
-	revision storage.Revision
-	since    time.Time
-}
-
-// rests returns how long the document has stayed as it is.
-func (s *sighting) rests(revision storage.Revision) time.Duration {
-	if s.revision != revision {
-		s.revision, s.since = revision, time.Now()
-	}
-	return time.Since(s.since)
-}
-
 // take tries once to write the document. It returns since when the lease counts; zero when
 // another process has the key.
-func (l *Lease) take(ctx context.Context, seen *sighting) (time.Time, error) {
+func (l *Lease) take(ctx context.Context, seen *Observation) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Duration)
 	defer cancel()
 	stored, err := l.config.Documents.Get(ctx, l.config.Key)
@@ -180,7 +166,7 @@ func (l *Lease) take(ctx context.Context, seen *sighting) (time.Time, error) {
 		theirs := decode(stored.Data)
 		if theirs.Session == l.session { // written by an earlier try whose answer was lost
 			l.revision = prev
-		} else if !l.config.Succeed && theirs.Session != l.config.Last && seen.rests(prev) < theirs.patience(l.config.Duration) {
+		} else if !l.config.Succeed && theirs.Session != l.config.Last && seen.Unchanged(prev) < theirs.patience(l.config.Duration) {
 			return time.Time{}, nil
 		}
 	}

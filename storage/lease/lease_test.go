@@ -203,6 +203,21 @@ func TestWatcher_Look_deletesWhatHasRunOut(t *testing.T) {
 	})
 }
 
+func TestObservation_Unchanged_countsFromTheFirstReadOfARevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen lease.Observation
+		time.Sleep(time.Hour)
+		require.Zero(t, seen.Unchanged(1))
+		time.Sleep(time.Minute)
+		require.Equal(t, time.Minute, seen.Unchanged(1))
+		time.Sleep(time.Minute)
+		require.Equal(t, 2*time.Minute, seen.Unchanged(1))
+		require.Zero(t, seen.Unchanged(2))
+		time.Sleep(time.Second)
+		require.Equal(t, time.Second, seen.Unchanged(2))
+	})
+}
+
 func TestAcquire_givesAKeyToOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		documents := storage.NewMemoryDocuments()

@@ -25,14 +25,14 @@ type Watcher struct {
 	documents storage.Documents
 	prefix    string
 	duration  time.Duration
-	seen      map[string]*sighting
+	seen      map[string]*Observation
 }
 
 // NewWatcher returns a watcher of the leases whose keys begin with a prefix, below which
 // there is nothing else. A lease has run out when its document has not changed for the
 // duration, or for that of the holder if that is longer.
 func NewWatcher(documents storage.Documents, prefix string, duration time.Duration) *Watcher {
-	return &Watcher{documents: documents, prefix: prefix, duration: duration, seen: map[string]*sighting{}}
+	return &Watcher{documents: documents, prefix: prefix, duration: duration, seen: map[string]*Observation{}}
 }
 
 // Look returns the leases that have not run out, in the order of their keys, and deletes
@@ -49,11 +49,11 @@ func (w *Watcher) Look(ctx context.Context) ([]Holder, error) {
 		there[stored.Key] = true
 		seen := w.seen[stored.Key]
 		if seen == nil {
-			seen = &sighting{}
+			seen = &Observation{}
 			w.seen[stored.Key] = seen
 		}
 		theirs := decode(stored.Data)
-		if seen.rests(stored.Revision) >= theirs.patience(w.duration) {
+		if seen.Unchanged(stored.Revision) >= theirs.patience(w.duration) {
 			err := w.documents.Delete(ctx, stored.Key, stored.Revision)
 			if err == nil || errors.Is(err, storage.ErrNotFound) {
 				delete(there, stored.Key)

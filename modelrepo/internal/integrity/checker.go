@@ -147,8 +147,8 @@ func (c *Checker) Compare(ctx context.Context, content Content, each func(bytes 
 	}
 	defer func() { _ = reader.Close() }() // it was only read
 	file := fileOf(reader)
-	if err := sizeOf(reader, content); err != nil {
-		return asDamage(content, err)
+	if err := compareSize(reader, content); err != nil {
+		return err
 	}
 	var stopped error // by the caller
 	count := writerFunc(func(p []byte) (int, error) { stopped = each(len(p)); return len(p), stopped })
@@ -177,22 +177,24 @@ func asDamage(content Content, err error) error {
 	return err
 }
 
-// sizeOf returns an error if the blob does not have the size of the content. It reads the
-// last byte, because some storage finds only then that it is missing.
-func sizeOf(reader storage.BlobReader, content Content) error {
+// compareSize returns an error if the blob does not say that it has the size of the content.
+func compareSize(reader storage.BlobReader, content Content) error {
 	if is := reader.Info().Size; is != content.Size {
 		return fmt.Errorf("%w: it has %d bytes, not %d", storage.ErrDamaged, is, content.Size)
 	}
-	if content.Size == 0 {
-		return nil
+	return nil
+}
+
+// sizeOf is compareSize, and reads the last byte, because some storage finds only then that
+// it is missing.
+func sizeOf(reader storage.BlobReader, content Content) error {
+	if err := compareSize(reader, content); err != nil || content.Size == 0 {
+		return err
 	}
 	if _, err := reader.Seek(-1, io.SeekEnd); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(reader, make([]byte, 1)); err != nil {
-		return err
-	}
-	_, err := reader.Seek(0, io.SeekStart)
+	_, err := io.ReadFull(reader, make([]byte, 1))
 	return err
 }
 
@@ -219,9 +221,11 @@ func (c *Checker) sharable(ctx context.Context, content Content) error {
 		return asDamage(content, err)
 	}
 	good := c.isGood(content.Blob, fileOf(reader))
-	err = sizeOf(reader, content)
+	if good {
+		err = sizeOf(reader, content)
+	}
 	_ = reader.Close() // it was only read
-	if err != nil || good {
+	if good {
 		return asDamage(content, err)
 	}
 	return c.Compare(ctx, content, func(int) error { return nil })

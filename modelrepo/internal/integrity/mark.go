@@ -131,14 +131,14 @@ func (c *Checker) Damaged() int {
 }
 
 // Prune clears the marks whose blobs nothing refers to. The marks were read before the
-// references.
-func (c *Checker) Prune(ctx context.Context, marks []Mark) error {
-	for _, m := range marks {
-		if err := c.docs.Delete(ctx, markKey(m.Blob), m.revision); err != nil && !cas.Moved(err) {
+// references, and are by blob.
+func (c *Checker) Prune(ctx context.Context, marks map[string]Mark) error {
+	for blob, m := range marks {
+		if err := c.docs.Delete(ctx, markKey(blob), m.revision); err != nil && !cas.Moved(err) {
 			return err
 		}
 		c.mu.Lock()
-		delete(c.damaged, m.Blob)
+		delete(c.damaged, blob)
 		c.mu.Unlock()
 	}
 	return nil

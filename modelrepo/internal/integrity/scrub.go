@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 const (
@@ -60,9 +61,9 @@ func (s *Scrubber) Request(ctx context.Context) (State, error) {
 func (s *Scrubber) Run(ctx context.Context) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
-	var w watch
+	var observed lease.Observation
 	for {
-		if err := s.round(ctx, &w); err != nil && ctx.Err() == nil {
+		if err := s.round(ctx, &observed); err != nil && ctx.Err() == nil {
 			s.Logger.Error("the scrub failed, the next round goes on", "error", err, "again", poll)
 		}
 		select {
@@ -74,23 +75,9 @@ func (s *Scrubber) Run(ctx context.Context) {
 	}
 }
 
-// watch is what a process knows of a scrub that another one runs.
-type watch struct {
-	revision storage.Revision
-	since    time.Time // when the revision was first seen
-}
-
-// silent reports whether the state has been at the revision for so long that its process
-// has probably stopped.
-func (w *watch) silent(revision storage.Revision) bool {
-	if w.revision != revision {
-		w.revision, w.since = revision, time.Now()
-	}
-	return time.Since(w.since) >= silence
-}
-
-// round reads the marks, and runs the scrubs that are due.
-func (s *Scrubber) round(ctx context.Context, w *watch) error {
+// round reads the marks, and runs the scrubs that are due. The observation is that of the
+// state of a scrub that another process runs.
+func (s *Scrubber) round(ctx context.Context, observed *lease.Observation) error {
 	if _, err := s.Checker.Marks(ctx); err != nil {
 		return err
 	}
@@ -103,7 +90,7 @@ func (s *Scrubber) round(ctx context.Context, w *watch) error {
 		switch {
 		case state.Requested:
 			state = State{By: s.Me, Fast: true, Begun: now}
-		case state.Running() && state.By != s.Me && !w.silent(revision):
+		case state.Running() && state.By != s.Me && observed.Unchanged(revision) < silence:
 			return nil
 		case state.Running():
 			state.By = s.Me
@@ -162,14 +149,14 @@ func (p *pass) next(ctx context.Context) ([]Content, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := p.beat(ctx); err != nil {
+			return nil, err
+		}
 		if content.Blob <= p.state.After {
 			continue
 		}
 		if found = append(found, content); len(found) >= 2*batch {
 			cut()
-		}
-		if err := p.beat(ctx); err != nil {
-			return nil, err
 		}
 	}
 	cut()
@@ -232,6 +219,9 @@ func (p *pass) markAbsent(ctx context.Context, absent map[string]error) error {
 			p.state.Damaged++
 			p.Checker.Mark(ctx, content, reason)
 			delete(absent, content.Blob)
+		}
+		if err := p.beat(ctx); err != nil {
+			return err
 		}
 	}
 	clear(absent)
