@@ -16,7 +16,7 @@ const stage = new Stage();
 const pages = "/ui/models/";
 
 before(async () => {
-  await stage.start("modelrepo", ["-listen", "127.0.0.1:0", "-max-namespace", "45000000"], (line) => line.startsWith("listening on http:"));
+  await stage.start("modelrepo", ["-listen", "127.0.0.1:0", "-max-namespace", "60000000"], (line) => line.startsWith("listening on http:"));
   await make("/w3c", { metadata: { title: "Models of the W3C", licence: ["W3C-20150513", "CC-BY-4.0"] } });
   for (let i = 0; i < 60; i += 1) await make(`/w3c/model-${i}`, { metadata: { domain: i % 2 ? "sensing" : "acting" } });
   await make("/w3c/sosa", {});
@@ -114,7 +114,7 @@ test("what the server refuses is said, and can be mended", async (t) => {
   await page.getByLabel("Replace the content").check();
   await drop(page, ["a.ttl", "three"]);
   await stored(page).waitFor();
-  await drop(page, ["large.zip", 46_000_000]);
+  await drop(page, ["large.zip", 61_000_000]);
   await page.getByText("The content does not fit.").waitFor();
 });
 
