@@ -24,7 +24,8 @@ import (
 const (
 	tunnelOverhead  = 80
 	segmentOverhead = 70
-	smallestTunnel  = 1280 // of an IPv6 packet, RFC 8200 section 5
+	smallestIPv6    = 1280 // RFC 8200 section 5
+	longestTunnel   = 9000 - tunnelOverhead
 )
 
 // Ports within the tunnels: the one of VXLAN (RFC 7348), and the probes'.
@@ -123,10 +124,10 @@ func (h *host) tunnelMTU(device string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find %q: %w", device, err)
 	}
-	mtu := min(found.Attrs().MTU, 9000) - tunnelOverhead
-	if mtu < smallestTunnel {
+	mtu := min(found.Attrs().MTU-tunnelOverhead, longestTunnel)
+	if mtu < smallestIPv6 {
 		return 0, fmt.Errorf("interface %q: an MTU of %d leaves %d in the tunnel, and it takes %d: %w", device,
-			found.Attrs().MTU, mtu, smallestTunnel, multilink.ErrUnsupported)
+			found.Attrs().MTU, mtu, smallestIPv6, multilink.ErrUnsupported)
 	}
 	return mtu, nil
 }

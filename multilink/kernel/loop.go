@@ -48,13 +48,21 @@ func (p *Plane) send(l *link, socket *net.UDPConn) {
 				continue
 			}
 			p.tickLocked(now, to, one)
-			letters = append(letters, letter{netip.AddrPortFrom(one.inner, probePort), one.watch.probe(now).append(nil)})
+			address, probe := netip.AddrPortFrom(one.inner, probePort), one.watch.probe(now)
+			letters = append(letters, letter{address, probe.append(nil)})
+			if length := one.watch.trial(now, l.config.Metered); length > 0 {
+				letters = append(letters, letter{address, probe.padded(length)})
+			}
 		}
-		if now-p.asserted >= assertEvery {
+		due := now-p.asserted >= assertEvery
+		if due {
 			p.asserted = now
 			p.assertLocked()
 		}
 		p.mu.Unlock()
+		if due {
+			p.fit()
+		}
 		for _, one := range letters {
 			_, _ = socket.WriteToUDPAddrPort(one.probe, one.to) // a probe that is lost is what the other end detects
 		}
@@ -110,7 +118,7 @@ func (p *Plane) event(kind, peer, link, reason string) status.Event {
 
 // receive takes the probes of the peers on a link.
 func (p *Plane) receive(l *link, socket *net.UDPConn) {
-	packet := make([]byte, probeSize+1)
+	packet := make([]byte, longestTunnel)
 	for {
 		size, from, err := socket.ReadFromUDPAddrPort(packet)
 		if errors.Is(err, net.ErrClosed) {
@@ -131,7 +139,7 @@ func (p *Plane) receive(l *link, socket *net.UDPConn) {
 		p.mu.Lock()
 		for _, to := range p.peers {
 			if one := to.paths[l.config.Name]; one != nil && one.inner == from.Addr() {
-				one.watch.take(p.now(), got)
+				one.watch.take(p.now(), got, size+probeHeaders)
 			}
 		}
 		p.mu.Unlock()

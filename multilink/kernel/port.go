@@ -22,7 +22,8 @@ type port struct {
 	bridge  string
 	index   int
 	made    bool // by us: else it is only left
-	mtu     int
+	limit   int  // of the MTU: what was set, or what the interfaces of the links carry
+	mtu     int  // now: less where a path carries less
 	members []string
 }
 
@@ -40,7 +41,7 @@ func portMTU(c multilink.PortConfig, most int) (int, error) {
 // addPort makes the bridge, or takes the one that is there. self is whose port
 // it is: the two ends of a bond must not have one hardware address.
 func (h *host) addPort(c multilink.PortConfig, mtu int, self multilink.Key) (*port, error) {
-	p := &port{config: c, bridge: bridgeOf(c), mtu: mtu}
+	p := &port{config: c, bridge: bridgeOf(c), limit: mtu, mtu: mtu}
 	fail := func(err error) (*port, error) {
 		return nil, errors.Join(fmt.Errorf("add port %q: %w", c.Name, err), h.removePort(p))
 	}

@@ -139,12 +139,11 @@ func (p *Plane) dropLink(name string) error {
 
 // adjustPort makes the bridge, or changes it. Bonds that are there follow.
 func (p *Plane) adjustPort(c multilink.PortConfig, mtu int, self multilink.Key) error {
-	if p.port != nil && p.port.mtu != mtu {
-		if err := p.host.setMTU(p.port, p.peers, mtu); err != nil {
+	if p.port != nil {
+		p.port.limit = mtu
+		if err := p.fitLocked(); err != nil {
 			return err
 		}
-	}
-	if p.port != nil {
 		return p.host.updatePort(p.port, c)
 	}
 	made, err := p.host.addPort(c, mtu, self)
@@ -157,7 +156,7 @@ func (p *Plane) adjustPort(c multilink.PortConfig, mtu int, self multilink.Key) 
 			return err
 		}
 	}
-	return nil
+	return p.host.setMTU(made, p.peers, mtu)
 }
 
 // adjustLink makes the device of a link, or changes it.
@@ -253,7 +252,7 @@ func (p *Plane) adjustPath(to *peer, c multilink.PeerLink, self multilink.Key) e
 	if err != nil {
 		return err
 	}
-	made.watch = newWatch(l.config.Probe, p.bond.WaitToRestore)
+	made.watch = newWatch(l.config.Probe, p.bond.WaitToRestore, l.mtu)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	to.paths[c.Link] = made

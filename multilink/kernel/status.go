@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -76,8 +77,14 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 			TxBytes: uint64(tunnel.TransmitBytes), RxBytes: uint64(tunnel.ReceiveBytes), Port: one.link.port,
 			LastChange: p.begun.Add(w.changed), Reason: w.reason,
 		}
+		if most := w.path.Length() - segmentOverhead; most < p.port.mtu {
+			seen.Reason = fmt.Sprintf("it swallows long frames: want an MTU of the port of at most %d, got %d", most, p.port.mtu)
+		}
+		if known := w.path.Known(); known > 0 {
+			seen.PathMTU = known + outerHeaders(tunnel)
+		}
 		if w.state == status.Down {
-			seen.RTT, seen.Jitter, seen.LossTx = 0, 0, 1
+			seen.RTT, seen.Jitter, seen.LossTx, seen.PathMTU, seen.Reason = 0, 0, 1, 0, w.reason
 			if !w.heard {
 				seen.LossRx = 1
 			}
@@ -93,6 +100,14 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 		current.ActiveLink = to.active.link.config.Name
 	}
 	return current
+}
+
+// outerHeaders is what a packet of the tunnel to a peer grows by.
+func outerHeaders(tunnel wgtypes.Peer) int {
+	if tunnel.Endpoint != nil && tunnel.Endpoint.IP.To4() != nil {
+		return tunnelOverhead - 20
+	}
+	return tunnelOverhead
 }
 
 // linkStatus joins the states of a link to all peers.

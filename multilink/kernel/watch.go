@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/iotenablers/enablers/multilink/internal/pathmtu"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
 )
@@ -21,6 +22,10 @@ const (
 	relapseTime       = time.Minute
 	maxRelapses       = 5 // two to the power of it is 32
 	window            = 100
+
+	// confirmEvery is how often a link that is not metered is probed at its full length:
+	// frames do not pass this process, so that nothing else shows that it became narrow.
+	confirmEvery = 2 * time.Second
 )
 
 // watch decides, for one link to one peer, whether it carries frames. It is a
@@ -53,10 +58,14 @@ type watch struct {
 	known          int       // how many of them count
 	sequence       uint64
 	echo, echoTime time.Duration
+
+	path pathmtu.Search // of packets of the tunnel
 }
 
-func newWatch(c settings.Probe, wait time.Duration) *watch {
+// newWatch is a watch of a link whose tunnel has that MTU.
+func newWatch(c settings.Probe, wait time.Duration, mtu int) *watch {
 	w := &watch{state: status.Down, reason: "not heard yet"}
+	w.path.Restrict(mtu)
 	w.configure(c, wait)
 	return w
 }
@@ -70,16 +79,36 @@ func (w *watch) configure(c settings.Probe, wait time.Duration) {
 // probe returns what to send now.
 func (w *watch) probe(now time.Duration) probe {
 	w.sequence++
-	p := probe{Sequence: w.sequence, Sent: now, Interval: w.interval, Hears: w.hears(now), LossRx: uint8(100 * w.lossRx())}
+	p := probe{Sequence: w.sequence, Sent: now, Interval: w.interval, Hears: w.hears(now), LossRx: uint8(100 * w.lossRx()),
+		Longest: uint16(max(w.path.Longest(now, w.period()), 1)), PathMTU: uint16(w.path.Proven())}
 	if w.echo > 0 {
 		p.Echo, p.Held = w.echo, now-w.echoTime
 	}
 	return p
 }
 
-// take takes a probe of the peer. A probe that is older than an earlier one changes
-// no state.
-func (w *watch) take(now time.Duration, p probe) {
+// trial is the length of a further probe to send now, as a packet of the tunnel; 0 is
+// none. It has the number of the probe before it, so that no loss is counted where the
+// path swallows it.
+func (w *watch) trial(now time.Duration, metered bool) int {
+	if w.state == status.Down {
+		w.path.Abandon()
+		return 0
+	}
+	confirm, raise := confirmEvery, pathmtu.Raise
+	if metered {
+		confirm, raise = pathmtu.Confirm, pathmtu.Patience
+	}
+	return w.path.Next(now, max(pathmtu.Timeout, w.limit()+w.interval+w.peerEvery), confirm, raise)
+}
+
+// period is over which time what arrives is reported.
+func (w *watch) period() time.Duration { return max(pathmtu.Period, 2*w.interval) }
+
+// take takes a probe of the peer, which arrived as a packet of that length. A probe that
+// is older than an earlier one changes no state.
+func (w *watch) take(now time.Duration, p probe, length int) {
+	w.path.Arrive(now, w.period(), length)
 	restarted := p.Sequence+window < w.newest || p.Sent+time.Second < w.echo
 	if restarted {
 		w.newest, w.known, w.got = 0, 0, [2]uint64{}
@@ -93,6 +122,11 @@ func (w *watch) take(now time.Duration, p probe) {
 	w.heard, w.lastHeard = true, now
 	w.peerHears, w.peerEvery = p.Hears, p.Interval
 	w.lossTx = float64(p.LossRx) / 100
+	if p.Longest == 0 { // the peer is of an earlier release
+		w.path.Restart()
+	} else {
+		w.path.Report(now, int(p.Longest), int(p.PathMTU))
+	}
 	w.echo, w.echoTime = max(p.Sent, 1), now
 	if rtt := now - p.Echo - p.Held; p.Echo > 0 && rtt >= 0 {
 		w.measure(rtt)
@@ -190,6 +224,7 @@ func (w *watch) fail(now time.Duration, reason string) {
 	}
 	w.failed = now
 	w.srtt, w.rttvar = 0, 0
+	w.path.Doubt(now)
 	w.set(now, status.Down, reason)
 }
 

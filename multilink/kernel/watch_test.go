@@ -22,19 +22,29 @@ type pair struct {
 	dropTo, dropFrom bool
 	// Every n-th probe from there is lost. Zero is none.
 	every, count int
+	// Packets that are longer are swallowed. Zero is none.
+	narrow int
+	// The other end is of an earlier release.
+	old bool
+	// The longest packet that was sent.
+	longest int
 }
 
 type flight struct {
 	to   *watch
 	at   time.Duration
 	what probe
+	size int
 }
 
 const step = 10 * time.Millisecond
 
+// tunnelMTU is that of the tunnels of all tests.
+const tunnelMTU = 1420
+
 func newPair(delay time.Duration) *pair {
 	c := settings.Probe{Interval: step, Multiplier: 3}
-	return &pair{here: newWatch(c, 0), there: newWatch(c, 0), now: step, delay: delay}
+	return &pair{here: newWatch(c, 0, tunnelMTU), there: newWatch(c, 0, tunnelMTU), now: step, delay: delay}
 }
 
 // run lets time pass, and returns the states of this end, as they came.
@@ -44,7 +54,7 @@ func (p *pair) run(d time.Duration) []status.State {
 		var left []flight
 		for _, f := range p.flying {
 			if f.at <= p.now {
-				f.to.take(p.now, f.what)
+				f.to.take(p.now, f.what, f.size)
 			} else {
 				left = append(left, f)
 			}
@@ -54,15 +64,33 @@ func (p *pair) run(d time.Duration) []status.State {
 			states = append(states, p.here.state)
 		}
 		p.there.tick(p.now)
-		if out := p.here.probe(p.now); !p.dropTo {
-			p.flying = append(p.flying, flight{p.there, p.now + p.delay, out})
-		}
+		p.send(p.here, p.there, p.dropTo)
 		p.count++
-		if out := p.there.probe(p.now); !p.dropFrom && (p.every == 0 || p.count%p.every != 0) {
-			p.flying = append(p.flying, flight{p.here, p.now + p.delay, out})
-		}
+		p.send(p.there, p.here, p.dropFrom || p.every != 0 && p.count%p.every == 0)
 	}
 	return states
+}
+
+// send has a watch send what is due, as the loop of a link does.
+func (p *pair) send(from, to *watch, drop bool) {
+	out := from.probe(p.now)
+	packets := [][]byte{out.append(nil)}
+	if length := from.trial(p.now, false); length > 0 {
+		packets = append(packets, out.padded(length))
+	}
+	if p.old && from == p.there {
+		packets = [][]byte{append(packets[0][:6], append([]byte{0, 0}, packets[0][8:probeSize]...)...)}
+	}
+	for _, packet := range packets {
+		size := len(packet) + probeHeaders
+		p.longest = max(p.longest, size)
+		if drop || p.narrow > 0 && size > p.narrow || p.old && to == p.there && len(packet) != probeSize {
+			continue
+		}
+		if got, err := parseProbe(packet); err == nil {
+			p.flying = append(p.flying, flight{to, p.now + p.delay, got, size})
+		}
+	}
 }
 
 func TestWatch_comesUpAndMeasures(t *testing.T) {
@@ -129,9 +157,46 @@ func TestWatch_forgivesAStallOfTheProcess(t *testing.T) {
 func TestWatch_adoptsARestartedPeer(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(5 * time.Second)
-	p.there = newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0)
+	p.there = newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0, tunnelMTU)
 	p.flying = nil
 	p.run(3 * time.Second)
 	require.Equal(t, status.Up, p.here.state)
 	require.Equal(t, status.Up, p.there.state)
+}
+
+func TestWatch_findsTheLengthThatALinkCarries(t *testing.T) {
+	p := newPair(20 * time.Millisecond)
+	both := func(check func(w *watch)) {
+		check(p.here)
+		check(p.there)
+	}
+	p.run(2 * time.Second)
+	both(func(w *watch) { require.Equal(t, tunnelMTU, w.path.Known()) })
+
+	for _, narrow := range []int{1330, 900, 600} {
+		p.narrow = narrow
+		require.Empty(t, p.run(6*time.Second), "it carries short packets all the time")
+		both(func(w *watch) {
+			require.InDelta(t, narrow-8, w.path.Length(), 8)
+			require.Equal(t, w.path.Length(), w.path.Known())
+			require.Zero(t, w.lossRx(), "a probe that is too long is not a loss")
+		})
+	}
+	p.narrow = 0
+	require.Empty(t, p.run(3*time.Minute))
+	both(func(w *watch) { require.Equal(t, tunnelMTU, w.path.Known(), "it is tried again") })
+}
+
+func TestWatch_searchesNothingWithAPeerOfAnEarlierRelease(t *testing.T) {
+	p := newPair(time.Millisecond)
+	p.run(time.Second)
+	p.old, p.there, p.flying = true, newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0, tunnelMTU), nil
+	p.run(2 * time.Second)
+	p.longest = 0
+	p.run(time.Minute)
+	require.Equal(t, status.Up, p.here.state)
+	require.Equal(t, status.Up, p.there.state)
+	require.Equal(t, probeSize+probeHeaders, p.longest, "it refuses what is longer")
+	require.Zero(t, p.here.path.Known())
+	require.Equal(t, tunnelMTU, p.here.path.Length())
 }

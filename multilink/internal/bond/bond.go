@@ -169,7 +169,7 @@ func (b *Bond) SetMTU(link packet.LinkID, mtu int) { b.setMTU(link, mtu) }
 // than that arrives at the peer.
 func (b *Bond) MTU(link packet.LinkID) int {
 	if l := b.link(link); l != nil {
-		return l.path.length()
+		return l.path.Length()
 	}
 	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink/internal/packet"
+	"github.com/iotenablers/enablers/multilink/internal/pathmtu"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
 )
@@ -15,7 +16,7 @@ type link struct {
 	id     packet.LinkID
 	config settings.Link
 	hash   uint32 // of the name: identifies the link in probes
-	path   pathMTU
+	path   pathmtu.Search
 
 	state       status.State
 	changed     time.Duration
@@ -148,4 +149,20 @@ func (l *link) report() packet.Report {
 		}
 	}
 	return r
+}
+
+// mtuPeriod is over which time what arrives on the link is reported.
+func (l *link) mtuPeriod() time.Duration { return max(pathmtu.Period, 2*l.applied()) }
+
+// nextTrial is how long the probe that is sent now should be.
+func (l *link) nextTrial(now time.Duration) int {
+	if !l.alive() {
+		l.path.Abandon()
+		return 0
+	}
+	confirm, raise := pathmtu.Confirm, pathmtu.Raise
+	if l.config.Metered {
+		confirm, raise = pathmtu.Patience, pathmtu.Patience
+	}
+	return l.path.Next(now, max(pathmtu.Timeout, l.limit+l.applied()+l.theirApplied), confirm, raise)
 }

@@ -66,7 +66,7 @@ func (m *members) add(now time.Duration, config settings.Link) {
 		if config.Disabled {
 			l.state, l.reason = status.Disabled, "by the administrator"
 		}
-		l.path.restrict(defaultMTU)
+		l.path.Restrict(defaultMTU)
 		l.setLimits()
 		m.links[id] = l
 		return
@@ -77,7 +77,7 @@ func (m *members) add(now time.Duration, config settings.Link) {
 // links are fragmented, so that any link can take over.
 func (m *members) setMTU(id packet.LinkID, mtu int) {
 	if l := m.link(id); l != nil {
-		l.path.restrict(mtu)
+		l.path.Restrict(min(mtu, packet.HeaderSize+packet.MaxFrame))
 		m.measure()
 	}
 }
@@ -86,8 +86,8 @@ func (m *members) setMTU(id packet.LinkID, mtu int) {
 func (m *members) measure() {
 	m.mtu = 0
 	for _, l := range m.slots() {
-		if l != nil && !l.config.Disabled && (m.mtu == 0 || l.path.length() < m.mtu) {
-			m.mtu = l.path.length()
+		if l != nil && !l.config.Disabled && (m.mtu == 0 || l.path.Length() < m.mtu) {
+			m.mtu = l.path.Length()
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (m *monitor) enter(l *link, state status.State, reason string, out *Output)
 		}
 		l.repairAt, l.poor = 0, false
 		m.lost |= l.bit()
-		l.path.doubt(m.now)
+		l.path.Doubt(m.now)
 	case status.Up:
 		if was == status.Suspect && l.lateSince > 0 {
 			l.repairUpTo = m.now

@@ -78,7 +78,7 @@ func (p *peering) adopt() (again bool) {
 			l.loseReception("")
 			l.peerHears, l.peerLate, l.exempt = false, false, true
 			l.theirSent, l.theirSequence = 0, 0
-			l.path = pathMTU{limit: l.path.limit}
+			l.path.Restart()
 		}
 	}
 	p.measure()
@@ -140,9 +140,9 @@ func (p *peering) recordLink(l *link) {
 	ahead := int32(probe.Sequence - l.theirSequence)
 	l.quality.arrive(ahead)
 	if probe.Sized && ahead >= 0 && p.echoed() {
-		before := l.path.length()
-		l.path.report(p.now, int(probe.Longest), int(probe.PathMTU))
-		if l.path.length() != before {
+		before := l.path.Length()
+		l.path.Report(p.now, int(probe.Longest), int(probe.PathMTU))
+		if l.path.Length() != before {
 			p.measure()
 		}
 	}
@@ -210,9 +210,9 @@ func (p *peering) send(floor uint64, received *window, out *Output) {
 // trial is how long the next probe of a link should be. What the search has found so far
 // holds from then on.
 func (p *peering) trial(l *link) int {
-	before := l.path.length()
+	before := l.path.Length()
 	size := l.nextTrial(p.now)
-	if l.path.length() != before {
+	if l.path.Length() != before {
 		p.measure()
 	}
 	return size
@@ -228,7 +228,7 @@ func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) 
 		Epoch: p.epoch, Echo: p.peer.epoch, Established: p.peer.epoch != 0,
 		Sequence: l.sequence, Sent: p.stamp(),
 		Interval: l.interval(), Applied: applied, Multiplier: uint8(l.multiplier()),
-		Sized: true, Longest: uint16(min(l.path.longest(p.now, l.mtuPeriod()), math.MaxUint16)), PathMTU: uint16(l.path.proven),
+		Sized: true, Longest: uint16(min(l.path.Longest(p.now, l.mtuPeriod()), math.MaxUint16)), PathMTU: uint16(l.path.Proven()),
 		Floor: floor, Next: received.next, Contested: p.peerKey.lasts(p.now),
 		Reports: probe.Reports[:0], Spans: probe.Spans[:0],
 	}

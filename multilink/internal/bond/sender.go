@@ -79,7 +79,7 @@ func (s *sender) transmit(buffer *packet.Buffer, class int, links uint32, out *O
 			continue
 		}
 		buffer.Retain(1)
-		c.links[id].path.sent(c.now, len(buffer.Data()))
+		c.links[id].path.Sent(c.now, len(buffer.Data()))
 		if c.links[id].count(len(buffer.Data()), 0) {
 			c.stale = true
 		}

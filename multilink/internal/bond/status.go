@@ -44,7 +44,7 @@ func (b *Bond) linkStatus(l *link) status.Link {
 	s := status.Link{
 		Name: l.config.Name, Interface: l.config.Interface, Kind: l.config.Kind, Priority: l.config.Priority,
 		State: l.state, Active: l.carries, RTT: l.srtt, Jitter: l.rttvar, LossTx: float64(l.lossTx) / 65535, LossRx: l.lossRx(),
-		PathMTU: l.path.known(), TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: b.wall.Add(l.changed - b.now), Reason: l.reason,
+		PathMTU: l.path.Known(), TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: b.wall.Add(l.changed - b.now), Reason: l.reason,
 	}
 	if s.Interface == "" {
 		s.Interface = s.Name

@@ -42,7 +42,7 @@ func (b *Bond) Receive(now time.Time, link packet.LinkID, data []byte, out *Outp
 	if l == nil || !ok || l.config.Disabled || l.carrierLost {
 		return
 	}
-	l.path.arrive(b.now, l.mtuPeriod(), len(data))
+	l.path.Arrive(b.now, l.mtuPeriod(), len(data))
 	if l.count(0, len(data)) {
 		b.stale = true
 	}

@@ -88,10 +88,18 @@ func (p *planeProcess) failovers(t *testing.T) uint64 {
 	return peers[0].Counters.Failovers
 }
 
+// pathMTU is that of its primary.
+func (p *planeProcess) pathMTU(t *testing.T) int {
+	t.Helper()
+	links := p.order(t, map[string]any{}).Status.Links
+	require.NotEmpty(t, links)
+	return links[0].PathMTU
+}
+
 func TestPlane_switchesBetweenLinks(t *testing.T) {
 	t.Parallel()
 	config := vmtest.Config{
-		Modules:  []string{"veth", "dummy", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
+		Modules:  []string{"veth", "dummy", "sch_netem", "sch_tbf", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
 		Programs: []string{"ip", "tc", "busybox"},
 		Files:    map[string]string{"/bin/plane": vmtest.Build(t, "github.com/iotenablers/enablers/test/multilink/vm/plane")},
 	}
@@ -137,6 +145,25 @@ func TestPlane_switchesBetweenLinks(t *testing.T) {
 		require.Empty(t, gateway.order(t, map[string]any{"switch": ""}).Error)
 		gateway.awaitLink(t, "wifi")
 		require.Contains(t, gateway.order(t, map[string]any{"switch": "lte"}).Error, "unknown link")
+	})
+	t.Run("a link swallows long packets", func(t *testing.T) {
+		whole := func() error {
+			_, err := n.gateway.Try(strings.Fields("busybox ping -c 1 -W 2 -s 1300 " + bonded)...)
+			return err
+		}
+		await(t, "an answer to a long packet", func() bool { return whole() == nil })
+		await(t, "the path MTU to be known", func() bool { return gateway.pathMTU(t) == 1480 })
+		for _, end := range []*vmtest.Namespace{n.gateway, n.server} { // 1,400 bytes and the Ethernet header
+			end.Run(t, strings.Fields("tc qdisc replace dev wifi root tbf rate 100mbit burst 1414 latency 1s")...)
+		}
+		for _, end := range []*planeProcess{gateway, other} {
+			await(t, "the path MTU to be found", func() bool { got := end.pathMTU(t); return got > 1400-40 && got <= 1400 })
+		}
+		await(t, "an answer to a long packet", func() bool { return whole() == nil })
+		gateway.awaitLink(t, "wifi")
+		for _, end := range []*vmtest.Namespace{n.gateway, n.server} {
+			end.Run(t, strings.Fields("tc qdisc delete dev wifi root")...)
+		}
 	})
 	t.Run("what it cannot do is refused, and disturbs nothing", func(t *testing.T) {
 		replay := client
