@@ -67,6 +67,8 @@ func newCollector(n *Node) *collector {
 	}
 	peer("connected", "1 while a link to the peer is usable.", prometheus.GaugeValue,
 		func(p multilink.PeerStatus) float64 { return truth(p.Connected) })
+	peer("conflict", "1 while another instance uses the key of the peer, or of this one.", prometheus.GaugeValue,
+		func(p multilink.PeerStatus) float64 { return truth(p.Conflict != "") })
 	counter("sent_frames", "Frames that were taken to be sent.", func(c status.Counters) uint64 { return c.TxFrames })
 	counter("received_frames", "Frames that were delivered.", func(c status.Counters) uint64 { return c.RxFrames })
 	counter("sent_bytes", "Bytes of frames that were taken to be sent.", func(c status.Counters) uint64 { return c.TxBytes })

@@ -99,7 +99,7 @@ func newPages(r *rest, instances []Instance) *pages {
 	return &pages{rest: r, node: r.node, instances: instances, part: shell.NewPart(shell.PartConfig{
 		Section: section, Files: own, Plots: true,
 		Funcs: map[string]any{"escape": url.PathEscape, "bytes": bytesText, "milliseconds": millisecondsText, "percent": percentText,
-			"state": stateText},
+			"pathMTU": pathMTUText, "state": stateText},
 	})}
 }
 
@@ -178,6 +178,8 @@ type clientRow struct {
 	Active    string     `json:"active"` // the link that carries its frames
 	Handshake *time.Time `json:"handshake"`
 	Failovers uint64     `json:"failovers"`
+	Refused   uint64     `json:"refused"`  // frames
+	Conflict  string     `json:"conflict"` // another instance uses one of the keys
 }
 
 // summary is what the first page shows, and what its script polls.
@@ -264,7 +266,8 @@ func (s *summary) addClients(clients []peerRecord) {
 				addresses = append(addresses, a.String())
 			}
 			s.Clients = append(s.Clients, clientRow{Name: c.Name, Addresses: strings.Join(addresses, ", "), Enabled: c.Enabled,
-				Connected: c.Connected, Active: c.ActiveLink, Handshake: c.LastHandshake, Failovers: c.Counters.Failovers})
+				Connected: c.Connected, Active: c.ActiveLink, Handshake: c.LastHandshake, Failovers: c.Counters.Failovers,
+				Refused: c.Counters.Refused, Conflict: c.Conflict})
 		case s.Next == "":
 			s.Next = s.Clients[clientsPerPage-1].Name
 		}

@@ -450,6 +450,13 @@ func millisecondsText(ms float64) string {
 	return threeDigits(ms) + " ms"
 }
 
+func pathMTUText(length int) string {
+	if length == 0 {
+		return "–"
+	}
+	return strconv.Itoa(length) + " B"
+}
+
 func percentText(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }
 
 // threeDigits writes a number with three digits, or with those before its point.

@@ -26,6 +26,7 @@ function bytes(n) {
   return `${at === 0 ? n : threeDigits(n)} ${units[at]}`;
 }
 
+const pathMTU = (length) => (length === 0 ? "–" : `${length} B`);
 const milliseconds = (ms) => (ms === 0 ? "–" : `${threeDigits(ms)} ms`);
 
 // rowsOf has the shown items by name. Where others are there than the server has, the page
@@ -46,7 +47,7 @@ function showLinks(links, turn) {
     write(field(row, "state"), (words[link.state] ?? link.state) + (link.active ? ", active" : ""));
     write(field(row, "reason"), link.reason);
     write(row.querySelector(".about"), [link.role, link.kind, link.interface, link.endpoint, link.metered ? "metered" : ""].filter(Boolean).join(" · "));
-    const figures = { rtt: milliseconds(link.rtt_ms), loss: `${(link.loss * 100).toFixed(1)} %`, jitter: milliseconds(link.jitter_ms), tx: bytes(link.tx_bytes), rx: bytes(link.rx_bytes) };
+    const figures = { rtt: milliseconds(link.rtt_ms), loss: `${(link.loss * 100).toFixed(1)} %`, jitter: milliseconds(link.jitter_ms), path: pathMTU(link.path_mtu), tx: bytes(link.tx_bytes), rx: bytes(link.rx_bytes) };
     for (const [name, text] of Object.entries(figures)) write(field(row, name), text);
     const toggle = field(row, "toggle");
     if (!toggle) continue;
@@ -66,7 +67,9 @@ function showClients(clients) {
     if ((row.querySelector(".badge").dataset.state === "disabled") === client.enabled) location.reload(); // its buttons are others
     row.querySelector(".badge").dataset.state = !client.enabled ? "disabled" : client.connected ? "up" : "down";
     write(field(row, "state"), !client.enabled ? "disabled" : client.connected ? `connected by ${client.active || "no link"}` : "not connected");
+    write(field(row, "conflict"), client.conflict);
     write(field(row, "failovers"), String(client.failovers));
+    write(field(row, "refused"), String(client.refused));
     if (client.handshake) setTime(row.querySelector("time"), new Date(client.handshake));
   }
 }
