@@ -73,6 +73,28 @@ func TestChart_resources_limitTheMemoryOfEveryBlock(t *testing.T) {
 	require.Len(t, seen, 6)
 }
 
+func TestChart_resources_limitTheHeapBelowTheMemory(t *testing.T) {
+	t.Parallel()
+	limits := map[string]string{}
+	for _, file := range []string{"defaults", "multilink-server-on-the-host", "memory-of-other-sizes"} {
+		r := mustRender(t, file)
+		for block, w := range r.workloads() {
+			env, _ := r.environment(t, w)
+			limits[file+" "+block] = env["GOMEMLIMIT"]
+		}
+	}
+	require.Subset(t, limits, map[string]string{
+		"defaults annotator":                     "966367641",
+		"defaults flcollector":                   "3865470566",
+		"multilink-server-on-the-host multilink": "483183820",
+		"memory-of-other-sizes annotator":        "1350000000",
+		"memory-of-other-sizes modelrepo":        "", // without a limit
+		"memory-of-other-sizes flcollector":      "2415919104",
+		"memory-of-other-sizes apimanager":       "1800000000",
+		"memory-of-other-sizes gateway":          "500MiB", // of its own
+	})
+}
+
 func TestChart_config_givesTheCollectorItsNeighboursAndANewPod(t *testing.T) {
 	t.Parallel()
 	before, after := mustRender(t, "defaults"), mustRender(t, "only-collector-with-neighbours")

@@ -155,6 +155,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{ .Values.apimanager.gatewayUrl | default (include "enablers.url" (dict "root" . "name" $name "port" "gateway" "part" "gateway")) }}
 {{- end }}
 
+{{/* Nine tenths of the limit of a block's memory, in bytes: Go collects garbage more often near it, before the pod is killed. */}}
+{{- define "enablers.heapLimit" -}}
+{{- $limit := get (get (get . "resources" | default dict) "limits" | default dict) "memory" | default "" | toString -}}
+{{- $number := regexFind "^[0-9.]+([eE][+-]?[0-9]+)?" $limit -}}
+{{- $factors := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
+{{- $unit := trimPrefix $number $limit -}}
+{{- if and $number (hasKey $factors $unit) }}{{ mulf 0.9 (float64 $number) (get $factors $unit) | int64 }}{{ end -}}
+{{- end }}
+
 {{/* The environment of a block that is no secret, as the data of its ConfigMap. Later ones win. */}}
 {{- define "enablers.config" -}}
 {{- $v := .values -}}
@@ -163,6 +172,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
       (printf "%s_LOG_FORMAT" .facts.prefix) .root.Values.logFormat
       (printf "%s_DRAIN_DELAY" .facts.prefix) .root.Values.drainDelay -}}
 {{- $env = merge $env .facts.listen -}}
+{{- with include "enablers.heapLimit" $v }}{{ $_ := set $env "GOMEMLIMIT" . }}{{ end -}}
 {{- if eq .name "annotator" -}}
   {{- $_ := set $env "ANNOTATOR_MQTT_PROTOCOL" $v.mqtt.protocol -}}
   {{- $_ := set $env "ANNOTATOR_MQTT_PORT" (toString $v.mqtt.port) -}}
