@@ -26,7 +26,7 @@ func TestRun_opensAFolderOfAnEarlierVersion(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Made-Up")+" "+r.URL.Path)
 	}))
 	defer upstream.Close()
-	for _, version := range []string{"undivided", "unowned"} {
+	for _, version := range []string{"undivided", "unowned", "scrubbed"} {
 		t.Run(version, func(t *testing.T) {
 			folder := upgrade.Folder(t, version+"/apimanager")
 			raw, err := os.ReadFile(filepath.Join(folder, "credentials.json"))
@@ -35,6 +35,10 @@ func TestRun_opensAFolderOfAnEarlierVersion(t *testing.T) {
 			require.NoError(t, json.Unmarshal(raw, &credentials))
 			args := []string{"-data", folder,
 				"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0"}
+			later := []string{"declaresSecurity", "warnings"} // than the first two
+			if version == "scrubbed" {
+				later = nil
+			}
 			var p *upgrade.Program
 			var token string
 			for i := range 3 { // later on what the one before has written
@@ -47,7 +51,7 @@ func TestRun_opensAFolderOfAnEarlierVersion(t *testing.T) {
 					upgrade.Compare(t, upgrade.Comparison{Record: version + "/apimanager-admin", URL: p.URLs[2]})
 					upgrade.Compare(t, upgrade.Comparison{Record: version + "/apimanager-portal", URL: p.URLs[0], Token: token,
 						Replacements: []string{p.URLs[1], "http://127.0.0.1:18838"},
-						Ignored:      []string{"declaresSecurity", "warnings"}}) // which came later
+						Ignored:      later})
 					record := upgrade.Call(t, http.StatusOK, http.MethodGet, p.URLs[0]+"/OpenAPIDocumentation/weather", token, "")
 					require.Contains(t, record, `"declaresSecurity":false`)
 					require.Contains(t, record, "the gateway requires credentials for GET ")

@@ -12,16 +12,26 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-func TestRun_opensAFolderOfTheUndividedRooms(t *testing.T) {
+// The folder scrubbed has two runs of one job.
+func TestRun_opensAFolderOfAnEarlierVersion(t *testing.T) {
+	for _, version := range []string{"undivided", "scrubbed"} {
+		t.Run(version, func(t *testing.T) { opensAFolderOf(t, version) })
+	}
+}
+
+func opensAFolderOf(t *testing.T, version string) {
 	args := []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0", "-park", "1s", "-log-level", "error",
-		"-data", upgrade.Folder(t, "undivided/flcollector")}
+		"-data", upgrade.Folder(t, version+"/flcollector")}
 	for range 2 { // the second time on what the first one has written
 		p := upgrade.Start(t, run, 2, args...)
 		require.Eventually(t, func() bool { // it was recorded while it waited for clients
 			state := upgrade.Call(t, http.StatusOK, http.MethodGet, p.URLs[0]+"/job/status/waiting", "", "")
 			return strings.Contains(state, `"round":0`)
 		}, wait, tick)
-		upgrade.Compare(t, upgrade.Comparison{Record: "undivided/flcollector", URL: p.URLs[0], Ignored: []string{"clients_needed"}})
+		upgrade.Compare(t, upgrade.Comparison{Record: version + "/flcollector", URL: p.URLs[0], Ignored: []string{"clients_needed"}})
+		if version == "scrubbed" {
+			upgrade.Compare(t, upgrade.Comparison{Record: "scrubbed/flcollector-runs", URL: p.URLs[0]})
+		}
 		p.Stop()
 	}
 

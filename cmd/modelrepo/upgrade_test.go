@@ -14,14 +14,17 @@ import (
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
-// The folder unowned is of a version that wrote no format.json.
+// The folder unowned is of a version that wrote no format.json. The folder scrubbed has a damaged content.
 func TestRun_opensAFolderOfAnEarlierVersion(t *testing.T) {
-	for _, version := range []string{"undivided", "unowned"} {
+	for _, version := range []string{"undivided", "unowned", "scrubbed"} {
 		t.Run(version, func(t *testing.T) {
 			folder := upgrade.Folder(t, version+"/modelrepo")
 			for range 2 { // the second time on what the first one has written
 				p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")
 				upgrade.Compare(t, upgrade.Comparison{Record: version + "/modelrepo", URL: p.URLs[0]})
+				if version == "scrubbed" {
+					upgrade.Compare(t, upgrade.Comparison{Record: "scrubbed/modelrepo-integrity", URL: p.URLs[0], Ignored: []string{"scrub"}})
+				}
 				p.Stop()
 			}
 			p := upgrade.Start(t, run, 1, "-listen", "127.0.0.1:0", "-data", folder, "-log-level", "error")

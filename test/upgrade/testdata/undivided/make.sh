@@ -7,11 +7,15 @@
 # SOURCE is a working tree of that commit, TARGET the folder for the archives. It
 # needs Go, curl, jq, mosquitto, tar and root, and the ports 18830 to 18849 of loopback.
 # Every secret in here is made up for the test.
+#
+# MORE names a script with functions more_COMMAND, which have a later commit store what this one had not. COMMANDS are
+# those to run, all without it.
 
 set -euo pipefail
 
 source=$(realpath "$1")
 target=$(realpath "$2")
+more=$(realpath "${MORE:-/dev/null}")
 work=$(mktemp -d)
 pids=()
 
@@ -66,6 +70,10 @@ record() {
 		fi
 	done | jq -s add >"$target/$name.json"
 }
+
+# more COMMAND stores what a later commit has.
+more() { if declare -F "more_$1" >/dev/null; then "more_$1"; fi; }
+source "$more"
 
 # call METHOD URL [JSON] sends a request that has to succeed.
 call() {
@@ -133,6 +141,7 @@ modelrepo() {
 		"$api/acme/pump/0.1/content?format=resumed"
 	curl -fsS -X PATCH -H 'Tus-Resumable: 1.0.0' -H 'Upload-Offset: 0' -H 'Content-Type: application/offset+octet-stream' \
 		--data-binary 01234 "$api/$(sed -n 's|^[Ll]ocation: .*\(u/[^\r]*\).*|\1|p' tus | tr -d '\r')"
+	more modelrepo
 	record modelrepo $api / /w3c /w3c/empty /w3c/sosa /w3c/sosa/1.0 /w3c/sosa/stable /w3c/sosa/latest /acme/pump/0.1 /c/w3c/sosa \
 		/c/w3c/sosa/stable '/w3c/sosa/1.0/content?format=text/markdown' /c/acme/pump/0.1 /w3c/sosa/1.0/doc /h /v1/webhook /x/w3c
 	stop
@@ -147,6 +156,7 @@ flcollector() {
 	call POST $api/job/config/1 "$job"
 	bin/flclient 127.0.0.1:18836
 	until curl -fsS $api/job/status/1 | grep -q FINISHED; do sleep 0.1; done
+	more flcollector
 	call POST $api/model '{"model_name": "uploaded", "model_version": "1", "meta": {"library": "numpy", "description": "by hand"}}'
 	curl -fsS -X PUT -F "file=@$source/examples/weather/json.ttl" $api/model/uploaded/1
 	call POST $api/strategy '{"strategy_name": "gentle", "strategy_description": "a slow Adam", "meta": {"class": "FedAdam", "eta": "0.05"}}'
