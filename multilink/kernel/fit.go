@@ -17,18 +17,19 @@ func (p *Plane) fit() {
 		return
 	}
 	defer p.applying.Unlock()
-	if err := p.fitLocked(); err != nil {
+	if p.port == nil {
+		return
+	}
+	if err := p.fitLocked(p.port.config.Addresses); err != nil {
 		p.log.Error("the MTU of the port does not follow the links; it is tried again", "error", err)
 	}
 }
 
-// fitLocked is fit with the lock applying.
-func (p *Plane) fitLocked() error {
-	if p.port == nil {
-		return nil
-	}
+// fitLocked is fit for a port that has the addresses, or is about to have or lose them. The
+// lock is applying.
+func (p *Plane) fitLocked(addresses []netip.Prefix) error {
 	p.mu.Lock()
-	mtu := p.port.fitting(p.peers)
+	mtu := p.port.fitting(p.peers, addresses)
 	p.mu.Unlock()
 	if mtu == p.port.mtu {
 		return nil
@@ -39,7 +40,7 @@ func (p *Plane) fitLocked() error {
 
 // fitting is the largest MTU of which every path that is not down carries whole frames.
 // A port that may have addresses of IPv6 would lose them below 1,280 bytes, and keeps that.
-func (p *port) fitting(peers map[multilink.Key]*peer) int {
+func (p *port) fitting(peers map[multilink.Key]*peer, addresses []netip.Prefix) int {
 	mtu, least := p.limit, 0
 	for _, to := range peers {
 		for _, one := range to.paths {
@@ -48,7 +49,7 @@ func (p *port) fitting(peers map[multilink.Key]*peer) int {
 			}
 		}
 	}
-	if !p.made || slices.ContainsFunc(p.config.Addresses, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
+	if !p.made || slices.ContainsFunc(addresses, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
 		least = smallestIPv6
 	}
 	return max(mtu, min(least, p.limit))

@@ -27,24 +27,23 @@ func narrowPath(t *testing.T) *path {
 func TestPort_fitting_isWhatEveryPathCarries(t *testing.T) {
 	const limit = tunnelMTU - segmentOverhead
 	narrow, wide := narrowPath(t), &path{watch: newWatch(settings.Probe{}, 0, tunnelMTU)}
+	six := []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fd00::1/64")}
 	peers := map[multilink.Key]*peer{{1}: {paths: map[string]*path{"wifi": wide}}, {2}: {paths: map[string]*path{"wifi": narrow, "5g": wide}}}
 	own := func() *port { return &port{limit: limit, mtu: limit, made: true} }
-	require.InDelta(t, 1330-segmentOverhead-8, own().fitting(peers), 8)
+	require.InDelta(t, 1330-segmentOverhead-8, own().fitting(peers, six[:1]), 8)
 
 	asked := own()
 	asked.limit = 1200
-	require.Equal(t, 1200, asked.fitting(peers))
+	require.Equal(t, 1200, asked.fitting(peers, six[:1]))
 
-	six := own()
-	six.config.Addresses = []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fd00::1/64")}
-	require.Equal(t, smallestIPv6, six.fitting(peers), "below it the address would be lost")
-	six.limit = 1210
-	require.Equal(t, 1210, six.fitting(peers), "what the administrator set")
+	require.Equal(t, smallestIPv6, own().fitting(peers, six), "below it the address would be lost")
+	asked.limit = 1210
+	require.Equal(t, 1210, asked.fitting(peers, six), "what the administrator set")
 
 	others := own()
 	others.made = false
-	require.Equal(t, smallestIPv6, others.fitting(peers), "a bridge that was there may have such addresses")
+	require.Equal(t, smallestIPv6, others.fitting(peers, six[:1]), "a bridge that was there may have such addresses")
 
 	narrow.watch.fail(time.Minute, "silent")
-	require.Equal(t, limit, own().fitting(peers), "a link that is down counts for nothing")
+	require.Equal(t, limit, own().fitting(peers, six[:1]), "a link that is down counts for nothing")
 }

@@ -141,7 +141,7 @@ func (p *Plane) dropLink(name string) error {
 func (p *Plane) adjustPort(c multilink.PortConfig, mtu int, self multilink.Key) error {
 	if p.port != nil {
 		p.port.limit = mtu
-		if err := p.fitLocked(); err != nil {
+		if err := p.fitLocked(slices.Concat(p.port.config.Addresses, c.Addresses)); err != nil {
 			return err
 		}
 		return p.host.updatePort(p.port, c)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -161,6 +162,18 @@ func TestPlane_switchesBetweenLinks(t *testing.T) {
 		}
 		await(t, "an answer to a long packet", func() bool { return whole() == nil })
 		gateway.awaitLink(t, "wifi")
+
+		six := client // an interface below 1,280 bytes has no address of IPv6
+		six.Port.Addresses = append(slices.Clone(client.Port.Addresses), netip.MustParsePrefix("fd09::2/64"))
+		gateway.apply(t, six)
+		require.Contains(t, n.gateway.Run(t, "ip", "address", "show", "bonded"), "fd09::2/64")
+		require.Regexp(t, "swallows long frames: .* at most 12.., got 1280", gateway.order(t, map[string]any{}).Status.Links[0].Reason)
+		gateway.apply(t, client)
+		await(t, "the MTU to follow", func() bool {
+			return strings.Contains(n.gateway.Run(t, "ip", "link", "show", "bonded"), " mtu 12") &&
+				!strings.Contains(n.gateway.Run(t, "ip", "link", "show", "bonded"), " mtu 1280")
+		})
+		require.NoError(t, whole())
 		for _, end := range []*vmtest.Namespace{n.gateway, n.server} {
 			end.Run(t, strings.Fields("tc qdisc delete dev wifi root")...)
 		}
