@@ -117,21 +117,18 @@ func (f *files) discard(ctx context.Context, uploads []string) {
 	}
 }
 
-// modifiedBefore lists the uploads with a blob that is older than a time. An upload may
-// be in the list more than once.
-func (f *files) modifiedBefore(ctx context.Context, limit time.Time) ([]string, error) {
-	var old []string
+// uploads lists all uploads that have a blob.
+func (f *files) uploads(ctx context.Context) (map[string]bool, error) {
+	found := map[string]bool{}
 	for _, prefix := range blobPrefixes() {
 		for info, err := range f.blobs.List(ctx, prefix) {
 			if err != nil {
 				return nil, fmt.Errorf("list blobs: %w", err)
 			}
-			if info.Modified.Before(limit) {
-				old = append(old, strings.TrimPrefix(info.Key, prefix))
-			}
+			found[strings.TrimPrefix(info.Key, prefix)] = true
 		}
 	}
-	return old, nil
+	return found, nil
 }
 
 // content reads what the gateway serves of a version. The caller does not change it.

@@ -53,8 +53,8 @@ type Config struct {
 	// Reconcile is how often Run compares all that the gateway serves with the
 	// catalogue. Zero means 30 seconds.
 	Reconcile time.Duration
-	// Grace is how long blobs that no record refers to, and the records of deleted
-	// enablers, are kept. Zero means an hour.
+	// Grace is how long the records of deleted enablers are kept, at least, and how often Run
+	// recovers, which deletes blobs that no record refers to. Zero means an hour.
 	Grace time.Duration
 	// Logger receives changes, with the user that made them, and failures. Nil is silent.
 	Logger *slog.Logger
@@ -117,6 +117,7 @@ type Publisher struct {
 	watch     *watch
 	checks    chan struct{} // an element for each upload that is checked
 	totals    totals
+	removed   map[string]removed // by key; left by the last sweep, which has the turn
 }
 
 // Totals count what a [Publisher] has done since it was made.

@@ -178,28 +178,25 @@ func inSync(served entity.Config, owner string, desired entity.Config) bool {
 	return err == nil && len(diff) == 0
 }
 
-// sweep deletes blobs that no record refers to, and records of deleted enablers, both
-// when they are older than the grace period.
+// removed is the record of a deleted enabler, as a sweep has found it.
+type removed struct {
+	revision storage.Revision
+	found    time.Time // by the monotonic clock of this process
+}
+
+// sweep deletes blobs that no record refers to, and records of deleted enablers that this process has
+// seen for the grace period. It compares no stored time with a clock, and is safe beside changes and sweeps
+// of other processes. The caller has the turn.
 func (p *Publisher) sweep(ctx context.Context) error {
-	limit := time.Now().Add(-p.config.Grace)
-	old, err := p.files.modifiedBefore(ctx, limit)
+	unused, err := p.files.uploads(ctx)
 	if err != nil {
 		return err
-	}
-	// The records are read after the blobs: what is old and not in them is in none.
-	used := map[string]bool{}
-	use := func(r record) {
-		for _, e := range r.Versions {
-			used[e.Upload] = true
-		}
 	}
 	h, err := p.catalogue.loadHead(ctx)
-	if err != nil {
+	if err != nil || h.Pending != nil { // the next sweep comes when that is over
 		return err
 	}
-	if h.Pending != nil {
-		use(h.Pending.Desired)
-	}
+	now, left := time.Now(), map[string]removed{}
 	for doc, err := range storage.All(ctx, p.config.Documents, recordPrefix) {
 		if err != nil {
 			return fmt.Errorf("read the records: %w", err)
@@ -208,8 +205,18 @@ func (p *Publisher) sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		use(r)
-		if r.Removed == nil || !r.Removed.Before(limit) {
+		for _, e := range r.Versions {
+			delete(unused, e.Upload)
+		}
+		if r.Removed == nil {
+			continue
+		}
+		was, known := p.removed[doc.Key]
+		if !known || was.revision != doc.Revision {
+			was = removed{doc.Revision, now}
+		}
+		if now.Sub(was.found) < p.config.Grace {
+			left[doc.Key] = was
 			continue
 		}
 		err = p.config.Documents.Delete(ctx, doc.Key, doc.Revision)
@@ -217,7 +224,18 @@ func (p *Publisher) sweep(ctx context.Context) error {
 			return fmt.Errorf("delete record %q: %w", doc.Key, err)
 		}
 	}
-	slices.Sort(old)
-	p.files.discard(ctx, slices.DeleteFunc(slices.Compact(old), func(upload string) bool { return used[upload] }))
+	p.removed = left
+	if len(unused) == 0 {
+		return nil
+	}
+	// A change writes its blobs after it has read the head, and begins while the head has the same
+	// revision. With a new revision, none begins whose blobs are among the unused ones.
+	if _, err := p.catalogue.saveHead(ctx, h); err != nil {
+		if errors.Is(err, storage.ErrConflict) {
+			return nil // the next sweep
+		}
+		return err
+	}
+	p.files.discard(ctx, slices.Sorted(maps.Keys(unused)))
 	return nil
 }
