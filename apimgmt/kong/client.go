@@ -38,10 +38,9 @@ type client struct {
 type call struct {
 	do           string // as in Error.Do
 	method, path string
-	body         any        // nil for none
-	answer       any        // decoded into, nil for none
-	secret       bool       // the message of an answer is not shown
-	date         *time.Time // set to the time of Kong's clock, if it says
+	body         any  // nil for none
+	answer       any  // decoded into, nil for none
+	secret       bool // the message of an answer is not shown
 	// resume is asked, after an attempt of which the outcome is not known, what to make of
 	// an answer that the entity is there already.
 	resume func(ctx context.Context) error
@@ -114,9 +113,6 @@ func (c *client) once(ctx context.Context, call call, body []byte) error {
 		return fmt.Errorf("%s: ask Kong at %s: %w", call.do, c.base.Host, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if at, err := http.ParseTime(response.Header.Get("Date")); err == nil && call.date != nil {
-		*call.date = at
-	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:

@@ -42,7 +42,8 @@
 // Publishers of one process take turns. Those of several exclude each other, owner
 // by owner, by a service whose name Kong has only once; it is disabled, is where
 // new routes are prepared, and is removed at the end. One that a dead publisher
-// left counts no longer than [Config.Lease]. Different owners cannot take each
+// left counts until a publisher has met it for [Config.Lease]; publishes of the owner fail with [ErrBusy]
+// until then. Different owners cannot take each
 // other's names or ids, which Kong sees to. Without a database there is no such
 // thing: a node takes the last configuration, so each needs one
 // publisher.

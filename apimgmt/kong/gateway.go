@@ -31,8 +31,8 @@ type Config struct {
 	// PublishTimeout is how long a whole publish may take, without putting back
 	// what failed, which may take as long again. Zero means 1 minute.
 	PublishTimeout time.Duration
-	// Lease is after how long a publish of another process counts as dead. Zero
-	// means, and less is raised to, three times PublishTimeout.
+	// Lease is after how long a publish of another process counts as dead, from when this process has
+	// met it first. Zero means, and less is raised to, three times PublishTimeout.
 	Lease time.Duration
 	// Attempts is how often a call is made that fails for reasons that may pass. Zero
 	// means 4.
@@ -52,7 +52,9 @@ type Gateway struct {
 	logger  *slog.Logger
 	turn    chan struct{} // holds one value while a publish is under way
 	schemas *schemas
-	left    map[string]string // by owner, ids of services that could not be removed; of whose turn it is
+	// left and seen are of whose turn it is.
+	left map[string]string   // by owner, ids of services that could not be removed
+	seen map[string]sighting // by name, services of publishes of other processes
 }
 
 // New returns a gateway that publishes to a Kong. It makes no call.
@@ -82,7 +84,7 @@ func New(config Config) (*Gateway, error) {
 	if config.Attempts == 0 {
 		config.Attempts = 4
 	}
-	g := &Gateway{config: config, logger: config.Logger, turn: make(chan struct{}, 1), left: map[string]string{}}
+	g := &Gateway{config: config, logger: config.Logger, turn: make(chan struct{}, 1), left: map[string]string{}, seen: map[string]sighting{}}
 	if g.logger == nil {
 		g.logger = slog.New(slog.DiscardHandler)
 	}

@@ -187,6 +187,10 @@ func TestGateway_Publish_isAtomicWhenAnyCallFails(t *testing.T) {
 
 // A publisher that dies leaves no route without its plugins, and the next publish puts all right.
 func TestGateway_Publish_repairsAnInterruptedPublish(t *testing.T) {
+	synctest.Test(t, repairsAnInterruptedPublish)
+}
+
+func repairsAnInterruptedPublish(t *testing.T) {
 	for _, from := range []entity.Config{{}, first()} {
 		if testing.Short() && len(from.Services) == 0 {
 			continue
@@ -206,12 +210,16 @@ func TestGateway_Publish_repairsAnInterruptedPublish(t *testing.T) {
 				require.NoError(t, err)
 				break
 			}
-			f.mu.Lock()
-			for _, s := range f.tables["services"] {
-				s["created_at"] = f.clock - 3600 // as if it had died long ago
+			next, err := kong.New(kong.Config{URL: "http://kong.example", PublishTimeout: time.Second, HTTPClient: &http.Client{Transport: f}})
+			require.NoError(t, err)
+			begun := time.Now()
+			for err = next.Publish(t.Context(), "enabler:w", second()); errors.Is(err, kong.ErrBusy); {
+				err = next.Publish(t.Context(), "enabler:w", second())
 			}
-			f.mu.Unlock()
-			require.NoError(t, f.open(t).Publish(t.Context(), "enabler:w", second()), "after death at call %d", k)
+			require.NoError(t, err, "after death at call %d", k)
+			require.Less(t, time.Since(begun), 4*time.Second, "it counts for the lease")
+			time.Sleep(4 * time.Second)
+			require.NoError(t, next.Publish(t.Context(), "enabler:w", second()), "which removes what is left of one that had done all else")
 			require.Equal(t, fresh, f.snapshot(), "after death at call %d", k)
 			require.Equal(t, 2, f.count("services"))
 			require.Equal(t, 6, f.count("routes"))
@@ -328,6 +336,7 @@ func TestGateway_Publish_returnsRefusalsOfTheAdminAPI(t *testing.T) {
 func TestGateway_Publish_waitsForAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("3.4.2")
+		f.clock -= 3600 // which says nothing about the publish
 		entered, leave := make(chan struct{}), make(chan struct{})
 		once := false
 		f.watch = func(f *fake) {

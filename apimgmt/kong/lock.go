@@ -52,6 +52,9 @@ func (g *Gateway) acquire(ctx context.Context, owner string) (string, error) {
 		err := g.client.make(ctx, made)
 		var refused *Error
 		if err == nil || !(errors.As(err, &refused) && refused.taken()) && !isStatus(err, http.StatusNotFound) {
+			if err == nil {
+				delete(g.seen, name)
+			}
 			if taken {
 				err = waited(err)
 			}
@@ -85,25 +88,41 @@ func (g *Gateway) clean(ctx context.Context, owner string, before held) error {
 	return nil
 }
 
-// breakDead removes the service of a publish that has not ended within the lease,
-// by Kong's own clock.
+// sighting is the service of a publish of another process, since when this process sees it.
+type sighting struct {
+	id    string
+	since time.Time
+}
+
+// breakDead removes the service of a publish that this process has seen for the lease. Clocks of other
+// machines, such as those of Kong's nodes and of proxies in front of them, are not asked. The caller has the turn.
 func (g *Gateway) breakDead(ctx context.Context, name string) error {
 	var there struct {
-		ID        string   `json:"id"`
-		CreatedAt float64  `json:"created_at"`
-		Tags      []string `json:"tags"`
+		ID string `json:"id"`
 	}
-	now := time.Now()
 	err := g.client.make(ctx, call{do: "look for another publish", method: http.MethodGet,
-		path: "/services/" + url.PathEscape(name), answer: &there, date: &now})
+		path: "/services/" + url.PathEscape(name), answer: &there})
 	if isStatus(err, http.StatusNotFound) {
+		delete(g.seen, name)
 		return nil
 	}
-	if err != nil || now.Sub(time.Unix(int64(there.CreatedAt), 0)) < g.config.Lease {
+	if err != nil {
 		return err
 	}
+	seen, known := g.seen[name]
+	if !known || seen.id != there.ID {
+		g.seen[name] = sighting{there.ID, time.Now()}
+		return nil
+	}
+	if time.Since(seen.since) < g.config.Lease {
+		return nil
+	}
 	g.logger.WarnContext(ctx, "a publish died half-way; what it prepared is removed", "service", name)
-	return g.release(ctx, there.ID)
+	if err := g.release(ctx, there.ID); err != nil {
+		return err
+	}
+	delete(g.seen, name)
+	return nil
 }
 
 // release removes the service of a publish, with the routes that were prepared on it.
