@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // front is a publisher over a gateway that serves, with a service behind it.
@@ -58,6 +59,14 @@ func (f *front) guard(service string) {
 		c.Plugins = append(c.Plugins, entity.Plugin{Name: "key-auth", Service: &entity.Ref{Name: service}})
 		return c, nil
 	}))
+}
+
+// catalogue is the revision of the document that every change begins with.
+func (f *front) catalogue() storage.Revision {
+	f.t.Helper()
+	doc, err := f.docs.Get(f.t.Context(), "catalogue")
+	require.NoError(f.t, err)
+	return doc.Revision
 }
 
 func TestPublisher_Publish_carriesOverAPluginOfAnOperator(t *testing.T) {
@@ -107,6 +116,7 @@ func TestPublisher_refusesWhatWouldRemoveAPluginOfAnOperator(t *testing.T) {
 		"x-kong-plugin-key-auth":{"config":{"key_names":["k"]}},
 		"paths":{"/status":{"get":{"responses":{"200":{"description":"x"}}}}}}`
 	same := fileAt(f.service, "1", "/other") // the same service, which keeps its plugin
+	before := f.catalogue()
 	const library = "/OpenAPIDocumentation/a"
 	for name, answer := range map[string]answer{
 		"a version with its own": f.post("a", own, ""),
@@ -119,6 +129,7 @@ func TestPublisher_refusesWhatWouldRemoveAPluginOfAnOperator(t *testing.T) {
 		require.Contains(t, answer.body, `plugin \"key-auth\" (id `, name)
 		require.Contains(t, answer.body, `which others have attached to service \"a-1\", would be lost`, name)
 	}
+	require.Equal(t, before, f.catalogue(), "no change has begun")
 	require.Equal(t, http.StatusUnauthorized, f.status("GET", "/status"))
 	require.Contains(t, f.get(library).body, `"state":"published"`)
 	require.Equal(t, http.StatusOK, f.post("a", same, "").status)

@@ -77,6 +77,11 @@ func (c *changes) apply(ctx context.Context, op, key string, prepare prepareFunc
 			continue
 		}
 		prepared, err := prepare(ctx, current)
+		if err == nil && prepared.attached {
+			if err = c.routing.plan(ctx, op, prepared); err != nil {
+				c.files.discard(context.WithoutCancel(ctx), prepared.fresh)
+			}
+		}
 		if c.catalogue.readStale(ctx, current.head, err) {
 			continue
 		}

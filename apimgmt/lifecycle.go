@@ -59,11 +59,6 @@ func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Tra
 		if len(c.conflicts) > 0 {
 			return nil, conflicting(op, before.Enabler, next.ListenPath, c.conflicts)
 		}
-		if c.attached {
-			if err := p.routing.plan(ctx, op, c); err != nil {
-				return nil, err
-			}
-		}
 		made = c
 		return c, nil
 	})
@@ -123,7 +118,7 @@ func (p *Publisher) Describe(ctx context.Context, enabler, description, by strin
 // [Publisher.SetState] while others have attached something to it in the gateway.
 func (p *Publisher) Delete(ctx context.Context, enabler, by string, condition Condition) error {
 	const op = "delete"
-	err := p.apply(ctx, op, clip(enabler), func(_ context.Context, current *snapshot) (*change, error) {
+	err := p.apply(ctx, op, clip(enabler), func(ctx context.Context, current *snapshot) (*change, error) {
 		key, before, err := current.get(op, enabler)
 		if err != nil {
 			return nil, err
@@ -131,7 +126,9 @@ func (p *Publisher) Delete(ctx context.Context, enabler, by string, condition Co
 		if err := condition.check(op, before.Enabler, before, true); err != nil {
 			return nil, err
 		}
-		return removal(key, before), nil
+		c := removal(key, before)
+		_, err = p.routing.served(ctx, op, c)
+		return c, err
 	})
 	if err == nil {
 		p.log.Info("deleted", "enabler", enabler, "by", by)
@@ -163,7 +160,9 @@ func (p *Publisher) DeleteVersion(ctx context.Context, enabler, version, by stri
 			return nil, err
 		}
 		if len(before.Versions) == 1 {
-			return removal(key, before), nil
+			c := removal(key, before)
+			_, err = p.routing.served(ctx, op, c)
+			return c, err
 		}
 		desired := before.clone()
 		desired.Updated = time.Now().UTC().Truncate(time.Millisecond)
@@ -172,7 +171,9 @@ func (p *Publisher) DeleteVersion(ctx context.Context, enabler, version, by stri
 		if err != nil {
 			return nil, err
 		}
-		return &change{key: key, desired: desired, routing: e.State.Routed(), config: config, stale: []string{e.Upload}}, nil
+		c := &change{key: key, desired: desired, routing: e.State.Routed(), config: config, stale: []string{e.Upload}}
+		_, err = p.routing.served(ctx, op, c)
+		return c, err
 	})
 	if err == nil {
 		p.log.Info("version deleted", "enabler", enabler, "version", version, "by", by)

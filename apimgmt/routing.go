@@ -91,6 +91,10 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 			return g.files.content(ctx, one)
 		}
 	}
+	served, err := g.served(ctx, opPublish, c)
+	if err != nil {
+		return err
+	}
 	if e != nil && e.State.Routed() {
 		own, err := contentOf(ctx, *e)
 		if err != nil {
@@ -99,16 +103,10 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 		if err := g.supersede(ctx, at, c, version, own); err != nil {
 			return err
 		}
-		served, err := g.gateway.Config(ctx)
-		if err != nil {
-			return refused(opPublish, at.name(c.key), err)
-		}
-		c.attached = !served.Attached(ownerOf(c.key)).Empty()
 		if c.conflicts, err = g.conflicts(ctx, at, c.key, own, served); err != nil {
 			return err
 		}
 	}
-	var err error
 	c.config, err = g.desiredOf(ctx, *desired, contentOf)
 	if errors.Is(err, entity.ErrInvalid) || errors.Is(err, entity.ErrConflict) {
 		return refused(opPublish, desired.Enabler, err)
@@ -117,6 +115,20 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 		return fmt.Errorf("%s %q: %w", opPublish, desired.Enabler, err)
 	}
 	return nil
+}
+
+// served returns what the gateway serves, and notes whether others have attached something to what it
+// serves of the enabler. A change that leaves the gateway alone reads nothing.
+func (g *routing) served(ctx context.Context, op string, c *change) (entity.Config, error) {
+	if !c.routing {
+		return entity.Config{}, nil
+	}
+	served, err := g.gateway.Config(ctx)
+	if err != nil {
+		return entity.Config{}, refused(op, c.desired.Enabler, err)
+	}
+	c.attached = !served.Attached(ownerOf(c.key)).Empty()
+	return served, nil
 }
 
 // plan completes a prepared change with what the gateway changes, or refuses it as the

@@ -84,11 +84,6 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 		if len(next.conflicts) > 0 {
 			return nil, conflicting(opPublish, u.Enabler, c.listenPath, next.conflicts)
 		}
-		if next.attached {
-			if err := p.routing.plan(ctx, opPublish, next); err != nil {
-				return nil, err
-			}
-		}
 		upload := next.desired.find(c.definition.Version()).Upload
 		if err := p.files.write(ctx, upload, c.definition, u.Definition, served); err != nil {
 			return nil, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
@@ -279,10 +274,10 @@ func (p *Publisher) prepareUpload(ctx context.Context, current *snapshot, c *can
 	if err := served.fillIn(); err != nil {
 		return nil, nil, refused(opPublish, c.Enabler, err)
 	}
+	next.routing = c.state.Routed() || old != nil && old.State.Routed()
 	if err := p.routing.prepare(ctx, current, next, c.definition.Version(), served); err != nil {
 		return nil, nil, err
 	}
-	next.routing = c.state.Routed() || old != nil && old.State.Routed()
 	return next, served, nil
 }
 
