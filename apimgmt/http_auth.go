@@ -94,9 +94,12 @@ func (r *rest) authenticate(w http.ResponseWriter, req *http.Request) (*oidc.Cla
 	case err == nil && caller != nil:
 		return caller, nil
 	case errors.Is(err, oidc.ErrUnreachable), errors.As(err, &refusal), req.Context().Err() != nil:
+		detail := "The identity manager cannot be reached. Please try again."
+		if errors.Is(err, oidc.ErrClient) {
+			detail = "The identity manager refuses the credentials of this server."
+		}
 		w.Header().Set("Retry-After", "5")
-		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
-			Detail: "The identity manager cannot be reached. Please try again.", Err: err}
+		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: detail, Err: err}
 	}
 	r.challenge(w, "invalid_token", reasonOf(err))
 	return nil, &httpapi.Error{Status: http.StatusUnauthorized, Detail: "The token is not accepted: " + reasonOf(err) + ".", Err: err}

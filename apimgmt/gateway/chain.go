@@ -164,7 +164,7 @@ func (c chain) access(x *Exchange) *Answer {
 
 // compilePlugins makes the plugins of a configuration, or takes them from the
 // table before where they are the same. On an error everything made is closed.
-func (g *Gateway) compilePlugins(config *entity.Config, before *table) (_ plugins, all []*instance, err error) {
+func (g *Gateway) compilePlugins(config *entity.Config, before *table, stored bool) (_ plugins, all []*instance, err error) {
 	old := map[string]*instance{}
 	if before != nil {
 		for _, i := range before.instances {
@@ -208,6 +208,13 @@ func (g *Gateway) compilePlugins(config *entity.Config, before *table) (_ plugin
 		}
 		made.references.Add(1)
 		all = append(all, made)
+		if fault := made.plugin.Unusable; fault != nil && made != old[e.ID] {
+			fault = pluginFault(e, fault)
+			if !stored {
+				return nil, all, fault
+			}
+			g.options.Logger.Error("a plugin of the stored configuration would be refused now", "error", fault)
+		}
 		byKind[kind].add(made)
 	}
 	return byKind, all, nil

@@ -75,7 +75,7 @@ func New(options *Options) (*Gateway, error) {
 	}
 	g.client = &http.Client{Transport: newTransport(clientKey{verify: true, connect: 10 * time.Second, read: time.Minute,
 		write: time.Minute}, g)}
-	empty, err := g.compile(entity.Normal{}, nil)
+	empty, err := g.compile(entity.Normal{}, nil, false)
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +105,29 @@ func (g *Gateway) ApplyStored(next entity.Normal, store func() error) error {
 	if g.closed {
 		return ErrClosed
 	}
-	t, err := g.compile(next, g.table.Load())
+	t, err := g.compile(next, g.table.Load(), false)
 	if err != nil {
 		return fmt.Errorf("apply configuration: %w", err)
 	}
 	if err := store(); err != nil {
 		g.dispose(t)
 		return err
+	}
+	g.serve(t)
+	return nil
+}
+
+// Load is Apply for a configuration that is stored already. Plugins that are unusable here are
+// served and logged; see [Plugin].
+func (g *Gateway) Load(stored entity.Normal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	t, err := g.compile(stored, g.table.Load(), true)
+	if err != nil {
+		return fmt.Errorf("apply configuration: %w", err)
 	}
 	g.serve(t)
 	return nil
@@ -154,7 +170,7 @@ func (g *Gateway) change(change func(entity.Config) (entity.Config, error)) erro
 	if err != nil {
 		return fmt.Errorf("apply configuration: %w", err)
 	}
-	t, err := g.compile(next, before)
+	t, err := g.compile(next, before, false)
 	if err != nil {
 		return fmt.Errorf("apply configuration: %w", err)
 	}
@@ -196,7 +212,7 @@ func (g *Gateway) Check(config entity.Config) error {
 	if err != nil {
 		return fmt.Errorf("check configuration: %w", err)
 	}
-	t, err := g.compile(next, served)
+	t, err := g.compile(next, served, false)
 	if err != nil {
 		return fmt.Errorf("check configuration: %w", err)
 	}
@@ -291,7 +307,7 @@ func (g *Gateway) Close() error {
 		return nil
 	}
 	g.closed = true
-	empty, err := g.compile(entity.Normal{}, nil)
+	empty, err := g.compile(entity.Normal{}, nil, false)
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,11 @@ type Plugin struct {
 	// Close is called once when the plugin is served no longer and every request
 	// that may use it is over, or when it is not served at all.
 	Close func() error
+	// Unusable is why the configuration is not accepted although it is valid, such as a secret that this
+	// gateway lacks; nil if it is. A change to such a configuration is refused. One that is stored already, by an
+	// earlier version or a process that lacks nothing, is served and logged: what the plugin cannot do it
+	// refuses, request by request. The error names the field, as those of Compile do.
+	Unusable error
 }
 
 // Answer is a response that a plugin gives itself.

@@ -107,8 +107,8 @@ func (g *Gateway) dispose(t *table) {
 }
 
 // compile makes a table of a configuration. It takes over what the table before
-// has that stays the same.
-func (g *Gateway) compile(normal entity.Normal, before *table) (_ *table, err error) {
+// has that stays the same. Plugins that are unusable are accepted of what is stored.
+func (g *Gateway) compile(normal entity.Normal, before *table, stored bool) (_ *table, err error) {
 	t := &table{normal: normal, config: normal.Shared(), pools: map[string]*balance.Pool{}, clients: map[clientKey]*client{}}
 	defer func() {
 		if err != nil {
@@ -121,7 +121,7 @@ func (g *Gateway) compile(normal entity.Normal, before *table) (_ *table, err er
 	if err := t.compilePools(before); err != nil {
 		return nil, err
 	}
-	byKind, instances, err := g.compilePlugins(&t.config, before)
+	byKind, instances, err := g.compilePlugins(&t.config, before, stored)
 	if err != nil {
 		return nil, err
 	}

@@ -146,8 +146,8 @@ type Tokens struct {
 
 // Exchange ends a login with the query of the browser's request to the redirect
 // address. The login is the one that was kept for this browser, and must be
-// forgotten afterwards. An error that the issuer answers with is a [*Refusal];
-// an answer that belongs to another login, or came from another issuer (RFC
+// forgotten afterwards. An error that the issuer answers with is a [*Refusal], and
+// [ErrClient] if it is this client that the issuer refuses; an answer that belongs to another login, or came from another issuer (RFC
 // 9207), is ErrState.
 func (c *Client) Exchange(ctx context.Context, login Login, query url.Values) (*Tokens, error) {
 	tokens, err := c.exchange(ctx, login, query)
@@ -214,7 +214,7 @@ func (c *Client) fromIssuer(ctx context.Context, query url.Values) error {
 
 // Refresh gets new tokens. The refresh token that was given is used up where the
 // issuer rotates them: keep the new one, and never use the old one again. A
-// *Refusal says that the user has to log in again.
+// *Refusal says that the user has to log in again, unless it is ErrClient.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, error) {
 	if refreshToken == "" {
 		return nil, fmt.Errorf("refresh login: %w", ErrMissing)
@@ -240,7 +240,7 @@ func (c *Client) token(ctx context.Context, form url.Values) (*Tokens, error) {
 		return nil, err
 	}
 	if got.status != http.StatusOK {
-		return nil, refused(address, got)
+		return nil, c.issuer.refused(address, got)
 	}
 	var said struct {
 		Access         string `json:"access_token"`

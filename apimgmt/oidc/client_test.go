@@ -2,6 +2,7 @@ package oidc_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"testing"
@@ -130,6 +131,30 @@ func TestClient_sendsPKCEAndGetsTokens(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tokens.Refresh, fresh.Refresh, "an issuer that does not rotate it gives no new one")
 	}
+}
+
+func TestClient_Exchange_tellsARefusedClientFromARefusedUser(t *testing.T) {
+	l := &loginIssuer{key: edKey(t, "k")}
+	c := l.client(t, "the old secret")
+	login, err := c.Begin(t.Context())
+	require.NoError(t, err)
+	for _, test := range []struct {
+		status int
+		code   string
+		client bool
+	}{{401, "unauthorized_client", true}, {401, "invalid_client", true}, {400, "invalid_client", true}, {400, "invalid_grant", false}} {
+		l.status, l.answer = test.status, map[string]any{"error": test.code}
+		_, err = c.Exchange(t.Context(), login, url.Values{"state": {login.State}, "code": {"the code"}})
+		require.Equal(t, test.client, errors.Is(err, oidc.ErrClient), test.code)
+		var refusal *oidc.Refusal
+		require.ErrorAs(t, err, &refusal, "as before")
+		require.NotErrorIs(t, err, oidc.ErrUnreachable)
+		_, err = c.Refresh(t.Context(), "refresh")
+		require.Equal(t, test.client, errors.Is(err, oidc.ErrClient), test.code)
+		require.NotContains(t, err.Error(), "old secret")
+	}
+	_, err = c.Exchange(t.Context(), login, url.Values{"state": {login.State}, "error": {"invalid_client"}})
+	require.NotErrorIs(t, err, oidc.ErrClient, "it came by way of the browser")
 }
 
 func TestClient_refusesAnswersToOtherLogins(t *testing.T) {

@@ -192,13 +192,14 @@ func (i *issuer) post(ctx context.Context, address string, form url.Values) (ans
 
 // refused reads an answer that is not a success (RFC 6749 section 5.2). A
 // refusal of the request is distinguished from an issuer in trouble by the status.
-func refused(address string, got answer) error {
+func (i *issuer) refused(address string, got answer) error {
 	var said struct {
 		Code        string `json:"error"`
 		Description string `json:"error_description"`
 	}
-	if got.status < 400 || got.status >= 500 || json.Unmarshal(got.body, &said) != nil || said.Code == "" {
+	isJSON := json.Unmarshal(got.body, &said) == nil && said.Code != ""
+	if got.status != http.StatusUnauthorized && (got.status < 400 || got.status >= 500 || !isJSON) {
 		return fmt.Errorf("ask %q: %w: status %d", address, ErrUnreachable, got.status)
 	}
-	return fmt.Errorf("ask %q: %w", address, refusal(said.Code, said.Description, got.status))
+	return fmt.Errorf("ask %q as client %q: %w", address, i.config.ClientID, refusal(said.Code, said.Description, got.status))
 }

@@ -3,6 +3,7 @@ package oidc
 import (
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // Why a token is refused, or could not be checked. Match with [errors.Is].
@@ -40,6 +41,10 @@ var (
 	// ErrUnreachable is returned when the issuer has to be called and does not
 	// answer, or answers nonsense. It says nothing about the token.
 	ErrUnreachable = errors.New("oidc: issuer cannot be reached")
+	// ErrClient is returned when the issuer refuses the credentials of this client (RFC 6749
+	// section 5.2: invalid_client, or status 401), as it does after the secret was changed there.
+	// It says nothing about the token. The error is a [*Refusal] as well.
+	ErrClient = errors.New("oidc: issuer refuses the credentials of this client")
 	// ErrState is returned when an answer to a login does not belong to it.
 	ErrState = errors.New("oidc: answer to another login")
 )
@@ -47,7 +52,8 @@ var (
 // Refusal is an error of the OAuth protocol that the issuer answered with (RFC
 // 6749 sections 4.1.2.1 and 5.2).
 type Refusal struct {
-	// Code is the protocol's name of the error, such as "invalid_grant".
+	// Code is the protocol's name of the error, such as "invalid_grant". It is empty for an answer
+	// with status 401 that names none.
 	Code string
 	// Description is the issuer's text, cut to 200 bytes. It may be empty.
 	Description string
@@ -59,10 +65,19 @@ type Refusal struct {
 // Error returns the code and the description, quoted, since both come from
 // elsewhere.
 func (r *Refusal) Error() string {
-	if r.Description == "" {
+	switch {
+	case r.Code == "":
+		return fmt.Sprintf("issuer refuses: status %d", r.Status)
+	case r.Description == "":
 		return fmt.Sprintf("issuer refuses: %q", r.Code)
 	}
 	return fmt.Sprintf("issuer refuses: %q: %q", r.Code, r.Description)
+}
+
+// Is reports whether it is the client that was refused, [ErrClient]. Keycloak answers wrong credentials
+// with several codes, and always with status 401.
+func (r *Refusal) Is(target error) bool {
+	return target == ErrClient && (r.Status == http.StatusUnauthorized || r.Status != 0 && r.Code == "invalid_client")
 }
 
 // refusal makes a Refusal of texts that the issuer chose.

@@ -83,7 +83,7 @@ func (v *Verifier) request(ctx context.Context, token string) (*Claims, error) {
 		return nil, err
 	}
 	if got.status != http.StatusOK {
-		return nil, refused(address, got)
+		return nil, v.issuer.refused(address, got)
 	}
 	claims, active, err := parseClaims(got.body)
 	switch {

@@ -2,6 +2,7 @@ package oidc_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -65,6 +66,9 @@ func TestVerifier_introspect_distinguishesAnswers(t *testing.T) {
 		"no active":    {200, `{"azp":"portal"}`, oidc.ErrUnreachable},
 		"no JSON":      {200, `active`, oidc.ErrUnreachable},
 		"in trouble":   {502, `{"error":"x"}`, oidc.ErrUnreachable},
+		"no client":    {401, `{"error":"invalid_request","error_description":"Authentication failed."}`, oidc.ErrClient},
+		"no such":      {400, `{"error":"invalid_client"}`, oidc.ErrClient},
+		"no text":      {401, ``, oidc.ErrClient},
 	} {
 		issuer.introspect = func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(test.status)
@@ -74,6 +78,12 @@ func TestVerifier_introspect_distinguishesAnswers(t *testing.T) {
 		require.ErrorIs(t, err, test.want, name)
 		require.Nil(t, claims)
 		require.NotContains(t, err.Error(), "token of")
+		require.Equal(t, test.want == oidc.ErrUnreachable, errors.Is(err, oidc.ErrUnreachable), name)
+		if test.want == oidc.ErrClient {
+			require.ErrorContains(t, err, `client "kong"`)
+			require.ErrorContains(t, err, "/introspect")
+			require.NotContains(t, err.Error(), "s:e%cret")
+		}
 	}
 	issuer.introspect = func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)

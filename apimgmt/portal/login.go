@@ -116,8 +116,7 @@ func (l *ownLogin) routes() []httpapi.Route {
 func (l *ownLogin) login(w http.ResponseWriter, r *http.Request) error {
 	begun, err := l.config.Client.Begin(r.Context())
 	if err != nil {
-		return &httpapi.Error{Status: http.StatusServiceUnavailable,
-			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return unavailable(err)
 	}
 	sealed, err := l.sealed("login", pending{Login: begun, Back: localPath(r.URL.Query().Get("back")), Until: time.Now().Add(loginTime)})
 	if err != nil {
@@ -126,6 +125,15 @@ func (l *ownLogin) login(w http.ResponseWriter, r *http.Request) error {
 	l.setCookie(w, loginCookie, sealed, loginTime)
 	seeOther(w, begun.URL)
 	return nil
+}
+
+// unavailable returns the answer while the provider cannot be reached, or refuses the portal.
+func unavailable(err error) error {
+	detail := "The identity provider cannot be reached. Please try again."
+	if errors.Is(err, oidc.ErrClient) {
+		detail = "The identity provider refuses the credentials of this portal. Its operator has to renew them."
+	}
+	return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: detail, Err: err}
 }
 
 // answer ends a login: the browser comes back from the provider.
@@ -140,11 +148,10 @@ func (l *ownLogin) answer(w http.ResponseWriter, r *http.Request) error {
 	tokens, err := l.config.Client.Exchange(r.Context(), begun.Login, r.URL.Query())
 	var refusal *oidc.Refusal
 	switch {
+	case errors.Is(err, oidc.ErrClient), errors.Is(err, oidc.ErrUnreachable):
+		return unavailable(err)
 	case errors.As(err, &refusal):
 		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The identity provider has refused to sign you in.", Err: err}
-	case errors.Is(err, oidc.ErrUnreachable):
-		return &httpapi.Error{Status: http.StatusServiceUnavailable,
-			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	case err != nil:
 		return &httpapi.Error{Status: http.StatusBadRequest,
 			Detail: "The answer of the identity provider does not belong to this sign-in. Please try again.", Err: err}
@@ -152,8 +159,7 @@ func (l *ownLogin) answer(w http.ResponseWriter, r *http.Request) error {
 	who, err := l.config.Verifier.Verify(r.Context(), tokens.Access)
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
-		return &httpapi.Error{Status: http.StatusServiceUnavailable,
-			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return unavailable(err)
 	case err != nil:
 		return &httpapi.Error{Status: http.StatusForbidden,
 			Detail: "The identity provider has given a token that is not accepted here.", Err: err}
@@ -209,13 +215,12 @@ func (l *ownLogin) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.
 	tokens, err := l.config.Client.Refresh(late, s.tokens.Refresh)
 	var refusal *oidc.Refusal
 	switch {
-	case errors.As(err, &refusal), errors.Is(err, oidc.ErrMissing):
+	case errors.As(err, &refusal) && !errors.Is(err, oidc.ErrClient), errors.Is(err, oidc.ErrMissing):
 		return oidc.Tokens{}, nil, ErrSignedOut
 	case err != nil && time.Now().Before(s.tokens.Expires):
 		return s.tokens, s.who, nil // valid for a moment, and maybe the provider is back then
 	case err != nil:
-		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
-			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return oidc.Tokens{}, nil, unavailable(err)
 	}
 	if tokens.ID == "" {
 		tokens.ID = s.tokens.ID
@@ -225,8 +230,7 @@ func (l *ownLogin) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
 		s.tokens.Expires = time.Time{} // the next request tries again
-		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
-			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return oidc.Tokens{}, nil, unavailable(err)
 	case err != nil, who.Subject != s.who.Subject:
 		return oidc.Tokens{}, nil, ErrSignedOut
 	}

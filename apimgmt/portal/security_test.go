@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/portal"
 )
 
@@ -34,6 +35,24 @@ func TestPortal_login_redirectsToThePortalOnly(t *testing.T) {
 	}
 	p := w.person(t)
 	require.Equal(t, "/apis/weather%20x?version=1.0", p.signIn("demouser", "/apis/weather%20x?version=1.0").url.RequestURI())
+}
+
+func TestPortal_login_saysThatTheProviderRefusesThePortal(t *testing.T) {
+	refuses := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusUnauthorized)
+		_, _ = rw.Write([]byte(`{"error":"invalid_client"}`))
+	}))
+	t.Cleanup(refuses.Close)
+	w := newWorld(t, func(c *portal.Config) {
+		client, err := oidc.NewClient(oidc.ClientConfig{RedirectURL: c.URL + portal.AnswerPath, Config: oidc.Config{
+			Issuer: c.URL + "/auth/realms/OpenAPI", ClientID: "public-frontend", Endpoints: oidc.Endpoints{Token: refuses.URL}}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		c.Client = client
+	})
+	answer := w.person(t).signIn("demouser", "/login")
+	require.Equal(t, http.StatusServiceUnavailable, answer.status)
+	require.Contains(t, answer.body, "The identity provider refuses the credentials of this portal.")
 }
 
 func TestPortal_login_refusesAnswersOfAnotherLogin(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 func (s *settings) serveDataPlane(ctx context.Context, at *listeners, stdout io.Writer, log *slog.Logger) (err error) {
 	config := management.DataPlaneConfig{
 		Dir: s.stores.Data(), Gateway: at.gateway, Admin: at.admin, ControlPlane: s.controlPlane, Token: s.controlToken,
+		ClientSecret: s.clientSecret, Provider: s.provider, Discovery: s.discovery, Realm: s.realm,
 		Portal: s.portalURL, PrivateUpstreams: s.private, Hosts: s.door.Hosts(),
 		TracerProvider: server.TracerProvider(ctx), AccessLog: server.AccessLogOf(ctx), Logger: log,
 	}

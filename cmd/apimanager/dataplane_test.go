@@ -106,6 +106,7 @@ func TestReadSettings_dataPlane(t *testing.T) {
 		"-store (APIMANAGER_STORE)":            {"-gateway-only", "-control-plane", "http://x:1", "-store", "memory:"},
 		"-blobs (APIMANAGER_BLOBS)":            {"-gateway-only", "-control-plane", "http://x:1", "-blobs", "memory:"},
 		"-idp (APIMANAGER_IDP)":                {"-gateway-only", "-control-plane", "http://x:1", "-idp", "http://y:1/auth/"},
+		"with -gateway-only it goes with -idp": {"-gateway-only", "-control-plane", "http://x:1", "-client-secret", "long enough"},
 		"-demo-admin-password (APIMANAGER_DEM": {"-gateway-only", "-control-plane", "http://x:1", "-demo-admin-password", "long enough"},
 		"-admin-token":                         {"-gateway-only", "-control-plane", "http://x:1", "-admin-token", "a token that is long"},
 		"expected a URL such as http://HOST:":  {"-gateway-only", "-control-plane", "x:1"},

@@ -63,7 +63,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.demoAdminPassword, "demo-admin-password", "",
 		"`password` of demoadmin, who may do everything; better given by the environment")
 	f.StringVar(&s.clientSecret, "client-secret", "",
-		"`secret` of the clients private-backend and kong of the identity provider inside; better given by the environment")
+		"`secret` of the clients private-backend and kong of the identity provider inside, or of the gateway's client at that of "+
+			"-idp; definitions refer to it as {vault://env/apimanager-client-secret}; better given by the environment")
 	f.StringVar(&s.adminToken, "admin-token", "",
 		"`token` that the admin API requires; better given by the environment. Empty means none on loopback, and a generated one elsewhere")
 	private := f.Bool("private-upstreams", false,
@@ -134,10 +135,17 @@ func (s *settings) check(f *server.Flags) error {
 	case !s.gatewayOnly && s.controlPlane+s.controlToken+s.controlCA != "":
 		errs = append(errs, fmt.Errorf("-control-plane (%s): it goes with -gateway-only", f.Variable("control-plane")))
 	case s.gatewayOnly:
-		for _, name := range []string{"store", "blobs", "kong", "kong-token", "gateway-url", "idp", "idp-discovery",
-			"demo-password", "demo-admin-password", "client-secret", "admin-token", "upstream-hosts", "security-plugin"} {
+		for _, name := range []string{"store", "blobs", "kong", "kong-token", "gateway-url",
+			"demo-password", "demo-admin-password", "admin-token", "upstream-hosts", "security-plugin"} {
 			if f.Lookup(name).Value.String() != "" {
 				errs = append(errs, fmt.Errorf("-%s (%s): it does not go with -gateway-only; it is the manager's", name, f.Variable(name)))
+			}
+		}
+		for _, one := range []struct{ name, value, with, other string }{
+			{"idp", s.provider, "client-secret", s.clientSecret}, {"client-secret", s.clientSecret, "idp", s.provider},
+		} {
+			if one.value != "" && one.other == "" {
+				errs = append(errs, fmt.Errorf("-%s (%s): with -gateway-only it goes with -%s", one.name, f.Variable(one.name), one.with))
 			}
 		}
 	}

@@ -286,7 +286,7 @@ func (s *Store) reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read stored configuration: %w", err)
 	}
-	if err := s.gateway.ApplyStored(next, func() error { return nil }); err != nil {
+	if err := s.gateway.Load(next); err != nil {
 		return fmt.Errorf("serve stored configuration: %w", err)
 	}
 	s.state.Store(&state{normal: next, config: next.Shared(), head: h, revision: revision})

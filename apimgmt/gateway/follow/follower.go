@@ -172,7 +172,7 @@ func (f *Follower) serve(data []byte, tag string) error {
 	f.mu.Unlock()
 	next, err := before.With(read.Config)
 	if err == nil {
-		err = f.gateway.ApplyStored(next, func() error { return nil })
+		err = f.gateway.Load(next)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

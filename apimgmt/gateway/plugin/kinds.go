@@ -37,6 +37,8 @@ type Options struct {
 	// gateway is signed in at all of them, and after a restart. It is called for each plugin
 	// that is made. Nil, and an empty secret, mean one of this process.
 	Secret func() string
+	// ClientSecrets are the secrets that configurations of oidc may refer to.
+	ClientSecrets []ClientSecret
 }
 
 // Kinds returns all built-in kinds. The slice is the caller's.
@@ -45,7 +47,7 @@ func Kinds() []gateway.Kind { return SharedKinds(Options{}) }
 // SharedKinds is [Kinds] for a gateway that is one of several.
 func SharedKinds(options Options) []gateway.Kind {
 	return []gateway.Kind{
-		CORS(), KeyAuth(), oidcWith(options.Secret), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(),
+		CORS(), KeyAuth(), oidcWith(options), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(),
 		rateLimitingWith(options.Counts),
 		RequestTransformer(), Deprecation(), Prometheus(), RequestTermination(),
 	}

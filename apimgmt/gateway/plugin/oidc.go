@@ -25,7 +25,9 @@ import (
 // {name, enabled, config} may stand in place of config.
 //
 //	discovery                           address of the discovery document
-//	client_id, client_secret            credentials of the gateway at the issuer
+//	client_id, client_secret            credentials of the gateway at the issuer; the secret may be a
+//	                                    reference such as {vault://env/apimanager-client-secret},
+//	                                    see [ClientSecret]
 //	introspection_endpoint              queried for every token (RFC 7662); empty means
 //	                                    that tokens are verified here with the issuer's keys
 //	introspection_endpoint_auth_method  client_secret_post (the default) or client_secret_basic
@@ -46,7 +48,7 @@ import (
 //	session_secret             seals session cookies, 16 bytes at least; several, with spaces in
 //	                           between, count all, and the first one seals, so that it can be
 //	                           changed; by default derived from client_secret, and where that is
-//	                           short from the secret of [Options]
+//	                           short or a reference from the secret of [Options]
 //	recovery_page_path         where people are sent whose login has failed; it needs none
 //	logout_path                ends the session; "/logout" by default
 //	redirect_after_logout_uri  "/" by default
@@ -64,7 +66,8 @@ import (
 // # Answers
 //
 // A token that is missing or refused is answered with 401 and WWW-Authenticate, one
-// that lacks a role or scope with 403, and 503 means that the issuer cannot be reached.
+// that lacks a role or scope with 403. 503 means that tokens cannot be checked, and says
+// whether the issuer cannot be reached or refuses the credentials of the gateway.
 //
 // # What the service sees
 //
@@ -78,16 +81,16 @@ import (
 // A filter such as "/health" stands for that path and those below it; one with
 // characters of expressions, such as "/public/.*[.]css", for whole paths. A path
 // that has escapes, backslashes, parameters or dot segments is never skipped.
-func OIDC() gateway.Kind { return oidcWith(nil) }
+func OIDC() gateway.Kind { return oidcWith(Options{}) }
 
-// oidcWith is OIDC with a secret for cookies.
-func oidcWith(secret func() string) gateway.Kind {
+// oidcWith is OIDC with the secrets of the options.
+func oidcWith(options Options) gateway.Kind {
 	random := rand.Text()
-	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, secret: func() string {
-		if secret == nil {
+	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, clientSecrets: options.ClientSecrets, secret: func() string {
+		if options.Secret == nil {
 			return random
 		}
-		return cmp.Or(secret(), random)
+		return cmp.Or(options.Secret(), random)
 	}}
 	return gateway.Kind{Name: "oidc", Summary: "callers show a token of an OpenID Connect issuer, or sign in", Priority: 1000,
 		NoConsumer: true, Config: func() any { return newOIDC() }, Compile: shared.compile}
@@ -96,7 +99,7 @@ func oidcWith(secret func() string) gateway.Kind {
 // oidcConfig is the configuration as it is written.
 type oidcConfig struct {
 	ClientID                        text `json:"client_id" about:"The gateway's client at the issuer"`
-	ClientSecret                    text `json:"client_secret" about:"The secret of that client"`
+	ClientSecret                    text `json:"client_secret" about:"The secret of that client, or a reference to it"`
 	Discovery                       text `json:"discovery" about:"Address of the discovery document"`
 	IntrospectionEndpoint           text `json:"introspection_endpoint" about:"Queried for every token; empty verifies them here"`
 	IntrospectionEndpointAuthMethod text `json:"introspection_endpoint_auth_method" schema:"one_of=client_secret_post|client_secret_basic"`
@@ -120,7 +123,8 @@ type oidcConfig struct {
 	ScopesRequired      list `json:"scopes_required" about:"One of these scopes is required; words of a line together"`
 	AudienceRequired    list `json:"audience_required" about:"One of these audiences is required"`
 
-	timeout time.Duration
+	timeout  time.Duration
+	referred bool // client_secret is a reference
 }
 
 // newOIDC is a configuration with its defaults.
@@ -232,6 +236,11 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	if err != nil {
 		return gateway.Plugin{}, err
 	}
+	lacks := c.resolve(v.clientSecrets)
+	unusable := lacks
+	if isReference(c.SessionSecret) {
+		unusable = errors.New("config.session_secret: a reference is not replaced there, and would be the secret itself")
+	}
 	var in *login
 	if !c.BearerOnly {
 		if in, err = c.login(v.secret()); err != nil {
@@ -245,16 +254,17 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	p := &oidcPlugin{
 		verifier: shared.verifier, login: in, introspects: c.IntrospectionEndpoint != "", introspectsAll: bool(c.IntrospectJWTTokens), skip: skip,
 		roles: alternatives(c.RolesRequired), scopes: alternatives(c.ScopesRequired), audience: alternatives(c.AudienceRequired),
-		realm: quoted(string(c.Realm)), log: setup.Logger,
+		realm: quoted(string(c.Realm)), client: string(c.ClientID), lacks: lacks,
+		log: setup.Logger,
 	}
 	if !c.SSLVerify {
 		setup.Logger.Warn("certificates of the issuer are not verified", slog.String("discovery", string(c.Discovery)))
 	}
 	if in == nil {
-		return gateway.Plugin{Access: p.access, Close: release}, nil
+		return gateway.Plugin{Access: p.access, Close: release, Unusable: unusable}, nil
 	}
 	in.client, in.renewals = shared.client, &shared.renewals
-	return gateway.Plugin{Access: p.access, Head: p.head, Close: release}, nil
+	return gateway.Plugin{Access: p.access, Head: p.head, Close: release, Unusable: unusable}, nil
 }
 
 // login is the part of the configuration that is for users of a browser. random
@@ -275,7 +285,7 @@ func (c *oidcConfig) login(random string) (*login, error) {
 	secrets := string(c.SessionSecret)
 	if secrets == "" {
 		secrets = random
-		if len(c.ClientSecret) >= leastSecret {
+		if len(c.ClientSecret) >= leastSecret && !c.referred {
 			secrets = strings.Join(strings.Fields(string(c.ClientSecret)), "")
 		}
 	}

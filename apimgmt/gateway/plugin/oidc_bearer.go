@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"net/http"
@@ -25,6 +26,8 @@ type oidcPlugin struct {
 	skip                        *filter
 	roles, scopes, audience     requirement
 	realm                       string // quoted
+	client                      string // its identifier
+	lacks                       error  // why tokens cannot be checked; nil if they can
 	log                         *slog.Logger
 
 	callers  callers
@@ -37,6 +40,9 @@ func (p *oidcPlugin) access(x *gateway.Exchange) *gateway.Answer {
 	removeCookies(x)
 	if p.skip.skips(x.Path()) || p.login != nil && p.login.recovery != "" && x.Path() == p.login.recovery {
 		return nil
+	}
+	if p.lacks != nil {
+		return p.refusal(x.Context(), p.lacks)
 	}
 	token, found, ok := bearer(x.Request().Header["Authorization"])
 	switch {
@@ -150,7 +156,14 @@ func (p *oidcPlugin) refusal(ctx context.Context, err error) *gateway.Answer {
 		return p.refuse(http.StatusUnauthorized, "invalid_token", reason)
 	}
 	p.report(ctx, err)
-	answer := gateway.Refuse(http.StatusServiceUnavailable, "the identity provider cannot be reached")
+	message := "tokens cannot be checked"
+	switch {
+	case errors.Is(err, oidc.ErrClient):
+		message = fmt.Sprintf("the identity provider refuses the credentials of the gateway's client %q", p.client)
+	case errors.Is(err, oidc.ErrUnreachable):
+		message = "the identity provider cannot be reached"
+	}
+	answer := gateway.Refuse(http.StatusServiceUnavailable, message)
 	answer.Header["Retry-After"] = []string{"5"}
 	return answer
 }
@@ -162,9 +175,15 @@ func (p *oidcPlugin) report(ctx context.Context, err error) {
 	}
 	const pause = 10
 	now, last := time.Now().Unix(), p.reported.Load()
-	if now-last >= pause && p.reported.CompareAndSwap(last, now) {
-		p.log.LogAttrs(ctx, slog.LevelWarn, "cannot check tokens", slog.Any("error", err))
+	if now-last < pause || !p.reported.CompareAndSwap(last, now) {
+		return
 	}
+	attributes := []slog.Attr{slog.Any("error", err)}
+	if errors.Is(err, oidc.ErrClient) {
+		attributes = append(attributes, slog.String("client_id", p.client),
+			slog.String("remedy", "give client_secret the secret that the client has at the identity provider"))
+	}
+	p.log.LogAttrs(ctx, slog.LevelWarn, "cannot check tokens", attributes...)
 }
 
 // refuse answers as kong-oidc does, with a description as RFC 6750 section 3 has

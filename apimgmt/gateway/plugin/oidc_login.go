@@ -84,7 +84,7 @@ func (p *oidcPlugin) browser(x *gateway.Exchange) *gateway.Answer {
 func (p *oidcPlugin) expired(x *gateway.Exchange, s *session, err error) *gateway.Answer {
 	const just = 30
 	var refused *oidc.Refusal
-	over := errors.As(err, &refused) || aboutToken(err)
+	over := errors.As(err, &refused) && !errors.Is(err, oidc.ErrClient) || aboutToken(err)
 	switch {
 	case over && x.Received().Unix()-s.Begun >= just:
 		return p.begin(x)
@@ -243,7 +243,7 @@ func (p *oidcPlugin) finish(x *gateway.Exchange, loggedIn bool) *gateway.Answer 
 	}
 	drop := []string{cookie(x, p.login.cookies.loginName(x, begun.State), "", 0)}
 	tokens, err := p.login.client.Exchange(x.Context(), begun.Login, query)
-	if errors.Is(err, oidc.ErrUnreachable) {
+	if errors.Is(err, oidc.ErrUnreachable) || errors.Is(err, oidc.ErrClient) {
 		return p.refusal(x.Context(), err)
 	}
 	if err != nil {

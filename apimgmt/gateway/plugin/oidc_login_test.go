@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -350,6 +351,22 @@ func TestOIDC_session_survivesAChangeOfSecrets(t *testing.T) {
 	require.Equal(t, http.StatusOK, p.get("/").StatusCode, "the old one still counts")
 	s.configure(map[string]any{"session_secret": "the-second-session-secret"})
 	require.Equal(t, http.StatusFound, p.get("/").StatusCode)
+}
+
+func TestOIDC_login_saysThatTheIssuerRefusesTheGateway(t *testing.T) {
+	s := newSite(t, 5*time.Second, nil) // not more than the time ahead of which tokens are renewed
+	p, late := s.person(), s.person()
+	p.get(p.logIn("/"))
+	back := late.logIn("/")
+	s.configure(map[string]any{"client_secret": "the old secret"})
+	for _, r := range []*http.Response{p.get("/"), late.get(back)} {
+		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode, "signing in again would not help")
+		text, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "refuses the credentials")
+	}
+	s.configure(nil)
+	require.Equal(t, http.StatusOK, p.get("/").StatusCode, "the session goes on")
 }
 
 func TestOIDC_session_refusesOtherSites(t *testing.T) {

@@ -135,7 +135,7 @@ func (r *renewals) run(ctx context.Context, known *renewal, refresh string, call
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known.until = time.Now().Add(renewalTime)
-	if errors.Is(known.err, oidc.ErrUnreachable) {
+	if errors.Is(known.err, oidc.ErrUnreachable) || errors.Is(known.err, oidc.ErrClient) {
 		known.until = time.Now() // so that it is tried again
 	}
 	close(known.done)

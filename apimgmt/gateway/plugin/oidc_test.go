@@ -11,8 +11,10 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +36,24 @@ func oidcStage(t *testing.T, config string) *plugintest.Stage {
 	return plugintest.NewStage(t, plugintest.Options{
 		Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: "oidc", Config: []byte(config)}}, Service: echo(),
 	})
+}
+
+// logLines is a log that a test reads.
+type logLines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // seen is the header that the service saw.
@@ -215,12 +235,36 @@ func TestOIDC_answersUnavailableWhenTheIssuerIsDown(t *testing.T) {
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
 	require.Empty(t, a.Header.Get("WWW-Authenticate"))
 
-	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	idp.introspect.Store(&broken)
-	s = oidcStage(t, idp.config(map[string]any{"introspection_endpoint": idp.URL + "/introspect", "client_id": "kong",
-		"client_secret": "wrong"}))
-	require.Equal(t, http.StatusServiceUnavailable, s.Do(http.MethodGet, "/", "", "Authorization: Bearer x").Status,
-		"it is the gateway that was refused")
+	require.Contains(t, a.Body, "cannot be reached")
+}
+
+func TestOIDC_saysThatTheIssuerRefusesTheGateway(t *testing.T) {
+	idp := newIssuer(t)
+	for _, text := range []string{`{"error":"invalid_client"}`, ""} {
+		refuses := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(text))
+		})
+		idp.introspect.Store(&refuses)
+		var lines logLines
+		s := plugintest.NewStage(t, plugintest.Options{
+			Kinds: plugin.Kinds(), Service: echo(), Logger: slog.New(slog.NewTextHandler(&lines, nil)),
+			Plugins: []entity.Plugin{{Name: "oidc", Config: []byte(idp.config(map[string]any{
+				"introspection_endpoint": idp.URL + "/introspect", "client_id": "kong", "client_secret": "the old secret"}))}},
+		})
+		for range 7 { // more often than it takes to leave an issuer alone
+			a := s.Do(http.MethodGet, "/", "", "Authorization: Bearer x")
+			require.Equal(t, http.StatusServiceUnavailable, a.Status, "it is the gateway that was refused")
+			require.JSONEq(t, `{"message":"the identity provider refuses the credentials of the gateway's client \"kong\""}`, a.Body)
+			require.NotEmpty(t, a.Header.Get("Retry-After"))
+		}
+		log := lines.String()
+		for _, part := range []string{idp.URL + "/introspect", "kong", "client_secret"} {
+			require.Contains(t, log, part)
+		}
+		require.NotContains(t, log, "old secret")
+		require.NotContains(t, log, "cannot be reached")
+	}
 }
 
 func TestOIDC_introspectsTokensWhereSet(t *testing.T) {

@@ -21,7 +21,8 @@ type verifiers struct {
 	mu    sync.Mutex
 	known map[verifierKey]*sharedVerifier
 	// secret returns what seals the cookies of configurations without a secret.
-	secret func() string
+	secret        func() string
+	clientSecrets []ClientSecret
 }
 
 // verifierKey is all that a verifier depends on.

@@ -23,7 +23,8 @@ type Credentials struct {
 	DemoPassword string `json:"demo_password,omitempty"`
 	// DemoAdminPassword is that of its administrator.
 	DemoAdminPassword string `json:"demo_admin_password,omitempty"`
-	// ClientSecret is that of the clients private-backend and kong.
+	// ClientSecret is that of the clients private-backend and kong, or of the gateway's client at
+	// another identity provider. Definitions refer to it.
 	ClientSecret string `json:"client_secret,omitempty"`
 	// AdminToken is the token that the admin API requires beyond loopback.
 	AdminToken string `json:"admin_token,omitempty"`

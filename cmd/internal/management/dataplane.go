@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token, Roots, Hosts,
-// TracerProvider and AccessLog are required.
+// TracerProvider, AccessLog, and what is said of the identity provider, are required.
 type DataPlaneConfig struct {
 	// Dir is the folder where the last configuration is kept.
 	Dir string
@@ -40,6 +41,10 @@ type DataPlaneConfig struct {
 	Roots               *x509.CertPool
 	// Portal is the address of the portal, from which APIs may be tried. Empty means none.
 	Portal string
+	// ClientSecret is that of the gateway's client at an identity provider, to which definitions refer.
+	// Provider, Discovery and Realm are those of the manager, as in [Config]; with its provider inside,
+	// Provider is the address that the definitions have.
+	ClientSecret, Provider, Discovery, Realm string
 	// PrivateUpstreams says whether services may be on this machine and in private networks.
 	// Nil means that they may while the gateway listens on loopback alone.
 	PrivateUpstreams *bool
@@ -88,8 +93,13 @@ func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, err
 	if err != nil {
 		return nil, err
 	}
+	shared := plugin.Options{Counts: counts, Secret: d.follower.Secret}
+	if config.Provider != "" {
+		issuer := strings.TrimRight(config.Provider, "/") + "/realms/" + config.Realm
+		shared.ClientSecrets = []plugin.ClientSecret{clientSecret(config.ClientSecret, issuer, config.Discovery)}
+	}
 	options := gateway.Options{
-		Kinds: plugin.SharedKinds(plugin.Options{Counts: counts, Secret: d.follower.Secret}), Logger: config.Logger,
+		Kinds: plugin.SharedKinds(shared), Logger: config.Logger,
 		AllowUpstreams: Config{Portal: config.Gateway, Gateway: config.Gateway, PrivateUpstreams: config.PrivateUpstreams}.private(),
 	}
 	options.TracerProvider, options.AccessLog = config.TracerProvider, config.AccessLog.Logger()

@@ -208,7 +208,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	if m.provider != nil && c.Discovery == "" {
 		// This process reaches it at its own listener, whatever name browsers use.
 		here := m.addressOf(c.Portal)
-		asked.Discovery = here + "/auth/realms/" + c.Realm + "/.well-known/openid-configuration"
+		asked.Discovery = here + "/auth/realms/" + c.Realm + wellKnown
 		if at, err := url.Parse(c.PortalURL); err == nil && at.Scheme+"://"+at.Host != here {
 			asked.Endpoints = oidc.Endpoints{
 				Keys:  here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/certs",
@@ -217,7 +217,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		}
 		asked.HTTPClient = c.Door.Client() // which knows the certificate, whatever names that has
 	}
-	m.discovery = cmp.Or(asked.Discovery, m.Issuer+"/.well-known/openid-configuration")
+	m.discovery = cmp.Or(asked.Discovery, m.Issuer+wellKnown)
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
 	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
 		return err
@@ -268,7 +268,7 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := exposition.NewRegistry()
-	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.config.Documents, "gateway/"), registry)
+	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.config.Documents, "gateway/"), secrets, registry)
 	if err != nil {
 		return err
 	}

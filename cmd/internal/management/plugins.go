@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,9 +20,24 @@ func droppedLines(log *server.AccessLog) prometheus.Collector {
 	}, func() float64 { return float64(log.Dropped()) })
 }
 
+// clientSecret returns the secret of the gateway's client at a provider, to which definitions refer as
+// {vault://env/apimanager-client-secret}.
+func clientSecret(secret, issuer, discovery string) plugin.ClientSecret {
+	made := plugin.ClientSecret{Variable: "APIMANAGER_CLIENT_SECRET", Secret: secret, Issuers: []string{issuer}}
+	if at := strings.TrimSuffix(discovery, wellKnown); discovery != "" && at != issuer {
+		made.Issuers = append(made.Issuers, at)
+	}
+	return made
+}
+
+// wellKnown is where the discovery document of an issuer is, below its address.
+const wellKnown = "/.well-known/openid-configuration"
+
 // sharedKinds returns the plugins of a gateway that shares the counts of rate limits and the
 // secret of cookies with all others of the store.
-func (m *Management) sharedKinds(ctx context.Context, docs storage.Documents, registry *prometheus.Registry) ([]gateway.Kind, error) {
+func (m *Management) sharedKinds(ctx context.Context, docs storage.Documents, secrets Credentials,
+	registry *prometheus.Registry,
+) ([]gateway.Kind, error) {
 	secret, err := admin.Secret(ctx, docs)
 	if err != nil {
 		return nil, err
@@ -32,5 +48,10 @@ func (m *Management) sharedKinds(ctx context.Context, docs storage.Documents, re
 		return nil, err
 	}
 	registry.MustRegister(m.counts)
-	return plugin.SharedKinds(plugin.Options{Counts: m.counts, Secret: func() string { return secret }}), nil
+	ofClient := secrets.ClientSecret
+	if m.provider == nil {
+		ofClient = m.config.Given.ClientSecret // what was kept is of the provider inside
+	}
+	return plugin.SharedKinds(plugin.Options{Counts: m.counts, Secret: func() string { return secret },
+		ClientSecrets: []plugin.ClientSecret{clientSecret(ofClient, m.Issuer, m.discovery)}}), nil
 }
