@@ -210,16 +210,14 @@ func repairsAnInterruptedPublish(t *testing.T) {
 				require.NoError(t, err)
 				break
 			}
-			next, err := kong.New(kong.Config{URL: "http://kong.example", PublishTimeout: time.Second, HTTPClient: &http.Client{Transport: f}})
+			next, err := kong.New(kong.Config{URL: "http://kong.example", PublishTimeout: time.Second / 5, HTTPClient: &http.Client{Transport: f}})
 			require.NoError(t, err)
-			begun := time.Now()
-			for err = next.Publish(t.Context(), "enabler:w", second()); errors.Is(err, kong.ErrBusy); {
-				err = next.Publish(t.Context(), "enabler:w", second())
+			err = next.Publish(t.Context(), "enabler:w", second())
+			if err != nil {
+				require.ErrorIs(t, err, kong.ErrBusy, "after death at call %d", k)
 			}
-			require.NoError(t, err, "after death at call %d", k)
-			require.Less(t, time.Since(begun), 4*time.Second, "it counts for the lease")
-			time.Sleep(4 * time.Second)
-			require.NoError(t, next.Publish(t.Context(), "enabler:w", second()), "which removes what is left of one that had done all else")
+			time.Sleep(time.Second) // for longer than the lease
+			require.NoError(t, next.Publish(t.Context(), "enabler:w", second()), "after death at call %d", k)
 			require.Equal(t, fresh, f.snapshot(), "after death at call %d", k)
 			require.Equal(t, 2, f.count("services"))
 			require.Equal(t, 6, f.count("routes"))
