@@ -40,7 +40,7 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	}
 	defer func() { _ = content.Close() }()
 	h := w.Header()
-	h.Set("Vary", "Accept")
+	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "no-cache") // a cache revalidates the tag
 	h.Set("Last-Modified", stored.Stored.UTC().Format(http.TimeFormat))
 	tag, kind, size := stored.SHA256, octets, stored.Size

@@ -169,8 +169,9 @@ func TestRun_helpNamesEveryFlag(t *testing.T) {
 }
 
 func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
-	_, url, _ := start(t, "-store", "memory:", "-hosts", "models.example.org")
+	_, url, _ := start(t, "-store", "memory:", "-hosts", "models.example.org,https://app.example.org")
 	httpapitest.CheckServer(t, url, "/healthz", "models.example.org")
+	httpapitest.CheckTrusted(t, url, "https://app.example.org", []string{"GET /healthz", "POST /w3c", "DELETE /w3c", "GET /.enablers/sign-in"})
 }
 
 func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "modelrepo", run) }

@@ -24,5 +24,6 @@
 // loopback connection each request has to name an IP address, localhost, a name
 // below .localhost or one of [Options.Hosts], or gets a 421: the owner of any other
 // name can point it to 127.0.0.1, after which browsers take the server for a part
-// of that owner's site. No CORS header fields are ever sent.
+// of that owner's site. Answers have CORS header fields for the origins among
+// [Options.Hosts] alone, without cookies, except on routes for [AnyPages].
 package httpapi

@@ -17,8 +17,8 @@ type Origins int
 
 const (
 	// AnyReads lets pages of every origin send the safe methods GET, HEAD and
-	// OPTIONS, and pages of the server all others. Without CORS header fields in
-	// the answer, a page of another origin cannot read it. This is the default.
+	// OPTIONS, and pages of the server all others. Only a page of a trusted origin
+	// can read the answer, see [Options.Hosts]. This is the default.
 	AnyReads Origins = iota
 	// OwnPages lets pages of the server alone send requests, whatever the
 	// method. It is for routes whose GET changes something.

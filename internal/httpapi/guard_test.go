@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,6 +95,59 @@ func TestRoute_Origins_takesTheRefererOfATrustedOrigin(t *testing.T) {
 	} {
 		w := over(h, "192.0.2.1:80", "GET", "http://127.0.0.1:8000/stop", map[string]string{"Referer": referer})
 		require.Equal(t, want, w.Code, referer)
+	}
+}
+
+func TestNewHandler_leavesAnyPagesRoutesToTheirOwnCheck(t *testing.T) {
+	h := httpapi.NewHandler([]httpapi.Route{
+		{Pattern: "POST /token", Func: text("token"), Origins: httpapi.AnyPages},
+		{Pattern: "OPTIONS /token", Func: text("its own"), Origins: httpapi.AnyPages},
+	}, &httpapi.Options{Hosts: []string{"https://app.example.org"}})
+	for _, header := range []map[string]string{
+		{"Origin": "https://app.example.org"}, {"Origin": "https://app.example.org", "Access-Control-Request-Method": "POST"},
+	} {
+		method := "POST"
+		if len(header) > 1 {
+			method = "OPTIONS"
+		}
+		w := over(h, "192.0.2.1:80", method, "http://127.0.0.1/token", header)
+		require.Equal(t, 200, w.Code)
+		require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"), method)
+	}
+}
+
+func TestNewHandler_trustedOriginsReadErrorsToo(t *testing.T) {
+	h := httpapi.NewHandler([]httpapi.Route{
+		{Pattern: "GET /secret", Func: text("secret")},
+		{Pattern: "OPTIONS /secret", Func: text("what there is")},
+		{Pattern: "GET /panic", Func: func(http.ResponseWriter, *http.Request) error { panic("oops") }, Role: httpapi.Public},
+	}, &httpapi.Options{Hosts: []string{"https://app.example.org"}, Authorize: httpapitest.Authorize})
+	send := func(method, path string, header map[string]string) *httptest.ResponseRecorder {
+		header["Origin"] = "https://app.example.org"
+		return over(h, "127.0.0.1:80", method, "http://localhost"+path, header)
+	}
+	for request, want := range map[string]int{
+		"GET /secret": 401, "GET /none": 404, "PUT /secret": 405, "GET /panic": 500, "OPTIONS /secret": 401,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		w := send(method, path, map[string]string{})
+		require.Equal(t, want, w.Code, request)
+		require.Equal(t, "https://app.example.org", w.Header().Get("Access-Control-Allow-Origin"), request)
+	}
+	preflight := send("OPTIONS", "/secret", map[string]string{"Access-Control-Request-Method": "GET"})
+	require.Equal(t, 204, preflight.Code, "a browser sends no credentials with it")
+	require.Empty(t, preflight.Body.String())
+	w := over(h, "127.0.0.1:80", "GET", "http://evil.example/secret", map[string]string{"Origin": "https://app.example.org"})
+	require.Equal(t, 421, w.Code)
+	require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
+}
+
+func TestNewHandler_withoutTrustedOrigins_saysNothingOfOrigins(t *testing.T) {
+	for _, hosts := range [][]string{nil, {"app.example.org"}} {
+		w := over(guarded(hosts...), "192.0.2.1:80", "GET", "http://127.0.0.1/healthz", map[string]string{"Origin": "https://app.example.org"})
+		require.Equal(t, 200, w.Code)
+		require.Empty(t, w.Header().Values("Vary"))
+		require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
 	}
 }
 

@@ -51,7 +51,7 @@ type Options struct {
 	// all below .localhost: requests over loopback connections have to name one of
 	// them, and get a 421 otherwise. A name with a scheme, such as
 	// https://app.example.org, is an origin: its pages may send all requests, as
-	// those of the server may. Nil means none. See [ParseHost].
+	// those of the server may, and read the answers (CORS). Nil means none. See [ParseHost].
 	Hosts []string
 	// Authorize returns nil if the caller that sends a request has the role "reader",
 	// "operator" or "admin", and otherwise an error that refuses the request: an
@@ -91,7 +91,7 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 	}
 	mux := http.NewServeMux()
 	for _, route := range routes {
-		handler := s.adapt(route)
+		handler := &routed{route, s}
 		mux.Handle(route.Pattern, handler)
 		if !strings.HasSuffix(route.Pattern, "/") && !strings.HasSuffix(route.Pattern, "...}") && !strings.HasSuffix(route.Pattern, "{$}") {
 			if !hasPattern(routes, route.Pattern+"/") && !hasPattern(routes, route.Pattern+"/{$}") {
@@ -99,10 +99,11 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 			}
 		}
 	}
+	answered := s.unmatched(mux)
 	if opts.WriteError == nil {
-		return s.observe(s.named(s.explained(mux)))
+		answered = s.explained(mux)
 	}
-	return s.observe(s.named(s.unmatched(mux)))
+	return s.observe(s.named(s.readable(mux, answered)))
 }
 
 // named refuses requests for hosts that are not this one.
@@ -204,30 +205,35 @@ type server struct {
 	own   Instruments // for requests that carry none
 }
 
-// adapt makes an http.Handler of a route whose function returns errors.
-func (s *server) adapt(route Route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if recorder, ok := w.(*recorder); ok { // as observe makes it
-			recorder.take(route.Pattern)
-		}
-		if e := s.guard.checkOrigin(r, route.Origins); e != nil {
-			s.WriteError(w, r, e)
-			return
-		}
-		if e := s.authorize(r, route); e != nil {
-			s.refuse(w, r, e)
-			return
-		}
-		err := route.Func(w, r)
-		if err == nil {
-			return
-		}
-		e := classified(err, s.Classify)
-		busy := e.Status == http.StatusServiceUnavailable && e.Err == nil // on purpose: no error of ours
-		if e.Status >= 500 && !busy {
-			s.Logger.ErrorContext(r.Context(), "request failed", "id", w.Header().Get(RequestIDHeader),
-				"method", r.Method, "path", r.URL.Path, "status", e.Status, "error", err)
-		}
+// routed is an http.Handler of a route whose function returns errors.
+type routed struct {
+	Route
+	server *server
+}
+
+// ServeHTTP implements http.Handler.
+func (h *routed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := h.server
+	if recorder, ok := w.(*recorder); ok { // as observe makes it
+		recorder.take(h.Pattern)
+	}
+	if e := s.guard.checkOrigin(r, h.Origins); e != nil {
 		s.WriteError(w, r, e)
-	})
+		return
+	}
+	if e := s.authorize(r, h.Route); e != nil {
+		s.refuse(w, r, e)
+		return
+	}
+	err := h.Func(w, r)
+	if err == nil {
+		return
+	}
+	e := classified(err, s.Classify)
+	busy := e.Status == http.StatusServiceUnavailable && e.Err == nil // on purpose: no error of ours
+	if e.Status >= 500 && !busy {
+		s.Logger.ErrorContext(r.Context(), "request failed", "id", w.Header().Get(RequestIDHeader),
+			"method", r.Method, "path", r.URL.Path, "status", e.Status, "error", err)
+	}
+	s.WriteError(w, r, e)
 }

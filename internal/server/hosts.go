@@ -10,7 +10,7 @@ const hostsUsage = "further `names` of this server, with commas between, such as
 	"Requests over loopback connections are answered for IP addresses, localhost and these names only, " +
 	"because the owner of any other name can point it here and have browsers send requests: " +
 	"name what a reverse proxy on this machine forwards. A name with a scheme, such as https://app.example.org, " +
-	"is the origin of pages that may use the interface besides those of this server"
+	"is the origin of pages that may use the interface besides those of this server, with a token where one is required"
 
 // Hosts declares the flag hosts. The names are there once the flags are parsed;
 // see httpapi.Options.Hosts.

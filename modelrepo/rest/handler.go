@@ -30,7 +30,7 @@ type HandlerOptions struct {
 	// status 421, because any name can be made to resolve to 127.0.0.1. Add the names
 	// that a reverse proxy on the same machine forwards. A name with a scheme, such
 	// as https://app.example.org, is the origin of pages that may send requests
-	// besides those of the server. Nil means none.
+	// and read the answers, besides those of the server. Nil means none.
 	Hosts []string
 	// Authorize returns nil if the caller that sends a request has the role "reader",
 	// "operator" or "admin", and otherwise an error, which refuses the request with

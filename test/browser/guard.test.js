@@ -1,6 +1,7 @@
 // Attacks the services of cmd/enablers from a page of another origin in Chromium: forms,
 // multipart forms, fetch without CORS, an image, and a name that is rebound to this
-// machine. Each is refused, and nothing has changed after it.
+// machine. Each is refused, and nothing has changed after it. A page of an origin that -hosts
+// names uses the services.
 //
 //   npm ci && node --test guard.test.js
 //
@@ -21,20 +22,22 @@ const services = {
   "multi-link server, in memory": "bonding", "multi-link client, in memory": "attached",
 };
 
-const elsewhere = createServer((_, answer) => {
+const [elsewhere, trusted] = [1, 2].map(() => createServer((_, answer) => {
   answer.setHeader("Content-Type", "text/html");
   answer.end("<!doctype html><title>elsewhere</title><link rel=icon href=data:,>");
-});
+}));
 let content; // the address of what the repository holds
 let origins; // of the foreign page: another port of this machine, and another site
+let app; // the origin that -hosts names
 
 before(async () => {
-  await stage.start("enablers", enablersFlags, (line) => {
+  for (const site of [elsewhere, trusted]) await new Promise((listening) => site.listen(0, "127.0.0.1", listening));
+  app = `http://app.localhost:${trusted.address().port}`;
+  await stage.start("enablers", [...enablersFlags, "-hosts", app], (line) => {
     const [, address, name] = /^listening on (\S+) \((.*)\)$/.exec(line) ?? [];
     if (services[name]) at[services[name]] = address;
     return Object.keys(at).length === Object.keys(services).length;
   });
-  await new Promise((listening) => elsewhere.listen(0, "127.0.0.1", listening));
   const { port } = elsewhere.address();
   origins = [`http://127.0.0.1:${port}`, `http://${rebound}:${port}`];
   for (const path of ["/w3c", "/w3c/sosa", "/w3c/sosa/1.0"]) assert.equal(await status(at.models + path, "POST"), 200);
@@ -45,8 +48,10 @@ before(async () => {
 });
 
 after(async () => {
-  elsewhere.closeAllConnections();
-  elsewhere.close();
+  for (const site of [elsewhere, trusted]) {
+    site.closeAllConnections();
+    site.close();
+  }
   await stage.close();
 });
 
@@ -149,6 +154,31 @@ test("pages of the services still change what is theirs, and links lead to them"
   assert.equal(await page.evaluate(async () => (await fetch("/own", { method: "POST" })).status), 200);
   assert.equal((await page.goto(at.models.replace("127.0.0.1", "localhost") + "/docs/")).status(), 200);
   assert.equal(await page.evaluate(async () => (await fetch("/other", { method: "POST" })).status), 200);
+});
+
+test("a page of an origin that -hosts names sends every method, and reads answers with their header fields", async (t) => {
+  const exchange = async ([address, method, body]) => {
+    const header = { "Content-Type": body ? "application/json" : "text/plain", "X-Request-Id": "mine", Authorization: "Bearer none" };
+    const answer = await fetch(address, { method, body, headers: header });
+    return { status: answer.status, id: answer.headers.get("X-Request-Id"), text: await answer.text() };
+  };
+  const mine = await foreign(t, app);
+  for (const [name, address] of Object.entries(at)) {
+    if (name === "gateway") continue; // its plugins decide
+    for (const request of [[`${address}/healthz`, "GET"], [`${address}/none/of/it`, "PUT", "{}"], [`${address}/none/of/it`, "DELETE"]]) {
+      const answer = await mine.evaluate(exchange, request);
+      assert.equal(answer.id, "mine", request.join(" "));
+      assert.notEqual(answer.text, "", request.join(" "));
+    }
+  }
+  assert.equal((await mine.evaluate(exchange, [`${at.models}/byapp`, "POST"])).status, 200);
+  assert.equal((await mine.evaluate(exchange, [`${at.models}/byapp`, "DELETE"])).status, 200);
+  for (const origin of origins) {
+    const page = await foreign(t, origin);
+    await assert.rejects(page.evaluate((address) => fetch(address), `${at.models}/healthz`), /Failed to fetch/);
+    await assert.rejects(page.evaluate(exchange, [`${at.models}/w3c`, "DELETE"]), /Failed to fetch/);
+  }
+  assert.equal(await status(`${at.models}/w3c`), 200);
 });
 
 test("the gateway is for pages of other origins", async (t) => {

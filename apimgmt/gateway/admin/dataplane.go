@@ -86,7 +86,7 @@ func (a *API) dataPlane(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	snapshot := Snapshot{Config: now.config, Secret: secret}
-	w.Header().Set("Vary", "Accept-Encoding")
+	w.Header().Add("Vary", "Accept-Encoding")
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		writeJSON(w, http.StatusOK, snapshot)
 		return nil

@@ -18,7 +18,7 @@ const kongVersion = "3.4.0"
 func (a *API) root(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Dest") == "document" || strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Location", "admin/")
-		w.Header().Set("Vary", "Accept, Sec-Fetch-Dest")
+		w.Header().Add("Vary", "Accept, Sec-Fetch-Dest")
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}

@@ -14,7 +14,8 @@ func TestProvider_Handler_refusesReboundNames(t *testing.T) {
 		New: func(hosts ...string) http.Handler {
 			return open(t, func(c *devidp.Config) { c.BaseURL, c.Hosts = "http://login.example.org/auth", hosts }).Handler()
 		},
-		Read: "/auth/realms/OpenAPI/.well-known/openid-configuration",
+		Read:     "/auth/realms/OpenAPI/.well-known/openid-configuration",
+		AnyPages: true,
 	}
 	guarded.Check(t)
 	guarded.CheckName(t, "login.example.org")

@@ -29,6 +29,9 @@ type Guarded struct {
 	// Link is the path of a page that links elsewhere may lead to, although other
 	// origins may not read it. Empty means none.
 	Link string
+	// AnyPages says that all routes are for pages of every origin, as httpapi.AnyPages
+	// does, and say themselves which of them may read the answers.
+	AnyPages bool
 }
 
 // Check runs the checks over loopback connections.
@@ -87,6 +90,11 @@ func (g Guarded) Check(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, status, change)
 		}
 	})
+	if !g.AnyPages {
+		t.Run("pages of trusted origins read answers", func(t *testing.T) {
+			CheckTrusted(t, g.serve(t, "https://app.example.org"), "https://app.example.org", append([]string{"GET " + g.Read}, g.Change...))
+		})
+	}
 	if g.Link == "" {
 		return
 	}
@@ -101,6 +109,59 @@ func (g Guarded) Check(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, status, value)
 		}
 	})
+}
+
+// CheckTrusted checks that pages of an origin that the server at an address trusts may have a
+// browser send requests, as "METHOD PATH", and read the answers, and that those of other
+// origins may not (Fetch standard, section 3.2). The requests have no credentials.
+func CheckTrusted(t *testing.T, at, origin string, requests []string) {
+	t.Helper()
+	for _, request := range requests {
+		method, path, _ := strings.Cut(request, " ")
+		for from, readable := range map[string]bool{origin: true, "https://evil.example": false, "null": false, at: false, "": false} {
+			header := map[string]string{}
+			if from != "" {
+				header["Origin"] = from
+			}
+			answer, body := exchange(t, at, request, header)
+			require.Contains(t, strings.Join(answer.Header.Values("Vary"), ", "), "Origin", "%s from %q", request, from)
+			checkReadable(t, answer, from, readable)
+			if readable {
+				require.NotEqual(t, http.StatusMisdirectedRequest, answer.StatusCode, "%s: %s", request, body)
+				require.NotContains(t, body, "another origin", request)
+			}
+			header["Access-Control-Request-Method"] = method
+			header["Access-Control-Request-Headers"] = "authorization,content-type,if-match,x-any"
+			answer, _ = exchange(t, at, http.MethodOptions+" "+path, header)
+			checkReadable(t, answer, from, readable)
+			allowed := answer.Header.Get("Access-Control-Allow-Headers")
+			if readable {
+				require.Equal(t, http.StatusNoContent, answer.StatusCode, request)
+				require.Equal(t, method, answer.Header.Get("Access-Control-Allow-Methods"), request)
+				require.Equal(t, header["Access-Control-Request-Headers"], allowed, request)
+				require.NotEmpty(t, answer.Header.Get("Access-Control-Max-Age"), request)
+				continue
+			}
+			require.Empty(t, answer.Header.Get("Access-Control-Allow-Methods"), request)
+			require.Empty(t, allowed, request)
+		}
+	}
+}
+
+// checkReadable checks whether the answer lets pages of the origin read it, all header fields
+// included, and that it never takes cookies from them.
+func checkReadable(t *testing.T, answer *http.Response, origin string, readable bool) {
+	t.Helper()
+	header := map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Credentials": "", "Access-Control-Expose-Headers": ""}
+	if readable {
+		header["Access-Control-Allow-Origin"] = origin
+		if answer.Request.Method != http.MethodOptions {
+			header["Access-Control-Expose-Headers"] = "*"
+		}
+	}
+	for name, want := range header {
+		require.Equal(t, want, answer.Header.Get(name), "%s: %s %s from %q", name, answer.Request.Method, answer.Request.URL.Path, origin)
+	}
 }
 
 // CheckName checks that the handler is answered under a name without being given it.
