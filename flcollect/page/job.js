@@ -4,11 +4,12 @@
 import { Charts } from "./charts.js";
 import { Report, updates } from "./report.js";
 import { asynchronous, bytes, epsilon, number, seconds, staleness } from "./format.js";
-import { request, setLive, setTime, toast } from "./shell.js";
+import { events, request, setLive, setTime, toast } from "./shell.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
 const shown = 10; // rows of the table
 const look = 5000; // milliseconds between two looks at a job that does not run
+const again = 2000; // milliseconds after which a stream that was lost is looked for
 
 const { root } = document.querySelector("main").dataset;
 const article = document.querySelector("#job");
@@ -22,6 +23,7 @@ document.documentElement.classList.add("live");
 const report = new Report(document.querySelector("#report"), `${root}${api}job/rounds/${encodeURIComponent(job)}`);
 const charts = new Charts(document.querySelector("#charts"), document.querySelector("#said"));
 
+let last; // id of the newest event
 let run; // tells apart the trainings under the id of the job
 let rounds = []; // oldest first
 let quarantined; // what is shown of it
@@ -182,29 +184,29 @@ function add(id, round) {
   draw();
 }
 
-function follow(from) {
-  const source = new EventSource(`${root}${api}job/events/${encodeURIComponent(job)}?after=${from}`);
-  source.onopen = () => setLive("running", "live");
-  // The id of an event begins with that of the training.
-  source.addEventListener("round", (event) => add(parseInt(event.lastEventId, 10), JSON.parse(event.data)));
-  source.addEventListener("status", (event) => {
-    const status = JSON.parse(event.data);
-    showStatus(status);
-    if (!["INTERRUPTED", "FINISHED"].includes(status.status)) return;
-    source.close();
-    setLive("", "ended");
-    setTimeout(watch, look);
-  });
-  source.onerror = async () => {
-    setLive("failed", "no answer, trying again");
-    if (source.readyState !== EventSource.CLOSED) return;
-    setTimeout(watch, look); // the browser gave up
-    try { // the event does not say why
-      await ask();
-    } catch (error) {
-      fails(error);
+// follow takes the events of the job until their stream ends, and has them looked for again. The
+// id of an event begins with that of the training.
+async function follow(from) {
+  let ended = false;
+  try {
+    const address = `${root}${api}job/events/${encodeURIComponent(job)}?after=${from}`;
+    for await (const { event, id, data } of events(address, parseInt(last, 10) === run ? last : undefined)) {
+      setLive("running", "live");
+      last = id;
+      if (event === "round") {
+        add(parseInt(id, 10), JSON.parse(data));
+        continue;
+      }
+      const status = JSON.parse(data);
+      showStatus(status);
+      ended = ["INTERRUPTED", "FINISHED"].includes(status.status);
     }
-  };
+    if (ended) setLive("", "ended");
+    else setLive("failed", "no answer, trying again");
+  } catch (error) {
+    fails(error);
+  }
+  setTimeout(watch, ended ? look : again);
 }
 
 const ask = () => request(`${root}${api}job/status/${encodeURIComponent(job)}`, { signal: AbortSignal.timeout(look) });

@@ -76,7 +76,7 @@ count();
 
 poll(period, async () => {
   const question = `${root}${api}jobs?${new URLSearchParams({ limit: 100, prefix, after })}`;
-  const answer = await request(question, { signal: AbortSignal.timeout(5000) });
+  const answer = await request(question);
   showAll((await answer.json()).jobs);
   write(document.querySelector('[data-field="fault"]'), "");
 });

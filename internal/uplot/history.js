@@ -2,6 +2,8 @@
 
 import { findCharts } from "./live.js";
 
+const silence = 10_000; // milliseconds without an answer
+
 // followHistory draws the charts of the page from the history at an address, and keeps them up
 // to date. curvesOf has a function for each chart, which takes the series of the history and
 // returns the curves as pairs of a name and values. shown is called with each answer, failed with
@@ -17,7 +19,7 @@ export function followHistory(address, curvesOf, { shown = () => {}, failed = ()
     clearTimeout(timer);
     const mine = ++newest;
     try {
-      const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}range=${range}`, { cache: "no-store" });
+      const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}range=${range}`, { cache: "no-store", signal: AbortSignal.timeout(silence) });
       if (answer.redirected) throw new Error("The session has ended. Load the page again.");
       if (!answer.ok) throw Object.assign(new Error(`The server answered with status ${answer.status}.`), { status: answer.status });
       const plot = await answer.json();
@@ -26,7 +28,8 @@ export function followHistory(address, curvesOf, { shown = () => {}, failed = ()
         shown(plot);
       }
     } catch (error) {
-      if (mine === newest) failed(error instanceof TypeError ? new Error("The server cannot be reached.") : error);
+      const text = { TypeError: "The server cannot be reached.", TimeoutError: "The server does not answer." }[error.name];
+      if (mine === newest) failed(text ? new Error(text) : error);
     }
     if (mine === newest) timer = setTimeout(draw, document.hidden ? 10 * period : period);
   }

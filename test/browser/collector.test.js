@@ -249,6 +249,25 @@ test("a job whose stream of events is refused says so", async (t) => {
   await stop();
 });
 
+test("the pages say when a server answers nothing over open connections, and go on when it does again", async (t) => {
+  await configure("stopped");
+  const job = (await stage.person(t, desktop)).page;
+  await job.clock.install();
+  await job.goto(`${stage.address}/live/stopped`);
+  const list = (await open(t, "/", desktop)).page;
+  for (const page of [job, list]) await page.locator("#live", { hasText: "live" }).waitFor();
+  t.after(() => stage.server.kill("SIGCONT"));
+  stage.server.kill("SIGSTOP");
+  await list.locator('#live[data-state="failed"]', { hasText: "The server does not answer." }).waitFor();
+  assert.equal(await job.locator("#live").textContent(), "live", "comments are seldom");
+  await job.clock.fastForward(45_000);
+  await job.locator('#live[data-state="failed"]', { hasText: "no answer, trying again" }).waitFor();
+  stage.server.kill("SIGCONT");
+  for (const page of [job, list]) await page.locator("#live", { hasText: "live" }).waitFor();
+  await stop();
+  await job.locator("#live", { hasText: "ended" }).waitFor();
+});
+
 test("the pages say when the server does not answer any more", async (t) => {
   await configure("last");
   const { page } = await open(t, "/live/last", desktop);

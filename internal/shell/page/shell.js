@@ -84,14 +84,22 @@ async function textOf(answer) {
   return text.slice(0, 1000) || `The server answered with status ${answer.status}.`;
 }
 
-// request sends a request and returns the answer, or throws a Refused.
+const silence = 10_000; // milliseconds without an answer to a question
+const silentStream = 45_000; // milliseconds without a byte of a stream of events; servers send a comment every 15 seconds
+
+const unanswered = () => new Refused(0, "The server does not answer.");
+
+// request sends a request and returns the answer, or throws a Refused. A question, which is a
+// GET without a signal of its own, has to be answered in ten seconds, with its whole answer: a
+// connection of which a network or a stopped server swallows everything never fails by itself.
 export async function request(url, options = {}) {
   let answer;
+  const signal = options.method ? undefined : AbortSignal.timeout(silence);
   try {
-    answer = await fetch(url, { cache: "no-store", ...options });
+    answer = await fetch(url, { cache: "no-store", signal, ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, "The server cannot be reached.");
+    throw error.name === "TimeoutError" ? unanswered() : new Refused(0, "The server cannot be reached.");
   }
   if (!answer.ok) throw new Refused(answer.status, sentences[answer.status] ?? (await textOf(answer)));
   return answer;
@@ -116,7 +124,40 @@ export function setLive(state, text, status) {
   if (status in sentences) live.append(" ", signIn(status));
 }
 
-const silence = 10_000; // milliseconds without an answer
+// events returns the events of a stream of a server of ours (HTML standard, section 9.2) as they
+// come, each with its event, id and data, after the one whose id is last. It ends with the stream,
+// and throws a Refused, also when the stream has been silent for too long. An EventSource would
+// not show the comments by which a silent stream is told from one that has died.
+export async function* events(url, last) {
+  const control = new AbortController();
+  let timer;
+  const expect = (milliseconds) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => control.abort(unanswered()), milliseconds);
+  };
+  try {
+    expect(silence);
+    const answer = await request(url, { signal: control.signal, headers: last ? { "Last-Event-ID": last } : {} });
+    if (!answer.body) return; // 204: there are no more
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ""; ;) {
+      expect(silentStream);
+      const { value, done } = await reader.read();
+      if (done) return;
+      const blocks = (text + value).split("\n\n");
+      text = blocks.pop();
+      for (const block of blocks) {
+        const event = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/, 2)));
+        if (event.data) yield event;
+      }
+    }
+  } catch (error) {
+    throw control.signal.aborted ? control.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    control.abort(); // of a stream that its reader has left
+  }
+}
 
 // poll calls f now and then again after each period, while the page is visible. The line #live
 // shows what f throws, and that the page is up to date when f has returned: each call asks the
@@ -126,14 +167,12 @@ export function poll(period, f) {
   async function turn() {
     clearTimeout(timer);
     if (!document.hidden) {
-      const late = setTimeout(() => setLive("failed", "The server does not answer."), silence);
       try {
         await f();
         setLive("running", "live");
       } catch (error) {
-        setLive("failed", error.message, error.status);
-      } finally {
-        clearTimeout(late);
+        const { message, status } = error.name === "TimeoutError" ? unanswered() : error; // within an answer
+        setLive("failed", message, status);
       }
     }
     timer = setTimeout(turn, period);
