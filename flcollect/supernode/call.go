@@ -83,6 +83,9 @@ func (s *Server) methodOf(r *http.Request) (m *method, grpc bool) {
 // Requests that are not part of the Fleet API are answered with a sentence, which is
 // logged once for each host.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)) {
+		w.Header().Set("Connection", "close") // a proxy may see another end of the request (RFC 9112 section 6.1)
+	}
 	m, grpc := s.methodOf(r)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
