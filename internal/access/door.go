@@ -310,7 +310,10 @@ func (d *Door) Refusal(err error) *httpapi.Error {
 	}
 	var slowed *SlowedError
 	var role *RoleError
+	var client *ClientError
 	switch {
+	case errors.As(err, &client):
+		return client.refusal()
 	case errors.As(err, &slowed):
 		seconds := strconv.Itoa(max(1, int(math.Ceil(slowed.After.Seconds()))))
 		return &httpapi.Error{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {seconds}},

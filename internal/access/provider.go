@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -19,7 +20,8 @@ type Provider interface {
 	Verifier
 	// Begin prepares a sign-in: the address of the issuer's page, and what Finish needs to
 	// know of it: a few hundred bytes, which the browser keeps. An error that wraps
-	// [ErrUnavailable] means that the issuer does not answer.
+	// [ErrUnavailable] means that the issuer does not answer. That of Finish and Refresh may
+	// also be a [*ClientError].
 	Begin(ctx context.Context) (page string, state []byte, err error)
 	// Finish ends a sign-in with the query with which the browser comes back.
 	Finish(ctx context.Context, state []byte, answer url.Values) (Grant, error)
@@ -58,6 +60,7 @@ type signOn struct {
 	provider Provider
 	name     string
 	answer   *url.URL
+	warned   atomic.Int64 // when the log had last that the provider refuses this server, in Unix seconds
 }
 
 // SignOn has the sign-in page offer a provider, whose access tokens the door accepts from
@@ -209,7 +212,12 @@ func (on *signOn) serves(address string) bool {
 		strings.EqualFold(u.Hostname(), on.answer.Hostname())
 }
 
+// unreachable returns what a browser gets while the provider does not sign people in.
 func unreachable(err error) error {
+	var client *ClientError
+	if errors.As(err, &client) {
+		return client.refusal()
+	}
 	return &httpapi.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
 		Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 }

@@ -1,10 +1,12 @@
 package access_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,6 +26,7 @@ import (
 // provider is an issuer that knows Ada, who is an operator.
 type provider struct {
 	away      atomic.Bool
+	refuses   atomic.Bool // whether the issuer refuses this server as its client
 	gone      atomic.Bool // whether the session at the issuer is over
 	lifetime  time.Duration
 	other     atomic.Bool // whether tokens are those of another person
@@ -43,6 +46,9 @@ func (p *provider) Finish(_ context.Context, state []byte, answer url.Values) (a
 	if string(state) != "state-of-ada" || answer.Get("code") != "good" {
 		return access.Grant{}, errors.New("refused")
 	}
+	if p.refuses.Load() {
+		return access.Grant{}, refusedClient()
+	}
 	return access.Grant{Access: "ada-0", Refresh: "again", ID: "id", Expires: time.Now().Add(p.lifetime)}, nil
 }
 
@@ -55,11 +61,17 @@ func (p *provider) Refresh(ctx context.Context, g access.Grant) (access.Grant, e
 		return access.Grant{}, ctx.Err()
 	case p.away.Load():
 		return access.Grant{}, fmt.Errorf("%w: dial", access.ErrUnavailable)
+	case p.refuses.Load():
+		return access.Grant{}, refusedClient()
 	case p.gone.Load() || g.Refresh != "again":
 		return access.Grant{}, access.ErrInvalid
 	}
 	g.Access, g.Expires = fmt.Sprintf("ada-%d", p.refreshed.Add(1)), time.Now().Add(p.lifetime)
 	return g, nil
+}
+
+func refusedClient() error {
+	return &access.ClientError{Err: errors.New("issuer says: invalid_client"), Remedy: "Correct -things-secret."}
 }
 
 func (p *provider) Identify(_ context.Context, token string) (access.Identity, error) {
@@ -283,6 +295,43 @@ func TestDoor_SignOn_saysThatTheProviderIsAway(t *testing.T) {
 	w := browse(h, "GET", "http://example.com/.enablers/sign-on", map[string]string{})
 	require.Equal(t, 503, w.Code)
 	require.Contains(t, w.Body.String(), "The identity provider cannot be reached.")
+}
+
+func TestDoor_SignOn_saysThatTheProviderRefusesThisServer(t *testing.T) {
+	var log bytes.Buffer
+	p := &provider{}
+	h, _ := signOn(t, p, access.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	p.refuses.Store(true)
+	cookies := map[string]string{}
+	browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+	w := browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+	require.Equal(t, 503, w.Code)
+	require.Contains(t, w.Body.String(),
+		"The identity provider refuses the client id or the client secret of this server. Correct -things-secret.")
+	require.NotContains(t, w.Body.String(), "invalid_client", "the answer is for the log")
+	require.Contains(t, log.String(), "invalid_client")
+	require.Contains(t, log.String(), "Correct -things-secret.")
+}
+
+func TestDoor_Granted_lastsWhileTheProviderRefusesThisServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the grant lasts for seconds
+		var log bytes.Buffer
+		p, cookies := &provider{lifetime: 10 * time.Second}, map[string]string{}
+		h, _ := signOn(t, p, access.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		browse(h, "GET", "http://example.com/.enablers/sign-on", cookies)
+		browse(h, "GET", "http://example.com/login/answer?code=good", cookies)
+		p.refuses.Store(true)
+		for range 3 {
+			require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code, "the grant is good for a moment")
+		}
+		require.Equal(t, 1, strings.Count(log.String(), "Correct -things-secret."))
+		time.Sleep(11 * time.Second)
+		w := browse(h, "GET", "http://example.com/things", cookies)
+		require.Equal(t, 503, w.Code)
+		require.Contains(t, w.Body.String(), "Correct -things-secret.")
+		p.refuses.Store(false)
+		require.Equal(t, 200, browse(h, "GET", "http://example.com/things", cookies).Code, "the session has not ended")
+	})
 }
 
 // outage is a store of sessions that does not answer.

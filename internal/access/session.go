@@ -89,6 +89,7 @@ func (d *Door) grantedBy(ctx context.Context, secret string, s session) (Identit
 			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
 			defer cancel()
 			next, err := on.provider.Refresh(late, *s.Grant)
+			d.warnOfClient(on, err)
 			if errors.Is(err, ErrUnavailable) && time.Now().Before(s.Grant.Expires) {
 				return value, nil // valid for a moment, and the provider may be back then
 			}
@@ -118,6 +119,19 @@ func (d *Door) grantedBy(ctx context.Context, secret string, s session) (Identit
 		err = ErrNoSession
 	}
 	return identity, *s.Grant, err
+}
+
+// warnOfClient has the log say that the provider refuses this server as its client, once a
+// minute at most: it stops every person whose grant ends, and no page of a sign-in shows it.
+func (d *Door) warnOfClient(on *signOn, err error) {
+	var client *ClientError
+	if !errors.As(err, &client) {
+		return
+	}
+	now, last := time.Now().Unix(), on.warned.Load()
+	if now-last >= 60 && on.warned.CompareAndSwap(last, now) {
+		d.config.Logger.Error("sessions cannot be continued", "error", client.refusal())
+	}
 }
 
 const (

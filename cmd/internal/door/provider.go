@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// ProviderConfig configures [NewProvider]. All fields are required.
+// ProviderConfig configures [NewProvider]. All fields but Remedy are required.
 type ProviderConfig struct {
 	// Client signs people in.
 	Client *oidc.Client
@@ -25,6 +25,9 @@ type ProviderConfig struct {
 	Roles map[string]httpapi.Role
 	// Home is where the issuer sends browsers after signing out.
 	Home string
+	// Remedy says what to correct when the issuer refuses the id or the secret of Client, as a
+	// sentence. Empty says nothing.
+	Remedy string
 }
 
 // TokenVerifier checks access tokens; *oidc.Verifier does.
@@ -43,7 +46,7 @@ func NewProvider(config ProviderConfig) access.Provider { return provider{config
 func (p provider) Begin(ctx context.Context) (page string, state []byte, err error) {
 	login, err := p.config.Client.Begin(ctx)
 	if err != nil {
-		return "", nil, unavailable(err)
+		return "", nil, p.failed(err)
 	}
 	state, err = json.Marshal(login)
 	return login.URL, state, err
@@ -57,7 +60,7 @@ func (p provider) Finish(ctx context.Context, state []byte, answer url.Values) (
 	}
 	tokens, err := p.config.Client.Exchange(ctx, login, answer)
 	if err != nil {
-		return access.Grant{}, unavailable(err)
+		return access.Grant{}, p.failed(err)
 	}
 	return grantOf(tokens), nil
 }
@@ -65,12 +68,12 @@ func (p provider) Finish(ctx context.Context, state []byte, answer url.Values) (
 // Refresh implements access.Provider.
 func (p provider) Refresh(ctx context.Context, g access.Grant) (access.Grant, error) {
 	tokens, err := p.config.Client.Refresh(ctx, g.Refresh)
-	var refusal *oidc.Refusal
-	switch {
-	case errors.As(err, &refusal), errors.Is(err, oidc.ErrMissing):
-		return access.Grant{}, fmt.Errorf("%w: %w", access.ErrInvalid, err)
-	case err != nil:
-		return access.Grant{}, unavailable(err)
+	if err = p.failed(err); err != nil {
+		var refusal *oidc.Refusal
+		if !errors.Is(err, access.ErrUnavailable) && (errors.As(err, &refusal) || errors.Is(err, oidc.ErrMissing)) {
+			err = fmt.Errorf("%w: %w", access.ErrInvalid, err)
+		}
+		return access.Grant{}, err
 	}
 	next := grantOf(tokens)
 	if next.ID == "" {
@@ -83,7 +86,7 @@ func (p provider) Refresh(ctx context.Context, g access.Grant) (access.Grant, er
 func (p provider) Identify(ctx context.Context, token string) (access.Identity, error) {
 	claims, err := p.config.Verifier.Verify(ctx, token)
 	if err != nil {
-		return access.Identity{}, unavailable(err)
+		return access.Identity{}, p.failed(err)
 	}
 	return identityOf(claims, strings.Split(p.config.RoleClaim, "."), p.config.Roles), nil
 }
@@ -101,9 +104,15 @@ func grantOf(tokens *oidc.Tokens) access.Grant {
 	return access.Grant{Access: tokens.Access, Refresh: tokens.Refresh, ID: tokens.ID, Expires: tokens.Expires}
 }
 
-// unavailable returns an error with access.ErrUnavailable if the issuer does not answer.
-func unavailable(err error) error {
-	if errors.Is(err, oidc.ErrUnreachable) {
+// failed returns the error of the client as access has it: an [access.ClientError] if the issuer
+// refuses the client (RFC 6749 section 5.2), and one with access.ErrUnavailable if the issuer
+// does not answer. Keycloak says unauthorized_client of a wrong secret.
+func (p provider) failed(err error) error {
+	var refusal *oidc.Refusal
+	switch {
+	case errors.As(err, &refusal) && (refusal.Code == "invalid_client" || refusal.Code == "unauthorized_client"):
+		return &access.ClientError{Err: err, Remedy: p.config.Remedy}
+	case errors.Is(err, oidc.ErrUnreachable):
 		return fmt.Errorf("%w: %w", access.ErrUnavailable, err)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,11 +94,7 @@ func TestNewProvider_signsInAtAllInstances(t *testing.T) {
 		jar, err := cookiejar.New(nil)
 		require.NoError(t, err)
 		p := person{t, &http.Client{Jar: jar}}
-		_, text := p.open(other.URL+"/.enablers/sign-on?to=/", nil) // leads to the provider at the first one
-		form := url.Values{"username": {user}, "password": {"a password for tests"}}
-		form.Set("request", html.UnescapeString(regexp.MustCompile(`name="request" value="([^"]+)"`).FindStringSubmatch(text)[1]))
-		action := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindStringSubmatch(text)[1]
-		_, text = p.open(html.UnescapeString(action), form)
+		_, text := p.signIn(other.URL, user) // the provider is at the first one
 		require.Contains(t, text, `content="0; url=`+other.URL+`/"`, "the browser goes back to where it began")
 		for _, at := range []*instance{one, other} {
 			_, text = p.open(at.URL+"/", nil)
@@ -113,6 +110,59 @@ func TestNewProvider_signsInAtAllInstances(t *testing.T) {
 			require.Equal(t, http.StatusUnauthorized, status, "the session has ended everywhere")
 		}
 	}
+}
+
+func TestNewProvider_saysThatTheIssuerRefusesTheClient(t *testing.T) {
+	site := newInstance(t)
+	realm := devidp.Demo(site.URL, site.URL)
+	for i := range realm.Users {
+		realm.Users[i].Password = "a password for tests"
+	}
+	for i := range realm.Clients {
+		if realm.Clients[i].ID == "public-frontend" {
+			realm.Clients[i].Public, realm.Clients[i].Secret = false, "the secret of before"
+		}
+	}
+	issuer := func(secret string) *devidp.Provider {
+		now := realm
+		now.Clients = slices.Clone(realm.Clients)
+		for i := range now.Clients {
+			if now.Clients[i].ID == "public-frontend" {
+				now.Clients[i].Secret = secret
+			}
+		}
+		idp, err := devidp.Open(t.Context(), devidp.Config{BaseURL: site.URL + "/auth", Realm: now, Documents: storage.NewMemoryDocuments()})
+		require.NoError(t, err)
+		return idp
+	}
+	idp := issuer("the secret of before")
+	asked := oidc.Config{Issuer: idp.Issuer(), ClientID: "public-frontend", ClientSecret: "the secret of before", AllowHTTP: true}
+	client, err := oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: site.URL + "/login/answer"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	verifier, err := oidc.New(asked)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, verifier.Close()) })
+	config := door.ProviderConfig{Client: client, Verifier: verifier, RoleClaim: "realm_access.roles", Home: site.URL + "/"}
+	signIn := func(idp *devidp.Provider) (status int, text string) {
+		site.open(t, storage.NewMemoryDocuments(), config, site.URL+"/login/answer", idp.Handler())
+		jar, err := cookiejar.New(nil)
+		require.NoError(t, err)
+		return person{t, &http.Client{Jar: jar}}.signIn(site.URL, "demoadmin")
+	}
+	status, text := signIn(idp)
+	require.Equal(t, http.StatusOK, status, text)
+	status, text = signIn(issuer("another secret, since it was rotated"))
+	require.Equal(t, http.StatusServiceUnavailable, status, text)
+	require.Contains(t, text, "The identity provider refuses the client id or the client secret of this server.")
+	require.NotContains(t, text, "cannot be reached")
+	require.NotContains(t, text, "secret of before")
+
+	p := door.NewProvider(config)
+	_, err = p.Refresh(t.Context(), access.Grant{Refresh: "any"})
+	require.ErrorIs(t, err, access.ErrUnavailable, "nothing is known of the session")
+	require.NotErrorIs(t, err, access.ErrInvalid)
+	require.ErrorContains(t, err, "unauthorized_client")
 }
 
 func TestDoor_Person_leadsBackToThePage(t *testing.T) {
@@ -143,6 +193,16 @@ func TestDoor_Person_leadsBackToThePage(t *testing.T) {
 type person struct {
 	t      *testing.T
 	client *http.Client
+}
+
+// signIn signs in at the provider to which a server leads.
+func (p person) signIn(at, user string) (status int, text string) {
+	p.t.Helper()
+	_, text = p.open(at+"/.enablers/sign-on?to=/", nil)
+	form := url.Values{"username": {user}, "password": {"a password for tests"}}
+	form.Set("request", html.UnescapeString(regexp.MustCompile(`name="request" value="([^"]+)"`).FindStringSubmatch(text)[1]))
+	action := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindStringSubmatch(text)[1]
+	return p.open(html.UnescapeString(action), form)
 }
 
 func (p person) open(address string, form url.Values) (status int, text string) {

@@ -250,13 +250,18 @@ func (m *Management) signOn() error {
 		Provider: door.NewProvider(door.ProviderConfig{
 			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: home,
 			Roles: map[string]httpapi.Role{devidp.Developer: httpapi.Operator, devidp.OpenCaller: httpapi.Reader},
+			Remedy: fmt.Sprintf("At the provider of -idp the client %s has to be enabled and public, which is without a secret, "+
+				"with the redirect address %s.", frontend, c.PortalURL+portal.AnswerPath),
 		})})
 }
 
 // signedIn returns the tokens of the person whose browser sends a request.
 func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 	_, grant, err := m.config.Door.Granted(r)
+	var client *access.ClientError
 	switch {
+	case errors.As(err, &client):
+		err = m.config.Door.Refusal(err)
 	case errors.Is(err, access.ErrNoSession):
 		err = fmt.Errorf("%w: %w", portal.ErrSignedOut, err)
 	case errors.Is(err, access.ErrUnavailable):
