@@ -93,9 +93,12 @@ func TestCompose_exampleHasEveryVariableWithoutADefault(t *testing.T) {
 	}
 }
 
-func TestCompose_passesTheDatabaseOfTheSpecificationOn(t *testing.T) {
+func TestCompose_passesTheVariablesOfTheSpecificationOn(t *testing.T) {
 	t.Parallel()
-	names := []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD"}
+	names := []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD",
+		"ANNOTATOR_STANDALONE_MODE", "ANNOTATOR_RESTORE_STOPPED", "ANNOTATOR_LOG_LEVEL", "ANNOTATOR_LOG_TO_FILE",
+		"ANNOTATOR_MQTT_INPUT_CLIENT_ID", "ANNOTATOR_MQTT_OUTPUT_CLIENT_ID", "ANNOTATOR_MQTT_ERROR_CLIENT_ID",
+		"ANNOTATOR_MQTT_MONITOR_INPUT_CLIENT_ID", "ANNOTATOR_MQTT_MONITOR_OUTPUT_CLIENT_ID"}
 	given := secretsOfCompose()
 	for _, name := range names {
 		given[name] = "the " + name
