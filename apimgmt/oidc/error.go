@@ -42,8 +42,8 @@ var (
 	// answer, or answers nonsense. It says nothing about the token.
 	ErrUnreachable = errors.New("oidc: issuer cannot be reached")
 	// ErrClient is returned when the issuer refuses the credentials of this client (RFC 6749
-	// section 5.2: invalid_client, or status 401), as it does after the secret was changed there.
-	// It says nothing about the token. The error is a [*Refusal] as well.
+	// section 5.2: invalid_client, unauthorized_client, or status 401), as it does after the
+	// secret was changed there. It says nothing about the token. The error is a [*Refusal] as well.
 	ErrClient = errors.New("oidc: issuer refuses the credentials of this client")
 	// ErrState is returned when an answer to a login does not belong to it.
 	ErrState = errors.New("oidc: answer to another login")
@@ -77,7 +77,8 @@ func (r *Refusal) Error() string {
 // Is reports whether it is the client that was refused, [ErrClient]. Keycloak answers wrong credentials
 // with several codes, and always with status 401.
 func (r *Refusal) Is(target error) bool {
-	return target == ErrClient && (r.Status == http.StatusUnauthorized || r.Status != 0 && r.Code == "invalid_client")
+	ofClient := r.Status == http.StatusUnauthorized || r.Code == "invalid_client" || r.Code == "unauthorized_client"
+	return target == ErrClient && r.Status != 0 && ofClient
 }
 
 // refusal makes a Refusal of texts that the issuer chose.

@@ -105,12 +105,10 @@ func grantOf(tokens *oidc.Tokens) access.Grant {
 }
 
 // failed returns the error of the client as access has it: an [access.ClientError] if the issuer
-// refuses the client (RFC 6749 section 5.2), and one with access.ErrUnavailable if the issuer
-// does not answer. Keycloak says unauthorized_client of a wrong secret.
+// refuses the client, and one with access.ErrUnavailable if the issuer does not answer.
 func (p provider) failed(err error) error {
-	var refusal *oidc.Refusal
 	switch {
-	case errors.As(err, &refusal) && (refusal.Code == "invalid_client" || refusal.Code == "unauthorized_client"):
+	case errors.Is(err, oidc.ErrClient):
 		return &access.ClientError{Err: err, Remedy: p.config.Remedy}
 	case errors.Is(err, oidc.ErrUnreachable):
 		return fmt.Errorf("%w: %w", access.ErrUnavailable, err)
