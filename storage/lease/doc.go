@@ -9,6 +9,10 @@
 // document at the revision that it has watched: of that and a late renewal only one
 // succeeds.
 //
+// [Lease.Context] also ends when the machine was suspended for longer than the lease lasts, soon after it
+// resumes: the monotonic clock stands still meanwhile, so the wall clock counts as well. [Instant]
+// is for holders that count by themselves.
+//
 // A process that was suspended, or a write that a network delayed, can act after the
 // context has ended, as with every lease. What a holder writes must therefore be fenced:
 // a new holder first changes each document that it takes over, and every holder names the

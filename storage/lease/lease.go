@@ -104,7 +104,8 @@ type Lease struct {
 	// What follows belongs to the goroutine that acquires the lease, and then to hold.
 	doc      document
 	revision storage.Revision
-	tried    time.Time // when the first try to write the next beat began; zero if there was none
+	renewed  Instant // the beginning of the last renewal that succeeded
+	tried    Instant // the beginning of the first try to write the next beat; zero if there was none
 }
 
 // Acquire takes a key and renews the lease until it is released or lost. Where another
@@ -133,10 +134,10 @@ func Acquire(ctx context.Context, config Config) (*Lease, error) {
 			return nil, context.Cause(ctx)
 		case err != nil:
 			config.Failed(err)
-		case !began.IsZero() && time.Since(began) < l.cutAfter():
+		case began != Instant{} && began.Elapsed() < l.cutAfter():
 			l.begin(began)
 			return l, nil
-		case !began.IsZero():
+		case began != Instant{}:
 			continue // it took so long that it must be renewed first
 		}
 		if !sleep(ctx, config.Duration/20) {
@@ -152,7 +153,7 @@ func (l *Lease) cutAfter() time.Duration { return l.config.Duration * 9 / 10 }
 
 // take tries once to write the document. It returns since when the lease counts; zero when
 // another process has the key.
-func (l *Lease) take(ctx context.Context, seen *Observation) (time.Time, error) {
+func (l *Lease) take(ctx context.Context, seen *Observation) (Instant, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Duration)
 	defer cancel()
 	stored, err := l.config.Documents.Get(ctx, l.config.Key)
@@ -161,16 +162,16 @@ func (l *Lease) take(ctx context.Context, seen *Observation) (time.Time, error) 
 	case errors.Is(err, storage.ErrNotFound):
 		prev = 0
 	case err != nil:
-		return time.Time{}, err
+		return Instant{}, err
 	default:
 		theirs := decode(stored.Data)
 		if theirs.Session == l.session { // written by an earlier try whose answer was lost
 			l.revision = prev
 		} else if !l.config.Succeed && theirs.Session != l.config.Last && seen.Unchanged(prev) < theirs.patience(l.config.Duration) {
-			return time.Time{}, nil
+			return Instant{}, nil
 		}
 	}
-	next, began := l.doc, time.Now()
+	next, began := l.doc, Now()
 	next.Beat++
 	revision, err := l.write(ctx, next, prev)
 	switch {
@@ -178,9 +179,9 @@ func (l *Lease) take(ctx context.Context, seen *Observation) (time.Time, error) 
 		l.doc, l.revision = next, revision
 		return began, nil
 	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrConflict):
-		return time.Time{}, nil // another process was first
+		return Instant{}, nil // another process was first
 	}
-	return time.Time{}, err
+	return Instant{}, err
 }
 
 func (l *Lease) write(ctx context.Context, d document, prev storage.Revision) (storage.Revision, error) {
@@ -195,18 +196,24 @@ func (l *Lease) write(ctx context.Context, d document, prev storage.Revision) (s
 }
 
 // begin starts the lease.
-func (l *Lease) begin(began time.Time) {
+func (l *Lease) begin(began Instant) {
 	l.ctx, l.end = context.WithCancelCause(context.Background())
-	lost := fmt.Errorf("%w: %q was not renewed within %v", ErrLost, l.config.Key, l.cutAfter())
-	l.expiry = time.AfterFunc(time.Until(began.Add(l.cutAfter())), func() { l.end(lost) })
+	l.renewed = began
+	l.expiry = time.AfterFunc(l.cutAfter()-began.Elapsed(), l.expire)
 	go l.hold()
+}
+
+// expire ends the context of a lease that was not renewed in time.
+func (l *Lease) expire() {
+	l.end(fmt.Errorf("%w: %q was not renewed within %v", ErrLost, l.config.Key, l.cutAfter()))
 }
 
 // Session returns the name of this holding of the key. No other has the same.
 func (l *Lease) Session() string { return l.session }
 
 // Context returns a context that ends when the lease is lost or released, and before
-// another process can take the key. Its cause matches [ErrLost] or [ErrReleased].
+// another process can take the key; after the machine was suspended, within a twentieth of
+// the duration. Its cause matches [ErrLost] or [ErrReleased].
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // hold renews the lease until it is lost or released.
@@ -215,10 +222,10 @@ func (l *Lease) hold() {
 	defer l.expiry.Stop()
 	pause := l.config.Duration / 3
 	for l.rest(pause) {
-		began := time.Now()
+		began := Now()
 		switch err := l.renew(); {
 		case err == nil:
-			pause = max(l.config.Duration/3-time.Since(began), 0)
+			pause = max(l.config.Duration/3-began.Elapsed(), 0)
 		case errors.Is(err, ErrLost):
 			l.end(err)
 			return
@@ -233,24 +240,27 @@ func (l *Lease) hold() {
 	}
 }
 
-// rest waits for a pause. It returns false once the lease has ended.
+// rest waits for a pause. It returns false once the lease has ended. The timers of a machine
+// that was suspended come late, so rest looks at both clocks from time to time.
 func (l *Lease) rest(pause time.Duration) bool {
-	select {
-	case <-l.renewing.Done():
-		return false
-	case <-l.ctx.Done():
-		return false
-	default:
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-l.renewing.Done():
-		return false
-	case <-l.ctx.Done():
-		return false
+	for begun := Now(); ; {
+		if l.renewed.Elapsed() >= l.cutAfter() {
+			l.expire()
+		}
+		if l.renewing.Err() != nil || l.ctx.Err() != nil {
+			return false
+		}
+		left := pause - begun.Elapsed()
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(left, l.config.Duration/20))
+		select {
+		case <-timer.C:
+		case <-l.renewing.Done():
+		case <-l.ctx.Done():
+		}
+		timer.Stop()
 	}
 }
 
@@ -260,9 +270,9 @@ func (l *Lease) renew() error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.config.Duration/5)
 	defer cancel()
 	defer context.AfterFunc(l.renewing, cancel)()
-	next, began := l.doc, time.Now()
+	next, began := l.doc, Now()
 	next.Beat++
-	if l.tried.IsZero() {
+	if (l.tried == Instant{}) {
 		l.tried = began
 	}
 	revision, err := l.write(ctx, next, l.revision)
@@ -292,10 +302,10 @@ func (l *Lease) renew() error {
 }
 
 // adopt records a write that succeeded.
-func (l *Lease) adopt(next document, revision storage.Revision, began time.Time) {
-	l.doc, l.revision, l.tried = next, revision, time.Time{}
+func (l *Lease) adopt(next document, revision storage.Revision, began Instant) {
+	l.doc, l.revision, l.renewed, l.tried = next, revision, began, Instant{}
 	if l.ctx.Err() == nil {
-		l.expiry.Reset(time.Until(began.Add(l.cutAfter())))
+		l.expiry.Reset(l.cutAfter() - began.Elapsed())
 	}
 }
 
