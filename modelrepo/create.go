@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
-	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // add adds a node to the tree. It returns errAbsent if there is no parent,
@@ -96,7 +96,8 @@ type proposal struct {
 	tree *tree
 	at   Path
 	node node
-	took bool // it has taken over another proposal
+	took bool              // it has taken over another proposal
+	seen lease.Observation // of the proposal of another operation
 }
 
 // propose stores the node as pending. It is done when the node is visible already.
@@ -125,7 +126,7 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 			return 0, true, storage.ErrExists
 		case found.ID == p.node.ID:
 			return doc.Revision, false, nil
-		case p.took && !t.stale(found.Mark):
+		case p.took && p.seen.Unchanged(doc.Revision) < t.settle: // it has probably not crashed
 			if err := cas.Pause(ctx, attempt); err != nil {
 				return 0, false, err
 			}
@@ -148,9 +149,6 @@ func (p *proposal) withdraw(ctx context.Context, revision storage.Revision) {
 	defer cancel()
 	_ = p.tree.docs.Delete(ctx, p.at.key(), revision) // or Repair does it later
 }
-
-// stale reports whether the operation that set the mark has probably crashed.
-func (t *tree) stale(m *mark) bool { return clock.Passed(m.Since, t.settle) }
 
 // admit returns why the parent does not admit the child. It runs before the child is
 // recorded in the parent, and the record is written at the revision that was read. So

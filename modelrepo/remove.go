@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // remove removes a node from the tree. It returns errAbsent if there is none, and the
@@ -23,12 +24,13 @@ func (t *tree) remove(
 		parent = func(*node) error { return nil }
 	}
 	me, marked := newID(), false
+	var seen lease.Observation
 	for attempt := 0; ; attempt++ {
 		n, revision, err := t.load(ctx, at)
 		if err != nil {
 			return err
 		}
-		if other := n.Mark; other == nil || !marked || other.By == me || t.stale(other) {
+		if other := n.Mark; other == nil || !marked || other.By == me || seen.Unchanged(revision) >= t.settle {
 			err = t.removeAt(ctx, at, n, revision, me, check, parent)
 			if !cas.Moved(err) {
 				return err

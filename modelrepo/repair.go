@@ -64,7 +64,7 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 	before := len(n.Uploads)
 	n.Uploads = slices.DeleteFunc(n.Uploads, expired)
 	given := before - len(n.Uploads)
-	left := n.Mark != nil && t.stale(n.Mark)
+	left := n.Mark != nil && clock.Passed(n.Mark.Since, t.settle) // where clocks differ the operation starts again
 	switch {
 	case left && n.Mark.Kind == pending:
 		err = t.docs.Delete(ctx, doc.Key, doc.Revision)

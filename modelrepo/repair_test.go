@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -100,4 +101,50 @@ func TestStore_Collect_freesContentFromBeforeTheClockWasSetBack(t *testing.T) {
 	change(t, docs, "content/", `"unreferenced":"`, `"unreferenced":"2100-01-01T00:00:00Z","was":"`)
 	_, collected = tidy()
 	require.Equal(t, 1, collected.Contents)
+}
+
+// contested are documents in which another process takes over the creation of the namespace w3c once, after
+// the change was recorded in its parent, and finishes it ten seconds later.
+type contested struct {
+	storage.Documents
+	t     *testing.T
+	since time.Time // of its mark, by its clock
+	taken bool
+}
+
+func (d *contested) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+	revision, err := d.Documents.Update(ctx, key, prev, data)
+	if key != "root" || d.taken {
+		return revision, err
+	}
+	d.taken = true
+	doc, readErr := d.Get(ctx, "namespace/w3c")
+	require.NoError(d.t, readErr)
+	mine, writeErr := d.Documents.Update(ctx, doc.Key, doc.Revision,
+		[]byte(`{"id": "b", "mark": {"kind": "pending", "by": "x", "since": "`+d.since.UTC().Format(time.RFC3339)+`"}}`))
+	require.NoError(d.t, writeErr)
+	time.AfterFunc(10*time.Second, func() {
+		if _, err := d.Documents.Update(context.WithoutCancel(ctx), doc.Key, mine, []byte(`{"id": "b"}`)); err != nil {
+			d.t.Errorf("the creation of the other process was taken over: %v", err)
+		}
+	})
+	return revision, err
+}
+
+func TestStore_CreateNamespace_leavesTheCreationOfALiveProcessWhateverItsClock(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			docs := storage.NewMemoryDocuments()
+			_, err := docs.Create(t.Context(), "root", []byte(`{"id": "r"}`))
+			require.NoError(t, err)
+			_, err = docs.Create(t.Context(), "namespace/w3c", []byte(`{"id": "a", "mark": {"kind": "pending", "by": "y"}}`))
+			require.NoError(t, err)
+			s, err := modelrepo.New(modelrepo.Config{
+				Documents: &contested{Documents: docs, t: t, since: time.Now().Add(ahead)}, Blobs: storage.NewMemoryBlobs(),
+			})
+			require.NoError(t, err)
+			require.ErrorIs(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), modelrepo.ErrExists)
+			time.Sleep(time.Minute)
+		})
+	}
 }

@@ -31,8 +31,9 @@ type Config struct {
 	// "page/".
 	Blobs storage.Blobs
 	// Grace is how long content is kept that nothing refers to, and uploads that
-	// receive nothing. Zero means 24 hours. Any positive time is safe: content that is
-	// referred to and uploads that receive bytes are never removed.
+	// receive nothing. Zero means 24 hours. Content that is referred to is never removed,
+	// whatever the grace period is. Uploads that receive bytes are never given up if it is
+	// at least twice as long as the clocks of the processes over one storage differ.
 	Grace time.Duration
 	// Settle is how old the trace of an operation must be before Repair assumes that
 	// the operation crashed. Zero means one minute. An operation that was only slow

@@ -38,7 +38,8 @@ type receiver struct {
 	mu     sync.Mutex
 	status int
 	calls  []call
-	hangAt int // the call that gets no answer until it is broken off; zero means none
+	hangAt int    // the call that gets no answer until it is broken off; zero means none
+	during func() // is called in each call, outside of a bubble; nil is not
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -50,6 +51,9 @@ func newReceiver(t *testing.T) *receiver {
 		r.calls = append(r.calls, call{req.Header, string(body)})
 		hangs := len(r.calls) == r.hangAt
 		r.mu.Unlock()
+		if r.during != nil {
+			r.during()
+		}
 		if hangs {
 			<-req.Context().Done()
 			return
@@ -294,27 +298,10 @@ func TestStore_Run_deliversEventsThatACrashLeft(t *testing.T) {
 	require.Len(t, to.received(), 1)
 }
 
-func TestStore_Run_deliversAfterTheClockWasSetBack(t *testing.T) {
-	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
-	s := hooked(t, docs, nil)
-	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
-	for key, document := range map[string]string{
-		"lease/" + created.ID: `{"owner": "of a process that was killed", "until": "2100-01-01T00:00:00Z",
-			"failures": 3, "next": "2100-01-01T00:00:00Z"}`,
-		"intent/1": `{"id": "1", "action": "namespace_delete", "at": {"Namespace": "gone"}, "time": "2100-01-01T00:00:00Z", "hooks": ["` +
-			created.ID + `"]}`,
-	} {
-		_, err := docs.Create(t.Context(), key, []byte(document))
-		require.NoError(t, err)
-	}
-	run(t, s)
-	require.Contains(t, to.await(t, 1)[0].body, `"gone"`)
-}
-
 func TestStore_Run_givesUpEventsFromBeforeTheClockWasSetBack(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	to.answer(http.StatusServiceUnavailable)
-	s := hooked(t, docs, nil)
+	s := hooked(t, docs, func(c *modelrepo.Config) { c.Settle = time.Millisecond })
 	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
 	keys := []string{"event/" + created.ID + "/1", "intent/2"}
 	for _, key := range keys {

@@ -89,8 +89,8 @@ func importTable() []room {
 			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
 		}, modules: []string{franz, testify}},
 
-		{dir: "modelrepo", imports: []string{"internal/keep", "internal/tracing", "storage", "modelrepo/internal/...", "modelrepo/oci"},
-			modules: []string{uuid, oteltrace}},
+		{dir: "modelrepo", imports: []string{"internal/keep", "internal/tracing", "storage", "storage/lease", "modelrepo/internal/...",
+			"modelrepo/oci"}, modules: []string{uuid, oteltrace}},
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{
 			"internal/exposition", "internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/...", "storage",
@@ -111,7 +111,7 @@ func importTable() []room {
 			modules: []string{uuid}},
 		{dir: "modelrepo/internal/webhook", imports: []string{
 			"internal/keep", "internal/outbound", "internal/notify", "internal/tracing", "modelrepo/internal/cas",
-			"modelrepo/internal/clock", "storage",
+			"modelrepo/internal/clock", "storage", "storage/lease",
 		}, modules: []string{uuid}},
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"},

@@ -1,20 +1,13 @@
-// Package clock compares stored times with the clock. A time that another process stored
-// may be a little ahead, because clocks differ. One that is further ahead than was ever
-// stored is from before the clock was set back, and must not block anything until the
-// clock is there again.
+// Package clock compares stored times with the clock, where a difference between the clocks of
+// processes does no harm: what is thought to be too old is only deleted early, or started
+// again. Where it matters, a process counts for how long it has seen a document as it is; see
+// Observation of package lease.
 package clock
 
 import "time"
 
 // skew is how far the clocks of processes may differ.
 const skew = time.Minute
-
-// Ahead reports whether a stored deadline is ahead, by no more than the longest time that
-// deadlines are stored for.
-func Ahead(deadline time.Time, longest time.Duration) bool {
-	left := time.Until(deadline)
-	return left > 0 && left-skew <= longest
-}
 
 // Passed reports whether a span has passed since a time that was stored as the present
 // one. A time that is ahead by more than the span does not count: what it belongs to is as

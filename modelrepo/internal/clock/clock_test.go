@@ -18,19 +18,6 @@ const (
 
 var farAhead = time.Date(2900, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func TestAhead_isFalseForWhatWasNeverStored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for left, ahead := range map[time.Duration]bool{
-			-day: false, 0: false, 1: true, day: true, day + time.Minute: true, day + time.Minute + 1: false,
-		} {
-			require.Equal(t, ahead, clock.Ahead(time.Now().Add(left), day), left)
-		}
-		require.False(t, clock.Ahead(farAhead, day))
-		require.False(t, clock.Ahead(time.Time{}, day))
-		require.True(t, clock.Ahead(time.Now().Add(day), never))
-	})
-}
-
 func TestPassed_isTrueForWhatIsTooFarAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for age, passed := range map[time.Duration]bool{

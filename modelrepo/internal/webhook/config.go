@@ -15,7 +15,8 @@ type Config struct {
 	// Timeout is how long a callback may take to answer. Zero means 10 seconds.
 	Timeout time.Duration
 	// Retry is the pause after the first failure. It doubles with each further
-	// one, up to one hour, less up to a half at random. Zero means one second.
+	// one, up to one hour, less up to a half at random. A process that has just begun
+	// waits for at most one minute. Zero means one second.
 	Retry time.Duration
 	// Poll is how often Run looks for events of other processes. Zero means 5
 	// seconds.

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 const (
@@ -26,11 +28,15 @@ type work struct {
 	wake chan struct{} // has one when there may be something to deliver
 	me   string        // names this process in leases
 	mu   *sync.Mutex
-	busy map[string]bool // webhooks that are being called; guarded by mu
+	busy map[string]bool   // webhooks that are being called; guarded by mu
+	seen map[string]*sight // the leases of webhooks; guarded by mu
+
+	intents map[string]*lease.Observation // by key; of the goroutine of Run
 }
 
 func newWork() work {
-	return work{wake: make(chan struct{}, 1), me: uuid.NewString(), mu: new(sync.Mutex), busy: map[string]bool{}}
+	return work{wake: make(chan struct{}, 1), me: uuid.NewString(), mu: new(sync.Mutex),
+		busy: map[string]bool{}, seen: map[string]*sight{}}
 }
 
 // wakeUp makes Run look at the queues.
@@ -53,6 +59,24 @@ func (w *work) end(hook string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.busy, hook)
+}
+
+// sight returns what this process has seen of the lease of a webhook, which it reads at the
+// revision.
+func (w *work) sight(hook string, at storage.Revision) *sight {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen[hook] == nil {
+		w.seen[hook] = &sight{first: at}
+	}
+	return w.seen[hook]
+}
+
+// forget drops what was seen of the webhooks that were deleted.
+func (w *work) forget(all stored) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.seen, func(hook string, _ *sight) bool { return all.at(hook) < 0 })
 }
 
 // Run delivers events until the context ends. A callback that does not answer delays
@@ -137,10 +161,7 @@ func (h *Hooks) deliverQueue(ctx context.Context, caller *caller, hook Hook) (em
 				return false, err
 			}
 			if !delivered {
-				pause := held.failed(h.config.Retry)
-				if pause < h.config.Poll {
-					time.AfterFunc(pause, h.work.wakeUp)
-				}
+				held.failed()
 				return false, nil
 			}
 			held.Failures = 0
@@ -188,6 +209,7 @@ func (h *Hooks) drop(ctx context.Context, doc storage.Document) error {
 // sweep settles intents, and deletes the events and leases of webhooks that were
 // deleted and the oldest events of queues that are too long.
 func (h *Hooks) sweep(ctx context.Context, all stored) error {
+	h.work.forget(all)
 	if err := h.settleIntents(ctx); err != nil {
 		return err
 	}

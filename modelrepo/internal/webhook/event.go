@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // The first parts of the keys of events. An intent exists while an operation is in
@@ -140,20 +141,27 @@ func (h *Hooks) emit(ctx context.Context, e Event, revision storage.Revision) er
 	return nil
 }
 
-// settleIntents handles the intents of operations that have probably crashed: those
-// that happened become events, the others are deleted after [Config].GiveUp. An
-// operation that is only slow loses nothing by it.
+// settleIntents handles the intents of operations that have probably crashed, because this
+// process has seen them for long enough: those that happened become events, the others are
+// deleted after [Config].GiveUp. An operation that is only slow loses nothing by it.
 func (h *Hooks) settleIntents(ctx context.Context) error {
+	before := h.work.intents
+	h.work.intents = map[string]*lease.Observation{}
 	for doc, err := range storage.All(ctx, h.docs, intentPrefix) {
 		if err != nil {
 			return err
 		}
+		seen := before[doc.Key]
+		if seen == nil {
+			seen = &lease.Observation{}
+		}
+		h.work.intents[doc.Key] = seen
+		if seen.Unchanged(doc.Revision) < h.settle {
+			continue
+		}
 		var e Event
 		if err := json.Unmarshal(doc.Data, &e); err != nil {
 			return err
-		}
-		if !clock.Passed(e.Time, h.settle) {
-			continue
 		}
 		body, happened, err := h.tree.Happened(ctx, e)
 		switch {
