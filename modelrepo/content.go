@@ -44,8 +44,8 @@ func (e entry) file() File {
 //
 // Content that is read from its beginning to its end is compared with its digest. If it is
 // damaged, the Read that gets to the end returns an error that matches [ErrDamaged], and none
-// of its bytes. A part that is read after a Seek is not compared. Content that is known to be
-// damaged cannot be opened.
+// of its bytes. A part that is read after a Seek is not compared, except by the REST interface.
+// Content that is known to be damaged cannot be opened.
 type Content struct {
 	io.ReadSeekCloser
 	File
@@ -125,6 +125,15 @@ type contentReader struct {
 func (r *contentReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	return n, damaged("read content", r.at, r.format, err)
+}
+
+// Part is [integrity.Reader.Part].
+func (r *contentReader) Part(n int64) (compared func() error, err error) {
+	compared, err = r.Reader.Part(n)
+	if beside := compared; beside != nil {
+		compared = func() error { return damaged("read content", r.at, r.format, beside()) }
+	}
+	return compared, damaged("read content", r.at, r.format, err)
 }
 
 // damaged returns the refusal of damaged content, or another error as it is.

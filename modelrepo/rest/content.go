@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -112,7 +111,7 @@ func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
 
 // serve answers with content, whole or in ranges, if the conditions of the request are
 // met (RFC 9110 sections 13 and 14). Whole content is compared with its digest while it is
-// sent; a range is not, because its digest is unknown.
+// sent. The digest of a range is unknown: see integrity.Reader for what is compared then.
 func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path, format string) error {
 	content, err := r.store.Open(req.Context(), at, format)
 	if err != nil {
@@ -130,9 +129,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 	// Content is not trusted and must not run as a page of this origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	body := &body{ReadSeeker: content, size: content.Size}
-	if onDisk, ok := content.ReadSeekCloser.(interface{ File(whole bool) *os.File }); ok {
-		body.file = onDisk.File
-	}
+	body.stored, _ = content.ReadSeekCloser.(stored)
 	sent, err := r.serveContent(w, req, content.Uploaded, body)
 	if err != nil {
 		return err

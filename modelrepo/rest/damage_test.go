@@ -92,6 +92,52 @@ func TestNewHandler_breaksDamagedContentOff(t *testing.T) {
 	require.Contains(t, body, "\nmodelrepo_damaged_downloads_total 1\n")
 }
 
+func TestNewHandler_comparesSmallContentBeforeARange(t *testing.T) {
+	for _, span := range []string{"bytes=10-19", "bytes=99990-", "bytes=0-1,5-6"} {
+		server, _ := damagedServer(t, strings.Repeat("a", 100_000))
+		answer, _, err := ask(t, server, "GET", "/w3c/sosa/1.0/content", "Range: "+span)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusInternalServerError, answer.StatusCode, span)
+		require.Equal(t, "damaged", answer.Header.Get("X-Error-Code"))
+		require.Empty(t, answer.Header.Get("Content-Range"))
+		_, body, err := ask(t, server, "GET", "/metrics")
+		require.NoError(t, err)
+		require.Contains(t, body, "\nmodelrepo_damaged_contents 1\n")
+		require.Contains(t, body, "\nmodelrepo_damaged_downloads_total 1\n")
+	}
+}
+
+// largeContent is more than is compared before a range is sent.
+var largeContent = strings.Repeat("a", 9<<20)
+
+func TestNewHandler_breaksALargeRangeOfDamagedContentOff(t *testing.T) {
+	server, s := damagedServer(t, largeContent)
+	answer, body, err := ask(t, server, "GET", "/w3c/sosa/1.0/content", "Range: bytes=6000000-")
+	require.Equal(t, http.StatusPartialContent, answer.StatusCode, "it had begun")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Less(t, len(body), len(largeContent)-6_000_000)
+	require.Equal(t, uint64(1), s.Stats().DamagedContents)
+	answer, _, err = ask(t, server, "GET", "/w3c/sosa/1.0/content", "Range: bytes=6000000-")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusInternalServerError, answer.StatusCode)
+}
+
+func TestNewHandler_comparesWhatSmallRangesWereSentOf(t *testing.T) {
+	server, s := damagedServer(t, largeContent)
+	for _, span := range []string{"bytes=7000000-7000009", "bytes=0-1,5-6"} {
+		answer, _, err := ask(t, server, "GET", "/w3c/sosa/1.0/content", "Range: "+span)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusPartialContent, answer.StatusCode, "it is not compared at once")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(t.Context()) }()
+	t.Cleanup(func() { require.NoError(t, <-ended) })
+	require.Eventually(t, func() bool { return s.Stats().DamagedContents == 1 }, time.Minute, 5*time.Millisecond)
+	answer, _, err := ask(t, server, "GET", "/w3c/sosa/1.0/content", "Range: bytes=7000000-7000009")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusInternalServerError, answer.StatusCode)
+}
+
 func TestNewHandler_scrubsOnRequest(t *testing.T) {
 	server, s := damagedServer(t, strings.Repeat("a", 100_000))
 	refused, err := http.Post(server.URL+"/x/scrub", "application/x-tar", strings.NewReader("archive"))

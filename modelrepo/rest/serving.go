@@ -73,36 +73,94 @@ func (s *serving) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// stored is content of the repository; see integrity.Reader.
+type stored interface {
+	File(whole bool) *os.File
+	Part(n int64) (compared func() error, err error)
+}
+
 // body is content as [http.ServeContent] reads it.
 type body struct {
 	io.ReadSeeker
-	size int64
-	file func(whole bool) *os.File // see integrity.Reader; nil for none
+	size     int64
+	stored   stored // nil for what is not content of the repository
+	prepared bool   // no further comparison is needed before it is read
 }
 
-// ReadFrom implements [io.ReaderFrom]. The kernel copies from a file by itself where the
-// content need not be compared with its digest.
+// Read implements [io.Reader]. Only several ranges, which a pipe puts together, are not prepared
+// before; they count as a small part.
+func (b *body) Read(p []byte) (int, error) {
+	if !b.prepared && b.stored != nil {
+		if _, err := b.stored.Part(0); err != nil {
+			return 0, err
+		}
+		b.prepared = true
+	}
+	return b.ReadSeeker.Read(p)
+}
+
+// ReadFrom implements [io.ReaderFrom].
 func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 	before := s.sent
 	limited, _ := from.(*io.LimitedReader)
 	if limited == nil {
 		limited = &io.LimitedReader{R: from, N: 1<<63 - 1}
 	}
-	if content, ok := limited.R.(*body); ok && content.file != nil {
-		if file := content.file(limited.N == content.size); file != nil {
-			s.begin()
-			n, err := io.Copy(s.ResponseWriter, &io.LimitedReader{R: file, N: limited.N})
-			s.sent += n
-			return n, err
-		}
+	var err error
+	switch content, _ := limited.R.(*body); {
+	case content == nil || content.stored == nil:
+		err = s.copy(limited)
+	case limited.N == content.size:
+		content.prepared = true
+		err = s.copyContent(content, limited.N, true)
+	default:
+		content.prepared = true
+		err = s.copyPart(content, limited.N)
 	}
-	// What is read, or comes from the pipe that puts several ranges together, is sent when the
-	// next bytes were read, so content of one buffer that is damaged gets a refusal.
-	err := s.copier.Copy(struct{ io.Writer }{s}, limited, func() error { return nil })
+	return s.sent - before, err
+}
+
+// heldBack is how many bytes of a part are sent only when the comparison beside it has ended.
+const heldBack = 4 << 10
+
+// copyPart sends a part of content.
+func (s *serving) copyPart(content *body, n int64) error {
+	compared, err := content.stored.Part(n)
+	if s.failure = err; err != nil {
+		return err
+	}
+	if compared == nil {
+		return s.copyContent(content, n, false)
+	}
+	if err := s.copyContent(content, n-heldBack, false); err != nil {
+		return err
+	}
+	if s.failure = compared(); s.failure != nil {
+		return s.failure
+	}
+	return s.copyContent(content, heldBack, false)
+}
+
+// copyContent sends the next bytes of content. The kernel copies from a file by itself where the
+// bytes need not be compared with the digest.
+func (s *serving) copyContent(content *body, n int64, whole bool) error {
+	if file := content.stored.File(whole); file != nil {
+		s.begin()
+		sent, err := io.Copy(s.ResponseWriter, &io.LimitedReader{R: file, N: n})
+		s.sent += sent
+		return err
+	}
+	return s.copy(&io.LimitedReader{R: content, N: n})
+}
+
+// copy sends what is read, or comes from the pipe that puts several ranges together, when the
+// next bytes were read, so content of one buffer that is damaged gets a refusal.
+func (s *serving) copy(from io.Reader) error {
+	err := s.copier.Copy(struct{ io.Writer }{s}, from, func() error { return nil })
 	if source := new(transfer.SourceError); errors.As(err, &source) {
 		s.failure = source.Cause
 	}
-	return s.sent - before, err
+	return err
 }
 
 // serveContent answers with a body, whole or in ranges, if the conditions of the request are

@@ -88,6 +88,30 @@ func TestNewHandler_letsTheKernelSendFiles(t *testing.T) {
 	require.Contains(t, metrics.Body.String(), "\nmodelrepo_downloads_total 8\n")
 }
 
+func TestNewHandler_sendsALargeRangeBesideTheComparison(t *testing.T) {
+	dir := t.TempDir()
+	store, err := disk.Open(t.Context(), dir, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	memory, memoryBlobs := openMemory(t)
+	for _, config := range []modelrepo.Config{
+		{Documents: store.Documents(), Blobs: store.Blobs()}, {Documents: memory, Blobs: memoryBlobs},
+	} {
+		s, err := modelrepo.New(config)
+		require.NoError(t, err)
+		prepare(t, s)
+		data := strings.Repeat("0123456789", 1_000_000)
+		_, err = s.Upload(t.Context(), version, "f", strings.NewReader(data), nil)
+		require.NoError(t, err)
+		again, err := modelrepo.New(config) // which has compared nothing
+		require.NoError(t, err)
+		handler := rest.NewHandler(again, nil)
+		for span, want := range map[string]string{"bytes=1000001-": data[1000001:], "bytes=0-6999999": data[:7_000_000]} {
+			sends(t, handler, span, want)
+		}
+	}
+}
+
 func TestNewHandler_sendsContentThatIsNotAFile(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
@@ -132,7 +156,8 @@ func (r *unreadableReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreadableServer serves a repository with content that cannot be read behind 2,000,000 bytes.
+// unreadableServer serves a repository with content that cannot be read behind 2,000,000 bytes, and is
+// too large to be compared before a range is sent.
 // What it logs is complete when it is closed.
 func unreadableServer(t *testing.T) (*httptest.Server, *bytes.Buffer) {
 	t.Helper()
@@ -140,7 +165,7 @@ func unreadableServer(t *testing.T) (*httptest.Server, *bytes.Buffer) {
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: unreadable{blobs, 2_000_000}})
 	require.NoError(t, err)
 	prepare(t, s)
-	_, err = s.Upload(t.Context(), version, "f", strings.NewReader(strings.Repeat("0123456789", 300_000)), nil)
+	_, err = s.Upload(t.Context(), version, "f", strings.NewReader(strings.Repeat("0123456789", 900_000)), nil)
 	require.NoError(t, err)
 	var log bytes.Buffer
 	server := httptest.NewServer(rest.NewHandler(s, &rest.HandlerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}))

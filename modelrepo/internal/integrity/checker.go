@@ -45,9 +45,12 @@ type Checker struct {
 	copier *transfer.Copier
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	good    map[string]comparison // by blob
-	damaged map[string]bool       // blobs with a mark, as far as this process knows
+	mu       sync.Mutex
+	good     map[string]comparison // by blob
+	damaged  map[string]bool       // blobs with a mark, as far as this process knows
+	suspects map[string]Content    // by blob; see compareParts
+
+	suspected chan struct{} // has one when there may be suspects
 
 	replaced atomic.Uint64
 }
@@ -61,7 +64,8 @@ type comparison struct {
 // New returns a checker over the two stores. It reads and writes nothing.
 func New(docs storage.Documents, blobs storage.Blobs, copier *transfer.Copier, log *slog.Logger) *Checker {
 	return &Checker{docs: docs, blobs: blobs, copier: copier, log: log,
-		good: map[string]comparison{}, damaged: map[string]bool{}}
+		good: map[string]comparison{}, damaged: map[string]bool{}, suspects: map[string]Content{},
+		suspected: make(chan struct{}, 1)}
 }
 
 // Replaced returns how many blobs were damaged, and got their bytes from an upload.

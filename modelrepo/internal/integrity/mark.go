@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -43,12 +44,17 @@ func (c *Checker) Mark(ctx context.Context, content Content, reason error) {
 	defer cancel()
 	c.mu.Lock()
 	known := c.damaged[content.Blob]
-	c.damaged[content.Blob] = true
 	delete(c.good, content.Blob)
 	c.mu.Unlock()
 	if known {
 		return
 	}
+	// It is known only when the document is there: IsDamaged takes an absent one for cleared.
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.damaged[content.Blob] = true
+	}()
 	c.log.Error("stored content is damaged: upload the same bytes again, or restore a backup",
 		"blob", content.Blob, "sha256", content.SHA256, "error", reason)
 	data, _ := json.Marshal(Mark{ // strings and numbers always have a form
@@ -103,6 +109,9 @@ func (c *Checker) IsDamaged(ctx context.Context, blob string) bool {
 
 // Marks returns what is known to be damaged, and makes it known to this process.
 func (c *Checker) Marks(ctx context.Context) ([]Mark, error) {
+	c.mu.Lock()
+	before := maps.Clone(c.damaged)
+	c.mu.Unlock()
 	var marks []Mark
 	for doc, err := range storage.All(ctx, c.docs, markPrefix) {
 		if err != nil {
@@ -116,7 +125,7 @@ func (c *Checker) Marks(ctx context.Context) ([]Mark, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.damaged)
+	maps.DeleteFunc(c.damaged, func(blob string, _ bool) bool { return before[blob] }) // others were marked meanwhile
 	for _, m := range marks {
 		c.damaged[m.Blob] = true
 	}

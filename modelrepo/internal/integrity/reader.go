@@ -10,7 +10,7 @@ import (
 
 // Reader reads content for a download. The Read that gets to the end of content that was read
 // from its beginning fails if the content is damaged, see [storage.CheckedReader]. A part is
-// not compared.
+// not compared by Read: see [Reader.Part].
 type Reader struct {
 	*storage.CheckedReader
 	ctx     context.Context // of Open: it is valid as long as the reader
@@ -18,6 +18,7 @@ type Reader struct {
 	checker *Checker
 	file    os.FileInfo // the state of its file when it was opened, or nil
 	opened  *os.File    // its file, or nil
+	cancel  func()      // ends the comparison beside a part, or nil
 }
 
 // Open opens content for a download. The error matches [storage.ErrDamaged] if bytes are
@@ -76,4 +77,12 @@ func (r *Reader) File(whole bool) *os.File {
 		return nil
 	}
 	return r.opened
+}
+
+// Close implements [io.Closer].
+func (r *Reader) Close() error {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	return r.CheckedReader.Close()
 }

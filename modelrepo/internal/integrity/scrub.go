@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/notify"
@@ -57,8 +58,14 @@ func (s *Scrubber) Request(ctx context.Context) (State, error) {
 	return state, err
 }
 
-// Run scrubs until the context ends.
+// Run scrubs until the context ends. It also compares the content of which parts were sent, unless
+// the scrub is left to requests.
 func (s *Scrubber) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	if s.Interval >= 0 {
+		parts.Go(func() { s.Checker.compareParts(ctx) })
+	}
+	defer parts.Wait()
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 	var observed lease.Observation
@@ -234,16 +241,7 @@ func (p *pass) pause(ctx context.Context, begun *time.Time, bytes int) error {
 	if p.state.Fast {
 		return ctx.Err()
 	}
-	due := begun.Add(time.Duration(float64(bytes) / float64(p.BytesPerSecond) * float64(time.Second)))
-	timer := time.NewTimer(time.Until(due))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		*begun = time.Now()
-		return nil
-	}
+	return pace(ctx, begun, bytes, p.BytesPerSecond)
 }
 
 // beat stores the state from time to time.
