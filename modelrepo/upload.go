@@ -29,7 +29,8 @@ type Uploaded struct {
 	File
 	// Overwrote is set if the upload replaced content.
 	Overwrote bool
-	// DefaultSet is set if the version had no default format, and now has this one.
+	// DefaultSet is set if the version had no default format, and now has this one: of
+	// several uploads at one time, the first one that ends.
 	DefaultSet bool
 }
 

@@ -32,6 +32,7 @@ func Races(t *testing.T, open Open, rounds int) {
 		{"one of several deleters wins", (*arena).deleters},
 		{"no child outlives its parent", (*arena).orphans},
 		{"one of several first uploads wins", (*arena).firstUploads},
+		{"the first upload that ends sets the default format", (*arena).defaultFormats},
 		{"overwriting is atomic for readers", (*arena).overwrites},
 		{"collection touches nothing that is referred to", (*arena).collection},
 		{"pages follow the changes of others", (*arena).pages},
@@ -174,6 +175,33 @@ func (a *arena) firstUploads(rounds int) {
 			return err
 		}), modelrepo.ErrContentExists)
 		require.NoError(a, a.whole(a.stores[0], format))
+	}
+}
+
+// defaultFormats uploads several formats of a new version at once. The one that is said to be the default
+// format stays it.
+func (a *arena) defaultFormats(rounds int) {
+	a.withVersion()
+	for round := range rounds {
+		at := modelrepo.Path{Namespace: place.Namespace, Model: place.Model, Version: fmt.Sprintf("parallel-%d", round)}
+		require.NoError(a, a.stores[0].CreateVersion(a.Context(), at, modelrepo.VersionUpdate{}))
+		set := make(chan string, 4)
+		require.NoError(a, errors.Join(a.together(cap(set), func(i int, s *modelrepo.Store) error {
+			format := fmt.Sprint("f", i)
+			result, err := s.Upload(a.Context(), at, format, strings.NewReader(format), nil)
+			if result.DefaultSet {
+				set <- format
+			}
+			return err
+		})...))
+		require.Len(a, set, 1)
+		first := <-set
+		require.NoError(a, a.stores[1].DeleteContent(a.Context(), at, first, modelrepo.Condition{}))
+		_, err := a.stores[2].Upload(a.Context(), at, "later", strings.NewReader("later"), nil)
+		require.NoError(a, err)
+		version, err := a.stores[0].Version(a.Context(), at)
+		require.NoError(a, err)
+		require.Equal(a, first, version.DefaultFormat)
 	}
 }
 
