@@ -39,7 +39,8 @@ type Stats struct {
 	// have. They are published as they are, see [rml.Tally].
 	IllTyped uint64
 	// IrregularRows is the number of rows of CSV that the dialect carml cut or filled up, because
-	// they have more or fewer cells than the header, or passed over as comments, see [rml.Tally].
+	// they have more or fewer cells than the header, read in one with the rows after them, because they
+	// are cut inside quotes, or passed over as comments, see [rml.Tally].
 	IrregularRows uint64
 	// NotesDropped is the number of monitoring notes that were dropped because
 	// their broker was too slow.

@@ -21,6 +21,8 @@ type Trial struct {
 	Records int
 	// Unmatched describes each triples map that selected no record.
 	Unmatched []string
+	// IrregularRows describes the rows of CSV that do not have the cells of the header.
+	IrregularRows []rml.IrregularRows
 	// Findings are what is valid and probably a mistake, with regard to the message.
 	Findings []rml.Finding
 	// Report is what the shapes of the mapping say of the output; a channel publishes none with
@@ -50,7 +52,7 @@ func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits
 		t.Findings = plan.Lint()
 		return t, err
 	}
-	t.Records, t.Unmatched = mapper.Tally().Records, mapper.Unmatched()
+	t.Records, t.Unmatched, t.IrregularRows = mapper.Tally().Records, mapper.Unmatched(), mapper.IrregularRows()
 	if t.Statements, err = mapper.Trace(message); err != nil {
 		return t, err
 	}

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -26,8 +27,8 @@ type Warning struct {
 }
 
 // Warnings are what a channel noticed about the messages that it published: one of which no iterator of
-// the mapping selects a record, one that gives no statement, or one with literals whose text their
-// datatype does not have. Its methods are safe for concurrent use.
+// the mapping selects a record, one that gives no statement, one with literals whose text their
+// datatype does not have, or one with rows of CSV that do not have the cells of the header. Its methods are safe for concurrent use.
 type Warnings struct{ channel *Channel }
 
 // Warnings returns what the channel noticed.
@@ -66,7 +67,7 @@ func (n *noted) warning() Warning {
 func (c *compiledMapping) note(m *Message, mapper *rml.Mapper, tally rml.Tally) (FailedMessage, bool) {
 	n := &c.noted
 	number := n.mapped.Add(1)
-	if tally.Statements > 0 && tally.IllTyped == 0 {
+	if tally.Statements > 0 && tally.IllTyped+tally.LongRows+tally.ShortRows+tally.TornRows == 0 {
 		return FailedMessage{}, false
 	}
 	n.last.Store(number)
@@ -91,6 +92,9 @@ func notice(mapper *rml.Mapper, tally rml.Tally) *rml.MessageError {
 	if found := mapper.IllTyped(); len(found) > 0 {
 		return &rml.MessageError{Node: found[0].Node, Place: found[0].Place, Err: fmt.Errorf(
 			"literals have a text that their datatype does not have, %d of them, such as %v", tally.IllTyped, found[0])}
+	}
+	if rows := mapper.IrregularRows(); len(rows) > 0 {
+		return &rml.MessageError{Place: rows[0].Place, Err: errors.New(rows[0].String())}
 	}
 	if tally.Records == 0 {
 		const shown = 3

@@ -67,6 +67,29 @@ func TestWarnings_Newest_isAboutTheNewestMessages(t *testing.T) {
 	}
 }
 
+func TestWarnings_Newest_isAboutIrregularRows(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	c := config("table")
+	c.Mapping.InputFormat = annotate.CSV
+	c.Mapping.RML = strings.Replace(jsonMapping, "ql:JSONPath", "ql:CSV", 1)
+	channel := newChannel(t, c, environment(b))
+	require.NoError(t, channel.Start(t.Context()))
+	send := func(payload string, published int) {
+		t.Helper()
+		require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "table/in", Payload: []byte(payload)}))
+		await(t, b, "table/out", published)
+	}
+	send("id,value\n1,2\n# a comment\n", 1)
+	require.Empty(t, channel.Warnings().Newest())
+	send("id,value\n1,2\n3,4,5\n", 2)
+	require.Equal(t, "one row of CSV with more cells than the header, which are not read, such as row 2 (line 3), "+
+		"with 3 cells where the header has 2", channel.Warnings().Newest().Reason)
+	send("id,value\n1,2\n3", 3)
+	send("id,value\n1,\"2\n3,\"4\"\n", 4)
+	require.Equal(t, uint64(4), channel.Stats().IrregularRows)
+	require.Equal(t, "row 2 (line 3)", channel.Warnings().Messages()[len(channel.Warnings().Messages())-1].Place)
+}
+
 func TestWarnings_Messages_areBounded(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, decimalConfig("many"), environment(b))

@@ -64,9 +64,9 @@ func (w *worker) count(c *Channel, m *Message) {
 		c.log.Warn("a message gave no statement; the status counts further ones",
 			"records", tally.Records, "unmatched", w.mapper.Unmatched())
 	}
-	if n := uint64(tally.LongRows + tally.ShortRows + tally.CommentRows); n > 0 && c.counters.irregular.Add(n) == n {
+	if n := uint64(tally.LongRows + tally.ShortRows + tally.TornRows + tally.CommentRows); n > 0 && c.counters.irregular.Add(n) == n {
 		c.log.Warn("rows of CSV do not have the cells of the header; the status counts further ones",
-			"cut", tally.LongRows, "filled up", tally.ShortRows, "comments", tally.CommentRows)
+			"cut", tally.LongRows, "filled up", tally.ShortRows, "torn", tally.TornRows, "comments", tally.CommentRows)
 	}
 	if n := uint64(tally.IllTyped); n > 0 && c.counters.illTyped.Add(n) == n {
 		c.log.Warn("a message gave literals that their datatype does not have; the status counts further ones", "literals", n)

@@ -60,6 +60,8 @@ type trialView struct {
 	// and Unmatched how many iterators select no record.
 	IllTyped  int `json:"illTyped"`
 	Unmatched int `json:"unmatched"`
+	// IrregularRows are the rows of CSV that do not have the cells of the header: the first of each kind.
+	IrregularRows []placed `json:"irregularRows"`
 	// Violations are what the shapes find, at most 20 results of any severity. Invalid counts
 	// the violations among all results: with one a channel does not publish the message.
 	Violations []violationView `json:"violations"`
@@ -211,7 +213,7 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 		Shapes: request.Shapes}
 	trial, err := m.Try(ctx, []byte(request.Sample), request.Dialect, rml.Limits{MaxBytes: maxTrial, MaxTime: 2 * trialTime / 5,
 		MaxStatements: maxStatements, MaxOutput: maxOutput}, functions...)
-	view := &trialView{Findings: []placed{}, Statements: []statementView{},
+	view := &trialView{Findings: []placed{}, Statements: []statementView{}, IrregularRows: []placed{},
 		Output: string(trial.Output), Records: trial.Records, Unmatched: len(trial.Unmatched),
 		Violations: violationsOf(trial.Report.Results), Invalid: trial.Report.Violations,
 		Unchecked: err == nil && trial.Checked && trial.Report.Focus == 0}
@@ -223,6 +225,10 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 		for _, unmatched := range trial.Unmatched { // findings say it with the line
 			view.Findings = append(view.Findings, placed{Text: unmatched})
 		}
+	}
+	for _, rows := range trial.IrregularRows {
+		view.IrregularRows = append(view.IrregularRows, placed{Text: rows.String(), Place: rows.Place,
+			At: rangeOf(request.Sample, request.InputFormat, rows.Place)})
 	}
 	for _, made := range trial.Statements[:min(len(trial.Statements), maxShown)] {
 		s := statementView{Subject: termOf(made.Subject), Predicate: termOf(made.Predicate), Object: termOf(made.Object),

@@ -31,6 +31,7 @@ type trial struct {
 		Node, IllTyped string
 	}
 	More, Records, IllTyped, Unmatched int
+	IrregularRows                      []finding
 }
 
 type finding struct {
@@ -102,6 +103,26 @@ func TestManager_Page_workbenchMarksIllTypedLiterals(t *testing.T) {
 	page := s.post("/workbench", form).Body.String()
 	require.Contains(t, page, "1 statement has a literal whose text its datatype does not have")
 	require.Contains(t, page, `<span class="small warning">xsd:decimal does not have this text</span>`)
+}
+
+func TestManager_Page_workbenchMarksIrregularRows(t *testing.T) {
+	s := newVisit(t, nil)
+	form := benchForm("run", "id,value\n1,ä\n2\n")
+	form.Set("rml", strings.Replace(jsonMapping, "ql:JSONPath", "ql:CSV", 1))
+	form.Set("inputFormat", "CSV")
+	page := s.post("/workbench", form).Body.String()
+	require.Contains(t, page, `<p class="warning">Rows of the message do not have the cells of its header; `+
+		`a channel publishes what they give.</p>`)
+	require.Contains(t, page, "one row of CSV with fewer cells than the header")
+
+	request, err := json.Marshal(map[string]string{"sample": form.Get("sample"), "mapping": form.Get("rml"), "inputFormat": "CSV"})
+	require.NoError(t, err)
+	var answer trial
+	require.NoError(t, json.Unmarshal(s.postJSON("/workbench/run", string(request)).Body.Bytes(), &answer))
+	require.Len(t, answer.IrregularRows, 1)
+	require.Equal(t, "row 2 (line 3)", answer.IrregularRows[0].Place)
+	at := answer.IrregularRows[0].At
+	require.Equal(t, "2", form.Get("sample")[at.From+1:at.To+1], "after a character of two bytes")
 }
 
 func TestManager_Page_workbenchSaysWhereTheMappingIsWrong(t *testing.T) {

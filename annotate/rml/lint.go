@@ -46,7 +46,7 @@ func (p *Plan) Lint() []Finding {
 
 // LintSample adds to the findings of [Plan.Lint] those of a sample of the
 // input: iterators that select nothing, references that never have a value, literals whose text
-// their datatype does not have, and records of which no statement is made. files opens the
+// their datatype does not have, rows of CSV without the cells of the header, and records of which no statement is made. files opens the
 // sample as [Mapper.Run] opens the input.
 func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 	m := p.NewMapper()
@@ -68,6 +68,9 @@ func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 	for _, found := range m.illTyped {
 		l.add(found.generator.node, "%s of the sample have a text that their datatype does not have, such as %s",
 			count(found.Count, "literal"), found)
+	}
+	for _, rows := range m.IrregularRows() {
+		l.add(node{}, "%s", rows)
 	}
 	if tally := m.Tally(); tally.Statements == 0 && tally.Records > 0 && len(l.findings) == before {
 		l.add(node{}, "no statement is made of the %s of the sample", count(tally.Records, "record"))

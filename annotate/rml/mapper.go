@@ -50,10 +50,11 @@ type Mapper struct {
 	graphMarks []targetSet // of the graphs, likewise
 	sinks      []sink
 
-	uses     map[input.Path]*pathUse // what is evaluated how often, for LintSample
-	tally    Tally
-	illTyped []illTyped // of the run that tally counts
-	found    []int      // records by step of the plan, since the tally was begun
+	uses      map[input.Path]*pathUse // what is evaluated how often, for LintSample
+	tally     Tally
+	illTyped  []illTyped      // of the run that tally counts
+	irregular []irregularRows // likewise
+	found     []int           // records by step of the plan, since the tally was begun
 
 	collections []*collection // named, in the order of their first appearance
 	collected   map[string]int
@@ -247,7 +248,7 @@ func (m *Mapper) load(in int, data []byte) error {
 	if err := state.document.Load(data); err != nil {
 		return m.inputError(in, err)
 	}
-	m.countIrregular(state.document)
+	m.countIrregular(in)
 	return nil
 }
 

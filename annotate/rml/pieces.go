@@ -54,7 +54,7 @@ func (b *batch) rows(ctx context.Context, in int, r io.Reader, size int, use fun
 			if err = document.LoadRows(data[:end]); err != nil {
 				err = b.inputError(in, err)
 			}
-			b.countIrregular(b.inputs[in].document)
+			b.countIrregular(in)
 		}
 		if err != nil {
 			return err

@@ -1,11 +1,6 @@
 package rml
 
-import (
-	"fmt"
-
-	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
-	"github.com/iotenablers/enablers/annotate/rml/internal/input"
-)
+import "fmt"
 
 // Tally has the counts of the last [Mapper.Append], [Mapper.Quads],
 // [Mapper.Run] or [Mapper.RunLines].
@@ -23,21 +18,13 @@ type Tally struct {
 	// LeftOut is the number of invalid terms whose statements were left out. It is
 	// zero with [Options].Strict.
 	LeftOut int
-	// LongRows, ShortRows and CommentRows count what [DialectCARML] passes over in CSV: rows
+	// LongRows, ShortRows, TornRows and CommentRows count what [DialectCARML] passes over in CSV: rows
 	// with more cells than the header, where those beyond it are not read, rows with fewer
-	// cells, which have no value in the other columns, and lines that begin with "#", which are
-	// comments. What is read several times, for joins, counts as often.
-	LongRows, ShortRows, CommentRows int
-}
-
-// countIrregular adds what a document that was loaded has passed over.
-func (m *Mapper) countIrregular(loaded input.Document) {
-	if d, ok := loaded.(*csvdoc.Document); ok {
-		irregular := d.Irregular()
-		m.tally.LongRows += irregular.Long
-		m.tally.ShortRows += irregular.Short
-		m.tally.CommentRows += irregular.Comments
-	}
+	// cells, which have no value in the other columns, rows with a quoted cell of several lines that has
+	// text after its closing quote, as a row has that is cut inside quotes, with the rows after it, and
+	// lines that begin with "#", which are comments. What is read several times, for joins, counts as
+	// often. [Mapper.IrregularRows] describes the rows.
+	LongRows, ShortRows, TornRows, CommentRows int
 }
 
 // Tally returns the counts. After an error they are those up to the error.
@@ -68,6 +55,6 @@ func (m *Mapper) Unmatched() []string {
 }
 
 func (m *Mapper) beginTally() {
-	m.tally, m.statements, m.illTyped = Tally{}, 0, m.illTyped[:0]
+	m.tally, m.statements, m.illTyped, m.irregular = Tally{}, 0, m.illTyped[:0], m.irregular[:0]
 	clear(m.found)
 }

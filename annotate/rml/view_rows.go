@@ -137,7 +137,7 @@ func (b *viewBuilder) iterable(f *fieldPlan, at place, text []byte, next func() 
 		}
 		err := document.Load(text)
 		if err == nil {
-			b.countIrregular(document)
+			b.countIrregular(f.nested)
 			records, err = document.Records(nil, f.iterator)
 		}
 		if err != nil {

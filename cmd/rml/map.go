@@ -126,8 +126,9 @@ func note(stderr io.Writer, mapper *rml.Mapper) {
 		say(t.Records, "no statement was made of %d records", t.Records)
 	}
 	say(t.LeftOut, "%d terms could not be made; their statements are left out (-strict makes that an error)", t.LeftOut)
-	say(t.LongRows, "%d rows of CSV have more cells than the header; those cells are not read", t.LongRows)
-	say(t.ShortRows, "%d rows of CSV have fewer cells than the header; they have no value in the other columns", t.ShortRows)
+	for _, rows := range mapper.IrregularRows() {
+		say(rows.Count, "%s", rows)
+	}
 	say(t.CommentRows, "%d lines of CSV begin with the comment character; they are not read", t.CommentRows)
 	say(t.IllTyped, "%d literals have a text that their datatype does not have; they are given out as they are", t.IllTyped)
 	for _, found := range mapper.IllTyped() {

@@ -51,6 +51,27 @@ func TestRunMap_notesOnStandardError(t *testing.T) {
 	}
 }
 
+func TestRunMap_notesIrregularRows(t *testing.T) {
+	file := write(t, "m.ttl", header+`ex:M a rr:TriplesMap ;
+  rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:CSV ] ;
+  rr:subjectMap [ rr:template "http://a/{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .
+`)
+	const message = "id,v\n1,a\n2\n#3,c\n4,d,e\n5,f,g\n"
+	out, notes, err := rmlNotes(t, message, "map", "-dialect", "carml", "-mapping", file)
+	require.NoError(t, err)
+	require.Equal(t, 3, strings.Count(out, "\n"))
+	require.Equal(t, "rml: note: 2 rows of CSV with more cells than the header, which are not read, such as row 3 (line 5), "+
+		"with 3 cells where the header has 2\n"+
+		"rml: note: one row of CSV with fewer cells than the header, and no value in the other columns, such as row 2 (line 3), "+
+		"with one cell where the header has 2\n"+
+		"rml: note: 1 lines of CSV begin with the comment character; they are not read\n", notes)
+
+	_, err = rmlCommand(t, "", "lint", "-dialect", "carml", "-sample", write(t, "sample.csv", message), file)
+	require.ErrorContains(t, err, "2 findings")
+	_, _, err = rmlNotes(t, message, "map", "-mapping", file)
+	require.ErrorContains(t, err, "the row has 1 cells, expected 2 as in the header")
+}
+
 // What fails a message of a channel fails the command with -strict. Without it the
 // command follows the legacy test suite, which leaves such statements out.
 func TestRunMap_isAsStrictAsAChannel(t *testing.T) {

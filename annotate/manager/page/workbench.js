@@ -84,11 +84,12 @@ function show(result) {
     verdict.push(element("p", { className: count ? "" : "fault" }, `${counted(count, "statement")} from ${counted(result.records, "record")} of the message.`));
   }
   if (result.illTyped) verdict.push(element("p", { className: "warning" }, `${counted(result.illTyped, "statement")} ${result.illTyped === 1 ? "has" : "have"} a literal whose text its datatype does not have; a channel publishes it as it is.`));
+  if (result.irregularRows.length > 0) verdict.push(element("p", { className: "warning" }, "Rows of the message do not have the cells of its header; a channel publishes what they give."));
   if (result.invalid) verdict.push(element("p", { className: "fault" }, "The RDF violates the shapes; a channel does not publish it."));
   if (result.unchecked) verdict.push(element("p", { className: "note" }, "The shapes select no node of the RDF, so that nothing was checked."));
   if (fault && statements.length > 0) verdict.push(element("p", { className: "note" }, "Below is the RDF of the last mapping without an error."));
   if (field("verdict").textContent !== verdict.map((p) => p.textContent).join("")) field("verdict").replaceChildren(...verdict);
-  const warning = result.statements.length === 0 ? "no statement is made" : result.illTyped ? "literals are ill-typed" : result.unmatched ? "an iterator selects nothing" : "";
+  const warning = result.statements.length === 0 ? "no statement is made" : result.illTyped ? "literals are ill-typed" : result.irregularRows.length > 0 ? "rows are irregular" : result.unmatched ? "an iterator selects nothing" : "";
   setLive(fault || failure || result.invalid ? "failed" : warning ? "waiting" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : result.invalid ? "the shapes are violated" : warning || "up to date");
 
   field("findings").replaceChildren(...findings.map(({ line, node, text }) => {
@@ -103,7 +104,8 @@ function show(result) {
   const marks = findings.filter(({ line }) => line > 0).map(({ line, text }) => ({ line, column: 1, severity: "warning", message: text }));
   if (fault?.line) marks.push({ line: fault.line, column: fault.column || 1, severity: "error", message: fault.text });
   mapping.show(marks);
-  sample.show(failure?.at ? [{ ...failure.at, severity: "error", message: failure.text }] : []);
+  const rows = result.irregularRows.filter(({ at }) => at).map(({ at, text }) => ({ ...at, severity: "warning", message: text }));
+  sample.show(failure?.at ? [{ ...failure.at, severity: "error", message: failure.text }] : rows);
 
   if (fault) return; // what was there before stays until the mapping can be read again
   field("rdf").hidden = result.statements.length === 0;

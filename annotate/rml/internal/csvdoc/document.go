@@ -327,7 +327,8 @@ func (d *Document) nextRow(i int, skipEmpty bool) int {
 // headRow appends the cells of a row that names the columns, or their number.
 func (d *Document) headRow(i int) (int, error) {
 	if d.compiler.dialect.Lenient {
-		return d.lenientRow(i)
+		next, _, err := d.lenientRow(i)
+		return next, err
 	}
 	return d.readRow(i)
 }

@@ -133,10 +133,17 @@ func FuzzLoad_lenient(f *testing.F) {
 				cut = len(rest)
 			}
 			require.NoError(t, pieces.LoadRows(rest[:cut]))
+			before := len(got)
 			got = append(got, csvdoc.Cells(pieces)...)
 			more := pieces.Irregular()
-			counted.Long, counted.Short, counted.Comments =
-				counted.Long+more.Long, counted.Short+more.Short, counted.Comments+more.Comments
+			counted.Comments += more.Comments
+			for _, kind := range []struct{ all, more *csvdoc.IrregularRows }{
+				{&counted.Long, &more.Long}, {&counted.Short, &more.Short}, {&counted.Torn, &more.Torn}} {
+				if kind.all.Count == 0 && kind.more.Count > 0 {
+					kind.all.First, kind.all.Cells = kind.more.First+input.Node(before), kind.more.Cells
+				}
+				kind.all.Count += kind.more.Count
+			}
 		}
 		require.Equal(t, cells, got)
 		require.Equal(t, irregular, counted)

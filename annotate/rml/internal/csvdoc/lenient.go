@@ -22,13 +22,34 @@ const (
 
 // Irregular counts what the lenient mode passed over in the last Load or LoadRows.
 type Irregular struct {
-	Long     int // rows with more cells than the header, which are not read
-	Short    int // rows with fewer cells than the header
+	Long  IrregularRows // rows with more cells than the header, which are not read
+	Short IrregularRows // rows with fewer cells than the header
+	// Torn are rows with a quoted cell of several lines that has text after its closing quote, of any number of
+	// cells. A row that is cut inside quotes is one, with the rows up to the next quote.
+	Torn     IrregularRows
 	Comments int // lines that are comments
+}
+
+// IrregularRows counts rows of one kind.
+type IrregularRows struct {
+	Count int
+	First input.Node // the first one
+	Cells int        // of the first one
+}
+
+// add counts a row.
+func (r *IrregularRows) add(row, cells int) {
+	if r.Count == 0 {
+		r.First, r.Cells = input.Node(row), cells
+	}
+	r.Count++
 }
 
 // Irregular returns the counts for the last Load or LoadRows.
 func (d *Document) Irregular() Irregular { return d.irregular }
+
+// Width returns the number of columns.
+func (d *Document) Width() int { return d.width }
 
 // Explain describes what the lenient mode does that a reader of the mapping does not see, a
 // sentence each. In the strict mode there is nothing.
@@ -71,7 +92,7 @@ func newScanner(dialect *Dialect, delimiter byte) scanner {
 type extent struct {
 	from, to int  // the text: without quotes around it and the spaces at its ends
 	end      int  // the delimiter or line end after the cell, or the end of the data
-	closing  int  // the closing quote of a cell that has doubled quotes, or text after them; 0 for none
+	closing  int  // the closing quote of a quoted cell; 0 for none
 	doubled  bool // whether quotes in it are doubled
 	open     bool // whether its quote is never closed
 }
@@ -293,7 +314,7 @@ func (d *Document) lenientRows(i int) error {
 			return nil
 		}
 		before := len(d.cells)
-		next, err := d.lenientRow(i)
+		next, torn, err := d.lenientRow(i)
 		if err != nil {
 			return err
 		}
@@ -302,12 +323,15 @@ func (d *Document) lenientRows(i int) error {
 			i = next
 			continue
 		}
-		switch read := len(d.cells) - before; {
+		read, row := len(d.cells)-before, len(d.starts)
+		d.cells = d.cells[:before+min(read, d.width)]
+		switch {
+		case torn:
+			d.irregular.Torn.add(row, read)
 		case read > d.width:
-			d.irregular.Long++
-			d.cells = d.cells[:before+d.width]
+			d.irregular.Long.add(row, read)
 		case read < d.width:
-			d.irregular.Short++
+			d.irregular.Short.add(row, read)
 		}
 		if len(d.starts) == math.MaxInt32 {
 			return d.fail(i, "the input has more than %d rows", math.MaxInt32)
@@ -318,24 +342,26 @@ func (d *Document) lenientRows(i int) error {
 	}
 }
 
-// lenientRow appends the cells of the row at i and returns the offset after its line end.
-func (d *Document) lenientRow(i int) (int, error) {
+// lenientRow appends the cells of the row at i and returns the offset after its line end, and whether
+// one of them is torn, see [Irregular].
+func (d *Document) lenientRow(i int) (next int, torn bool, err error) {
 	for {
 		c := d.scan.cell(d.data, i)
 		switch {
 		case c.open:
-			return 0, d.fail(c.from, "the quote that begins here is never closed")
+			return 0, false, d.fail(c.from, "the quote that begins here is never closed")
 		case int64(c.to-c.from) >= rewritten:
-			return 0, d.fail(i, "the cell is longer than %d bytes", rewritten-1)
+			return 0, false, d.fail(i, "the cell is longer than %d bytes", rewritten-1)
 		case len(d.cells) == d.maxCells:
-			return 0, d.fail(i, "the input has more than %d cells", d.maxCells)
+			return 0, false, d.fail(i, "the input has more than %d cells", d.maxCells)
 		}
+		torn = torn || c.closing > 0 && c.to > c.closing && bytes.ContainsAny(d.data[c.from:c.closing], "\r\n")
 		d.cells = append(d.cells, d.lenientText(c))
 		switch {
 		case c.end == len(d.data):
-			return c.end, nil
+			return c.end, torn, nil
 		case d.data[c.end] != d.scan.delimiter:
-			return c.end + lineEnd(d.data, c.end), nil
+			return c.end + lineEnd(d.data, c.end), torn, nil
 		}
 		i = c.end + 1
 	}

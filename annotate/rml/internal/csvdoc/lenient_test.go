@@ -23,12 +23,20 @@ func TestDialect_Lenient_readsIrregularRows(t *testing.T) {
 		want      [][]string
 		irregular csvdoc.Irregular
 	}{
-		"text after a quote":       {"a,b\n1,\"A\" x\n", [][]string{{"1", `"A" x`}}, csvdoc.Irregular{}},
-		"doubled quotes":           {"a,b\n1,\"\"\"A\"\"\"\n", [][]string{{"1", `"A"`}}, csvdoc.Irregular{}},
-		"doubled, and text after":  {"a,b\n1,\"x \"\"y\"\" z\" w , 2\n", [][]string{{"1", `"x "y" z" w`}}, csvdoc.Irregular{Long: 1}},
-		"a quote inside":           {"a,b\n1,5\" pipe\n", [][]string{{"1", `5" pipe`}}, csvdoc.Irregular{}},
-		"spaces":                   {"a,b\n 1 ,\t\" A \" \n", [][]string{{"1", " A "}}, csvdoc.Irregular{}},
-		"short and long":           {"a,b\n1\n1,2,3,4\n", [][]string{{"1"}, {"1", "2"}}, csvdoc.Irregular{Long: 1, Short: 1}},
+		"text after a quote": {"a,b\n1,\"A\" x\n", [][]string{{"1", `"A" x`}}, csvdoc.Irregular{}},
+		"doubled quotes":     {"a,b\n1,\"\"\"A\"\"\"\n", [][]string{{"1", `"A"`}}, csvdoc.Irregular{}},
+		"doubled, and text after": {"a,b\n1,\"x \"\"y\"\" z\" w , 2\n", [][]string{{"1", `"x "y" z" w`}}, csvdoc.Irregular{
+			Long: csvdoc.IrregularRows{Count: 1, Cells: 3}}},
+		"a quote inside": {"a,b\n1,5\" pipe\n", [][]string{{"1", `5" pipe`}}, csvdoc.Irregular{}},
+		"spaces":         {"a,b\n 1 ,\t\" A \" \n", [][]string{{"1", " A "}}, csvdoc.Irregular{}},
+		"short and long": {"a,b\n1\n1,2,3,4\n", [][]string{{"1"}, {"1", "2"}}, csvdoc.Irregular{
+			Long: csvdoc.IrregularRows{Count: 1, First: 1, Cells: 4}, Short: csvdoc.IrregularRows{Count: 1, Cells: 1}}},
+		"the first of each": {"a,b\n1,2\n1,2,3\n1,2,3,4\n", [][]string{{"1", "2"}, {"1", "2"}, {"1", "2"}}, csvdoc.Irregular{
+			Long: csvdoc.IrregularRows{Count: 2, First: 1, Cells: 3}}},
+		"cut inside quotes": {"a,b\n0,x\n1,\"y\n2,\"z\"\n", [][]string{{"0", "x"}, {"1", "\"y\n2,\"z\""}}, csvdoc.Irregular{
+			Torn: csvdoc.IrregularRows{Count: 1, First: 1, Cells: 2}}},
+		"cut inside quotes, and long": {"a,b\n1,\"y\n2,\"z\",3\n", [][]string{{"1", "\"y\n2,\"z\""}}, csvdoc.Irregular{
+			Torn: csvdoc.IrregularRows{Count: 1, Cells: 3}}},
 		"comments":                 {"#x\na,b\n#1,2\n3,4\n#", [][]string{{"3", "4"}}, csvdoc.Irregular{Comments: 3}},
 		"lines of spaces":          {"\n \na,b\r\n  \r\n1,2\r\n\t\r\n", [][]string{{"1", "2"}}, csvdoc.Irregular{}},
 		"carriage returns":         {"a,b\r1,2\r3,4", [][]string{{"1", "2"}, {"3", "4"}}, csvdoc.Irregular{}},
