@@ -65,6 +65,7 @@ func (d *Document) keep(p *path, values []input.Value) {
 // forgetSame drops the values of an input.
 func (d *Document) forgetSame() {
 	d.sameSize = 0
+	d.evaluator.Forget()
 	for i := range d.same {
 		k := &d.same[i]
 		if k.known = false; cap(k.values) > keptSame {

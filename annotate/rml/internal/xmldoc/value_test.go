@@ -260,3 +260,44 @@ func TestDocument_Values_evaluatesOnceWhatIsTheSameAtEveryRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestDocument_Values_keepsPartsForOneInput reads inputs whose parts differ, in expressions that depend on the record.
+func TestDocument_Values_keepsPartsForOneInput(t *testing.T) {
+	for _, carml := range []bool{false, true} {
+		for expr, want := range map[string]string{
+			"concat(/r/g[1]/a[3], '-', .)":                   "5-1 5-2 5-5",
+			"for $a in . return count(//a[. = $a])":          "1 1 2",
+			"string(. = //g[2]/a[2])":                        "false false true",
+			"let $a := . return string(//g[a = $a][1]/@i)":   "1 1 1",
+			"if (//g[2]/a = 5) then concat(., '!') else '?'": "1! 2! 5!",
+		} {
+			c := xmldoc.New(nil, input.Limits{})
+			if carml {
+				c.ReadAsCARML()
+			}
+			iterator, err := c.CompileIterator("/r/g[1]/a")
+			require.NoError(t, err)
+			reference, err := c.CompileReference(expr)
+			require.NoError(t, err)
+			doc := c.NewDocument()
+			first := strings.Replace(groups, ">3<", ">5<", 1)
+			for _, text := range []string{first, strings.NewReplacer(">5<", ">7<", `i="1"`, `i="9"`).Replace(first), first} {
+				require.NoError(t, doc.Load([]byte(text)))
+				records, err := doc.Records(nil, iterator)
+				require.NoError(t, err)
+				var texts []string
+				for _, record := range records {
+					values, err := doc.Values(nil, record, reference)
+					require.NoError(t, err)
+					texts = append(texts, string(values[0].Text))
+				}
+				got := strings.Join(texts, " ")
+				if text == first {
+					require.Equal(t, want, got, expr)
+				} else if strings.Contains(expr, "@i") || strings.Contains(expr, "concat") {
+					require.NotEqual(t, want, got, expr)
+				}
+			}
+		}
+	}
+}

@@ -103,6 +103,13 @@ func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 	if p := c.function.params[min(at, len(c.function.params)-1)]; p.many || p.kind != 's' && p.kind != 'a' {
 		return nil
 	}
+	if h, ok := x.(*hoistedNodes); ok {
+		v := e.value(h, f)
+		if len(v) == 0 {
+			return sequence{}
+		}
+		return oneText(e.nodeText(v[0].n))
+	}
 	nodes := x.appendNodes(e, f, e.buffer())
 	defer e.release(nodes)
 	if !e.spend(1) || len(nodes) == 0 {

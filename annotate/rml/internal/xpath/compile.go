@@ -40,6 +40,18 @@ type Options struct {
 
 // Compile compiles an expression. One that is not valid is an [*Error] with an offset. The options may be nil.
 func Compile(source string, o *Options) (*Expression, error) {
+	x, err := parse(source, o)
+	if err != nil {
+		return nil, err
+	}
+	var h hoister
+	h.inside(x.root, x.SameEverywhere())
+	x.hoisted = h.slots
+	return x, nil
+}
+
+// parse reads an expression.
+func parse(source string, o *Options) (*Expression, error) {
 	if o == nil {
 		o = &Options{}
 	}

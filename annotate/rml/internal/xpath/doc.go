@@ -11,6 +11,9 @@
 // Dates and durations have a precision of nanoseconds. The implicit time zone is UTC. The functions
 // current-dateTime, current-date and current-time read the clock once an evaluation.
 //
+// A part of an expression that visits nodes, and depends on neither the context item nor a variable of the rest, has
+// the same value everywhere in a tree: an Evaluator evaluates it once and keeps the value, within 4 MiB for a tree.
+//
 // An evaluation counts its steps and the memory of its values ([Limits]) and ends in an error when there are
 // too many, so no expression runs for long or takes much memory, whatever a document has. A regular
 // expression of a document is compiled for one evaluation and then dropped. Expressions have at most 65,536

@@ -35,6 +35,7 @@ type Expression struct {
 	source     string
 	root       expr
 	slots      int
+	hoisted    int // number of hoisted expressions
 	nodes      bool
 	reach      reach
 	compatible bool
@@ -51,7 +52,7 @@ func (x *Expression) SelectsNodes() bool { return x.nodes }
 func (x *Expression) StaysInside() bool { return !x.reach.outside }
 
 // SameEverywhere reports whether the value of the expression is the same at every node of a tree.
-func (x *Expression) SameEverywhere() bool { return !x.reach.focus }
+func (x *Expression) SameEverywhere() bool { return x.reach.sameEverywhere() }
 
 // expr is a node of the syntax tree. It is immutable.
 type expr interface {
@@ -76,11 +77,41 @@ type evaluation struct {
 	vars       []sequence
 	patterns   map[string]*pattern // patterns that are not constant
 	now        time.Time
+	kept       []keptValue // of the hoisted expressions
+	keptRoom   int         // the bytes that are left for them
 }
 
-// Evaluator evaluates expressions one after the other, and keeps its buffers. The zero value is ready. It is
-// for one goroutine at a time.
-type Evaluator struct{ running evaluation }
+// Evaluator evaluates expressions one after the other, and keeps its buffers. It keeps the values of parts of
+// expressions that are the same everywhere in a tree. The zero value is ready. It is for one goroutine at a time.
+type Evaluator struct {
+	running evaluation
+	tree    Tree // the values are of
+	values  map[*Expression][]keptValue
+	held    int // the bytes of the values
+}
+
+// Forget drops the values that are kept of the tree. It is called when a tree changes.
+func (v *Evaluator) Forget() {
+	v.tree, v.held = nil, 0
+	for _, values := range v.values {
+		clear(values)
+	}
+}
+
+// keptOf returns what is kept of an expression.
+func (v *Evaluator) keptOf(x *Expression, tree Tree) []keptValue {
+	if v.tree != tree {
+		v.Forget()
+		v.tree = tree
+	}
+	if v.values == nil {
+		v.values = make(map[*Expression][]keptValue)
+	}
+	if v.values[x] == nil {
+		v.values[x] = make([]keptValue, x.hoisted)
+	}
+	return v.values[x]
+}
 
 // keptNodes is the number of nodes for which an evaluator keeps room.
 const keptNodes = 1 << 12
@@ -90,22 +121,29 @@ const keptNodes = 1 << 12
 func (v *Evaluator) Evaluate(x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
 	e := &v.running
 	*e = evaluation{tree: tree, free: e.free, compatible: x.compatible, left: limits.Steps, room: limits.Bytes}
-	if x.slots > 0 {
-		e.vars = make([]sequence, x.slots)
-	}
-	items, err := e.evaluate(x, at)
-	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })}
-	return items, err
-}
-
-// evaluate evaluates a whole expression.
-func (e *evaluation) evaluate(x *Expression, at int32) ([]Item, error) {
 	if e.left <= 0 {
 		e.left = max(leastSteps, stepsPerNode*int(e.tree.Len()))
 	}
 	if e.room <= 0 {
 		e.room = defaultBytes
 	}
+	if x.slots > 0 {
+		e.vars = make([]sequence, x.slots)
+	}
+	if x.hoisted > 0 {
+		e.kept = v.keptOf(x, tree)
+	}
+	room := min(keptBytes, e.room/4) - v.held
+	e.keptRoom = room
+	e.room -= v.held
+	items, err := e.evaluate(x, at)
+	v.held += room - e.keptRoom
+	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })}
+	return items, err
+}
+
+// evaluate evaluates a whole expression.
+func (e *evaluation) evaluate(x *Expression, at int32) ([]Item, error) {
 	value := x.root.eval(e, focus{at: nodeAt(at), position: 1, size: 1})
 	if e.err != nil {
 		return nil, e.err

@@ -25,3 +25,12 @@ func LibraryCalls() []string {
 	}
 	return calls
 }
+
+// CompileWhole compiles an expression of which no part is hoisted.
+func CompileWhole(source string, o *Options) (*Expression, error) { return parse(source, o) }
+
+// Hoisted returns the number of parts of an expression that are hoisted.
+func (x *Expression) Hoisted() int { return x.hoisted }
+
+// Held returns the memory of the values that an evaluator keeps.
+func (v *Evaluator) Held() int { return v.held }

@@ -42,6 +42,7 @@ func (e *evaluation) release(b []int32) { e.free = append(e.free, b[:0]) }
 // location is a path of steps along axes.
 type location struct {
 	absolute bool
+	first    *hoistedNodes // the steps before, nil for none
 	steps    []*axisStep
 }
 
@@ -57,11 +58,15 @@ func (l *location) appendNodes(e *evaluation, f focus, dst []int32) []int32 {
 		e.fail(code, "%s stands where the context item is of type %v, expected a node", what, f.at.typ)
 		return dst
 	}
-	from := int32(f.at.n)
-	if l.absolute {
-		from = 0
+	current, next := e.buffer(), e.buffer()
+	switch {
+	case l.first != nil:
+		current = l.first.appendNodes(e, f, current)
+	case l.absolute:
+		current = append(current, 0)
+	default:
+		current = append(current, int32(f.at.n))
 	}
-	current, next := append(e.buffer(), from), e.buffer()
 	room := e.room
 	for _, step := range l.steps {
 		e.hold(nodeBytes * len(current))
@@ -167,6 +172,8 @@ func (e *evaluation) test(x expr, f focus) bool {
 		return e.spend(1) && x.holds(e, f)
 	case *logical:
 		return e.spend(1) && x.holds(e, f)
+	case *hoistedNodes:
+		return len(e.value(x, f)) > 0
 	case nodeExpr:
 		nodes := x.appendNodes(e, f, e.buffer())
 		defer e.release(nodes)
