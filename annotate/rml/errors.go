@@ -10,7 +10,7 @@ import (
 )
 
 // ErrLimit matches errors about an input that exceeds one of the [Limits].
-var ErrLimit = errors.New("rml: limit exceeded")
+var ErrLimit = input.ErrLimit
 
 // MappingError is an error in a mapping, with its place.
 type MappingError struct {

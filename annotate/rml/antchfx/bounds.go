@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/antchfx/xpath"
+
+	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 const (
@@ -30,9 +32,9 @@ const (
 
 // The panics that end an evaluation.
 var (
-	errTooLong       = errors.New("the evaluation takes too many steps")
-	errTooMuchText   = errors.New("the evaluation reads too much text")
-	errTooManyCopies = errors.New("the evaluation keeps too many nodes")
+	errTooLong       = fmt.Errorf("the evaluation takes too many steps: %w", rml.ErrLimit)
+	errTooMuchText   = fmt.Errorf("the evaluation reads too much text: %w", rml.ErrLimit)
+	errTooManyCopies = fmt.Errorf("the evaluation keeps too many nodes: %w", rml.ErrLimit)
 )
 
 // budget is what one evaluation may still use.

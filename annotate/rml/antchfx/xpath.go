@@ -103,7 +103,7 @@ func evaluate(compiled *xpath.Expr, bounds bounds, at any) (found []any, err err
 	case *xpath.NodeIterator:
 		for v.MoveNext() {
 			if len(found) == maxNodes {
-				return nil, fmt.Errorf("more than %d nodes are selected", maxNodes)
+				return nil, fmt.Errorf("more than %d nodes are selected: %w", maxNodes, rml.ErrLimit)
 			}
 			found = append(found, v.Current().Copy())
 		}

@@ -13,11 +13,13 @@ import (
 
 	"github.com/PaesslerAG/gval"
 	"github.com/PaesslerAG/jsonpath"
+
+	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 // errTooMany is the panic that ends an evaluation: the library continues after
 // an error.
-var errTooMany = errors.New("more than 1048576 nodes are selected")
+var errTooMany = fmt.Errorf("more than 1048576 nodes are selected: %w", rml.ErrLimit)
 
 const (
 	// maxNodes is how many nodes one evaluation may select.
@@ -108,8 +110,8 @@ func (q *query) evaluate(at any) (nodes []any, err error) {
 	cost := from.in.values
 	for range q.descent {
 		if cost *= from.in.depth; cost > maxCost {
-			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep",
-				from.in.values, from.in.depth)
+			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep: %w",
+				from.in.values, from.in.depth, rml.ErrLimit)
 		}
 	}
 	found := &matches{}

@@ -208,7 +208,7 @@ func (d *Document) elements(n any) (elements []any, ok bool, err error) {
 // keep puts a node into the table.
 func (d *Document) keep(n node) (input.Node, error) {
 	if limit := d.owner.limits.MaxNodes; limit > 0 && len(d.nodes) >= limit {
-		return noNode, fmt.Errorf("more than %d records and composite values were selected", limit)
+		return noNode, fmt.Errorf("more than %d records and composite values were selected: %w", limit, input.ErrLimit)
 	}
 	d.nodes = append(d.nodes, n)
 	return input.Node(len(d.nodes) - 1), nil

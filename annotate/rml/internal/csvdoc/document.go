@@ -221,6 +221,7 @@ func (d *Document) begin(data []byte) error {
 			Format: "CSV",
 			Line:   1,
 			Column: 1,
+			Limit:  true,
 			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
 		}
 	}
@@ -294,7 +295,7 @@ func (d *Document) readHeader() (int, error) {
 			return 0, err
 		}
 		if len(d.cells) > d.maxNames {
-			return 0, d.fail(start, "the header has more than %d columns", d.maxNames)
+			return 0, d.exceed(start, "the header has more than %d columns", d.maxNames)
 		}
 		if n == 0 {
 			d.nameLine, _ = input.Locate(d.data, start)

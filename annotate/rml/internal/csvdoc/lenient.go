@@ -334,7 +334,7 @@ func (d *Document) lenientRows(i int) error {
 			d.irregular.Short.add(row, read)
 		}
 		if len(d.starts) == math.MaxInt32 {
-			return d.fail(i, "the input has more than %d rows", math.MaxInt32)
+			return d.exceed(i, "the input has more than %d rows", math.MaxInt32)
 		}
 		d.starts = append(d.starts, uint32(i))
 		d.firsts = append(d.firsts, uint32(len(d.cells)))
@@ -351,9 +351,9 @@ func (d *Document) lenientRow(i int) (next int, torn bool, err error) {
 		case c.open:
 			return 0, false, d.fail(c.from, "the quote that begins here is never closed")
 		case int64(c.to-c.from) >= rewritten:
-			return 0, false, d.fail(i, "the cell is longer than %d bytes", rewritten-1)
+			return 0, false, d.exceed(i, "the cell is longer than %d bytes", rewritten-1)
 		case len(d.cells) == d.maxCells:
-			return 0, false, d.fail(i, "the input has more than %d cells", d.maxCells)
+			return 0, false, d.exceed(i, "the input has more than %d cells", d.maxCells)
 		}
 		torn = torn || c.closing > 0 && c.to > c.closing && bytes.ContainsAny(d.data[c.from:c.closing], "\r\n")
 		d.cells = append(d.cells, d.lenientText(c))

@@ -61,7 +61,7 @@ func (d *Document) readRows(i int) error {
 			}
 		}
 		if len(d.starts) == math.MaxInt32 {
-			return d.fail(i, "the input has more than %d rows", math.MaxInt32)
+			return d.exceed(i, "the input has more than %d rows", math.MaxInt32)
 		}
 		d.starts = append(d.starts, uint32(i))
 		i = next
@@ -164,7 +164,7 @@ func (d *Document) readRow(i int) (int, error) {
 				i++
 			}
 			if int64(i-start) >= rewritten {
-				return 0, d.fail(start, "the cell is longer than %d bytes", rewritten-1)
+				return 0, d.exceed(start, "the cell is longer than %d bytes", rewritten-1)
 			}
 			if len(d.cells) == cap(d.cells) {
 				d.growCells(i)
@@ -172,7 +172,7 @@ func (d *Document) readRow(i int) (int, error) {
 			d.cells = append(d.cells, d.trimmed(cell{uint32(start), uint32(i - start)}))
 		}
 		if len(d.cells) > d.maxCells {
-			return 0, d.fail(start, "the input has more than %d cells", d.maxCells)
+			return 0, d.exceed(start, "the input has more than %d cells", d.maxCells)
 		}
 		if i == len(data) {
 			return i, nil
@@ -248,7 +248,7 @@ func (d *Document) readQuoted(i int) (int, error) {
 		break
 	}
 	if int64(i-open) > rewritten {
-		return 0, d.fail(open, "the cell is longer than %d bytes", rewritten-1)
+		return 0, d.exceed(open, "the cell is longer than %d bytes", rewritten-1)
 	}
 	c := cell{uint32(open + 1), uint32(i - open - 1)}
 	if from > open+1 {
@@ -328,8 +328,15 @@ func (d *Document) ragged(i, read int) error {
 	return d.fail(i, "the row has %d cells, expected %d as in the header", read, d.width)
 }
 
+// exceed is fail for an input that exceeds a limit.
+func (d *Document) exceed(offset int, format string, args ...any) error {
+	err := d.fail(offset, format, args...)
+	err.Limit = true
+	return err
+}
+
 // fail returns the error for an offset of the data.
-func (d *Document) fail(offset int, format string, args ...any) error {
+func (d *Document) fail(offset int, format string, args ...any) *input.SyntaxError {
 	line, col := input.Locate(d.data, offset)
 	return &input.SyntaxError{
 		Format: "CSV",

@@ -6,8 +6,13 @@ package input
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 )
+
+// ErrLimit matches errors about an input that exceeds a limit. It has the name under which package rml
+// publishes it.
+var ErrLimit = errors.New("rml: limit exceeded")
 
 // Node is one place in a loaded document: a JSON value, an XML element or
 // attribute, a CSV row. It is valid only for the [Document] that returned it,
@@ -123,6 +128,8 @@ type SyntaxError struct {
 	Offset int
 	// Parted tells that the input is refused only because it is read in parts.
 	Parted bool
+	// Limit tells that the input exceeds a limit: the error matches [ErrLimit].
+	Limit bool
 	// Reason is what was wrong and what was expected.
 	Reason string
 }
@@ -131,6 +138,9 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s line %d column %d: %s", e.Format, e.Line, e.Column, e.Reason)
 }
+
+// Is reports whether the error is about a limit and the target is [ErrLimit].
+func (e *SyntaxError) Is(target error) bool { return e.Limit && target == ErrLimit }
 
 // Position is a place in an input. That of its beginning is line 1, column 1.
 type Position struct {

@@ -103,7 +103,12 @@ func (d *Document) refuse(bad *fault) *input.SyntaxError {
 	}
 	at.Advance(d.data[head:max(head, min(bad.offset, len(d.data)))])
 	d.data, d.tape, d.escaped = nil, d.tape[:0], d.escaped[:0]
-	return &input.SyntaxError{Format: "JSON", Line: at.Line, Column: at.Column, Offset: at.Offset, Reason: bad.reason}
+	return &input.SyntaxError{Format: "JSON", Line: at.Line, Column: at.Column, Offset: at.Offset, Reason: bad.reason, Limit: d.isLimit(bad)}
+}
+
+// isLimit reports whether a fault is a limit that the text exceeds.
+func (d *Document) isLimit(bad *fault) bool {
+	return bad.reason == d.tooDeep() || bad.reason == d.tooManyNodes()
 }
 
 func (d *Document) tooDeep() string {

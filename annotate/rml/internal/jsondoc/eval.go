@@ -1,7 +1,6 @@
 package jsondoc
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -20,7 +19,7 @@ const (
 
 // ErrTooCostly is the error of an evaluation that visited too many nodes: more
 // than 16,777,216 plus 16 for every node of the document.
-var ErrTooCostly = errors.New("jsondoc: path looks at too many nodes")
+var ErrTooCostly = fmt.Errorf("jsondoc: path looks at too many nodes: %w", input.ErrLimit)
 
 // Select appends the nodes that the path selects when "$" is the given node,
 // in the order of RFC 9535. Unlike Records and Values it takes any path, also

@@ -12,7 +12,7 @@ import (
 // json-smart it takes only objects and arrays: any text is a string there, and would be a message
 // without a record here, where it is a fault.
 func (d *Document) permit(data []byte, bad *fault) *fault {
-	if bad.reason == d.tooDeep() || bad.reason == d.tooManyNodes() {
+	if d.isLimit(bad) {
 		return bad
 	}
 	r := permissive{data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), depth: d.maxDepth}

@@ -108,7 +108,9 @@ func (d *Document) Next() (bool, error) {
 			return true, d.repeated()
 		}
 		if len(s.buf)-s.head >= s.limit {
-			return false, d.parted(s.head, fmt.Sprintf("a value of more than %d bytes, the limit for one that is read as a whole", s.limit))
+			refused := d.parted(s.head, fmt.Sprintf("a value of more than %d bytes, the limit for one that is read as a whole", s.limit))
+			refused.Limit = true
+			return false, refused
 		}
 		s.grow()
 	}
@@ -358,7 +360,7 @@ func (d *Document) repeated() error {
 }
 
 // parted is refuse for what only a text that is read in parts cannot have.
-func (d *Document) parted(offset int, reason string) error {
+func (d *Document) parted(offset int, reason string) *input.SyntaxError {
 	err := d.refuse(&fault{offset, reason})
 	err.Parted = true
 	return err

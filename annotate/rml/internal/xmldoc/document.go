@@ -56,6 +56,7 @@ func (d *Document) Load(data []byte) error {
 			Format: "XML",
 			Line:   1,
 			Column: 1,
+			Limit:  true,
 			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
 		}
 	}
@@ -296,6 +297,13 @@ func (d *Document) fail(offset int, format string, args ...any) *input.SyntaxErr
 		Offset: at.Offset,
 		Reason: fmt.Sprintf(format, args...),
 	}
+}
+
+// exceed is fail for an input that exceeds a limit.
+func (d *Document) exceed(offset int, format string, args ...any) *input.SyntaxError {
+	err := d.fail(offset, format, args...)
+	err.Limit = true
+	return err
 }
 
 // limit turns a limit, 0 for none, into one to check against.

@@ -1,6 +1,7 @@
 package xmldoc
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -35,7 +36,11 @@ func (d *Document) evaluate(p *path, at int32) ([]xpath.Item, error) {
 	if !d.compiler.carml {
 		limits.Steps = max(leastSteps, stepsPerNode*len(d.nodes))
 	}
-	return d.evaluator.Evaluate(p.full, tree{d}, at, limits)
+	items, err := d.evaluator.Evaluate(p.full, tree{d}, at, limits)
+	if limit := (*xpath.Error)(nil); errors.As(err, &limit) && limit.Code == xpath.LimitCode {
+		err = fmt.Errorf("%w: %w", err, input.ErrLimit)
+	}
+	return items, err
 }
 
 // fullNodes appends the nodes that an expression selects.

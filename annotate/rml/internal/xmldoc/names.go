@@ -88,7 +88,7 @@ func (d *Document) bind(element int32, prefix, size int, value []byte) error {
 	case size > 0 && len(value) == 0:
 		return d.fail(prefix, "the prefix %q is declared with an empty namespace", text)
 	case len(d.bindings) >= maxBindings:
-		return d.fail(prefix, "there are more than %d namespace declarations in scope", maxBindings)
+		return d.exceed(prefix, "there are more than %d namespace declarations in scope", maxBindings)
 	}
 	d.bindings = append(d.bindings, binding{uint32(prefix), uint16(size), d.space(value), element})
 	return nil

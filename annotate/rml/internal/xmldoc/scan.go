@@ -45,7 +45,7 @@ func (d *Document) parse() error {
 				return d.fail(i, "only one element may stand at the top, and %q was there already", d.qname(&d.nodes[d.top]))
 			}
 			if depth++; depth > d.maxDepth {
-				return d.fail(i, "the elements are nested deeper than %d", d.maxDepth)
+				return d.exceed(i, "the elements are nested deeper than %d", d.maxDepth)
 			}
 			element, closed := int32(len(d.nodes)), false
 			if i, closed, err = d.readStartTag(i, open); err == nil {
@@ -84,7 +84,7 @@ func hasAt(data []byte, i int, text string) bool {
 func (d *Document) add(kind uint8, parent int32, at int, start, length uint32) (*node, error) {
 	i := len(d.nodes)
 	if i > d.maxNodes {
-		return nil, d.fail(at, "the input has more than %d nodes", d.maxNodes)
+		return nil, d.exceed(at, "the input has more than %d nodes", d.maxNodes)
 	}
 	if i == cap(d.nodes) {
 		d.growNodes(at)
@@ -407,7 +407,7 @@ func (d *Document) readAttribute(i int, element int32) (int, error) {
 	}
 	a.setName(i, end, colon)
 	if e := &d.nodes[element]; e.attrs == math.MaxUint16 {
-		return 0, d.fail(i, "the element has more than %d attributes", math.MaxUint16)
+		return 0, d.exceed(i, "the element has more than %d attributes", math.MaxUint16)
 	} else {
 		e.attrs++
 	}

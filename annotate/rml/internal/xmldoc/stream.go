@@ -137,7 +137,7 @@ func (d *Document) Next() (bool, error) {
 		case err != nil && (s.last || !d.endless(err)):
 			return false, err
 		case len(s.buf)-s.head >= s.limit:
-			refused := d.fail(s.head, "more than %d bytes, the limit for an element that is read as a whole", s.limit)
+			refused := d.exceed(s.head, "more than %d bytes, the limit for an element that is read as a whole", s.limit)
 			refused.Parted = true
 			return false, refused
 		}

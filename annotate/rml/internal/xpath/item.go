@@ -180,10 +180,13 @@ type Item struct {
 	Text string
 }
 
+// LimitCode is the code of errors about limits of this package.
+const LimitCode = "limit"
+
 // Error is the error of an expression that is not valid, or could not be evaluated.
 type Error struct {
 	// Code is the local name of the error in the specification, such as XPTY0004. Limits of this
-	// package have the code "limit", and parts of the language that it leaves out "unsupported".
+	// package have the code [LimitCode], and parts of the language that it leaves out "unsupported".
 	Code string
 	// Offset is where the expression is not valid, in bytes; -1 for an error of evaluation.
 	Offset int
