@@ -78,13 +78,13 @@ func (e *evaluation) calculateFloat(operator string, x, y float64, typ atom) seq
 		case math.IsNaN(q) || math.IsInf(q, 0), math.Abs(q) >= 1<<63:
 			return e.fail("FOAR0002", "the result of idiv is not an integer of 64 bits")
 		default:
-			return one(integral(int64(q)))
+			return e.unit(integral(int64(q)))
 		}
 	}
 	if typ == float {
 		f = float64(float32(f))
 	}
-	return one(item{typ: typ, f: f})
+	return e.unit(item{typ: typ, f: f})
 }
 
 func (e *evaluation) calculateInteger(operator string, x, y int64) sequence {
@@ -105,7 +105,7 @@ func (e *evaluation) calculateInteger(operator string, x, y int64) sequence {
 			return e.fail("FOAR0001", "the divisor of %s is zero", operator)
 		}
 		if operator == "mod" {
-			return one(integral(x % y))
+			return e.unit(integral(x % y))
 		}
 		n = x / y
 		exact = x != math.MinInt64 || y != -1
@@ -113,7 +113,7 @@ func (e *evaluation) calculateInteger(operator string, x, y int64) sequence {
 	if !exact {
 		return e.fail("FOAR0002", "the result of %s is not an integer of 64 bits", operator)
 	}
-	return one(integral(n))
+	return e.unit(integral(n))
 }
 
 func (e *evaluation) calculateDecimal(operator string, x, y *big.Rat) sequence {
@@ -139,14 +139,14 @@ func (e *evaluation) calculateDecimal(operator string, x, y *big.Rat) sequence {
 			if !whole.IsInt64() {
 				return e.fail("FOAR0002", "the result of idiv is not an integer of 64 bits")
 			}
-			return one(integral(whole.Int64()))
+			return e.unit(integral(whole.Int64()))
 		}
 		r.Sub(x, r.Mul(y, new(big.Rat).SetInt(whole)))
 	}
 	if !e.spend(1+r.Num().BitLen()/64) || !e.hold(decimalBytes) || r.Num().BitLen() > maxDecimalBits || r.Denom().BitLen() > maxDecimalBits {
 		return e.fail("FOAR0002", "the result of %s has too many digits", operator)
 	}
-	return one(dec(r))
+	return e.unit(dec(r))
 }
 
 // sign is a plus or minus before an expression.
@@ -163,7 +163,7 @@ func (s *sign) eval(e *evaluation, f focus) sequence {
 	case !v.typ.numeric():
 		return e.fail("XPTY0004", "a sign stands before a value of type %v", v.typ)
 	case !s.minus:
-		return one(v)
+		return e.unit(v)
 	}
 	return e.negate(v)
 }
@@ -181,7 +181,7 @@ func (e *evaluation) negate(v item) sequence {
 	default:
 		v.f = -v.f
 	}
-	return one(v)
+	return e.unit(v)
 }
 
 // calculateTime applies an operator to dates, times and durations.
@@ -191,7 +191,7 @@ func (e *evaluation) calculateTime(operator string, x, y item) sequence {
 	other := y.typ == yearMonth || y.typ == dayTime
 	switch {
 	case moments && x.typ == y.typ && operator == "-":
-		return one(item{typ: dayTime, span: x.t.Sub(y.t)})
+		return e.unit(item{typ: dayTime, span: x.t.Sub(y.t)})
 	case moments && other && (operator == "+" || operator == "-"):
 		return e.shift(x, y, operator == "-")
 	case durations && y.typ >= dateAtom && y.typ <= dateTime && operator == "+":
@@ -201,7 +201,7 @@ func (e *evaluation) calculateTime(operator string, x, y item) sequence {
 		if operator == "-" {
 			sum.n, sum.span = x.n-y.n, x.span-y.span
 		}
-		return one(sum)
+		return e.unit(sum)
 	case durations && x.typ == y.typ && operator == "div":
 		if y.n == 0 && y.span == 0 {
 			return e.fail("FOAR0001", "the divisor of div is a duration of zero")
@@ -227,7 +227,7 @@ func (e *evaluation) scale(d item, by float64, divide bool) sequence {
 	if math.IsNaN(by) || math.Abs(months) > math.MaxInt32 || math.Abs(span) >= math.MaxInt64 {
 		return e.fail("FODT0002", "the duration is too long")
 	}
-	return one(item{typ: d.typ, n: int64(months), span: time.Duration(math.Round(span))})
+	return e.unit(item{typ: d.typ, n: int64(months), span: time.Duration(math.Round(span))})
 }
 
 // shift adds a duration to a moment, or subtracts it.
@@ -252,7 +252,7 @@ func (e *evaluation) shift(m, d item, back bool) sequence {
 	if y := m.t.Year(); y < -maxYear || y > maxYear {
 		return e.fail("FODT0001", "the year is beyond %d", maxYear)
 	}
-	return one(m)
+	return e.unit(m)
 }
 
 // addMonths adds months, and keeps the day within the month.

@@ -108,14 +108,14 @@ func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 		if len(v) == 0 {
 			return sequence{}
 		}
-		return oneText(e.nodeText(v[0].n))
+		return e.unit(str(e.nodeText(v[0].n)))
 	}
 	nodes := x.appendNodes(e, f, e.buffer())
 	defer e.release(nodes)
 	if !e.spend(1) || len(nodes) == 0 {
 		return sequence{}
 	}
-	return oneText(e.nodeText(int64(nodes[0])))
+	return e.unit(str(e.nodeText(int64(nodes[0]))))
 }
 
 // argument converts an argument to the type of its parameter (section 3.1.5.2 of XPath 3.1).

@@ -55,18 +55,18 @@ func (e *evaluation) compatibleArgument(kind byte, v sequence) sequence {
 	}
 	switch kind {
 	case 's':
-		return oneText(e.stringOf(v))
+		return e.unit(str(e.stringOf(v)))
 	case 'd', 'n':
 		v = e.atomize(v)
 		if len(v) == 0 {
-			return one(dbl(math.NaN()))
+			return e.unit(dbl(math.NaN()))
 		}
 		if kind == 'd' || !v[0].typ.numeric() {
-			return one(e.number(v[0]))
+			return e.unit(e.number(v[0]))
 		}
 	case 'i':
 		if v = e.atomize(v); len(v) == 1 {
-			return one(wholeNumber(v[0]))
+			return e.unit(wholeNumber(v[0]))
 		}
 	}
 	return v

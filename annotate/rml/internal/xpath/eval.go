@@ -77,6 +77,7 @@ type evaluation struct {
 	vars       []sequence
 	patterns   map[string]*pattern // patterns that are not constant
 	now        time.Time
+	units      []item      // room for sequences of one item, as far as they are not in use
 	kept       []keptValue // of the hoisted expressions
 	keptRoom   int         // the bytes that are left for them
 }
@@ -85,7 +86,8 @@ type evaluation struct {
 // expressions that are the same everywhere in a tree. The zero value is ready. It is for one goroutine at a time.
 type Evaluator struct {
 	running evaluation
-	tree    Tree // the values are of
+	units   [32]item // sequences of one item of the running evaluation
+	tree    Tree     // the values are of
 	values  map[*Expression][]keptValue
 	held    int // the bytes of the values
 }
@@ -120,7 +122,7 @@ const keptNodes = 1 << 12
 // an error.
 func (v *Evaluator) Evaluate(x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
 	e := &v.running
-	*e = evaluation{tree: tree, free: e.free, compatible: x.compatible, left: limits.Steps, room: limits.Bytes}
+	*e = evaluation{tree: tree, free: e.free, units: v.units[:], compatible: x.compatible, left: limits.Steps, room: limits.Bytes}
 	if e.left <= 0 {
 		e.left = max(leastSteps, stepsPerNode*int(e.tree.Len()))
 	}
@@ -138,6 +140,7 @@ func (v *Evaluator) Evaluate(x *Expression, tree Tree, at int32, limits Limits) 
 	e.room -= v.held
 	items, err := e.evaluate(x, at)
 	v.held += room - e.keptRoom
+	clear(v.units[:len(v.units)-len(e.units)])
 	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })}
 	return items, err
 }
@@ -218,6 +221,16 @@ func (e *evaluation) fail(code, format string, args ...any) sequence {
 	return nil
 }
 
+// unit returns a sequence of one item. The first ones of an evaluation take no memory of their own.
+func (e *evaluation) unit(i item) sequence {
+	if len(e.units) == 0 {
+		return one(i)
+	}
+	s := e.units[:1:1]
+	s[0], e.units = i, e.units[1:]
+	return s
+}
+
 // value evaluates an expression and counts it.
 func (e *evaluation) value(x expr, f focus) sequence {
 	if !e.spend(1) {
@@ -254,21 +267,29 @@ func (e *evaluation) atomizeNodes(s sequence) sequence {
 	if !e.holdItems(len(s)) {
 		return nil
 	}
+	if len(s) == 1 {
+		return e.unit(e.atomOf(s[0]))
+	}
 	out := make(sequence, 0, len(s))
 	for _, i := range s {
 		if e.err != nil {
 			return nil
 		}
-		if i.typ == nodeItem {
-			typ := untyped
-			if e.tree.Node(int32(i.n)).Kind == Comment {
-				typ = stringAtom
-			}
-			i = item{typ: typ, s: e.nodeText(i.n)}
-		}
-		out = append(out, i)
+		out = append(out, e.atomOf(i))
 	}
 	return out
+}
+
+// atomOf returns the typed value of a node, and another item as it is.
+func (e *evaluation) atomOf(i item) item {
+	if i.typ != nodeItem {
+		return i
+	}
+	typ := untyped
+	if e.tree.Node(int32(i.n)).Kind == Comment {
+		typ = stringAtom
+	}
+	return item{typ: typ, s: e.nodeText(i.n)}
 }
 
 // truth returns the effective boolean value (section 2.4.3 of XPath 3.1).

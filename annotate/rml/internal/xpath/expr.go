@@ -18,7 +18,7 @@ func (v *variable) eval(e *evaluation, _ focus) sequence { return e.vars[v.slot]
 // contextItem is the expression . (a full stop).
 type contextItem struct{}
 
-func (contextItem) eval(_ *evaluation, f focus) sequence { return one(f.at) }
+func (contextItem) eval(e *evaluation, f focus) sequence { return e.unit(f.at) }
 
 // list is expressions with commas between.
 type list struct{ of []expr }

@@ -44,7 +44,7 @@ func (e *evaluation) made(s string) sequence {
 	if !e.holdText(len(s)) {
 		return nil
 	}
-	return oneText(s)
+	return e.unit(str(s))
 }
 
 // codepointCollation is the only collation.

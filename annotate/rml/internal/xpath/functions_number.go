@@ -182,7 +182,7 @@ func (e *evaluation) total(s sequence) sequence {
 			v = next[0]
 		}
 	}
-	return one(v)
+	return e.unit(v)
 }
 
 func sum(e *evaluation, _ focus, a []sequence) sequence {

@@ -24,7 +24,7 @@ func sequenceFunctions() map[string]function {
 		"not":     def("I*", effective(false)),
 		"empty":   def("I*", empty(true)),
 		"exists":  def("I*", empty(false)),
-		"count":   def("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return one(integral(int64(len(a[0])))) }),
+		"count":   def("I*", func(e *evaluation, _ focus, a []sequence) sequence { return e.unit(integral(int64(len(a[0])))) }),
 		"data":    def("| I*", func(e *evaluation, f focus, a []sequence) sequence { return e.atomize(contextOr(f, a, 0)) }).reaching(inFocus),
 		"last":    def("", func(_ *evaluation, f focus, _ []sequence) sequence { return one(integral(f.size)) }).reaching(inFocus),
 		"position": def("", func(_ *evaluation, f focus, _ []sequence) sequence {

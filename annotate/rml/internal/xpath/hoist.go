@@ -1,5 +1,7 @@
 package xpath
 
+import "slices"
+
 // keptBytes is the memory for the values that an evaluator keeps of one tree. It is at most a quarter of
 // [Limits].Bytes.
 const keptBytes = 4 << 20
@@ -54,7 +56,7 @@ func (e *evaluation) keepValue(slot int, v sequence) {
 		return
 	}
 	e.keptRoom -= size
-	e.kept[slot] = keptValue{true, v}
+	e.kept[slot] = keptValue{true, slices.Clone(v)}
 }
 
 // hoister hoists parts of an expression.
