@@ -46,7 +46,7 @@ func (rootMean) Restore(state []tensor.Tensor) error {
 
 // Begin implements strategy.Strategy.
 func (rootMean) Begin(round strategy.Round) (strategy.Aggregation, error) {
-	return &rootSum{round: round, sum: strategy.NewSum(round.Model), clients: map[string]bool{}}, nil
+	return &rootSum{round: round, sum: round.NewSum(), clients: map[string]bool{}}, nil
 }
 
 // rootSum is the aggregation of a round. The sum is exact and the weights are
@@ -102,5 +102,6 @@ func (a *rootSum) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
+	a.sum.Release()
 	return nil
 }

@@ -153,7 +153,7 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	}
 	return &private{
 		rules: a, inner: inner, round: round, clipNorm: clip, bound: bound, verdicts: verdicts,
-		clients: map[string]bool{}, sum: strategy.NewSum(round.Model),
+		clients: map[string]bool{}, sum: round.NewSum(),
 	}, nil
 }
 

@@ -30,7 +30,8 @@
 // product of weight and number rounded to 64 bits, terms below 2^-147 count as
 // zero, and the sum is rounded once, when it is read. It takes 8 bytes an
 // element for updates of 32-bit numbers, up to 40 for 64-bit numbers, and at
-// most 88, whatever the clients send.
+// most 88, whatever the clients send. Round.NewSum makes one in the memory of the
+// round before, which Sum.Release hands on.
 //
 // # Integers
 //

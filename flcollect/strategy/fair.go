@@ -32,7 +32,7 @@ func (fair) Restore(state []tensor.Tensor) error { return noState(state) }
 
 // Begin implements [Strategy].
 func (f fair) Begin(round Round) (Aggregation, error) {
-	return &fairMean{fair: f, round: round, sum: NewSum(round.Model)}, nil
+	return &fairMean{fair: f, round: round, sum: round.NewSum()}, nil
 }
 
 // fairMean sums the models times F^q; the gradients follow from it at the end,
@@ -148,6 +148,9 @@ func (f *fairMean) Close() error {
 	f.roster.close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.sum != nil {
+		f.sum.Release()
+	}
 	f.sum = nil
 	return nil
 }

@@ -66,7 +66,7 @@ type meanOf struct {
 }
 
 func newMeanOf(round Round, step func(values []float64, layer, from int)) *meanOf {
-	return &meanOf{round: round, step: step, sum: NewSum(round.Model)}
+	return &meanOf{round: round, step: step, sum: round.NewSum()}
 }
 
 // Add implements [Aggregation].
@@ -139,6 +139,9 @@ func (m *meanOf) Close() error {
 	m.roster.close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.sum != nil {
+		m.sum.Release()
+	}
 	m.sum = nil
 	return nil
 }

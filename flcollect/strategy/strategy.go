@@ -53,6 +53,9 @@ type Round struct {
 	// Memory bounds how many bytes rules that need all updates read at a time.
 	// Zero means 64 MiB.
 	Memory int64
+	// Spare is memory that sums of the job's rounds use one after the other, see
+	// [Round.NewSum]. Nil means that each sum allocates its own.
+	Spare *Spare
 }
 
 // Strategy decides how a job samples clients and aggregates what they send. One

@@ -20,13 +20,15 @@ type Sum struct {
 	kernel kernel
 	parts  []part  // one a tensor
 	strips []strip // the work, in order
+	spare  *Spare  // nil for none
 
-	mu sync.RWMutex // Add locks
+	mu     sync.RWMutex // Add locks
+	memory []int64      // of all parts; nil before the first addition
 }
 
 // part is the sum of one tensor.
 type part struct {
-	sums   []int64
+	sums   []int64 // of blocks that are not empty
 	blocks []block
 }
 
@@ -34,14 +36,45 @@ type part struct {
 type strip struct{ tensor, from, to int }
 
 // NewSum returns a sum of models that have the form of the given one. It is
-// zero at first and takes 8 bytes an element.
+// zero at first, and takes 8 bytes an element from the first addition on.
 func NewSum(form Model) *Sum {
 	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form)), strips: stripsOf(form)}
 	for i, t := range form {
 		blocks := (t.Len() + blockLen - 1) / blockLen
-		s.parts[i] = part{sums: make([]int64, t.Len()), blocks: make([]block, blocks)}
+		s.parts[i] = part{blocks: make([]block, blocks)}
 	}
 	return s
+}
+
+// openLocked has memory ready for the first addition.
+func (s *Sum) openLocked() {
+	if s.memory != nil {
+		return
+	}
+	total := 0
+	for _, t := range s.form {
+		total += t.Len()
+	}
+	s.memory = s.spare.take(total)
+	rest := s.memory
+	for i, t := range s.form {
+		s.parts[i].sums, rest = rest[:t.Len()], rest[t.Len():]
+	}
+}
+
+// Release frees the memory of the sum, which is zero then. The next sum of the
+// [Round.Spare] uses it.
+func (s *Sum) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory != nil {
+		s.spare.swap(s.memory[:cap(s.memory)])
+	}
+	s.memory = nil
+	for i := range s.parts {
+		s.parts[i].sums = nil
+		clear(s.parts[i].blocks)
+	}
 }
 
 // stripsOf returns the strips of a model, in order.
@@ -95,6 +128,7 @@ func (s *Sum) add(model Model, factor float64, base Model) (squares []float64, e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.openLocked()
 	done := make([]int, len(s.strips)) // blocks that were added
 	failed := s.each(func(k int) (err error) {
 		where := s.strips[k]
@@ -157,7 +191,7 @@ func (s *Sum) deposit(model Model, where strip, blocks int, factor float64, far 
 	for done := range blocks {
 		k := where.from + done
 		from := k * blockLen
-		sums := p.sums[from:min(from+blockLen, len(p.sums))]
+		sums := p.of(k)
 		var bad *spike
 		if t.DType() == tensor.Float32 {
 			x := t.Float32s(from, len(sums), narrow[:])
@@ -187,12 +221,13 @@ func (s *Sum) Read(dst []float64, tensor, from int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	p := s.parts[tensor]
+	if length := s.form[tensor].Len(); from+len(dst) > length {
+		panic(fmt.Sprintf("strategy: read elements %d to %d of a tensor of %d", from, from+len(dst), length))
+	}
 	for len(dst) > 0 {
 		k, inside := from/blockLen, from%blockLen
-		first := k * blockLen
-		sums := p.sums[first:min(first+blockLen, len(p.sums))]
-		n := min(len(sums)-inside, len(dst))
-		p.blocks[k].read(dst[:n], sums, inside)
+		n := min(blockLen-inside, len(dst))
+		p.blocks[k].read(dst[:n], p.of(k), inside)
 		dst, from = dst[n:], from+n
 	}
 }

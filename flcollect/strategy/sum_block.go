@@ -111,10 +111,14 @@ func (b *block) spill(i int, term float64) {
 	}
 }
 
+// empty reports whether the sums were not added to: they are then zero, whatever their
+// memory has.
+func (b *block) empty() bool { return b.load == 0 }
+
 // admit makes room for terms of at most bound. It returns false if they are too
 // large for the grid of the block.
 func (b *block) admit(sums []int64, bound float64) bool {
-	if b.load == 0 && b.layers == nil {
+	if b.empty() && b.layers == nil {
 		_, exponent := math.Frexp(bound)
 		b.grid = max(int32(exponent)-62+headroom, lowestUnit)
 	}
@@ -129,6 +133,9 @@ func (b *block) admit(sums []int64, bound float64) bool {
 // reserve makes room for terms of at most so many units of the grid, which are no more
 // than fullLoad/4.
 func (b *block) reserve(sums []int64, more uint64) {
+	if b.empty() {
+		clear(sums) // before they are read: fresh memory is mapped once then
+	}
 	if b.load+more > fullLoad {
 		wide := b.widen()
 		for i, v := range sums {
@@ -152,14 +159,21 @@ func (b *block) widen() *layers {
 // dst, from an element of the block on.
 func (b *block) read(dst []float64, sums []int64, from int) {
 	unit := power(b.grid)
-	if b.layers == nil {
+	switch {
+	case b.empty() && b.layers == nil:
+		clear(dst)
+	case b.empty():
+		for i := range dst {
+			dst[i] = b.layers.total(from+i, 0, b.grid)
+		}
+	case b.layers == nil:
 		for i := range dst {
 			dst[i] = float64(sums[from+i]) * unit
 		}
-		return
-	}
-	for i := range dst {
-		dst[i] = b.layers.total(from+i, sums[from+i], b.grid)
+	default:
+		for i := range dst {
+			dst[i] = b.layers.total(from+i, sums[from+i], b.grid)
+		}
 	}
 }
 

@@ -70,8 +70,11 @@ func (s *Sum) Encode() []tensor.Tensor {
 	return encoded
 }
 
-// of returns the sums of a block.
+// of returns the sums of a block, nil before the first addition.
 func (p part) of(block int) []int64 {
+	if p.sums == nil {
+		return nil
+	}
 	return p.sums[block*blockLen : min((block+1)*blockLen, len(p.sums))]
 }
 
@@ -114,6 +117,7 @@ func (s *Sum) merge(encoded []tensor.Tensor, limits []float64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.openLocked()
 	parallel(len(s.strips), func(k int) {
 		where := s.strips[k]
 		p, r := s.parts[where.tensor], marks[where.tensor][where.from/stripBlocks]
@@ -316,7 +320,7 @@ func (b *block) merge(sums []int64, data []byte, unit int32, width int) {
 
 // mergeNarrow adds counts of a unit, whose absolute value is at most 2^length.
 func (b *block) mergeNarrow(sums, counts []int64, unit int32, length int) {
-	if b.load == 0 && b.layers == nil {
+	if b.empty() && b.layers == nil {
 		b.grid = max(min(unit, unit+int32(length)-62+headroom), lowestUnit)
 	}
 	if finer := b.grid - unit; finer > 0 && finer < 62 && unit >= lowestUnit && b.load < fullLoad>>(finer+1) {
@@ -370,6 +374,9 @@ func (b *block) append(to []byte, sums []int64) []byte {
 	if b.layers != nil {
 		return b.appendWide(to, sums)
 	}
+	if b.empty() {
+		return append(to, 0, 0, 0)
+	}
 	var all, size uint64
 	for _, v := range sums {
 		all |= uint64(v)
@@ -403,6 +410,9 @@ func (b *block) appendWide(to []byte, sums []int64) []byte {
 	elements := make([][wideWords]uint64, len(sums))
 	var all, size [wideWords]uint64
 	for i, v := range sums {
+		if b.empty() {
+			v = 0
+		}
 		e := b.layers.words(i, v, b.grid)
 		sign := uint64(int64(e[wideWords-1]) >> 63)
 		for k, word := range e {

@@ -60,11 +60,12 @@ type Conductor struct {
 	strategy strategy.Strategy
 	policy   strategy.Policy
 	private  *dp.Adaptive // nil without differential privacy
+	spare    *strategy.Spare
 }
 
 // NewConductor returns a conductor that uses a strategy.
 func NewConductor(config Config, made strategy.Strategy) *Conductor {
-	c := &Conductor{config: config}
+	c := &Conductor{config: config, spare: &strategy.Spare{}}
 	c.Use(made)
 	return c
 }
@@ -73,6 +74,13 @@ func NewConductor(config Config, made strategy.Strategy) *Conductor {
 func (c *Conductor) Use(made strategy.Strategy) {
 	c.strategy, c.policy = made, made.Policy()
 	c.private, _ = made.(*dp.Adaptive)
+}
+
+// begin begins the aggregation of a round.
+func (c *Conductor) begin(start Start) (strategy.Aggregation, error) {
+	return c.strategy.Begin(strategy.Round{
+		Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir, Spare: c.spare,
+	})
 }
 
 // Strategy returns the strategy.

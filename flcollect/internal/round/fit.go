@@ -31,7 +31,7 @@ type Start struct {
 // their parts in the attempt, also where it fails.
 func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *audit.Attempt) (*Result, error) {
 	config := c.configure(start)
-	sums, err := c.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir})
+	sums, err := c.begin(start)
 	if err != nil {
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
 	}

@@ -91,7 +91,7 @@ func (s *Stream) Begin(start Start, attempt *audit.Attempt) error {
 		Parameters: s.config.Encryption.Encode(start.Model), Config: s.configure(start), Digest: attempt.Digests(),
 	}}
 	v.bytes = length(v.ins.Parameters)
-	sums, err := s.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: s.config.Dir})
+	sums, err := s.begin(start)
 	if err != nil {
 		return fmt.Errorf("begin the aggregation of version %d: %w", start.Number, err)
 	}

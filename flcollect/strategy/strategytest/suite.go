@@ -94,13 +94,18 @@ func updates(round int) []strategy.Update {
 func begin(t *testing.T, s strategy.Strategy, number int, model strategy.Model) strategy.Aggregation {
 	t.Helper()
 	loss := 0.5
-	aggregation, err := s.Begin(strategy.Round{
+	round := strategy.Round{
 		Number: number,
 		Model:  model,
 		Loss:   &loss,
 		Dir:    t.TempDir(),
 		Memory: 1 << 16,
-	})
+		Spare:  &strategy.Spare{},
+	}
+	used := round.NewSum() // whose memory the sums of the round are in
+	require.NoError(t, used.Add(model, 3))
+	used.Release()
+	aggregation, err := s.Begin(round)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, aggregation.Close()) })
 	return aggregation
