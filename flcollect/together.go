@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
-	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/storage"
@@ -21,6 +20,9 @@ import (
 type together struct {
 	*fleet.Fleet
 	server *Server
+
+	swept   time.Time         // when blobs were swept last; zero for never
+	unnamed persist.Sightings // blobs that nothing names
 
 	mu     sync.Mutex
 	tenure context.Context // of the lease of now; nil before the first
@@ -120,6 +122,7 @@ func (g *together) conduct(ctx context.Context) {
 		if err == nil {
 			g.server.health.Set("", nil)
 			g.server.open.Do(func() { close(g.server.ready) })
+			g.sweepInTurn(ctx)
 		}
 		timer := time.NewTimer(g.Pause())
 		select {
@@ -131,14 +134,9 @@ func (g *together) conduct(ctx context.Context) {
 	}
 }
 
-// sweepAge is how old a blob that nothing names must be to be deleted while other servers
-// may be alive: they store a blob before the document that names it.
-const sweepAge = 24 * time.Hour
-
 // survey makes entries of stored jobs that have something to do and have none, as those of
-// a server that was alone, and deletes old blobs that nothing names.
+// a server that was alone.
 func (g *together) survey(ctx context.Context) error {
-	named, active, complete := map[string]bool{}, []string{}, true
 	var ended spentLedger
 	for doc, err := range storage.All(ctx, g.server.config.Documents, jobPrefix) {
 		if err != nil {
@@ -147,33 +145,18 @@ func (g *together) survey(ctx context.Context) error {
 		r, err := readRecord(doc.Key[len(jobPrefix):], doc.Data)
 		if err != nil {
 			g.server.log.Error("a stored job cannot be read and is left alone", "error", err)
-			complete = false
 			continue
-		}
-		for _, o := range append(r.Before, r.outcome) {
-			if o.Checkpoint != nil {
-				named[o.Checkpoint.Key] = true
-			}
 		}
 		if r.State.Ended() && r.settled() {
 			ended.add(r)
 			continue
 		}
-		active = append(active, checkpoint.Folder(r.Token))
 		if _, err := g.Take(ctx, r.ID, r.Token); err != nil && !errors.Is(err, fleet.ErrHeld) {
 			return err
 		}
 	}
 	g.server.jobs.reset(nil, ended)
-	young := func(blob storage.BlobInfo) bool { return time.Since(blob.Modified) < sweepAge }
-	if err := g.server.contexts.Sweep(ctx, young); err != nil || !complete {
-		return err
-	}
-	return g.server.storage.DeleteBlobs(ctx, checkpoint.Prefix, func(blob storage.BlobInfo) bool {
-		return named[blob.Key] || young(blob) || slices.ContainsFunc(active, func(folder string) bool {
-			return len(blob.Key) >= len(folder) && blob.Key[:len(folder)] == folder
-		})
-	})
+	return nil
 }
 
 // look does once what the entries of jobs ask for: it takes the jobs of servers that are

@@ -33,39 +33,44 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// Collect removes the files that no record names and that were not written for
-// [Config].Grace, as crashes leave them. It returns their number.
+// Collect removes the files that it has found without a record that names them, and not written
+// to, for [Config].Grace, as crashes leave them. That is counted from the first call that has
+// found them, by the clock of this process. It returns their number.
 func (s *Store) Collect(ctx context.Context) (int, error) {
+	s.collecting.Lock()
+	defer s.collecting.Unlock()
 	removed := 0
-	before := time.Now().Add(-s.config.Grace)
-	for doc, err := range s.documents(ctx, filePrefix) {
-		gone := false
-		if err == nil {
-			gone, err = s.collect(ctx, doc, before)
+	err := s.unnamed.Look(func(age func(key string) time.Duration) error {
+		for doc, err := range s.documents(ctx, filePrefix) {
+			gone := false
+			if err == nil {
+				gone, err = s.collect(ctx, doc, age)
+			}
+			if err != nil {
+				return fmt.Errorf("collect files: %w", err)
+			}
+			if gone {
+				removed++
+			}
 		}
-		if err != nil {
-			return removed, fmt.Errorf("collect files: %w", err)
-		}
-		if gone {
-			removed++
-		}
-	}
-	return removed, nil
+		return nil
+	})
+	return removed, err
 }
 
-// collect removes a file if it is old and its record does not name it.
-func (s *Store) collect(ctx context.Context, doc storage.Document, before time.Time) (bool, error) {
+// collect removes a file if its record has not named it for long.
+func (s *Store) collect(ctx context.Context, doc storage.Document, age func(key string) time.Duration) (bool, error) {
 	var info fileInfo
 	var err error
 	if info.unknown, err = keep.Unmarshal(doc.Data, &info); err != nil {
 		return false, failed("read file document", doc.Key, err)
 	}
-	if info.Touched.After(before) {
-		return false, nil
-	}
 	named, err := s.named(ctx, info)
 	if err != nil || named && !info.Condemned {
 		return false, err
+	}
+	if !info.Condemned && age(fmt.Sprint(doc.Key, " ", doc.Revision)) < s.config.Grace {
+		return false, nil
 	}
 	if !named {
 		// From here on a commit fails, unless it came before.

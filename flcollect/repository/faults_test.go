@@ -3,10 +3,12 @@ package repository_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -270,6 +272,49 @@ func TestStore_Collect_keepsYoungFiles(t *testing.T) {
 	removed, err = hasty(t, docs, blobs).Collect(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
+}
+
+// TestStore_Collect_asksNoClockOfOthers leaves an upload behind of a process whose clock differs.
+func TestStore_Collect_asksNoClockOfOthers(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"behind": -48 * time.Hour, "ahead": 10_000 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
+				m := &mortal{dies: 6}
+				require.ErrorIs(t, hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), repositorytest.Result()), errDead)
+				left, err := docs.List(t.Context(), "file/", "", 2)
+				require.NoError(t, err)
+				require.Len(t, left, 1)
+				var file map[string]any
+				require.NoError(t, json.Unmarshal(left[0].Data, &file))
+				file["touched"] = time.Now().Add(skew)
+				data, err := json.Marshal(file)
+				require.NoError(t, err)
+				revision, err := docs.Update(t.Context(), left[0].Key, left[0].Revision, data)
+				require.NoError(t, err)
+				store := newStore(t, docs, blobs)
+				collected := func(want int) {
+					t.Helper()
+					removed, err := store.Collect(t.Context())
+					require.NoError(t, err)
+					require.Equal(t, want, removed)
+				}
+				collected(0)
+				time.Sleep(23 * time.Hour)
+				collected(0)
+				_, err = docs.Update(t.Context(), left[0].Key, revision, data) // it is written to
+				require.NoError(t, err)
+				time.Sleep(23 * time.Hour)
+				collected(0)
+				time.Sleep(23 * time.Hour)
+				collected(0)
+				time.Sleep(time.Hour)
+				collected(1)
+				require.Zero(t, count(t, docs, "file/"))
+				require.Zero(t, blobCount(t, blobs))
+			})
+		})
+	}
 }
 
 func TestStore_Run_collectsUntilItsContextEnds(t *testing.T) {

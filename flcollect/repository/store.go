@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -34,8 +36,8 @@ type Config struct {
 	// Dir is the folder for a model's file while it is read. Empty means that of
 	// the operating system.
 	Dir string
-	// Grace is how old a file that no record names must be for Collect to remove
-	// it. Zero means 24 hours. An upload that takes longer fails.
+	// Grace is for how long Collect must find a file that no record names for it to
+	// remove it. Zero means 24 hours. An upload that takes longer fails.
 	Grace time.Duration
 	// Interval is how long Run waits between two collections. Zero means one hour.
 	Interval time.Duration
@@ -50,6 +52,9 @@ type Store struct {
 	blobs  storage.Blobs
 	config Config
 	log    *slog.Logger
+
+	collecting sync.Mutex // guards unnamed
+	unnamed    persist.Sightings
 }
 
 // largestLimit is greater than any file, with room for sums.

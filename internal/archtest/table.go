@@ -124,8 +124,8 @@ func importTable() []room {
 			"storage/lease",
 		}, modules: []string{oteltrace, prometheus, uuid}},
 		{dir: "flcollect/repository", imports: []string{
-			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/exposition", "internal/httpapi", "internal/httpclient",
-			"internal/keep", "storage",
+			"flcollect", "flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "internal/exposition",
+			"internal/httpapi", "internal/httpclient", "internal/keep", "storage",
 		}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor",
