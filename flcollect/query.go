@@ -180,6 +180,7 @@ func resultOf(ctx context.Context, blobs storage.Blobs, id string, o outcome, ru
 	maps.Copy(copied, o.Metrics)
 	result := Result{
 		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, Run: run, ConfigurationID: config.ConfigurationID,
+		RunID:  o.Token,
 		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied, StrategyConf: config.StrategyConf,
 		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model,
 		LocalLayers: config.LocalLayers, Encrypted: config.Homomorphic != nil,

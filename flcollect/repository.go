@@ -28,7 +28,7 @@ var errRepository = errors.New("ask the repository")
 type Repository interface {
 	// Store stores a result. It may be called again with the same result after an
 	// error or a restart, and then stores it once. That of another run of the same job
-	// takes its place beside it.
+	// takes its place beside it. A result of another run whose names are taken is refused.
 	Store(ctx context.Context, result Result) error
 	// Model returns the initial parameters of a model, or an error that matches
 	// [ErrNoModel].
@@ -54,6 +54,9 @@ type Result struct {
 	TrainingID      string
 	Run             int64
 	ConfigurationID string
+	// RunID identifies the run among those of all collectors, also of one that has lost its
+	// store and counts anew; empty where that is not known.
+	RunID string
 	// Rounds is how many rounds were conducted.
 	Rounds int
 	// FinalLoss is the last aggregated loss; nil if clients evaluated nothing.

@@ -56,7 +56,8 @@ type RunResult struct {
 
 // RecordID returns the id under which a repository whose records have no run keeps the
 // result: that of the job for its first run, and ID-run-N for others. A job whose own id has that form
-// may meet it; the repository refuses the later of two results of one id that differ.
+// may meet it, and so may a job of another collector: the repository refuses the later of two
+// results of one id whose RunID differ.
 func (r Result) RecordID() string { return recordID(r.TrainingID, r.Run) }
 
 func recordID(id string, run int64) string {

@@ -41,7 +41,8 @@ func results() collection {
 			field{name: "results", form: mapOf(text)},
 			field{name: "weights_id", form: nothing},
 			field{name: "configuration_id", form: name},
-			field{name: "run", form: integer, sparse: true}, // which the original does not have
+			field{name: "run", form: integer, sparse: true}, // these the original does not have
+			field{name: "run_id", form: name, sparse: true},
 		),
 		exists:  "This training id of a model of this name and version already in repository",
 		missing: "Training results not found",

@@ -20,7 +20,8 @@ import (
 // strategy as they were given. A parameter wins over a metric of its name, and
 // epsilon, delta, rounds, final_loss and the counts of updates over both. These are
 // there where they are not zero. A run of a job after the first has a record of its own,
-// which says its number.
+// which says its number. The id of the run tells its record from that of another one that has
+// the same names.
 func resultDocument(r flcollect.Result) (record, error) {
 	for _, name := range []string{r.ModelName, r.ModelVersion, r.TrainingID, r.ConfigurationID} {
 		if !utf8.ValidString(name) { // JSON would carry another
@@ -67,6 +68,9 @@ func resultDocument(r flcollect.Result) (record, error) {
 	}
 	if r.Run > 0 {
 		document = append(document, member{"run", r.Run})
+	}
+	if r.RunID != "" {
+		document = append(document, member{"run_id", r.RunID})
 	}
 	return document, nil
 }
@@ -165,8 +169,10 @@ func compare(ctx context.Context, to target, whole record, refused error) error 
 		return err
 	}
 	names := []string{"results", "configuration_id"}
-	if there.index("run") >= 0 && whole.index("run") >= 0 { // the original keeps none
-		names = append(names, "run")
+	for _, name := range []string{"run", "run_id"} {
+		if there.index(name) >= 0 && whole.index(name) >= 0 { // the original keeps none
+			names = append(names, name)
+		}
 	}
 	for _, name := range names {
 		a, errA := json.Marshal(whole[whole.index(name)].value)

@@ -196,6 +196,19 @@ func another(s *scene) {
 	require.Equal(s.t, pickle(s.t, second.Weights), s.weights(second), "the result of a run is its own")
 	require.Equal(s.t, pickle(s.t, first.Weights), s.weights(first), "the second run replaced the first")
 	require.Len(s.t, s.records(), 5)
+
+	third := Result()
+	third.TrainingID, third.Run, third.RunID = "14", 1, "b3a0"
+	require.NoError(s.t, s.repository.Store(s.t.Context(), third))
+	elsewhere := third // a collector with another store has conducted it
+	elsewhere.RunID, elsewhere.Weights = "c4e1", strategy.Model{tensor.FromFloat32s([]float32{9})}
+	err := s.repository.Store(s.t.Context(), elsewhere)
+	require.ErrorIs(s.t, err, flcollect.ErrRefused)
+	require.ErrorContains(s.t, err, "another result")
+	require.ErrorContains(s.t, err, "run_id")
+	require.Equal(s.t, pickle(s.t, third.Weights), s.weights(third), "the result of another run replaced it")
+	require.NoError(s.t, s.repository.Store(s.t.Context(), third), "it is stored already")
+	require.Len(s.t, s.records(), 6)
 }
 
 func many(s *scene) {
