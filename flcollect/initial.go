@@ -94,7 +94,7 @@ func (t *training) checkLayers(model strategy.Model) error {
 }
 
 // borrow asks one client after the other for its model, in random order. Where none has one
-// and there are enough of them, it has one train without, as Flower does.
+// and there are enough of them, it has one train without.
 func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 	wait := t.server.config.ClientTimeout
 	if t.config.RoundTimeout > 0 {

@@ -25,8 +25,9 @@ func Lacking(model strategy.Model, err error) error {
 	return err
 }
 
-// Bootstrap has a client train from its own parameters and returns the model. As Flower does
-// in the first round of a training without parameters to begin with, it sends empty ones.
+// Bootstrap has a client train from its own parameters and returns the model. It sends empty
+// ones, as Flower does in the first round of a training without parameters to begin with.
+// Flower averages the models of all clients of that round, which began with different numbers.
 func (c *Conductor) Bootstrap(ctx context.Context, client *Client) (strategy.Model, error) {
 	reason := ""
 	switch {
