@@ -131,7 +131,8 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 		return nil, fmt.Errorf("begin round %d: %w: one more would exceed %v", round.Number, ErrBudget, a.budget)
 	}
 	blind := round
-	blind.Loss = nil // no noise hides it
+	blind.Loss = nil  // no noise hides it
+	blind.Spare = nil // the sum of the updates has the memory
 	inner, err := a.inner.Begin(blind)
 	if err != nil {
 		return nil, err

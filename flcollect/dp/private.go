@@ -148,7 +148,7 @@ func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
 		return nil, err
 	}
 	mean, err := p.mean(ctx, sum, count, random)
-	sum.Release() // for the inner strategy
+	sum.Release() // not by Close, which may be called meanwhile
 	if err != nil {
 		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
 	}

@@ -21,9 +21,7 @@ type Spare struct {
 // NewSum returns a sum of models of the form of the round's, as [NewSum] does. It uses the
 // memory that [Round.Spare] keeps, if there is enough.
 func (r Round) NewSum() *Sum {
-	s := NewSum(r.Model)
-	s.spare = r.Spare
-	return s
+	return newSum(r.Model, r.Spare)
 }
 
 // take returns memory for numbers of any value.

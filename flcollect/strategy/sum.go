@@ -23,7 +23,7 @@ type Sum struct {
 	spare  *Spare  // nil for none
 
 	mu     sync.RWMutex // Add locks
-	memory []int64      // of all parts; nil before the first addition
+	memory []int64      // of all parts; nil once released
 }
 
 // part is the sum of one tensor.
@@ -36,17 +36,21 @@ type part struct {
 type strip struct{ tensor, from, to int }
 
 // NewSum returns a sum of models that have the form of the given one. It is
-// zero at first, and takes 8 bytes an element from the first addition on.
-func NewSum(form Model) *Sum {
-	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form)), strips: stripsOf(form)}
+// zero at first and takes 8 bytes an element.
+func NewSum(form Model) *Sum { return newSum(form, nil) }
+
+func newSum(form Model, spare *Spare) *Sum {
+	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form)), strips: stripsOf(form), spare: spare}
 	for i, t := range form {
 		blocks := (t.Len() + blockLen - 1) / blockLen
 		s.parts[i] = part{blocks: make([]block, blocks)}
 	}
+	s.openLocked()
 	return s
 }
 
-// openLocked has memory ready for the first addition.
+// openLocked has memory ready, unless there is some. A sum takes it at the beginning: while updates
+// are in memory, the garbage collector would have made room for them only.
 func (s *Sum) openLocked() {
 	if s.memory != nil {
 		return

@@ -70,7 +70,7 @@ func (s *Sum) Encode() []tensor.Tensor {
 	return encoded
 }
 
-// of returns the sums of a block, nil before the first addition.
+// of returns the sums of a block, nil once they were released.
 func (p part) of(block int) []int64 {
 	if p.sums == nil {
 		return nil

@@ -76,10 +76,10 @@ func (c *Conductor) Use(made strategy.Strategy) {
 	c.private, _ = made.(*dp.Adaptive)
 }
 
-// begin begins the aggregation of a round.
-func (c *Conductor) begin(start Start) (strategy.Aggregation, error) {
+// begin begins the aggregation of a round, whose sum may use spare memory.
+func (c *Conductor) begin(start Start, spare *strategy.Spare) (strategy.Aggregation, error) {
 	return c.strategy.Begin(strategy.Round{
-		Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir, Spare: c.spare,
+		Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir, Spare: spare,
 	})
 }
 

@@ -140,7 +140,7 @@ func (c *Conductor) Collect(ctx context.Context, start Start, drawn Draw, config
 	whole := map[string]any{}
 	maps.Copy(whole, c.config.ClientConf)
 	maps.Copy(whole, config)
-	begun, err := c.begin(start)
+	begun, err := c.begin(start, c.spare)
 	if err != nil {
 		return nil, fmt.Errorf("begin the sum of round %d: %w", start.Number, err)
 	}

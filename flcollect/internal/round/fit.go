@@ -31,7 +31,7 @@ type Start struct {
 // their parts in the attempt, also where it fails.
 func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *audit.Attempt) (*Result, error) {
 	config := c.configure(start)
-	sums, err := c.begin(start)
+	sums, err := c.begin(start, c.spare)
 	if err != nil {
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
 	}

@@ -91,7 +91,7 @@ func (s *Stream) Begin(start Start, attempt *audit.Attempt) error {
 		Parameters: s.config.Encryption.Encode(start.Model), Config: s.configure(start), Digest: attempt.Digests(),
 	}}
 	v.bytes = length(v.ins.Parameters)
-	sums, err := s.begin(start)
+	sums, err := s.begin(start, nil) // it may wait for clients for long
 	if err != nil {
 		return fmt.Errorf("begin the aggregation of version %d: %w", start.Number, err)
 	}
