@@ -179,6 +179,41 @@ platforms() {
 	build_checker
 	"$scratch/platforms" "${on[@]}"
 	(cd bench && "$scratch/platforms" "${on[@]}")
+	footprint
+}
+
+# footprint compares what the commands need, with and without the parts that build tags leave out, with the bounds in .ci/footprint.
+footprint() {
+	local tags=no_mongodb,no_otlp,no_s3,no_wasm small=$scratch/small status=0 command size idle small_size small_idle flags
+	go vet -tags "$tags" ./cmd/...
+	go test -vet=off -tags "$tags" -run namesTheTag ./cmd/internal/stores
+	mkdir -p "$small"
+	go build -tags "$tags" -ldflags '-s -w' -o "$small/" ./cmd/...
+	while read -r command size idle small_size small_idle flags; do
+		within "$ENABLERS_PROGRAMS/$command" "$size" "$idle" $flags || status=1
+		within "$small/$command" "$small_size" "$small_idle" $flags || status=1
+	done < <(grep -v '^#' .ci/footprint)
+	return "$status"
+}
+
+# within PROGRAM SIZE IDLE [FLAG...] compares the size of a program, and its memory two seconds after it has begun to listen,
+# with bounds in MB. A program whose bound of memory is "-" is not started.
+within() {
+	local size memory=- data process
+	size=$(($(stat -c %s "$1") / 1000000))
+	if [[ $3 != - ]]; then
+		data=$(mktemp -d "$scratch/idle-XXXXXX")
+		: >"$data.out"
+		"$1" -listen 127.0.0.1:0 -data "$data" "${@:4}" </dev/null >"$data.out" 2>"$data.log" &
+		process=$!
+		timeout 60 grep -q '^listening on' <(tail -f --pid=$process -n +1 "$data.out")
+		sleep 2
+		memory=$(awk '/^VmRSS/ { print int($2 * 1024 / 1000000) }' "/proc/$process/status")
+		kill "$process"
+		wait "$process" || true
+	fi
+	echo "$1: $size MB of $2, idle $memory MB of $3"
+	[[ $size -le $2 ]] && [[ $3 == - || $memory -le $3 ]]
 }
 
 build_checker() { (cd test/platforms && go build -o "$scratch/platforms" .); }

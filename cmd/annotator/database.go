@@ -12,7 +12,6 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/storage/mongo"
 )
 
 // database is the settings of MongoDB. Their environment variables have no
@@ -142,16 +141,16 @@ func (d *database) names(where *stores.Settings) string {
 func (d *database) used() bool { return len(d.given) > 0 }
 
 // config is what the driver needs.
-func (d *database) config(where *stores.Settings) (mongo.Config, error) {
-	config := mongo.Config{
-		URI:      cmp.Or(where.Store(), d.uri, "mongodb://"+net.JoinHostPort(d.host, strconv.Itoa(d.port))),
-		Database: cmp.Or(d.name, datafolder.Annotator),
-		User:     d.user, Password: d.password, AuthSource: d.authSource,
+func (d *database) config(where *stores.Settings) (stores.Database, error) {
+	config := stores.Database{
+		URI:  cmp.Or(where.Store(), d.uri, "mongodb://"+net.JoinHostPort(d.host, strconv.Itoa(d.port))),
+		Name: cmp.Or(d.name, datafolder.Annotator),
+		User: d.user, Password: d.password, AuthSource: d.authSource,
 		SelectTimeout: d.patience,
 	}
 	var err error
 	if where.Store() != "" {
-		config.Database, err = stores.DatabaseOf(where.Store(), config.Database)
+		config.Name, err = stores.DatabaseOf(where.Store(), config.Name)
 	}
 	return config, err
 }

@@ -131,7 +131,7 @@ func TestDatabase_connectsAsItsSettingsSay(t *testing.T) {
 	config, err := s.database.config(s.stores)
 	require.NoError(t, err)
 	require.Equal(t, "mongodb://[::1]:27017", config.URI)
-	require.Equal(t, "annotator", config.Database)
+	require.Equal(t, "annotator", config.Name)
 	require.Equal(t, "dbuser", config.User)
 	require.Equal(t, "p@ss:w/rd%", config.Password)
 	require.Equal(t, "admin", config.AuthSource)
@@ -163,7 +163,7 @@ func TestDatabase_completesTheStore(t *testing.T) {
 		config, err := s.database.config(s.stores)
 		require.NoError(t, err, c.args)
 		require.Equal(t, c.uri, config.URI)
-		require.Equal(t, c.database, config.Database, c.args)
+		require.Equal(t, c.database, config.Name, c.args)
 		require.Equal(t, c.user, config.User, c.args)
 	}
 }

@@ -265,7 +265,7 @@ func importTable() []room {
 		{dir: "internal/server/servertest", imports: []string{"internal/cli", "internal/version"}, modules: []string{prometheus, testify}},
 		{dir: "cmd/internal/collector", imports: []string{
 			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
-			"internal/version", "storage",
+			"internal/version", "internal/wasmfuel", "storage",
 		}, modules: []string{oteltrace}},
 		{dir: "cmd/internal/management", imports: []string{
 			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",

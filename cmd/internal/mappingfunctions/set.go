@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rml"
-	"github.com/iotenablers/enablers/annotate/rml/wasm"
 )
 
 // Usage describes the flag of a command that names modules to [Open].
@@ -20,7 +20,7 @@ const Usage = "the WebAssembly `modules` with functions of mappings, with commas
 // Set is the functions of some modules. The zero value has none.
 type Set struct {
 	functions []rml.Function
-	modules   []*wasm.Module
+	modules   []io.Closer
 }
 
 // Open compiles modules with the default bounds. The paths have commas between; each is a module, or a
@@ -31,7 +31,7 @@ func Open(ctx context.Context, paths string) (*Set, error) {
 	files, err := filesOf(paths)
 	from := map[string]string{} // the file of a function
 	for _, file := range files {
-		if err = s.add(ctx, file, from); err != nil {
+		if err = s.open(ctx, file, from); err != nil {
 			break
 		}
 	}
@@ -66,17 +66,18 @@ func filesOf(paths string) ([]string, error) {
 	return files, nil
 }
 
-func (s *Set) add(ctx context.Context, file string, from map[string]string) error {
+// open compiles the module of a file. from has the files of the functions so far.
+func (s *Set) open(ctx context.Context, file string, from map[string]string) error {
 	binary, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	module, err := wasm.Compile(ctx, binary, nil)
+	module, functions, err := compile(ctx, binary)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	s.modules = append(s.modules, module)
-	for _, f := range module.Functions() {
+	for _, f := range functions {
 		if other, isTwice := from[f.IRI]; isTwice {
 			return fmt.Errorf("%s and %s both have the function <%s>", other, file, f.IRI)
 		}

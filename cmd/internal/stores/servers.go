@@ -11,24 +11,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
-	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/mongo"
-	"github.com/iotenablers/enablers/storage/s3"
 )
-
-// openDatabase opens a database.
-func (s *Stores) openDatabase(config mongo.Config) (storage.Documents, storage.Blobs, error) {
-	config.Logger = s.log
-	store, err := mongo.New(config)
-	if err != nil {
-		return nil, nil, cli.Usage(err)
-	}
-	s.closers = append(s.closers, store.Close)
-	s.servers.databases = append(s.servers.databases, store)
-	s.servers.pings = append(s.servers.pings, store.Ping)
-	return store.Documents(), store.Blobs(), nil
-}
 
 // DatabaseOf returns the name of the database that a connection string has for its path, and
 // otherwise the default. There may be several hosts, which package url does not parse.
@@ -45,44 +29,15 @@ func DatabaseOf(uri, otherwise string) (string, error) {
 	return cmp.Or(name, otherwise), nil
 }
 
-// openS3 opens a bucket, or a part of one. If the URL asks for it, the bucket is created
-// once the server answers.
-func (s *Stores) openS3(where string) (storage.Documents, storage.Blobs, error) {
-	config, err := s3.ParseURL(where)
-	if err != nil {
-		return nil, nil, cli.Usage(err)
-	}
-	config.Logger = s.log
-	store, err := s3.New(config)
-	if err != nil {
-		return nil, nil, cli.Usage(err)
-	}
-	ping := store.Ping
-	if config.CreateBucket {
-		ping = func(ctx context.Context) error { return createBucket(ctx, config) }
-	}
-	s.closers = append(s.closers, store.Close)
-	s.servers.pings = append(s.servers.pings, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, s.timeout)
-		defer cancel()
-		return ping(ctx)
-	})
-	return nil, store.Blobs(), nil
-}
-
-// createBucket creates the bucket unless it exists.
-func createBucket(ctx context.Context, config s3.Config) error {
-	config.SweepInterval = -1
-	store, err := s3.Open(ctx, config)
-	if err != nil {
-		return err
-	}
-	return store.Close()
+// database is a database on a server.
+type database struct {
+	documents storage.Documents
+	hosts     string
 }
 
 // servers are the servers that stores need.
 type servers struct {
-	databases []*mongo.Store // that of documents first
+	databases []database // that of documents first
 	pings     []func(context.Context) error
 	last      atomic.Pointer[error] // of the last attempt
 }
@@ -98,8 +53,8 @@ func (s *Stores) try(ctx context.Context) (err error) {
 		return err
 	}
 	for _, database := range s.servers.databases {
-		if err = datafolder.Mark(ctx, database.Documents(), s.config.Owner); err != nil {
-			return fmt.Errorf("open the database at %s: %w", database.Hosts(), err)
+		if err = datafolder.Mark(ctx, database.documents, s.config.Owner); err != nil {
+			return fmt.Errorf("open the database at %s: %w", database.hosts, err)
 		}
 	}
 	return nil

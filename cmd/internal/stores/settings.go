@@ -8,12 +8,6 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// Forms of -store and -blobs, for help texts and errors.
-const (
-	storeForms = "disk:DIR, memory: or mongodb://HOST[/DATABASE]"
-	blobForms  = storeForms + ", or s3://HOST/BUCKET[/PREFIX]"
-)
-
 // Texts are what the flags of a command say about it.
 type Texts struct {
 	// Data is the default of -data.
@@ -40,10 +34,10 @@ func Declare(f *server.Flags, t Texts) *Settings {
 	s := &Settings{flags: f, patience: 5 * time.Second}
 	f.StringVar(&s.data, "data", t.Data,
 		"`folder` of this server: everything is kept there unless -store says otherwise, and the server's own files in any case")
-	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms+"; empty means the folder of -data."+t.Note+
+	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms()+"; empty means the folder of -data."+t.Note+
 		" Give a URL with a password by the environment, since others can see flags")
 	if !t.NoBlobs {
-		f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms+
+		f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms()+
 			". Content that the rest does not know is removed, so a bucket or prefix belongs to one -store; key "+
 			"and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
 	}

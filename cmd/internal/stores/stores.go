@@ -12,13 +12,11 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/backup"
-	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
-	"github.com/iotenablers/enablers/storage/mongo"
 )
 
 // Config configures [Settings.Open]. Owner and Logger are required.
@@ -27,10 +25,26 @@ type Config struct {
 	Owner string
 	// Database is a database in place of -store, and DatabaseFlags names the flags that it
 	// comes from, for errors. Nil means that -store decides.
-	Database      *mongo.Config
+	Database      *Database
 	DatabaseFlags string
 	// Logger logs which servers do not answer.
 	Logger *slog.Logger
+}
+
+// Database is a database of MongoDB. URI and Name are required.
+type Database struct {
+	// URI is the connection string.
+	URI string
+	// Name is the name of the database.
+	Name string
+	// User and Password are the credentials, in place of those of the URI. An empty User leaves
+	// the URI's.
+	User, Password string
+	// AuthSource is the database of the user. Empty means "admin".
+	AuthSource string
+	// SelectTimeout is how long a call waits for a server that can answer it. Zero means 5
+	// seconds.
+	SelectTimeout time.Duration
 }
 
 // Stores are the open stores of a command. They are made with [Settings.Open].
@@ -83,7 +97,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 			all.Work = dir
 		}
 	} else if all.Shared {
-		all.hosts, all.Dir = all.servers.databases[0].Hosts(), s.data
+		all.hosts, all.Dir = all.servers.databases[0].hosts, s.data
 	}
 	all.warnOfUnused(s.data)
 	if s.blobs != "" && s.blobs != where {
@@ -146,41 +160,4 @@ func (s *Stores) Source() *backup.Source { return s.source(s.folder) }
 
 func (s *Stores) source(dir string) *backup.Source {
 	return backup.Of(dir, s.config.Owner, s.folders[dir], s.log)
-}
-
-// open opens one store by its scheme. Its documents are nil if it keeps blobs
-// alone. No error shows a URL, for it may hold credentials. A URL that cannot be is an error of
-// usage.
-func (s *Stores) open(ctx context.Context, where string) (storage.Documents, storage.Blobs, error) {
-	scheme, rest, found := strings.Cut(where, ":")
-	if !found {
-		return nil, nil, cli.Usage(fmt.Errorf("%q has no scheme; expected %s", where, blobForms))
-	}
-	switch scheme {
-	case "memory":
-		if rest != "" {
-			return nil, nil, cli.Usage(errors.New("memory: nothing may follow the scheme"))
-		}
-		return storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), nil
-	case "disk":
-		if rest == "" {
-			return nil, nil, cli.Usage(errors.New("disk: needs a folder, as in disk:./data"))
-		}
-		store, err := datafolder.Open(ctx, rest, s.config.Owner)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.closers = append(s.closers, store.Close)
-		s.folders[rest] = store
-		return store.Documents(), store.Blobs(), nil
-	case "mongodb", "mongodb+srv":
-		name, err := DatabaseOf(where, s.config.Owner)
-		if err != nil {
-			return nil, nil, cli.Usage(err)
-		}
-		return s.openDatabase(mongo.Config{URI: where, Database: name, SelectTimeout: s.timeout})
-	case "s3":
-		return s.openS3(where)
-	}
-	return nil, nil, cli.Usage(fmt.Errorf("the scheme %q is not known; expected %s", scheme, blobForms))
 }

@@ -1,3 +1,5 @@
+//go:build !no_otlp
+
 package telemetry
 
 import (
