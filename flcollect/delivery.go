@@ -28,7 +28,7 @@ func newDelivery(j *job) *delivery { return &delivery{job: j, busy: make(chan st
 
 // run delivers what is due, until the job has ended and everything is delivered.
 func (d *delivery) run() {
-	var pause persist.Backoff
+	pause := persist.Pauses()
 	for {
 		err := d.deliver(d.work)
 		switch {

@@ -60,7 +60,7 @@ func (e *edge) stopSettling() {
 // helped for the time that a job waits for clients.
 func (e *edge) follow(ctx context.Context, link *flower.Client) error {
 	defer e.trouble(ofUpstream, nil)
-	var pause persist.Backoff
+	pause := persist.Pauses()
 	lost := time.Now()
 	for {
 		e.joined = time.Time{}

@@ -155,7 +155,7 @@ func clientSettings(config JobConfig) map[string]any {
 // retry repeats a request to the repository or the program until there is an answer, for
 // as long as a job waits for clients.
 func (j *job) retry(ctx context.Context, from source, request func(ctx context.Context) error) error {
-	var pause persist.Backoff
+	pause := persist.Pauses()
 	defer j.trouble(from, nil)
 	waits, cancel := context.WithTimeout(ctx, j.server.config.ClientTimeout)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // The defaults of Options.
@@ -75,6 +76,11 @@ type Options struct {
 	// Logger receives events about lost and restored connections, and about assigned and
 	// released partitions. Nil is silent. Credentials are never logged.
 	Logger *slog.Logger
+}
+
+// pauses returns the pauses between attempts of one caller.
+func (o *Options) pauses() retry.Backoff {
+	return retry.Backoff{Least: o.ReconnectMin, Most: o.ReconnectMax}
 }
 
 // Broker makes connections to the Kafka clusters that topic settings name. It holds no

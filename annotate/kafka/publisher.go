@@ -44,13 +44,13 @@ func (p *publisher) open(ctx context.Context) error {
 // run sends and confirms messages until the publisher is closed. It makes a new producer
 // when one fails.
 func (p *publisher) run() {
-	pause := newPause(&p.broker.opts)
+	pause := p.broker.opts.pauses()
 	for producer := p.first; producer != nil || p.ctx.Err() == nil; {
 		if producer == nil {
 			var err error
 			if producer, err = p.newProducer(p.ctx, p.facts, p.tune); err != nil {
 				p.report(err)
-				pause.wait(p.ctx)
+				_ = pause.Wait(p.ctx)
 				continue
 			}
 		}
@@ -62,9 +62,9 @@ func (p *publisher) run() {
 		}
 		p.report(err)
 		if time.Since(began) > time.Second {
-			pause.reset()
+			pause.Reset()
 		}
-		pause.wait(p.ctx)
+		_ = pause.Wait(p.ctx)
 	}
 }
 

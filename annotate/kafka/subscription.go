@@ -137,7 +137,7 @@ func (s *subscription) settled() bool {
 
 // run joins the group each time a generation ends, until the subscription is closed.
 func (s *subscription) run() {
-	pause := newPause(&s.broker.opts)
+	pause := s.broker.opts.pauses()
 	for s.ctx.Err() == nil {
 		began := time.Now()
 		err := s.consume()
@@ -154,10 +154,10 @@ func (s *subscription) run() {
 			return
 		}
 		if err == nil && time.Since(began) > time.Second {
-			pause.reset()
+			pause.Reset()
 			continue
 		}
-		if !pause.wait(s.ctx) {
+		if pause.Wait(s.ctx) != nil {
 			return
 		}
 	}

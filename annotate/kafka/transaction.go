@@ -10,6 +10,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // transaction implements annotate.Publisher with transactions: outputs and the offsets of
@@ -158,7 +159,7 @@ func (t *transaction) settled(ctx context.Context) error {
 // run sends and commits until the publisher is closed.
 func (t *transaction) run() {
 	defer t.kill()
-	pause := newPause(&t.broker.opts)
+	pause := t.broker.opts.pauses()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var rejoin chan struct{}
@@ -167,7 +168,7 @@ func (t *transaction) run() {
 			if err := t.renew(t.ctx); err != nil {
 				t.report(err)
 				t.sub.reportAbsence(err)
-				pause.wait(t.ctx)
+				_ = pause.Wait(t.ctx)
 				continue
 			}
 			t.report(nil)
@@ -176,7 +177,7 @@ func (t *transaction) run() {
 			close(rejoin)
 			rejoin = nil
 		}
-		err := t.step(pause)
+		err := t.step(&pause)
 		if err == nil {
 			if t.begun {
 				timer.Reset(time.Until(t.due))
@@ -194,13 +195,13 @@ func (t *transaction) run() {
 		}
 		if err != nil && t.ctx.Err() == nil {
 			t.undo(err)
-			pause.wait(t.ctx)
+			_ = pause.Wait(t.ctx)
 		}
 	}
 }
 
 // step adds the waiting messages to transactions and commits those that are due.
-func (t *transaction) step(pause *pause) error {
+func (t *transaction) step(pause *retry.Backoff) error {
 	var taken []*publication
 	for t.ctx.Err() == nil {
 		size := t.size
@@ -224,7 +225,7 @@ func (t *transaction) step(pause *pause) error {
 		if err := t.commit(); err != nil {
 			return err
 		}
-		pause.reset()
+		pause.Reset()
 	}
 	return nil
 }

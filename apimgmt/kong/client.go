@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/httpclient"
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // maxAnswer bounds the answers of the Admin API. A page of a thousand routes has
@@ -55,7 +56,7 @@ func (c *client) make(ctx context.Context, call call) error {
 			return fmt.Errorf("%s: %w", call.do, err)
 		}
 	}
-	pause := c.backoff
+	pause := retry.Backoff{Least: c.backoff, Most: maxPause}
 	for attempt := 1; ; attempt++ {
 		err := c.once(ctx, call, body)
 		var answer *Error
@@ -70,14 +71,9 @@ func (c *client) make(ctx context.Context, call call) error {
 		case refused && httpclient.Refused(answer.Status), errors.Is(err, ErrAnswer), attempt >= c.attempts:
 			return err
 		}
-		timer := time.NewTimer(min(pause, maxPause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%s: %w", call.do, context.Cause(ctx))
-		case <-timer.C:
+		if err := pause.Wait(ctx); err != nil {
+			return fmt.Errorf("%s: %w", call.do, err)
 		}
-		pause *= 2
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/iotenablers/enablers/flcollect/internal/wire"
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
@@ -104,7 +105,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 // [ClientConfig].Patience allows. If the server says when to reconnect, Run joins
 // it again then.
 func (c *Client) Run(ctx context.Context) error {
-	r := retry{patience: c.config.Patience}
+	r := patience{most: c.config.Patience, pauses: retry.Backoff{Least: firstRetry, Most: mostRetry}}
 	for {
 		seconds, err := c.session(ctx, &r)
 		var pause time.Duration
@@ -132,7 +133,7 @@ func (c *Client) Run(ctx context.Context) error {
 const maxPause = 30 * 24 * time.Hour
 
 // session serves one stream and returns the seconds after which to reconnect.
-func (c *Client) session(ctx context.Context, r *retry) (int64, error) {
+func (c *Client) session(ctx context.Context, r *patience) (int64, error) {
 	var options []grpc.DialOption
 	if c.config.Token != "" {
 		options = append(options, grpc.WithPerRPCCredentials(bearerToken(c.config.Token)))

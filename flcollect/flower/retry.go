@@ -2,11 +2,12 @@ package flower
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // The first and the longest pause of a client before it joins again.
@@ -15,21 +16,24 @@ const (
 	mostRetry  = 10 * time.Second
 )
 
-// retry decides whether a client joins again after a failure.
-type retry struct {
-	patience time.Duration
-	since    time.Time // when the failures began; zero if the last session worked
-	pause    time.Duration
+// patience decides whether a client joins again after a failure.
+type patience struct {
+	most   time.Duration // of failures in sequence
+	since  time.Time     // when the failures began; zero if the last session worked
+	pauses retry.Backoff
 }
 
 // reset begins anew: the session works.
-func (r *retry) reset() { r.since, r.pause = time.Time{}, 0 }
+func (r *patience) reset() {
+	r.since = time.Time{}
+	r.pauses.Reset()
+}
 
 // after returns the pause after a failure; 0 if the client ends. Up to half of each pause is
-// left out at random, so that clients do not come in step.
-func (r *retry) after(err error) time.Duration {
+// left out at random.
+func (r *patience) after(err error) time.Duration {
 	var final *finalError
-	if r.patience <= 0 || errors.As(err, &final) || errors.Is(err, ErrUnfit) {
+	if r.most <= 0 || errors.As(err, &final) || errors.Is(err, ErrUnfit) {
 		return 0
 	}
 	switch status.Code(err) {
@@ -40,11 +44,10 @@ func (r *retry) after(err error) time.Duration {
 	if r.since.IsZero() {
 		r.since = time.Now()
 	}
-	if time.Since(r.since) > r.patience {
+	if time.Since(r.since) > r.most {
 		return 0
 	}
-	r.pause = min(max(2*r.pause, firstRetry), mostRetry)
-	return r.pause/2 + rand.N(r.pause/2)
+	return r.pauses.Next()
 }
 
 // finalError is an error of the trainer, which no repetition helps.

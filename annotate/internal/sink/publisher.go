@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/internal/notify"
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // Writer makes the requests. One goroutine calls it at a time.
@@ -112,7 +112,7 @@ func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed f
 
 // run writes the messages, and writes again what failed, until Close.
 func (p *Publisher) run() {
-	pause, most := p.config.RetryMin, p.config.BatchMessages
+	pause, most := retry.Backoff{Least: p.config.RetryMin, Most: p.config.RetryMax}, p.config.BatchMessages
 	for {
 		batch := p.batch(most)
 		if len(batch) == 0 {
@@ -126,7 +126,8 @@ func (p *Publisher) run() {
 		outcomes, err := p.write(batch)
 		switch {
 		case len(outcomes) > 0:
-			pause, most = p.config.RetryMin, min(2*most, p.config.BatchMessages)
+			pause.Reset()
+			most = min(2*most, p.config.BatchMessages)
 		default: // a smaller batch may be answered in time, and leaves out what the service cannot take
 			most = max(1, len(batch)/2)
 		}
@@ -135,14 +136,9 @@ func (p *Publisher) run() {
 		if err == nil {
 			continue
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause/2+1))
-		select {
-		case <-timer.C:
-		case <-p.ctx.Done():
-			timer.Stop()
+		if pause.Wait(p.ctx) != nil {
 			return
 		}
-		pause = min(2*pause, p.config.RetryMax)
 	}
 }
 

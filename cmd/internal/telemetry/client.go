@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/iotenablers/enablers/internal/httpclient"
+	"github.com/iotenablers/enablers/internal/retry"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
@@ -73,12 +73,13 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 			return err
 		}
 	}
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	pause := retry.Backoff{Least: firstPause, Most: longestPause}
+	for {
 		wait, err := c.send(ctx, body)
 		if err == nil || wait < 0 {
 			return err
 		}
-		wait = max(wait, pause/2+rand.N(pause/2))
+		wait = max(wait, pause.Next())
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 			return err
 		}

@@ -32,7 +32,7 @@ type Store struct {
 // Insist repeats an operation on the storage until it succeeds, the context ends, or
 // no repetition can help.
 func (s Store) Insist(ctx context.Context, operation func() error) error {
-	var pause Backoff
+	pause := Pauses()
 	failed := false
 	defer func() {
 		if failed {

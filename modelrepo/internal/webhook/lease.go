@@ -6,10 +6,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/retry"
 	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
 )
+
+// longestRetry is the longest pause between calls of a callback that fails.
+const longestRetry = time.Hour
 
 const (
 	leasePrefix = "lease/" // and the webhook's identifier
@@ -96,7 +100,7 @@ func (h *Hooks) rest(l *heldLease) time.Duration {
 	case l.Owner != "":
 		return max(h.span(), millis(l.LeaseMillis, longestSpan))
 	case pause == 0 && !l.Next.IsZero(): // of an older version
-		pause = backoff(h.config.Retry, l.Failures-1)
+		pause = retry.Pause(h.config.Retry, longestRetry, l.Failures-1)
 	}
 	if l.seen.first == l.revision {
 		return min(pause, longestStart)
@@ -134,7 +138,7 @@ func (l *heldLease) save(ctx context.Context) error {
 
 // failed records a failure and the pause until the next attempt.
 func (l *heldLease) failed() {
-	pause := backoff(l.hooks.config.Retry, l.Failures).Round(time.Millisecond)
+	pause := retry.Pause(l.hooks.config.Retry, longestRetry, l.Failures).Round(time.Millisecond)
 	l.Failures++
 	l.Next, l.PauseMillis = time.Now().Add(pause).UTC(), pause.Milliseconds()
 }

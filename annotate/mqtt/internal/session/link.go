@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/retry"
 )
 
 // link maintains a connection. It makes the first one, and one goroutine serves the current
@@ -207,7 +207,7 @@ func (l *link) use(c *Connection) bool {
 // reconnect tries until it has a connection. It returns nil when no connection is needed.
 func (l *link) reconnect(pauses int) *Connection {
 	for ; ; pauses++ {
-		timer := time.NewTimer(l.pause(pauses))
+		timer := time.NewTimer(retry.Pause(l.Config.ReconnectMin, l.Config.ReconnectMax, pauses))
 		select {
 		case <-timer.C:
 		case <-l.needed.Done():
@@ -233,20 +233,6 @@ func (l *link) reconnect(pauses int) *Connection {
 // longest is a number of pauses after which the next one is as long as they get. Counting on from
 // it does not overflow 32 bits.
 const longest = 30
-
-// pause returns the time to wait before an attempt. It doubles each time, and half of it is
-// random.
-func (l *link) pause(n int) time.Duration {
-	o := l.Config
-	d := o.ReconnectMax
-	if n < longest {
-		d = min(o.ReconnectMin<<n, o.ReconnectMax)
-	}
-	if d < o.ReconnectMin { // the shift overflowed
-		d = o.ReconnectMax
-	}
-	return d/2 + rand.N(d/2+1)
-}
 
 // Reconnects returns the number of times that the connection was restored. It is safe for
 // concurrent use.

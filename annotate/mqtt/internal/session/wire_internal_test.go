@@ -85,18 +85,3 @@ func TestPublisher_packetSize_isThatOfTheBroker(t *testing.T) {
 		require.ErrorContains(t, err, "the limit is")
 	}
 }
-
-func TestLink_pauses_growToTheLongest(t *testing.T) {
-	l := newLink(Client{Config: &Config{ReconnectMin: 200 * time.Millisecond, ReconnectMax: 5 * time.Second}}, forgotten{})
-	defer l.abort()
-	for n, longest := range map[int]time.Duration{
-		0: 200 * time.Millisecond, 1: 400 * time.Millisecond, 4: 3200 * time.Millisecond,
-		5: 5 * time.Second, 29: 5 * time.Second, math.MaxInt32: 5 * time.Second,
-	} {
-		for range 100 {
-			p := l.pause(n)
-			require.GreaterOrEqual(t, p, longest/2, "pause %d", n)
-			require.LessOrEqual(t, p, longest, "pause %d", n)
-		}
-	}
-}
