@@ -142,7 +142,8 @@ func TestClient_Exchange_tellsARefusedClientFromARefusedUser(t *testing.T) {
 		status int
 		code   string
 		client bool
-	}{{401, "unauthorized_client", true}, {401, "invalid_client", true}, {400, "invalid_client", true}, {400, "invalid_grant", false}} {
+	}{{401, "unauthorized_client", true}, {401, "invalid_client", true}, {400, "invalid_client", true}, {400, "invalid_grant", false},
+		{401, "invalid_grant", false}, {400, "unauthorized_client", true}} {
 		l.status, l.answer = test.status, map[string]any{"error": test.code}
 		_, err = c.Exchange(t.Context(), login, url.Values{"state": {login.State}, "code": {"the code"}})
 		require.Equal(t, test.client, errors.Is(err, oidc.ErrClient), test.code)

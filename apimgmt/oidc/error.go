@@ -77,8 +77,16 @@ func (r *Refusal) Error() string {
 // Is reports whether it is the client that was refused, [ErrClient]. Keycloak answers wrong credentials
 // with several codes, and always with status 401.
 func (r *Refusal) Is(target error) bool {
-	ofClient := r.Status == http.StatusUnauthorized || r.Code == "invalid_client" || r.Code == "unauthorized_client"
-	return target == ErrClient && r.Status != 0 && ofClient
+	if target != ErrClient || r.Status == 0 {
+		return false
+	}
+	switch r.Code {
+	case "invalid_client", "unauthorized_client":
+		return true
+	case "invalid_grant", "invalid_token": // of some issuers with status 401, where RFC 6749 says 400
+		return false
+	}
+	return r.Status == http.StatusUnauthorized
 }
 
 // refusal makes a Refusal of texts that the issuer chose.

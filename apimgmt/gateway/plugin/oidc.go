@@ -240,6 +240,7 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	unusable := lacks
 	if isReference(c.SessionSecret) {
 		unusable = errors.New("config.session_secret: a reference is not replaced there, and would be the secret itself")
+		c.SessionSecret = "" // of a stored configuration; anyone knows the text
 	}
 	var in *login
 	if !c.BearerOnly {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,6 +118,19 @@ func TestClientSecret_thatTheGatewayLacksFailsItsPluginAlone(t *testing.T) {
 	more, _ := s.Gateway.Config()
 	more.Routes[0].Paths = []string{"/", "/more"}
 	require.NoError(t, s.Gateway.Apply(more), "what is served stays")
+}
+
+func TestOIDC_session_isNotSealedWithTheTextOfAReference(t *testing.T) {
+	s := newSite(t, 0, map[string]any{"session_secret": reference + " the-first-session-secret"}) // the first one seals
+	p := s.person()
+	p.get(p.logIn("/"))
+	require.Equal(t, http.StatusOK, p.get("/").StatusCode)
+	stored, _ := s.Gateway.Config()
+	stored.Plugins[0].Config = []byte(strings.Replace(string(stored.Plugins[0].Config), " the-first-session-secret", "", 1))
+	normal, err := entity.NewNormal(stored)
+	require.NoError(t, err)
+	require.NoError(t, s.Gateway.Load(normal), "an earlier version has stored it")
+	require.Equal(t, http.StatusFound, p.get("/").StatusCode, "anyone can seal with that text")
 }
 
 func ExampleClientSecret() {
