@@ -21,8 +21,9 @@
 // (80) and VXLAN over IPv6 (70) add has to fit. Further probes find what each link
 // really carries (RFC 8899), and where that is less the MTU of the port follows within
 // some seconds, for as long as the link is not down. It stays at 1,280 bytes or more, which IPv6
-// takes, where the port has an address of IPv6 or the bridge was there before: frames that
-// are longer than a link carries are lost there, and the link's reason says so.
+// takes, where the port has an address of IPv6, the bridge was there before, or the plane has
+// several peers: frames that are longer than a link carries are lost there, and the link's
+// reason says so.
 //
 // A WireGuard device has a mark, and a routing table of its own that mirrors
 // the routes over the link's interface, so that no packet of a link ever leaves by

@@ -34,23 +34,39 @@ func (p *Plane) fitLocked(addresses []netip.Prefix) error {
 	if mtu == p.port.mtu {
 		return nil
 	}
-	p.log.Info("MTU of the port changed", "from", p.port.mtu, "to", mtu)
-	return p.host.setMTU(p.port, p.peers, mtu)
+	from := p.port.mtu
+	if err := p.host.setMTU(p.port, p.peers, mtu); err != nil {
+		return err
+	}
+	p.log.Info("MTU of the port changed", "from", from, "to", mtu)
+	return nil
 }
 
 // fitting is the largest MTU of which every path that is not down carries whole frames.
-// A port that may have addresses of IPv6 would lose them below 1,280 bytes, and keeps that.
+//
+// A port that may have addresses of IPv6 would lose them below 1,280 bytes, and keeps that. So does
+// one with several peers: a path that carries less counts for nothing then, because one peer must
+// not narrow the network of the others.
 func (p *port) fitting(peers map[multilink.Key]*peer, addresses []netip.Prefix) int {
-	mtu, least := p.limit, 0
+	least := 0
+	if !p.made || len(peers) > 1 || slices.ContainsFunc(addresses, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
+		least = min(smallestIPv6, p.limit)
+	}
+	mtu, narrow, fits := p.limit, false, false
 	for _, to := range peers {
 		for _, one := range to.paths {
-			if one.watch.state != status.Down {
-				mtu = min(mtu, one.watch.path.Length()-segmentOverhead)
+			if one.watch.state == status.Down {
+				continue
+			}
+			if carried := one.watch.path.Length() - segmentOverhead; carried >= least {
+				mtu, fits = min(mtu, carried), true
+			} else {
+				narrow = true
 			}
 		}
 	}
-	if !p.made || slices.ContainsFunc(addresses, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
-		least = smallestIPv6
+	if narrow && !fits {
+		return least
 	}
-	return max(mtu, min(least, p.limit))
+	return mtu
 }

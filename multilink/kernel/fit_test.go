@@ -27,8 +27,12 @@ func narrowPath(t *testing.T) *path {
 func TestPort_fitting_isWhatEveryPathCarries(t *testing.T) {
 	const limit = tunnelMTU - segmentOverhead
 	narrow, wide := narrowPath(t), &path{watch: newWatch(settings.Probe{}, 0, tunnelMTU)}
+	wide.watch.state = status.Up
 	six := []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fd00::1/64")}
-	peers := map[multilink.Key]*peer{{1}: {paths: map[string]*path{"wifi": wide}}, {2}: {paths: map[string]*path{"wifi": narrow, "5g": wide}}}
+	one := func(paths map[string]*path) map[multilink.Key]*peer {
+		return map[multilink.Key]*peer{{1}: {paths: paths}}
+	}
+	peers := one(map[string]*path{"wifi": narrow, "5g": wide})
 	own := func() *port { return &port{limit: limit, mtu: limit, made: true} }
 	require.InDelta(t, 1330-segmentOverhead-8, own().fitting(peers, six[:1]), 8)
 
@@ -36,12 +40,16 @@ func TestPort_fitting_isWhatEveryPathCarries(t *testing.T) {
 	asked.limit = 1200
 	require.Equal(t, 1200, asked.fitting(peers, six[:1]))
 
-	require.Equal(t, smallestIPv6, own().fitting(peers, six), "below it the address would be lost")
+	require.Equal(t, smallestIPv6, own().fitting(one(map[string]*path{"wifi": narrow}), six), "below it the address would be lost")
 	asked.limit = 1210
 	require.Equal(t, 1210, asked.fitting(peers, six), "what the administrator set")
 
+	both := map[multilink.Key]*peer{{1}: {paths: map[string]*path{"wifi": wide}}, {2}: {paths: map[string]*path{"wifi": narrow}}}
+	require.Equal(t, limit, own().fitting(both, six[:1]), "one peer does not narrow the network of the others below 1,280")
+
 	others := own()
 	others.made = false
+	peers = one(map[string]*path{"wifi": narrow})
 	require.Equal(t, smallestIPv6, others.fitting(peers, six[:1]), "a bridge that was there may have such addresses")
 
 	narrow.watch.fail(time.Minute, "silent")

@@ -60,11 +60,11 @@ func (p *Plane) send(l *link, socket *net.UDPConn) {
 			p.assertLocked()
 		}
 		p.mu.Unlock()
-		if due {
-			p.fit()
-		}
 		for _, one := range letters {
 			_, _ = socket.WriteToUDPAddrPort(one.probe, one.to) // a probe that is lost is what the other end detects
+		}
+		if due {
+			p.fit()
 		}
 	}
 }

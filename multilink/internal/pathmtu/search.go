@@ -22,9 +22,10 @@ type Search struct {
 	refused   int           // shortest packet that is known not to arrive; 0 is none
 	refusedAt time.Duration // when that was found out, or tried again
 
-	trial   int // length of the probes that are tried; 0 is none
-	tries   int
-	triedAt time.Duration
+	trial    int  // length of the probes that are tried; 0 is none
+	confirms bool // what is known, without any sign against it
+	tries    int
+	triedAt  time.Duration
 
 	// The longest packet of frames that was sent and not reported, and since when such
 	// packets are sent. Zero is none.
@@ -41,8 +42,11 @@ const (
 	// minMTU what every host takes over IPv4, less what a tunnel adds.
 	baseMTU  = 1100
 	minMTU   = 480
-	maxTries = 3  // RFC 8899: MAX_PROBES
-	step     = 16 // between what is known to arrive and what is known not to
+	maxTries = 3 // RFC 8899: MAX_PROBES
+	// maxConfirms is how many probes of a length that is known have to be lost, where nothing else
+	// speaks against it: a path that loses a fifth of all packets loses ten in a row once in ten million.
+	maxConfirms = 10
+	step        = 16 // between what is known to arrive and what is known not to
 
 	// Timeout of one try, at least.
 	Timeout = 100 * time.Millisecond
@@ -167,13 +171,17 @@ func (q *Search) Next(now, timeout, confirm, raise time.Duration) int {
 		return 0
 	case q.trial > 0 && now-q.triedAt < timeout:
 		return 0
-	case q.trial > 0 && q.tries < maxTries:
+	case q.trial > 0 && (q.tries < maxTries || q.confirms && q.tries < maxConfirms):
 		q.tries++
 	default:
 		if q.trial > 0 {
 			q.refuse(now)
 		}
-		if q.trial, q.tries = q.choose(now, timeout, confirm, raise), 1; q.trial == 0 {
+		q.trial, q.tries, q.confirms = q.choose(now, timeout, raise), 1, false
+		if q.trial == 0 && q.proven > 0 && now-q.provenAt >= confirm {
+			q.trial, q.confirms = q.proven, true
+		}
+		if q.trial == 0 {
 			return 0
 		}
 	}
@@ -196,8 +204,8 @@ func (q *Search) refuse(now time.Duration) {
 	q.unseen, q.unseenAt = 0, 0
 }
 
-// choose returns the length to try now; 0 is none.
-func (q *Search) choose(now, timeout, confirm, raise time.Duration) int {
+// choose returns the length to search with now; 0 is none.
+func (q *Search) choose(now, timeout, raise time.Duration) int {
 	switch {
 	case q.unseen > 0 && now-q.unseenAt >= max(doubtful, timeout):
 		return min(q.unseen, q.Length())
@@ -211,8 +219,6 @@ func (q *Search) choose(now, timeout, confirm, raise time.Duration) int {
 		return (q.proven + q.refused) / 2
 	case q.refused > 0 && now-q.refusedAt >= raise:
 		return q.limit
-	case now-q.provenAt >= confirm:
-		return q.proven
 	}
 	return 0
 }
