@@ -84,23 +84,30 @@ async function textOf(answer) {
   return text.slice(0, 1000) || `The server answered with status ${answer.status}.`;
 }
 
-const silence = 10_000; // milliseconds without an answer to a question
+const silence = 10_000; // milliseconds until an answer to a question begins
+const slowest = 60_000; // milliseconds that an answer may take from then on
 const silentStream = 45_000; // milliseconds without a byte of a stream of events; servers send a comment every 15 seconds
 
 const unanswered = () => new Refused(0, "The server does not answer.");
 
-// request sends a request and returns the answer, or throws a Refused. A question, which is a
-// GET without a signal of its own, has to be answered in ten seconds, with its whole answer: a
+// request sends a request and returns the answer, or throws a Refused. The answer to a question, which is
+// a GET without a signal of its own, has to begin in ten seconds and to end in a minute: a
 // connection of which a network or a stopped server swallows everything never fails by itself.
 export async function request(url, options = {}) {
   let answer;
-  const signal = options.method ? undefined : AbortSignal.timeout(silence);
+  const control = new AbortController();
+  const within = (milliseconds) => setTimeout(() => control.abort(unanswered()), milliseconds);
+  const bounded = !options.method && !options.signal;
+  const timer = bounded ? within(silence) : undefined;
   try {
-    answer = await fetch(url, { cache: "no-store", signal, ...options });
+    answer = await fetch(url, { cache: "no-store", signal: control.signal, ...options });
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw error.name === "TimeoutError" ? unanswered() : new Refused(0, "The server cannot be reached.");
+    if (error.name === "AbortError" || error instanceof Refused) throw error;
+    throw new Refused(0, "The server cannot be reached.");
+  } finally {
+    clearTimeout(timer);
   }
+  if (bounded) within(slowest);
   if (!answer.ok) throw new Refused(answer.status, sentences[answer.status] ?? (await textOf(answer)));
   return answer;
 }
@@ -171,8 +178,7 @@ export function poll(period, f) {
         await f();
         setLive("running", "live");
       } catch (error) {
-        const { message, status } = error.name === "TimeoutError" ? unanswered() : error; // within an answer
-        setLive("failed", message, status);
+        setLive("failed", error.message, error.status);
       }
     }
     timer = setTimeout(turn, period);
