@@ -25,6 +25,7 @@ const charts = new Charts(document.querySelector("#charts"), document.querySelec
 
 let last; // id of the newest event
 let run; // tells apart the trainings under the id of the job
+let final = false; // whether the status with which it ended is shown
 let rounds = []; // oldest first
 let quarantined; // what is shown of it
 let drawn; // the frame in which the rounds will be drawn
@@ -50,6 +51,7 @@ function time(name, text) {
 function begins(id) {
   if (id === run) return;
   run = id;
+  final = false;
   rounds = [];
   draw();
 }
@@ -187,7 +189,6 @@ function add(id, round) {
 // follow takes the events of the job until their stream ends, and has them looked for again. The
 // id of an event begins with that of the training.
 async function follow(from) {
-  let ended = false;
   try {
     const address = `${root}${api}job/events/${encodeURIComponent(job)}?after=${from}`;
     for await (const { event, id, data } of events(address, parseInt(last, 10) === run ? last : undefined)) {
@@ -199,14 +200,14 @@ async function follow(from) {
       }
       const status = JSON.parse(data);
       showStatus(status);
-      ended = ["INTERRUPTED", "FINISHED"].includes(status.status);
+      final = ["INTERRUPTED", "FINISHED"].includes(status.status);
     }
-    if (ended) setLive("", "ended");
+    if (final) setLive("", "ended");
     else setLive("failed", "no answer, trying again");
   } catch (error) {
     fails(error);
   }
-  setTimeout(watch, ended ? look : again);
+  setTimeout(watch, final ? look : again);
 }
 
 const ask = () => request(`${root}${api}job/status/${encodeURIComponent(job)}`, { signal: AbortSignal.timeout(look) });
@@ -221,7 +222,7 @@ async function watch() {
   try {
     const status = await (await ask()).json();
     const over = ["INTERRUPTED", "FINISHED"].includes(status.status);
-    if (status.id !== -1 && (status.id !== run || !over)) return follow(begin(status.round));
+    if (status.id !== -1 && (status.id !== run || !final)) return follow(begin(status.round));
     setLive("", over ? "ended" : "waiting for the job");
   } catch (error) {
     fails(error);

@@ -264,8 +264,22 @@ test("the pages say when a server answers nothing over open connections, and go 
   await job.locator('#live[data-state="failed"]', { hasText: "no answer, trying again" }).waitFor();
   stage.server.kill("SIGCONT");
   for (const page of [job, list]) await page.locator("#live", { hasText: "live" }).waitFor();
+
+  // A job that ends while the page has no connection is shown as it ended.
+  stage.server.kill("SIGSTOP");
+  let ended;
+  const end = new Promise((done) => { ended = done; });
+  await job.route("**/job/status/**", async (route) => {
+    await end;
+    await route.continue();
+  });
+  await job.clock.fastForward(45_000);
+  await job.locator('#live[data-state="failed"]', { hasText: "no answer, trying again" }).waitFor();
+  stage.server.kill("SIGCONT");
   await stop();
+  ended();
   await job.locator("#live", { hasText: "ended" }).waitFor();
+  await shows(job.locator('h1 [data-field="status"]'), "INTERRUPTED");
 });
 
 test("the pages say when the server does not answer any more", async (t) => {
