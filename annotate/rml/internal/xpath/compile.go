@@ -44,7 +44,7 @@ func Compile(source string, o *Options) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	var h hoister
+	h := hoister{reaches: reaches{}}
 	h.inside(x.root, x.SameEverywhere())
 	x.hoisted = h.slots
 	return x, nil
@@ -69,7 +69,7 @@ func parse(source string, o *Options) (*Expression, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Expression{source: source, root: root, slots: p.slots, nodes: selectsNodes(root), reach: reachOf(root),
+	return &Expression{source: source, root: root, slots: p.slots, nodes: selectsNodes(root), reach: reaches{}.of(root),
 		compatible: o.Compatible}, nil
 }
 

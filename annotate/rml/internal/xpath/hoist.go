@@ -60,16 +60,19 @@ func (e *evaluation) keepValue(slot int, v sequence) {
 }
 
 // hoister hoists parts of an expression.
-type hoister struct{ slots int }
+type hoister struct {
+	slots   int
+	reaches reaches
+}
 
 // inside hoists what is the same everywhere in an expression, but not the whole. Where the expression is
 // hoisted itself, or its value is kept by the caller, only what is repeated in it is worth it.
 func (h *hoister) inside(x expr, kept bool) {
-	if l, ok := x.(*location); ok && l.absolute && reachOf(x).variable > 0 {
+	if l, ok := x.(*location); ok && l.absolute && h.reaches.of(x).variable > 0 {
 		h.beginning(l)
 	}
 	for _, p := range operands(x) {
-		r := reachOf(*p.of)
+		r := h.reaches.of(*p.of)
 		kept := kept && !p.repeated
 		if r.sameEverywhere() && r.outside && !kept && !isRoot(*p.of) {
 			kept = true
@@ -84,7 +87,7 @@ func (h *hoister) inside(x expr, kept bool) {
 // beginning hoists the first steps of a path, up to the one that depends on a variable.
 func (h *hoister) beginning(l *location) {
 	n := 0
-	for n < len(l.steps) && reachOf(l.steps[n]).variable == 0 {
+	for n < len(l.steps) && h.reaches.of(l.steps[n]).variable == 0 {
 		n++
 	}
 	for n > 0 && l.steps[n-1].axis == descendantOrSelfAxis {

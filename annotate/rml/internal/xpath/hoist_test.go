@@ -2,6 +2,7 @@ package xpath_test
 
 import (
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -130,4 +131,24 @@ func TestEvaluator_Evaluate_keepsLittle(t *testing.T) {
 	_, err = evaluator.Evaluate(x, readTree(t, []byte("<r><t id='1'/></r>")), 2, xpath.Limits{Bytes: room})
 	require.NoError(t, err)
 	require.Less(t, evaluator.Held(), 10*200, "of another tree")
+}
+
+// TestCompile_looksAtEachPartOnce holds the longest chains: a compilation that looks at all parts
+// at each level takes minutes for one.
+func TestCompile_looksAtEachPartOnce(t *testing.T) {
+	for _, chain := range []string{"1+", "a|", "a||", "a!", "1 and ", "/a[1]", "-"} {
+		const longest = 64 << 10
+		source := strings.Repeat(chain, (longest-2)/len(chain))
+		if chain != "/a[1]" {
+			source += "a"
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := xpath.Compile(source, nil)
+		runtime.ReadMemStats(&after)
+		if chain != "-" { // nested too deep
+			require.NoError(t, err, chain)
+		}
+		require.Less(t, after.Mallocs-before.Mallocs, uint64(16*len(source)), chain)
+	}
 }

@@ -17,8 +17,7 @@ var (
 func (r reach) sameEverywhere() bool { return !r.focus && r.variable == 0 }
 
 // with adds what an operand depends on.
-func (r reach) with(p operand) reach {
-	other := reachOf(*p.of)
+func (r reach) with(p operand, other reach) reach {
 	r.focus, r.outside = r.focus || other.focus && !p.inner, r.outside || other.outside
 	if r.variable == 0 || other.variable > 0 && other.variable < r.variable {
 		r.variable = other.variable
@@ -35,8 +34,21 @@ func (r reach) bound(slot int) reach {
 	return r
 }
 
-// reachOf returns what an expression depends on.
-func reachOf(x expr) reach {
+// reaches are what the parts of one expression depend on. Each part is looked at once: an expression of
+// 64 KiB may have thousands of levels.
+type reaches map[expr]reach
+
+// of returns what a part depends on.
+func (m reaches) of(x expr) reach {
+	r, known := m[x]
+	if !known {
+		r = m.find(x)
+		m[x] = r
+	}
+	return r
+}
+
+func (m reaches) find(x expr) reach {
 	var r reach
 	switch x := x.(type) {
 	case *variable:
@@ -57,7 +69,7 @@ func reachOf(x expr) reach {
 		r.focus = r.focus && len(x.args) <= x.function.required
 	}
 	for _, p := range operands(x) {
-		r = r.with(p)
+		r = r.with(p, m.of(*p.of))
 	}
 	switch x := x.(type) {
 	case *binding:
