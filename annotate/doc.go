@@ -1,35 +1,41 @@
-// Package annotate turns JSON, CSV and XML messages into RDF, broker to broker.
+// Package annotate turns JSON, CSV and XML messages into RDF, from broker to broker. Devices publish in
+// formats of their own and applications query RDF: a channel maps what the ones publish for the others,
+// and loses nothing when a broker or the process fails.
 //
-// # Channels
+//	const mapping = `
+//	mappings:
+//	  reading:
+//	    sources: [['~jsonpath', $]]
+//	    s: http://example.com/sensor/$(id)
+//	    po: [[http://example.com/celsius, $(celsius)]]`
+//	ctx, broker := context.Background(), annotate.NewMemoryBroker(nil) // or one of packages mqtt and kafka
+//	channel, err := annotate.NewChannel(annotate.ChannelConfig{
+//		Input:   annotate.Topic{Name: "readings/json", Broker: annotate.Memory},
+//		Output:  annotate.Topic{Name: "readings/rdf", Broker: annotate.Memory},
+//		Mapping: annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, Language: "YARRRML", RML: mapping},
+//	}, annotate.Environment{Drivers: []annotate.Driver{annotate.MemoryDriver(broker)}})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer channel.Close()
+//	reading := annotate.Message{Topic: "readings/json", Payload: []byte(`{"id": "a7", "celsius": 21.5}`)}
+//	if err := errors.Join(channel.Start(ctx), broker.Publish(ctx, reading)); err != nil {
+//		log.Fatal(err)
+//	}
+//	if annotated, err := broker.Await(ctx, "readings/rdf", 1); err == nil {
+//		fmt.Printf("%s", annotated[0].Payload)
+//	}
 //
-// A [Channel] takes the messages of one topic, maps each of them with an RML or
-// CARML mapping, and publishes the results on another topic, in order of
-// arrival and at least once. It can also publish a note on monitoring topics for
-// each message, and report messages that fail on an error topic. [NewChannel]
-// checks a [ChannelConfig]; Start and Stop do the rest. Package manager, below
-// this one, keeps many channels over a storage and serves their REST interface.
+// A [Channel] maps each message of one topic with an RML, CARML or YARRRML mapping and publishes the
+// result on another topic, or into a store, in order of arrival and at least once. A message is
+// acknowledged when its output is confirmed or its failure is recorded, and never before. Messages in
+// flight are bounded in number and in bytes: a slow output slows the input down, and only monitoring
+// notes are dropped.
 //
-// # Brokers
+// A kind of broker is a [Driver]. Packages mqtt, kafka, sparql and ngsild have one each, so that a program
+// links only those it uses; package brokertest is the suite for others. An error that matches
+// [ErrBrokerClosed] or [ErrBrokerUnavailable] has the message delivered again; any other error of a
+// publication fails the message. Secrets in settings are masked wherever settings are shown or logged.
 //
-// A kind of broker is a [Driver]: a [Broker], which makes the connections, and a
-// [SettingsDriver], which reads, checks and completes the settings of a topic's
-// connection. Packages mqtt and kafka have one each, so that a program links only
-// those it uses; [MemoryDriver] is one inside the process. The suites of package
-// brokertest hold drivers to the contract. Errors of a connection match
-// [ErrBrokerClosed] or [ErrBrokerUnavailable]: the message is then delivered
-// again. Every other error of a publication is about the message: it has failed
-// and is not tried again.
-//
-// # Delivery
-//
-// A message is acknowledged when its output is confirmed or its failure is on
-// record, and never before. So nothing is lost when the process or a broker
-// fails, and what was not confirmed by then is mapped and published again. The
-// messages of a channel in flight are bounded in number and in bytes; a slow
-// output slows the input down, and nothing is dropped but monitoring notes.
-//
-// # Secrets
-//
-// Secrets in settings, such as passwords, are masked wherever settings are
-// shown, printed or logged.
+// Package manager, below this one, keeps many channels over a storage.
 package annotate

@@ -3,48 +3,37 @@ package apimgmt_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/storage"
 )
 
-func ExampleNewPublisher() {
-	ctx := context.Background()
-	gateway := apimgmt.NewMemoryGateway([]string{"oidc"})
+func Example() {
+	ctx, gateway := context.Background(), apimgmt.NewMemoryGateway(nil) // or that of package gateway, or a Kong
 	publisher, err := apimgmt.NewPublisher(apimgmt.Config{
-		Documents:  storage.NewMemoryDocuments(),
-		Blobs:      storage.NewMemoryBlobs(),
-		Gateway:    gateway,
-		GatewayURL: "https://gateway.example",
+		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(),
+		Gateway: gateway, GatewayURL: "https://gateway.example",
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	record, err := publisher.Publish(ctx, apimgmt.Upload{
-		Enabler: "Weather", Description: "What the sky is like", By: "editor",
-		Definition: []byte(`
+	record, err := publisher.Publish(ctx, apimgmt.Upload{Enabler: "Weather", Description: "What the sky is like", Definition: []byte(`
 openapi: 3.0.3
 info: {title: Weather stations, version: 1.2.0}
 servers: [{url: https://weather.example/v2}]
 paths:
   /stations/{id}:
     parameters: [{name: id, in: path, required: true, schema: {type: string}}]
-    get: {responses: {"200": {description: fine}}}
-`)})
+    get: {responses: {"200": {description: fine}}}`)})
 	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(record.Title, record.Version.Version, record.State)
-	for _, route := range record.Routes {
-		fmt.Println(route.Method, route.URL)
+		log.Fatal(err)
 	}
 	served, err := gateway.Config(ctx)
+	fmt.Println(record.Title, record.Version.Version, record.State, record.Routes[0].URL)
 	fmt.Println(served.Routes[0].Name, err)
 	// Output:
-	// Weather stations 1.2.0 published
-	// GET https://gateway.example/stations/{id}
+	// Weather stations 1.2.0 published https://gateway.example/stations/{id}
 	// weather-1.2.0_stations-id_get <nil>
 }
 

@@ -2,7 +2,9 @@ package flcollect_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
 	"net"
 
 	"github.com/iotenablers/enablers/flcollect"
@@ -11,6 +13,30 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
 )
+
+func Example() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	server, err := flcollect.NewServer(flcollect.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	clients, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
+	if err != nil {
+		log.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // Flower clients connect to listener.Addr()
+	if err != nil {
+		log.Fatal(err)
+	}
+	go server.Run(ctx)
+	go clients.Serve(ctx, listener)
+
+	err = server.Start(ctx, "tumours", flcollect.JobConfig{Strategy: "FedAvg", Rounds: 3})
+	status, errStatus := server.Status(ctx, "tumours")
+	fmt.Println(status.State, "for clients:", status.Needed, errors.Join(err, errStatus))
+	// Output: WAITING for clients: 2 <nil>
+}
 
 // A server trains a model of two numbers for three rounds with one client.
 func ExampleNewServer() {

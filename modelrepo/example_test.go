@@ -6,50 +6,41 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"os"
 	"strings"
 
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage"
 )
 
-func ExampleNew() {
+func Example() {
 	ctx := context.Background()
-	repository, err := modelrepo.New(modelrepo.Config{
-		Documents: storage.NewMemoryDocuments(),
-		Blobs:     storage.NewMemoryBlobs(),
-	})
+	repository, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	if err != nil {
 		log.Fatal(err)
 	}
-	model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
-	version := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
-	if err := errors.Join(
+	sosa := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+	err = errors.Join(
 		repository.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{}),
-		repository.CreateModel(ctx, model, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
-		repository.CreateVersion(ctx, version, modelrepo.VersionUpdate{}),
-	); err != nil {
-		log.Fatal(err)
-	}
-	uploaded, err := repository.Upload(ctx, version, "text/turtle", strings.NewReader("# SOSA\n"),
-		&modelrepo.UploadOptions{ContentType: "text/turtle"})
+		repository.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
+		repository.CreateVersion(ctx, sosa, modelrepo.VersionUpdate{}),
+	)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(uploaded.Size, uploaded.MD5)
-
-	version.Version = modelrepo.Latest
-	content, err := repository.Open(ctx, version, "")
+	if _, err := repository.Upload(ctx, sosa, "text/turtle", strings.NewReader("# SOSA\n"), nil); err != nil {
+		log.Fatal(err)
+	}
+	sosa.Version = modelrepo.Latest
+	content, err := repository.Open(ctx, sosa, "text/turtle")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer content.Close()
-	if _, err := io.Copy(os.Stdout, content); err != nil {
-		log.Fatal(err)
-	}
+	text, err := io.ReadAll(content)
+	fmt.Printf("%s%s %v\n", text, content.MD5, err)
 	// Output:
-	// 7 dcba427c99402cda235d9f09c94c6552
 	// # SOSA
+	// dcba427c99402cda235d9f09c94c6552 <nil>
 }
 
 func ExampleParsePath() {

@@ -5,10 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"strings"
 
 	"github.com/iotenablers/enablers/storage"
 )
+
+func Example() {
+	ctx := context.Background()
+	documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs() // or those of packages disk, mongo and s3
+	first, err := documents.Create(ctx, "job/7", []byte(`{"round":1}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = documents.Update(ctx, "job/7", first, []byte(`{"round":2}`))
+	_, late := documents.Update(ctx, "job/7", first, []byte(`{"round":3}`)) // the document is at another revision
+	fmt.Println(err, errors.Is(late, storage.ErrConflict))
+
+	model, err := blobs.Create(ctx, "model/7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Abort()
+	fmt.Fprint(model, "any number of bytes")
+	info, err := model.Commit(ctx) // visible from here on
+	fmt.Println(info.Key, info.Size, err)
+	// Output:
+	// <nil> true
+	// model/7 19 <nil>
+}
 
 func ExampleNewMemoryDocuments() {
 	ctx := context.Background()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/doc"
+	"go/doc/comment"
 	"iter"
 	"slices"
 	"strings"
@@ -94,6 +95,58 @@ func checkReadme(t *tree) []finding {
 		}
 	}
 	return found
+}
+
+// checkEntries compares the first lines of code in the package comment of each building block with the
+// Example of the package.
+func checkEntries(t *tree) []finding {
+	var found []finding
+	for _, p := range t.packages {
+		if p.dir != "storage" && !slices.Contains(features(), p.dir) {
+			continue
+		}
+		for _, f := range p.code() {
+			if f.syntax.Doc == nil {
+				continue
+			}
+			shown, at := squeeze(firstCode(f.syntax.Doc.Text())), t.at(f.syntax.Doc.Pos())
+			switch run := squeeze(packageExample(t, p)); {
+			case run == "\n":
+				found = append(found, finding{at, "the package has no func Example() with an Output"})
+			case shown != run:
+				found = append(found, finding{at, "the first code of the package comment is not that of func Example()"})
+			}
+		}
+	}
+	return found
+}
+
+// firstCode returns the first block of code of a doc comment.
+func firstCode(text string) string {
+	var parser comment.Parser
+	for _, block := range parser.Parse(text).Content {
+		if code, ok := block.(*comment.Code); ok {
+			return code.Text
+		}
+	}
+	return ""
+}
+
+// packageExample returns the lines of the function Example of a package, without its Output.
+func packageExample(t *tree, p *pkg) string {
+	for _, f := range p.files {
+		for _, decl := range f.syntax.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if !ok || !f.test || function.Name.Name != "Example" {
+				continue
+			}
+			start, end := t.fset.Position(function.Body.Lbrace).Offset+1, t.fset.Position(function.Body.Rbrace).Offset
+			if code, _, ok := strings.Cut(f.text[start:end], "// Output:"); ok {
+				return code
+			}
+		}
+	}
+	return ""
 }
 
 // goBlocks yields the fenced blocks of Go code of a Markdown text and the

@@ -100,6 +100,12 @@ func rules() []rule {
 			check:  checkExamples,
 		},
 		{
+			name:   "entry",
+			reason: "the package comment of a building block begins with lines that a user can copy, and they have been compiled and run",
+			remedy: "copy the body of func Example(), without its Output, into the package comment as its first indented block",
+			check:  checkEntries,
+		},
+		{
 			name:   "readme",
 			reason: "code that a newcomer copies has been compiled and run",
 			remedy: "make the lines a part of an Example with an Output, and copy them from there",

@@ -21,17 +21,19 @@ func clean() map[string]string {
 		"go.mod":    "module example.org/fake\n\ngo 1.26\n\n// replace is only a word here\nrequire example.org/other v1.0.0\n",
 		"README.md": "```sh\ngo test\n```\n```go\nfmt.Println(storage.NewMemory().Keep())\n```\n",
 		"doc.go":    "// Package fake holds no code.\npackage fake\n",
-		"storage/doc.go": "// Package storage keeps things.\npackage storage\n\nimport \"errors\"\n\n" +
+		"storage/doc.go": "// Package storage keeps things.\n//\n//\tfmt.Println(storage.NewMemory().Keep())\npackage storage\n\nimport \"errors\"\n\n" +
 			"// ErrNotFound says that nothing is there.\nvar ErrNotFound = errors.New(\"storage: not found\")\n\n" +
 			"// Keeper keeps.\ntype Keeper interface {\n\t// Keep keeps.\n\tKeep() error\n}\n\n" +
 			"// NewMemory returns a Keeper.\nfunc NewMemory() Keeper { return memory{} }\n\n" +
 			"type memory struct{}\n\nvar _ Keeper = memory{}\n\nfunc (memory) Keep() error { return nil }\n",
 		"storage/example_test.go": "package storage_test\n\nimport (\n\t\"fmt\"\n\t\"example.org/fake/storage\"\n)\n\n" +
-			"func ExampleNewMemory() {\n\tfmt.Println(storage.NewMemory().Keep())\n\t// Output: <nil>\n}\n",
+			"func Example() {\n\tfmt.Println(storage.NewMemory().Keep())\n\t// Output: <nil>\n}\n",
 		"modelrepo/modelrepotest/suite.go": "// Package modelrepotest is the suite.\npackage modelrepotest\n\nimport (\n\t\"testing\"\n\n" +
 			"\t\"github.com/stretchr/testify/require\"\n\n\t\"example.org/fake/storage\"\n)\n\n" +
 			"// Run runs the suite.\nfunc Run(t *testing.T, k storage.Keeper) { require.NoError(t, k.Keep()) }\n",
-		"annotate/doc.go": "// Package annotate annotates.\npackage annotate\n",
+		"annotate/doc.go": "// Package annotate annotates.\n//\n//\tif true {\n//\t\tfmt.Println(1)\n//\t}\npackage annotate\n",
+		"annotate/example_test.go": "package annotate_test\n\nimport \"fmt\"\n\n" +
+			"func Example() {\n\tif true {\n\t\tfmt.Println(1)\n\t}\n\t// Output: 1\n}\n",
 		"annotate/table.go": "package annotate\n\nimport (\n\t\"encoding/base32\"\n\t\"regexp\"\n)\n\nvar word = regexp.MustCompile(`\\w+`)\n\n" +
 			"var code = base32.NewEncoding(\"abc\").WithPadding(base32.NoPadding)\n\n" +
 			"var digits = [10]bool{}\n\nvar squares = func() (t [4]int) {\n\tfor i := range t {\n\t\tt[i] = i * i\n\t}\n\treturn t\n}()\n\n" +
@@ -172,7 +174,7 @@ func faults() []fault {
 		one("line-length", library, "package storage\n\n// "+strings.Repeat("ö", 138)+"\n", "storage/fault.go:3: 141 columns, 140 at most"),
 		{rule: "folder-size", files: manyFilesOf("storage", 36), want: "storage: 37 Go files besides tests; more than 35 need a reason"},
 		one("type-size", library, "package storage\n\n"+methodsOf("memory", 35),
-			"storage/doc.go:22: memory has 36 methods; more than 35 need a reason"),
+			"storage/doc.go:24: memory has 36 methods; more than 35 need a reason"),
 		testName("TestKeepsAll", "the package declares no KeepsAll"),
 		testName("TestKeeper_Drop", "Keeper has no Drop"),
 		testName("TestKeeper_Keep_Twice", "Twice is where the outcome stands, in lower camel case"),
@@ -204,7 +206,13 @@ func faults() []fault {
 		one("examples", library, "package storage\n\n// Open opens.\nfunc Open() {}\n",
 			"storage/fault.go:4: no Example with an Output shows Open"),
 		one("examples", "storage/example_test.go", "package storage_test\n\nfunc ExampleNewMemory() {\n}\n",
-			"storage/doc.go:16: no Example with an Output shows NewMemory"),
+			"storage/doc.go:18: no Example with an Output shows NewMemory"),
+		one("entry", "annotate/doc.go", "// Package annotate annotates.\n//\n//\tfmt.Println(2)\npackage annotate\n",
+			"annotate/doc.go:1: the first code of the package comment is not that of func Example()"),
+		one("entry", "annotate/doc.go", "// Package annotate annotates.\npackage annotate\n",
+			"annotate/doc.go:1: the first code of the package comment is not that of func Example()"),
+		one("entry", "annotate/example_test.go", "package annotate_test\n\nfunc Example() {\n}\n",
+			"annotate/doc.go:1: the package has no func Example() with an Output"),
 		one("readme", "README.md", "Text.\n\n```go\nfmt.Println(storage.NewMemory().Drop())\n```\n",
 			"README.md:3: the code is not a part of an Example"),
 		one("readme", "README.md", "```go\nfmt.Println(storage\n```\n",
