@@ -149,7 +149,7 @@ func TestServer_Serve_showsAuthorizeTheCertificate(t *testing.T) {
 	require.ErrorContains(t, <-nameless, "Unauthenticated")
 }
 
-// The recipe of docs/flcollect.md for start_client, which has no parameter for a token.
+// The recipe of docs/flcollect-reference.md for start_client, which has no parameter for a token.
 func TestServer_Serve_letsPythonClientsInByTheirTokens(t *testing.T) {
 	for _, version := range []string{"1.3.0", "1.41.0"} {
 		t.Run(version, func(t *testing.T) {
