@@ -1,6 +1,6 @@
 // Package annotate turns JSON, CSV and XML messages into RDF, from broker to broker. Devices publish in
-// formats of their own and applications query RDF: a channel maps what the ones publish for the others,
-// and loses nothing when a broker or the process fails.
+// formats of their own and applications query RDF: a channel maps the messages of the devices, and loses
+// none of them when a broker or the process fails.
 //
 //	const mapping = `
 //	mappings:

@@ -1,6 +1,6 @@
 // Package modelrepo is a repository of models, ontologies and other files that programs refer to by
-// version. A name and a version have to lead to the same bytes for years, whoever uploads at the same
-// time, and whatever crashes: namespaces hold models, models versions, and versions content by format.
+// version. A name and a version have to lead to the same bytes for years, also while several clients
+// upload and after a crash: namespaces hold models, models versions, and versions content by format.
 //
 //	ctx := context.Background()
 //	repository, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})

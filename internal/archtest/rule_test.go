@@ -21,7 +21,8 @@ func clean() map[string]string {
 		"go.mod":    "module example.org/fake\n\ngo 1.26\n\n// replace is only a word here\nrequire example.org/other v1.0.0\n",
 		"README.md": "```sh\ngo test\n```\n```go\nfmt.Println(storage.NewMemory().Keep())\n```\n",
 		"doc.go":    "// Package fake holds no code.\npackage fake\n",
-		"storage/doc.go": "// Package storage keeps things.\n//\n//\tfmt.Println(storage.NewMemory().Keep())\npackage storage\n\nimport \"errors\"\n\n" +
+		"storage/doc.go": "// Package storage keeps things.\n//\n//\tfmt.Println(storage.NewMemory().Keep())\npackage storage\n\n" +
+			"import \"errors\"\n\n" +
 			"// ErrNotFound says that nothing is there.\nvar ErrNotFound = errors.New(\"storage: not found\")\n\n" +
 			"// Keeper keeps.\ntype Keeper interface {\n\t// Keep keeps.\n\tKeep() error\n}\n\n" +
 			"// NewMemory returns a Keeper.\nfunc NewMemory() Keeper { return memory{} }\n\n" +
