@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // fill publishes a number of enablers with ten routes each.
@@ -27,7 +28,7 @@ func upload(enabler, round int) apimgmt.Upload {
 	for i := range 10 {
 		paths = append(paths, fmt.Sprintf("/e%d/%d/{id}/%d", enabler, round%2, i))
 	}
-	return apimgmt.Upload{Enabler: fmt.Sprintf("e%d", enabler), Definition: []byte(file("1", paths...))}
+	return apimgmt.Upload{Enabler: fmt.Sprintf("e%d", enabler), Definition: []byte(apitest.File("1", paths...))}
 }
 
 // BenchmarkPublish replaces an API of ten routes beside 10, 100 and 1,000 others.

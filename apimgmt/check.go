@@ -22,19 +22,13 @@ const (
 	maxLink        = 2000 // bytes
 )
 
-// fieldError is what is wrong with one field of an argument.
-type fieldError struct {
-	field string // as the REST interface names it
-	err   error
-}
-
-// check returns what is wrong with an upload besides its definition, in the order of the
-// fields.
-func (u Upload) check() []fieldError {
-	var found []fieldError
+// Check returns an error for each invalid field of the upload besides the definition, in the
+// order of the fields. [Publisher.Publish] returns the first.
+func (u Upload) Check() []*Error {
+	var found []*Error
 	add := func(field string, err error) {
 		if err != nil {
-			found = append(found, fieldError{field, err})
+			found = append(found, invalid(opPublish, clip(u.Enabler), field, err))
 		}
 	}
 	add("enabler", checkName(u.Enabler))

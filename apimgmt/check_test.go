@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -20,7 +21,7 @@ func TestPublisher_Publish_namesTheFieldOfAnError(t *testing.T) {
 		"path":        func(u *apimgmt.Upload) { u.Path = "no/slash" },
 		"definition":  func(u *apimgmt.Upload) { u.Definition = []byte("{}") },
 	} {
-		upload := apimgmt.Upload{Enabler: "weather", Definition: []byte(file("1", "/a"))}
+		upload := apimgmt.Upload{Enabler: "weather", Definition: []byte(apitest.File("1", "/a"))}
 		change(&upload)
 		_, err := publisher.Publish(t.Context(), upload)
 		require.ErrorIs(t, err, apimgmt.ErrInvalid, field)
@@ -32,7 +33,7 @@ func TestPublisher_Publish_namesTheFieldOfAnError(t *testing.T) {
 
 func TestPublisher_SetState_refusesAnUnknownState(t *testing.T) {
 	publisher := memoryPublisher(t)
-	_, err := publisher.Publish(t.Context(), apimgmt.Upload{Enabler: "weather", Definition: []byte(file("1", "/a"))})
+	_, err := publisher.Publish(t.Context(), apimgmt.Upload{Enabler: "weather", Definition: []byte(apitest.File("1", "/a"))})
 	require.NoError(t, err)
 	_, err = publisher.SetState(t.Context(), "weather", "1", apimgmt.Transition{State: "retired"})
 	require.ErrorIs(t, err, apimgmt.ErrInvalid)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -65,7 +66,7 @@ func (s stage) state(t *testing.T, p *apimgmt.Publisher) string {
 			require.NoError(t, err)
 			require.NoError(t, f.Close())
 		}
-		got := served(t, s.gateway, r.Enabler)
+		got := apitest.Served(t, s.gateway, r.Enabler)
 		slices.Sort(want)
 		slices.Sort(got)
 		require.Equal(t, want, got, "what the gateway serves of %s", r.Enabler)
@@ -92,7 +93,7 @@ func (s stage) state(t *testing.T, p *apimgmt.Publisher) string {
 func operations() map[string]func(context.Context, *apimgmt.Publisher) error {
 	upload := func(enabler, version string, paths ...string) func(context.Context, *apimgmt.Publisher) error {
 		return func(ctx context.Context, p *apimgmt.Publisher) error {
-			_, err := p.Publish(ctx, apimgmt.Upload{Enabler: enabler, Definition: []byte(file(version, paths...))})
+			_, err := p.Publish(ctx, apimgmt.Upload{Enabler: enabler, Definition: []byte(apitest.File(version, paths...))})
 			return err
 		}
 	}
@@ -102,7 +103,7 @@ func operations() map[string]func(context.Context, *apimgmt.Publisher) error {
 		"supersede a version":           upload("a", "3", "/one", "/three"),
 		"publish beside other versions": upload("a", "3", "/three"),
 		"store a draft": func(ctx context.Context, p *apimgmt.Publisher) error {
-			_, err := p.Publish(ctx, apimgmt.Upload{Enabler: "a", Definition: []byte(file("4", "/one")), State: apimgmt.Draft})
+			_, err := p.Publish(ctx, apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("4", "/one")), State: apimgmt.Draft})
 			return err
 		},
 		"end a version": func(ctx context.Context, p *apimgmt.Publisher) error {
@@ -128,7 +129,7 @@ func prepared(t *testing.T) stage {
 	p := s.open(t, nil)
 	for _, version := range []string{"1", "2"} {
 		path := map[string]string{"1": "/one", "2": "/two"}[version]
-		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file(version, path))})
+		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File(version, path))})
 		require.NoError(t, err)
 	}
 	_, err := p.SetState(t.Context(), "a", "1", apimgmt.Transition{State: apimgmt.Deprecated})

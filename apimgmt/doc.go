@@ -25,6 +25,9 @@
 //	fmt.Println(record.Title, record.Version.Version, record.State, record.Routes[0].URL)
 //	fmt.Println(served.Routes[0].Name, err)
 //
+// Package rest serves a publisher over HTTP, client uses one that another process serves, and
+// portal has its pages.
+//
 // # Versions
 //
 // The version of an API is the info.version of its file, and has a [State]:

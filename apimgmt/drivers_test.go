@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 	"github.com/iotenablers/enablers/storage/s3/s3test"
@@ -31,7 +32,7 @@ func TestPublisher_Publish_ofSeveralOverServers(t *testing.T) {
 	for i := range errs {
 		group.Go(func() {
 			name := fmt.Sprintf("api-%d", i)
-			_, errs[i] = publishers[i%2].Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(file("1", "/"+name))})
+			_, errs[i] = publishers[i%2].Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(apitest.File("1", "/"+name))})
 		})
 	}
 	group.Wait()

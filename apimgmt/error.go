@@ -86,7 +86,7 @@ func notFound(op, key, text string) error {
 }
 
 // invalid refuses an argument. field may be empty; see [Error.Field].
-func invalid(op, key, field string, err error) error {
+func invalid(op, key, field string, err error) *Error {
 	return &Error{Op: op, Key: key, Kind: ErrInvalid, Text: err.Error(), Field: field, Cause: err}
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
+	"github.com/iotenablers/enablers/apimgmt/rest"
 )
 
 // What is published under any name and any version is found under them, over HTTP as
@@ -25,7 +27,7 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, version string) {
 		s := newStage()
 		p := s.open(t, nil)
-		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(file(version, "/x"))})
+		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(apitest.File(version, "/x"))})
 		if err != nil {
 			require.True(t, errors.Is(err, apimgmt.ErrInvalid) || errors.Is(err, apimgmt.ErrTooLarge), err)
 			return
@@ -39,30 +41,11 @@ func FuzzNames(f *testing.F) {
 		w := httptest.NewRecorder()
 		req := httptest.NewRequest(http.MethodGet, "/OpenAPIDocumentation/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version), nil)
 		req.Header.Set("Authorization", "Bearer caller")
-		p.Handler(&apimgmt.HandlerOptions{Verifier: demoTokens()}).ServeHTTP(w, req)
+		rest.NewHandler(p, &rest.HandlerOptions{Verifier: apitest.Tokens()}).ServeHTTP(w, req)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		require.NoError(t, p.Delete(t.Context(), name, "", apimgmt.Condition{}))
 		config, err = s.gateway.Config(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, config.Services)
-	})
-}
-
-// No body and no header field of an upload does anything but be refused or published.
-func FuzzUpload(f *testing.F) {
-	const head = "--b\r\nContent-Disposition: form-data; name=\"upload_file\"; filename=\"f\"\r\n\r\n"
-	f.Add("multipart/form-data; boundary=b", head+file("1", "/x")+"\r\n--b--\r\n", `"1"`)
-	f.Add("multipart/form-data; boundary=b", head+"nonsense", "*")
-	f.Add("multipart/form-data; boundary=b", "--b\r\n\r\n\r\n"+head+"\r\n--b--", "")
-	f.Add("multipart/form-data", "", "W/\"1\"")
-	f.Fuzz(func(t *testing.T, contentType, body, match string) {
-		p := newStage().open(t, nil)
-		w := httptest.NewRecorder()
-		req := httptest.NewRequest(http.MethodPost, "/OpenAPIDocumentation/?enabler=a&description=", strings.NewReader(body))
-		req.Header["Authorization"] = []string{"Bearer dev"}
-		req.Header["Content-Type"] = []string{contentType}
-		req.Header["If-Match"] = []string{match}
-		p.Handler(&apimgmt.HandlerOptions{Verifier: demoTokens()}).ServeHTTP(w, req)
-		require.Contains(t, []int{200, 400, 404, 412, 413, 422}, w.Code, w.Body)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // security lists what the record says of each operation: what the gateway enforces and what
@@ -45,28 +46,28 @@ func TestPublisher_Publish_warnsOfSecurityThatTheGatewayDoesNotEnforce(t *testin
 	want := map[string][2]bool{"GET /needskey": {false, true}, "GET /open": {}, "GET /either": {}, "GET /guarded": {true, true}}
 
 	var preview apimgmt.Preview
-	f.post("a", content, "&dry_run=1").decode(t, &preview)
+	f.Post("a", content, "&dry_run=1").Decode(t, &preview)
 	require.Equal(t, want, security(preview.Routes))
 	require.Equal(t, []string{unprotected}, preview.Warnings)
 
 	var record apimgmt.Record
-	f.post("a", content, "").decode(t, &record)
+	f.Post("a", content, "").Decode(t, &record)
 	require.Equal(t, want, security(record.Routes))
 	require.Equal(t, []string{unprotected}, record.Warnings)
 	require.Equal(t, http.StatusOK, f.status("GET", "/needskey"))
 	require.Equal(t, http.StatusUnauthorized, f.status("GET", "/guarded"))
-	require.Contains(t, f.log.String(), "published with a warning")
+	require.Contains(t, f.Log.String(), "published with a warning")
 
-	got := f.get("/OpenAPIDocumentation/a")
-	require.Contains(t, got.body, `"declaresSecurity":true`)
-	got.decode(t, &record)
+	got := f.Get("/OpenAPIDocumentation/a")
+	require.Contains(t, got.Body, `"declaresSecurity":true`)
+	got.Decode(t, &record)
 	require.Equal(t, []string{unprotected}, record.Warnings, "the record has it as well")
 	var version apimgmt.VersionRecord
-	f.get("/OpenAPIDocumentation/a/versions/1").decode(t, &version)
+	f.Get("/OpenAPIDocumentation/a/versions/1").Decode(t, &version)
 	require.Equal(t, []string{unprotected}, version.Warnings)
 
 	record = apimgmt.Record{}
-	f.post("a", strings.Replace(content, `version: "1"`, `version: "2"`, 1), "&state=draft").decode(t, &record)
+	f.Post("a", strings.Replace(content, `version: "1"`, `version: "2"`, 1), "&state=draft").Decode(t, &record)
 	require.Contains(t, record.Warnings[0], "would forward requests", "of the version that was uploaded")
 }
 
@@ -107,17 +108,17 @@ func TestPublisher_Get_saysWhatTheGatewayEnforces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFront(t)
-			require.Equal(t, http.StatusOK, f.post("a", strings.ReplaceAll(declared, "SERVICE", f.service), "").status)
+			require.Equal(t, http.StatusOK, f.Post("a", strings.ReplaceAll(declared, "SERVICE", f.service), "").Status)
 			require.NoError(t, f.gateway.Update(func(c entity.Config) (entity.Config, error) {
 				c.Consumers = append(c.Consumers, entity.Consumer{Username: "guest"})
 				c.Plugins = append(c.Plugins, tc.plugins...)
 				return c, nil
 			}))
 			// The first look after the change of an operator may be a little old; a change of the publisher's is not.
-			_, err := f.publisher.Describe(t.Context(), "a", "Anew", "", apimgmt.Condition{})
+			_, err := f.Publisher.Describe(t.Context(), "a", "Anew", "", apimgmt.Condition{})
 			require.NoError(t, err)
 			var record apimgmt.Record
-			f.get("/OpenAPIDocumentation/a").decode(t, &record)
+			f.Get("/OpenAPIDocumentation/a").Decode(t, &record)
 			require.Equal(t, tc.enforced, security(record.Routes)["GET /needskey"][0])
 			require.Equal(t, tc.enforced, f.status("GET", "/needskey") == http.StatusUnauthorized, "what the gateway does")
 		})
@@ -127,28 +128,28 @@ func TestPublisher_Get_saysWhatTheGatewayEnforces(t *testing.T) {
 // What an earlier version has stored says nothing of declared security: the file does.
 func TestPublisher_Get_readsOldContents(t *testing.T) {
 	f := newFront(t)
-	require.Equal(t, http.StatusOK, f.post("a", strings.ReplaceAll(declared, "SERVICE", f.service), "").status)
-	for info, err := range f.blobs.List(t.Context(), "entities/") {
+	require.Equal(t, http.StatusOK, f.Post("a", strings.ReplaceAll(declared, "SERVICE", f.service), "").Status)
+	for info, err := range f.Blobs.List(t.Context(), "entities/") {
 		require.NoError(t, err)
-		reader, err := f.blobs.Open(t.Context(), info.Key)
+		reader, err := f.Blobs.Open(t.Context(), info.Key)
 		require.NoError(t, err)
 		data, err := io.ReadAll(reader)
 		require.NoError(t, err)
 		require.NoError(t, reader.Close())
 		old := strings.ReplaceAll(strings.ReplaceAll(string(data), `,"declared":true`, ""), `"declaresSecurity":`, `"secured":`)
 		require.NotEqual(t, string(data), old)
-		w, err := f.blobs.Create(t.Context(), info.Key)
+		w, err := f.Blobs.Create(t.Context(), info.Key)
 		require.NoError(t, err)
 		_, err = io.WriteString(w, old)
 		require.NoError(t, err)
 		_, err = w.Commit(t.Context())
 		require.NoError(t, err)
 	}
-	again := newWorld(t, func(c *apimgmt.Config) {
-		c.Documents, c.Blobs, c.Gateway, c.GatewayURL = f.docs, f.blobs, embedded{f.gateway}, f.address
+	again := apitest.New(t, func(c *apimgmt.Config) {
+		c.Documents, c.Blobs, c.Gateway, c.GatewayURL = f.Docs, f.Blobs, embedded{f.gateway}, f.address
 	})
 	for range 2 {
-		record, err := again.publisher.Get(t.Context(), "a")
+		record, err := again.Publisher.Get(t.Context(), "a")
 		require.NoError(t, err)
 		require.Equal(t, [2]bool{false, true}, security(record.Routes)["GET /needskey"])
 		require.Equal(t, [2]bool{true, true}, security(record.Routes)["GET /guarded"])

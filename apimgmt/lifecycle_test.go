@@ -2,62 +2,62 @@ package apimgmt_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // set brings a version of the enabler "a" into a state.
-func (w *world) set(version, body string, fields ...string) answer {
-	w.t.Helper()
-	return w.do(http.MethodPatch, "/OpenAPIDocumentation/a/versions/"+version, "dev", "application/json", strings.NewReader(body), fields...)
+func set(w *apitest.World, version, body string, fields ...string) apitest.Answer {
+	w.T.Helper()
+	return w.Do(http.MethodPatch, "/OpenAPIDocumentation/a/versions/"+version, "dev", "application/json", strings.NewReader(body), fields...)
 }
 
 func TestPublisher_Publish_supersedesVersionsWithCommonRoutes(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusOK, w.post("a", file("1", "/v1/x", "/health"), "").status)
-	a := w.post("a", file("2", "/v2/x"), "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.NotContains(t, a.body, "superseded")
-	require.ElementsMatch(t, []string{"/v1/x", "/health", "/v2/x"}, served(t, w.gateway, "a"))
+	w := apitest.New(t)
+	require.Equal(t, http.StatusOK, w.Post("a", apitest.File("1", "/v1/x", "/health"), "").Status)
+	a := w.Post("a", apitest.File("2", "/v2/x"), "")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.NotContains(t, a.Body, "superseded")
+	require.ElementsMatch(t, []string{"/v1/x", "/health", "/v2/x"}, apitest.Served(t, w.Gateway, "a"))
 
-	a = w.post("a", file("3", "/v3/x", "/health"), "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	a = w.Post("a", apitest.File("3", "/v3/x", "/health"), "")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
 	var r apimgmt.Record
-	a.decode(t, &r)
+	a.Decode(t, &r)
 	require.Equal(t, []string{"1"}, r.Superseded)
 	require.Equal(t, "3", r.Version.Version)
-	require.ElementsMatch(t, []string{"/v2/x", "/v3/x", "/health"}, served(t, w.gateway, "a"))
+	require.ElementsMatch(t, []string{"/v2/x", "/v3/x", "/health"}, apitest.Served(t, w.Gateway, "a"))
 
-	a = w.set("1", `{"state":"published"}`) // back to the first one
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.Contains(t, a.body, `"superseded":["3"]`)
-	require.ElementsMatch(t, []string{"/v1/x", "/v2/x", "/health"}, served(t, w.gateway, "a"))
+	a = set(w, "1", `{"state":"published"}`) // back to the first one
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.Contains(t, a.Body, `"superseded":["3"]`)
+	require.ElementsMatch(t, []string{"/v1/x", "/v2/x", "/health"}, apitest.Served(t, w.Gateway, "a"))
 
-	a = w.post("a", file("2", "/v2/y"), "") // in the place of what it was
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.ElementsMatch(t, []string{"/v1/x", "/v2/y", "/health"}, served(t, w.gateway, "a"))
+	a = w.Post("a", apitest.File("2", "/v2/y"), "") // in the place of what it was
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.ElementsMatch(t, []string{"/v1/x", "/v2/y", "/health"}, apitest.Served(t, w.Gateway, "a"))
 
-	a = w.get("/OpenAPIDocumentation/a/versions")
+	a = w.Get("/OpenAPIDocumentation/a/versions")
 	var versions []apimgmt.Version
-	a.decode(t, &versions)
+	a.Decode(t, &versions)
 	states := map[string]apimgmt.State{}
 	for _, v := range versions {
 		states[v.Version] = v.State
 	}
 	require.Equal(t, map[string]apimgmt.State{"1": "published", "2": "published", "3": "sunset"}, states)
-	require.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, "/OpenAPIDocumentation/a/versions/1", "dev", "", nil).status)
-	require.Equal(t, []string{"/v2/y"}, served(t, w.gateway, "a"))
-	require.Equal(t, http.StatusNotFound, w.get("/OpenAPIDocumentation/a/versions/1").status)
-	require.Equal(t, http.StatusNotFound, w.get("/OpenAPIDocumentation/a/versions/1/definition").status)
+	require.Equal(t, http.StatusNoContent, w.Do(http.MethodDelete, "/OpenAPIDocumentation/a/versions/1", "dev", "", nil).Status)
+	require.Equal(t, []string{"/v2/y"}, apitest.Served(t, w.Gateway, "a"))
+	require.Equal(t, http.StatusNotFound, w.Get("/OpenAPIDocumentation/a/versions/1").Status)
+	require.Equal(t, http.StatusNotFound, w.Get("/OpenAPIDocumentation/a/versions/1/definition").Status)
 	for _, version := range []string{"2", "3"} {
-		require.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, "/OpenAPIDocumentation/a/versions/"+version, "dev", "", nil).status)
+		require.Equal(t, http.StatusNoContent, w.Do(http.MethodDelete, "/OpenAPIDocumentation/a/versions/"+version, "dev", "", nil).Status)
 	}
-	require.Equal(t, http.StatusNotFound, w.get("/OpenAPIDocumentation/a").status)
+	require.Equal(t, http.StatusNotFound, w.Get("/OpenAPIDocumentation/a").Status)
 }
 
 func TestPublisher_SetState_allowsDocumentedTransitions(t *testing.T) {
@@ -65,22 +65,22 @@ func TestPublisher_SetState_allowsDocumentedTransitions(t *testing.T) {
 		"deprecated": "published deprecated sunset", "sunset": "published deprecated sunset"}
 	for from, next := range allowed {
 		for _, to := range []string{"draft", "published", "deprecated", "sunset"} {
-			w := newWorld(t)
-			require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), map[bool]string{true: "&state=draft"}[from == "draft"]).status)
+			w := apitest.New(t)
+			require.Equal(t, http.StatusOK, w.Post("a", apitest.File("1", "/x"), map[bool]string{true: "&state=draft"}[from == "draft"]).Status)
 			if from != "draft" {
-				require.Equal(t, http.StatusOK, w.set("1", `{"state":"`+from+`"}`).status)
+				require.Equal(t, http.StatusOK, set(w, "1", `{"state":"`+from+`"}`).Status)
 			}
-			a := w.set("1", `{"state":"`+to+`"}`)
+			a := set(w, "1", `{"state":"`+to+`"}`)
 			now := from
 			if strings.Contains(next, to) {
-				require.Equal(t, http.StatusOK, a.status, "%s to %s: %s", from, to, a.body)
+				require.Equal(t, http.StatusOK, a.Status, "%s to %s: %s", from, to, a.Body)
 				now = to
 			} else {
-				require.Equal(t, http.StatusConflict, a.status, "%s to %s", from, to)
+				require.Equal(t, http.StatusConflict, a.Status, "%s to %s", from, to)
 			}
-			require.Len(t, served(t, w.gateway, "a"), map[string]int{"published": 1, "deprecated": 1}[now], now)
+			require.Len(t, apitest.Served(t, w.Gateway, "a"), map[string]int{"published": 1, "deprecated": 1}[now], now)
 			var r apimgmt.Record
-			w.get("/OpenAPIDocumentation/a").decode(t, &r)
+			w.Get("/OpenAPIDocumentation/a").Decode(t, &r)
 			require.Equal(t, now, string(r.State))
 			if now == "published" || now == "deprecated" {
 				require.Equal(t, "http://gateway.example/x", r.Routes[0].URL)
@@ -92,29 +92,29 @@ func TestPublisher_SetState_allowsDocumentedTransitions(t *testing.T) {
 }
 
 func TestPublisher_Publish_doesNotRouteADraft(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
-	a := w.post("a", file("1", "/y"), "&state=draft")
-	require.Equal(t, http.StatusConflict, a.status, "what is published does not become a draft by the way")
-	require.Equal(t, http.StatusOK, w.post("a", file("2", "/x"), "&state=draft").status)
-	require.Equal(t, http.StatusOK, w.post("b", file("1", "/x"), "&state=draft").status, "a draft conflicts with no version")
-	require.Equal(t, []string{"/x"}, served(t, w.gateway, "a"))
-	require.Empty(t, served(t, w.gateway, "b"))
-	a = w.do(http.MethodPatch, "/OpenAPIDocumentation/b/versions/1", "dev", "application/json", strings.NewReader(`{"state":"published"}`))
-	require.Equal(t, http.StatusConflict, a.status)
-	require.Contains(t, a.body, `"enabler":"a"`)
-	require.Equal(t, http.StatusOK, w.set("1", `{"state":"sunset"}`).status)
-	a = w.do(http.MethodPatch, "/OpenAPIDocumentation/b/versions/1", "dev", "application/json", strings.NewReader(`{"state":"published"}`))
-	require.Equal(t, http.StatusOK, a.status, "now the route is free")
-	require.Equal(t, http.StatusConflict, w.set("1", `{"state":"deprecated"}`).status)
+	w := apitest.New(t)
+	require.Equal(t, http.StatusOK, w.Post("a", apitest.File("1", "/x"), "").Status)
+	a := w.Post("a", apitest.File("1", "/y"), "&state=draft")
+	require.Equal(t, http.StatusConflict, a.Status, "what is published does not become a draft by the way")
+	require.Equal(t, http.StatusOK, w.Post("a", apitest.File("2", "/x"), "&state=draft").Status)
+	require.Equal(t, http.StatusOK, w.Post("b", apitest.File("1", "/x"), "&state=draft").Status, "a draft conflicts with no version")
+	require.Equal(t, []string{"/x"}, apitest.Served(t, w.Gateway, "a"))
+	require.Empty(t, apitest.Served(t, w.Gateway, "b"))
+	a = w.Do(http.MethodPatch, "/OpenAPIDocumentation/b/versions/1", "dev", "application/json", strings.NewReader(`{"state":"published"}`))
+	require.Equal(t, http.StatusConflict, a.Status)
+	require.Contains(t, a.Body, `"enabler":"a"`)
+	require.Equal(t, http.StatusOK, set(w, "1", `{"state":"sunset"}`).Status)
+	a = w.Do(http.MethodPatch, "/OpenAPIDocumentation/b/versions/1", "dev", "application/json", strings.NewReader(`{"state":"published"}`))
+	require.Equal(t, http.StatusOK, a.Status, "now the route is free")
+	require.Equal(t, http.StatusConflict, set(w, "1", `{"state":"deprecated"}`).Status)
 }
 
 func TestPublisher_SetState_announcesDeprecation(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
-	a := w.set("1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z","link":"https://docs.example/end"}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	config, err := w.gateway.Config(t.Context())
+	w := apitest.New(t)
+	require.Equal(t, http.StatusOK, w.Post("a", apitest.File("1", "/x"), "").Status)
+	a := set(w, "1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z","link":"https://docs.example/end"}`)
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	config, err := w.Gateway.Config(t.Context())
 	require.NoError(t, err)
 	require.Len(t, config.Plugins, 1)
 	require.Equal(t, "deprecation", config.Plugins[0].Name)
@@ -131,11 +131,11 @@ func TestPublisher_SetState_announcesDeprecation(t *testing.T) {
 		`{"state":"deprecated","sunset":"soon"}`: http.StatusUnprocessableEntity,
 		`{"state":"deprecated"} {"state":"draft"}`: http.StatusUnprocessableEntity,
 	} {
-		require.Equal(t, status, w.set("1", body).status, body)
+		require.Equal(t, status, set(w, "1", body).Status, body)
 	}
-	require.Equal(t, http.StatusPreconditionFailed, w.set("1", `{"state":"sunset"}`, "If-Match", `"1000"`).status)
-	require.Equal(t, http.StatusOK, w.set("1", `{"state":"published"}`).status)
-	config, err = w.gateway.Config(t.Context())
+	require.Equal(t, http.StatusPreconditionFailed, set(w, "1", `{"state":"sunset"}`, "If-Match", `"1000"`).Status)
+	require.Equal(t, http.StatusOK, set(w, "1", `{"state":"published"}`).Status)
+	config, err = w.Gateway.Config(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, config.Plugins)
 }
@@ -145,34 +145,34 @@ func TestPublisher_SetState_announcesWithAvailablePlugins(t *testing.T) {
 		"oidc response-transformer": `{"add":{"headers":["Deprecation:@[0-9]+","Sunset:Tue, 31 Dec 2199 00:00:00 GMT"]}}`,
 		"oidc":                      "",
 	} {
-		w := newWorld(t, func(c *apimgmt.Config) { c.Gateway = apimgmt.NewMemoryGateway(strings.Fields(kinds)) })
-		require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
-		a := w.set("1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z"}`)
+		w := apitest.New(t, func(c *apimgmt.Config) { c.Gateway = apimgmt.NewMemoryGateway(strings.Fields(kinds)) })
+		require.Equal(t, http.StatusOK, w.Post("a", apitest.File("1", "/x"), "").Status)
+		a := set(w, "1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z"}`)
 		if config == "" {
-			require.Equal(t, http.StatusBadRequest, a.status, "no caller would get the notice")
-			require.Contains(t, a.body, "response-transformer")
+			require.Equal(t, http.StatusBadRequest, a.Status, "no caller would get the notice")
+			require.Contains(t, a.Body, "response-transformer")
 			continue
 		}
-		require.Equal(t, http.StatusOK, a.status, a.body)
-		served, err := w.gateway.Config(t.Context())
+		require.Equal(t, http.StatusOK, a.Status, a.Body)
+		served, err := w.Gateway.Config(t.Context())
 		require.NoError(t, err)
 		require.Regexp(t, "^"+strings.NewReplacer("{", `\{`, `:["`, `:\["`).Replace(config)+"$", string(served.Plugins[0].Config))
 	}
 }
 
 func TestPublisher_Publish_fillsValidatorsForTheEmbeddedGateway(t *testing.T) {
-	content := strings.Replace(file("1", "/x"), "{", `{"x-kong-plugin-request-validator":{"config":{"max_body":7}},`, 1)
+	content := strings.Replace(apitest.File("1", "/x"), "{", `{"x-kong-plugin-request-validator":{"config":{"max_body":7}},`, 1)
 	for kinds, filled := range map[string]bool{"request-validator deprecation": true,
 		"request-validator response-transformer": false, "": false} {
-		w := newWorld(t, func(c *apimgmt.Config) {
+		w := apitest.New(t, func(c *apimgmt.Config) {
 			c.Gateway = apimgmt.NewMemoryGateway(nil)
 			if kinds != "" {
 				c.Gateway = apimgmt.NewMemoryGateway(strings.Fields(kinds))
 			}
 		})
-		a := w.post("a", content, "")
-		require.Equal(t, http.StatusOK, a.status, a.body)
-		config, err := w.gateway.Config(t.Context())
+		a := w.Post("a", content, "")
+		require.Equal(t, http.StatusOK, a.Status, a.Body)
+		config, err := w.Gateway.Config(t.Context())
 		require.NoError(t, err)
 		require.Len(t, config.Plugins, 1)
 		require.Equal(t, filled, config.Plugins[0].Route != nil, kinds)
@@ -184,64 +184,41 @@ func TestPublisher_Publish_fillsValidatorsForTheEmbeddedGateway(t *testing.T) {
 	}
 }
 
-func TestPublisher_Definition_returnsTheUploadedFile(t *testing.T) {
-	w := newWorld(t)
-	yaml := "openapi: 3.0.3\ninfo: {title: Sky, version: \"1\"}\nservers: [{url: https://weather.example}]\npaths:\n  " +
-		"/x:\n    get: {responses: {\"200\": {description: fine}}}\n"
-	require.Equal(t, http.StatusOK, w.post("a", yaml, "").status)
-	for _, path := range []string{"/OpenAPIDocumentation/a/definition", "/OpenAPIDocumentation/a/versions/1/definition"} {
-		a := w.get(path)
-		require.Equal(t, http.StatusOK, a.status)
-		require.Equal(t, "application/yaml", a.header.Get("Content-Type"))
-		require.Contains(t, a.body, "title: Sky")
-		require.Equal(t, http.StatusNotModified, w.get(path, "If-None-Match", a.header.Get("ETag")).status)
-		require.Equal(t, http.StatusOK, w.do(http.MethodHead, path, "dev", "", nil).status)
-	}
-	require.Equal(t, http.StatusOK, w.post("b", file("1", "/y"), "").status)
-	require.Equal(t, "application/json", w.get("/OpenAPIDocumentation/b/definition").header.Get("Content-Type"))
-}
-
 func TestPublisher_Publish_refusesRoutesMadeByHand(t *testing.T) {
 	hand := apimgmt.NewMemoryGateway([]string{"oidc"})
 	require.NoError(t, hand.Publish(t.Context(), "by-hand", handmade("taken", "~/x$")))
-	w := newWorld(t, func(c *apimgmt.Config) { c.Gateway = hand })
-	a := w.post("a", file("1", "/x"), "")
-	require.Equal(t, http.StatusConflict, a.status)
-	require.Contains(t, a.body, `route \"taken\" of the gateway`)
+	w := apitest.New(t, func(c *apimgmt.Config) { c.Gateway = hand })
+	a := w.Post("a", apitest.File("1", "/x"), "")
+	require.Equal(t, http.StatusConflict, a.Status)
+	require.Contains(t, a.Body, `route \"taken\" of the gateway`)
 	require.NoError(t, hand.Publish(t.Context(), "by-hand", handmade("a-1_x_get", "/y")))
-	a = w.post("a", file("1", "/x"), "")
-	require.Equal(t, http.StatusConflict, a.status, "the name is taken")
-	require.Equal(t, http.StatusOK, w.post("a", file("2", "/x"), "").status)
-	require.Len(t, served(t, hand, "a"), 1)
+	a = w.Post("a", apitest.File("1", "/x"), "")
+	require.Equal(t, http.StatusConflict, a.Status, "the name is taken")
+	require.Equal(t, http.StatusOK, w.Post("a", apitest.File("2", "/x"), "").Status)
+	require.Len(t, apitest.Served(t, hand, "a"), 1)
 	config, err := hand.Config(t.Context())
 	require.NoError(t, err)
 	require.Len(t, config.Routes, 2)
 }
 
 func TestPublisher_Publish_treatsSimilarNamesAsOneEnabler(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusOK, w.post("Weather Station", file("1", "/x"), "").status)
-	a := w.post("weather-station", file("2", "/x"), "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.Contains(t, a.body, `"enabler":"Weather Station"`)
-	require.Equal(t, http.StatusOK, w.get("/OpenAPIDocumentation/WEATHER%20STATION").status)
+	w := apitest.New(t)
+	require.Equal(t, http.StatusOK, w.Post("Weather Station", apitest.File("1", "/x"), "").Status)
+	a := w.Post("weather-station", apitest.File("2", "/x"), "")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.Contains(t, a.Body, `"enabler":"Weather Station"`)
+	require.Equal(t, http.StatusOK, w.Get("/OpenAPIDocumentation/WEATHER%20STATION").Status)
 }
 
 func TestPublisher_Publish_requiresABaseForRelativeServers(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusBadRequest, w.post("a", fileAt("/", "1", "/x"), "").status)
-	a := w.post("a", fileAt("/v2", "1", "/x"), "&server=https%3A%2F%2Fthings.example%3A8443")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	config, err := w.gateway.Config(t.Context())
+	w := apitest.New(t)
+	require.Equal(t, http.StatusBadRequest, w.Post("a", apitest.FileAt("/", "1", "/x"), "").Status)
+	a := w.Post("a", apitest.FileAt("/v2", "1", "/x"), "&server=https%3A%2F%2Fthings.example%3A8443")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	config, err := w.Gateway.Config(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "things.example", config.Services[0].Host)
 	require.Equal(t, 8443, config.Services[0].Port)
 	require.Equal(t, "/v2", config.Services[0].Path)
-	require.Equal(t, http.StatusBadRequest, w.post("b", fileAt("/", "1", "/y"), "&server=http%3A%2F%2F10.0.0.1").status)
-}
-
-func TestPublisher_Handler_withoutAVerifierRefusesEveryCaller(t *testing.T) {
-	w := httptest.NewRecorder()
-	newWorld(t).publisher.Handler(nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/OpenAPIDocumentation/", nil))
-	require.Equal(t, http.StatusUnauthorized, w.Code)
+	require.Equal(t, http.StatusBadRequest, w.Post("b", apitest.FileAt("/", "1", "/y"), "&server=http%3A%2F%2F10.0.0.1").Status)
 }

@@ -1,14 +1,10 @@
 package apimgmt_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,12 +15,8 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
-
-// transforming is a gateway that can take paths off.
-func transforming(c *apimgmt.Config) {
-	c.Gateway = apimgmt.NewMemoryGateway([]string{"cors", "deprecation", "request-transformer"})
-}
 
 // platform are the OpenAPI files of the platform's own servers, by name.
 func platform(t *testing.T) map[string][]byte {
@@ -35,7 +27,7 @@ func platform(t *testing.T) map[string][]byte {
 		"collector":     "flcollect",
 		"fl-repository": "flcollect/repository",
 		"models":        "modelrepo/rest",
-		"publisher":     "apimgmt",
+		"publisher":     "apimgmt/rest",
 		"gateway-admin": "apimgmt/gateway/admin",
 		"links":         "multilink/node",
 	} {
@@ -62,11 +54,11 @@ func TestPublisher_Publish_servesAllAPIsOfThePlatformBelowPaths(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	front := httptest.NewServer(g)
 	t.Cleanup(front.Close)
-	w := newWorld(t, func(c *apimgmt.Config) {
+	w := apitest.New(t, func(c *apimgmt.Config) {
 		c.Gateway, c.GatewayURL, c.Upstreams = embedded{g}, front.URL, apimgmt.Upstreams{Private: loopback()}
 	})
 	for name, data := range platform(t) {
-		record, err := w.publisher.Publish(t.Context(),
+		record, err := w.Publisher.Publish(t.Context(),
 			apimgmt.Upload{Enabler: name, Definition: data, Server: echo(t, name).URL, Path: "/" + name})
 		require.NoError(t, err, name)
 		require.Equal(t, "/"+name, record.Path)
@@ -101,42 +93,43 @@ func ask(t *testing.T, method, address string) string {
 }
 
 func TestPublisher_Publish_offersAPathWhereRoutesCollide(t *testing.T) {
-	w := newWorld(t, transforming)
-	require.Equal(t, http.StatusOK, w.post("First", file("1", "/healthz"), "").status)
-	a := w.post("Second one", file("1", "/healthz"), "")
-	require.Equal(t, http.StatusConflict, a.status)
-	require.Contains(t, a.body, `both match \"~/healthz$\"; publish with path=/second-one to serve it below a prefix`)
-	a = w.post("Größe", file("1", "/healthz"), "")
-	require.Contains(t, a.body, "publish with path=/name to serve it")
-	require.Equal(t, http.StatusOK, w.post("Second one", file("1", "/healthz"), "&path=/second-one").status)
-	require.Equal(t, http.StatusOK, w.post("Third", file("1", "/healthz"), "&path=/a").status)
+	w := apitest.New(t, apitest.Transforming)
+	require.Equal(t, http.StatusOK, w.Post("First", apitest.File("1", "/healthz"), "").Status)
+	a := w.Post("Second one", apitest.File("1", "/healthz"), "")
+	require.Equal(t, http.StatusConflict, a.Status)
+	require.Contains(t, a.Body, `both match \"~/healthz$\"; publish with path=/second-one to serve it below a prefix`)
+	a = w.Post("Größe", apitest.File("1", "/healthz"), "")
+	require.Contains(t, a.Body, "publish with path=/name to serve it")
+	require.Equal(t, http.StatusOK, w.Post("Second one", apitest.File("1", "/healthz"), "&path=/second-one").Status)
+	require.Equal(t, http.StatusOK, w.Post("Third", apitest.File("1", "/healthz"), "&path=/a").Status)
 
-	a = w.post("Fourth", file("1", "/one/healthz"), "&path=/second") // which are other routes
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	a = w.Post("Fourth", apitest.File("1", "/one/healthz"), "&path=/second") // which are other routes
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
 	for _, tc := range []struct{ enabler, definition, path string }{
-		{"second-one.b", file("1", "/healthz"), "/second-one"}, {"x", file("1", "/a/healthz"), ""}, {"a", file("1", "/healthz"), "/a"},
+		{"second-one.b", apitest.File("1", "/healthz"), "/second-one"},
+		{"x", apitest.File("1", "/a/healthz"), ""}, {"a", apitest.File("1", "/healthz"), "/a"},
 	} {
-		a = w.post(tc.enabler, tc.definition, "&path="+tc.path)
-		require.Equal(t, http.StatusConflict, a.status, "%+v %s", tc, a.body)
-		require.NotContains(t, a.body, "the_path_after")
+		a = w.Post(tc.enabler, tc.definition, "&path="+tc.path)
+		require.Equal(t, http.StatusConflict, a.Status, "%+v %s", tc, a.Body)
+		require.NotContains(t, a.Body, "the_path_after")
 	}
-	require.Contains(t, a.body, "publish with path=/a-2 to serve it below another prefix")
+	require.Contains(t, a.Body, "publish with path=/a-2 to serve it below another prefix")
 
-	require.Equal(t, http.StatusOK, w.post("Late", file("1", "/healthz"), "&state=draft").status)
-	_, err := w.publisher.SetState(t.Context(), "Late", "1", apimgmt.Transition{State: apimgmt.Published})
+	require.Equal(t, http.StatusOK, w.Post("Late", apitest.File("1", "/healthz"), "&state=draft").Status)
+	_, err := w.Publisher.SetState(t.Context(), "Late", "1", apimgmt.Transition{State: apimgmt.Published})
 	require.ErrorIs(t, err, apimgmt.ErrConflict)
 	require.ErrorContains(t, err, "publish with path=/late")
 }
 
 func TestPublisher_Publish_keepsThePath(t *testing.T) {
-	w := newWorld(t, transforming)
+	w := apitest.New(t, apitest.Transforming)
 	var r apimgmt.Record
 	publish := func(version, path, more string) apimgmt.Record {
 		t.Helper()
-		a := w.post("w", file(version, path), more)
-		require.Equal(t, http.StatusOK, a.status, a.body)
+		a := w.Post("w", apitest.File(version, path), more)
+		require.Equal(t, http.StatusOK, a.Status, a.Body)
 		var made apimgmt.Record
-		a.decode(t, &made)
+		a.Decode(t, &made)
 		return made
 	}
 	r = publish("1", "/a", "&path=/below")
@@ -151,88 +144,44 @@ func TestPublisher_Publish_keepsThePath(t *testing.T) {
 	require.Equal(t, "/v3", r.Path)
 	require.Empty(t, r.Superseded)
 	require.Equal(t, []string{"/below", "/below", "/v3"}, []string{r.Versions[0].Path, r.Versions[1].Path, r.Versions[2].Path})
-	require.Len(t, served(t, w.gateway, "w"), 2)
+	require.Len(t, apitest.Served(t, w.Gateway, "w"), 2)
 
-	contentType, body := form(t, file("2", "/c"))
-	a := w.do(http.MethodPut, "/OpenAPIDocumentation/w", "dev", contentType, body)
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	a = w.get("/OpenAPIDocumentation/w/versions/2")
-	require.Contains(t, a.body, `"path":"/below"`)
-	require.Contains(t, a.body, "http://gateway.example/below/c")
+	contentType, body := apitest.Form(t, apitest.File("2", "/c"))
+	a := w.Do(http.MethodPut, "/OpenAPIDocumentation/w", "dev", contentType, body)
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	a = w.Get("/OpenAPIDocumentation/w/versions/2")
+	require.Contains(t, a.Body, `"path":"/below"`)
+	require.Contains(t, a.Body, "http://gateway.example/below/c")
 	r = publish("3", "/b", "&path=/") // no longer
 	require.Equal(t, []string{"", "http://gateway.example/b"}, []string{r.Path, r.Routes[0].URL})
 
 	var preview apimgmt.Preview
-	w.post("w", file("4", "/d"), "&path=/x&dry_run=1").decode(t, &preview)
+	w.Post("w", apitest.File("4", "/d"), "&path=/x&dry_run=1").Decode(t, &preview)
 	require.Equal(t, []string{"/x", "http://gateway.example/x/d"}, []string{preview.Path, preview.Routes[0].URL})
-	list, _, err := w.publisher.List(t.Context(), apimgmt.Query{Text: "/below"})
+	list, _, err := w.Publisher.List(t.Context(), apimgmt.Query{Text: "/below"})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 
-	require.NoError(t, w.publisher.DeleteVersion(t.Context(), "w", "2", "x", apimgmt.Condition{}))
-	require.Len(t, served(t, w.gateway, "w"), 1)
-	require.NoError(t, w.publisher.Delete(t.Context(), "w", "x", apimgmt.Condition{}))
-	require.Empty(t, served(t, w.gateway, "w"))
+	require.NoError(t, w.Publisher.DeleteVersion(t.Context(), "w", "2", "x", apimgmt.Condition{}))
+	require.Len(t, apitest.Served(t, w.Gateway, "w"), 1)
+	require.NoError(t, w.Publisher.Delete(t.Context(), "w", "x", apimgmt.Condition{}))
+	require.Empty(t, apitest.Served(t, w.Gateway, "w"))
 }
 
 func TestPublisher_Publish_withoutAPathAnswersAsBefore(t *testing.T) {
-	w := newWorld(t)
-	a := w.post("w", file("1", "/a"), "")
-	require.Equal(t, http.StatusOK, a.status)
-	require.NotContains(t, a.body, `"path":""`)
+	w := apitest.New(t)
+	a := w.Post("w", apitest.File("1", "/a"), "")
+	require.Equal(t, http.StatusOK, a.Status)
+	require.NotContains(t, a.Body, `"path":""`)
 	var r apimgmt.Record
-	a.decode(t, &r)
+	a.Decode(t, &r)
 	require.Equal(t, "http://gateway.example", r.GatewayURL)
-	stored, err := w.docs.Get(t.Context(), "enabler/w")
+	stored, err := w.Docs.Get(t.Context(), "enabler/w")
 	require.NoError(t, err)
 	require.NotContains(t, string(stored.Data), "listen_path")
-	a = w.post("w", file("1", "/a"), "&path=/x") // the gateway has no request-transformer
-	require.Equal(t, http.StatusBadRequest, a.status)
-	require.Contains(t, a.body, `the gateway has no plugin \"request-transformer\"`)
-}
-
-func TestUpload_path_isCheckedAndMayBeInTheForm(t *testing.T) {
-	w := newWorld(t, transforming)
-	for _, path := range []string{"a", "/a/", "/a//b", "/a/../b", "/{id}", "/a.*", "//", "~/a"} {
-		a := w.post("w", file("1", "/a"), "&path="+url.QueryEscape(path))
-		require.Equal(t, http.StatusUnprocessableEntity, a.status, path)
-		require.Contains(t, a.body, `{"loc":["query","path"],"msg":"the path `, path)
-	}
-	inForm := func(path, more string) answer {
-		var b bytes.Buffer
-		m := multipart.NewWriter(&b)
-		part, err := m.CreateFormFile("upload_file", "api.json")
-		require.NoError(t, err)
-		_, err = io.WriteString(part, file("1", "/a"))
-		require.NoError(t, err)
-		require.NoError(t, m.WriteField("path", path))
-		require.NoError(t, m.Close())
-		return w.do(http.MethodPost, "/OpenAPIDocumentation/?enabler=w&description="+more, "dev", m.FormDataContentType(), &b)
-	}
-	a := inForm("/{id}", "")
-	require.Equal(t, http.StatusUnprocessableEntity, a.status)
-	require.Contains(t, a.body, `{"loc":["body","path"]`)
-	require.Equal(t, http.StatusUnprocessableEntity, inForm("/a", "&path=/b").status)
-	require.Equal(t, http.StatusOK, inForm("", "").status)
-	require.Equal(t, []string{"/a"}, served(t, w.gateway, "w"))
-	a = inForm("/below", "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.Equal(t, []string{"/below(?<the_path_after_the_listen_prefix>/a)"}, served(t, w.gateway, "w"))
-	_, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: "w", Definition: []byte(file("1", "/a")), Path: "x"})
-	require.ErrorIs(t, err, apimgmt.ErrInvalid)
-}
-
-func TestClient_Publish_sendsThePath(t *testing.T) {
-	w := newWorld(t, transforming)
-	client, err := apimgmt.NewClient(w.server.URL, &apimgmt.ClientOptions{Token: func(context.Context) (string, error) { return "dev", nil }})
-	require.NoError(t, err)
-	r, err := client.Publish(t.Context(), apimgmt.Upload{Enabler: "w", Definition: []byte(file("1", "/a")), Path: "/below"})
-	require.NoError(t, err)
-	require.Equal(t, "/below", r.Path)
-	r, err = client.Publish(t.Context(), apimgmt.Upload{Enabler: "w", Definition: []byte(file("1", "/a")),
-		KeepDescription: true, Path: apimgmt.NoPath})
-	require.NoError(t, err)
-	require.Empty(t, r.Path)
+	a = w.Post("w", apitest.File("1", "/a"), "&path=/x") // the gateway has no request-transformer
+	require.Equal(t, http.StatusBadRequest, a.Status)
+	require.Contains(t, a.Body, `the gateway has no plugin \"request-transformer\"`)
 }
 
 // What the service sees does not depend on the listen path, whatever characters the
@@ -243,15 +192,15 @@ func TestPublisher_Publish_belowAPathKeepsThePathOfTheServer(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	front := httptest.NewServer(g)
 	t.Cleanup(front.Close)
-	w := newWorld(t, func(c *apimgmt.Config) {
+	w := apitest.New(t, func(c *apimgmt.Config) {
 		c.Gateway, c.GatewayURL, c.Upstreams = embedded{g}, front.URL, apimgmt.Upstreams{Private: loopback()}
 	})
 	service := echo(t, "s")
 	for i, base := range []string{"", "/v1", "/a%20b", "/a%2Fb", "/a;v=1", "/%C3%A9", "/é", "/a(b)'c", "/a+b,c@d"} {
 		name := fmt.Sprint("api", i)
 		publish := func(path string) {
-			definition := []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}"))
-			_, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: definition, Path: path})
+			definition := []byte(apitest.FileAt(service.URL+base, "1", "/healthz", "/t/{id}"))
+			_, err := w.Publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: definition, Path: path})
 			require.NoError(t, err, base)
 		}
 		for _, path := range []string{"/healthz", "/t/a%2Fb;c='%20%C3%A9"} {
@@ -260,6 +209,6 @@ func TestPublisher_Publish_belowAPathKeepsThePathOfTheServer(t *testing.T) {
 			publish("/below")
 			require.Equal(t, want, ask(t, http.MethodGet, front.URL+"/below"+path), base)
 		}
-		require.NoError(t, w.publisher.Delete(t.Context(), name, "x", apimgmt.Condition{}))
+		require.NoError(t, w.Publisher.Delete(t.Context(), name, "x", apimgmt.Condition{}))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -32,7 +33,8 @@ func TestPublisher_Publish_failsNoRequestInFlight(t *testing.T) {
 		Blobs: storage.NewMemoryBlobs(), Gateway: embedded{g}, GatewayURL: front.URL,
 		Upstreams: apimgmt.Upstreams{Private: loopback()}})
 	require.NoError(t, err)
-	record, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "steady", Definition: []byte(fileAt(service.URL, "1", "/steady/{id}"))})
+	record, err := p.Publish(t.Context(), apimgmt.Upload{
+		Enabler: "steady", Definition: []byte(apitest.FileAt(service.URL, "1", "/steady/{id}"))})
 	require.NoError(t, err)
 	require.Equal(t, front.URL+"/steady/{id}", record.Routes[0].URL)
 
@@ -55,7 +57,7 @@ func TestPublisher_Publish_failsNoRequestInFlight(t *testing.T) {
 	for i := range 200 {
 		name := fmt.Sprintf("moving%d", i%7)
 		path := fmt.Sprintf("/%s/%d", name, i)
-		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL, "1", path))})
+		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(apitest.FileAt(service.URL, "1", path))})
 		require.NoError(t, err)
 		require.Empty(t, fetch(front.URL+path, path), "what was published is served when the answer comes")
 		if i%3 == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -70,7 +71,7 @@ func (g *watchedGateway) Kinds(ctx context.Context) ([]string, error) {
 func TestPublisher_readersDoNotDisturbAPublish(t *testing.T) {
 	s := newStage()
 	writer := s.open(t, nil)
-	_, err := writer.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/one"))})
+	_, err := writer.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/one"))})
 	require.NoError(t, err)
 	_, err = writer.SetState(t.Context(), "a", "1", apimgmt.Transition{State: apimgmt.Deprecated})
 	require.NoError(t, err)
@@ -91,7 +92,7 @@ func TestPublisher_readersDoNotDisturbAPublish(t *testing.T) {
 	}()
 	<-docs.reached
 	// The deprecated version comes first, and the gateway is asked how to say so.
-	_, err = p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("2", "/two"))})
+	_, err = p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("2", "/two"))})
 	require.NoError(t, err)
 	require.True(t, disturbed)
 	s.state(t, p)
@@ -117,7 +118,7 @@ func TestPublisher_acceptsAChangeCommittedByAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	result := make(chan error)
 	go func() {
-		_, err := first.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/old"))})
+		_, err := first.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/old"))})
 		result <- err
 	}()
 	<-slow.reached
@@ -130,7 +131,7 @@ func TestPublisher_acceptsAChangeCommittedByAnotherProcess(t *testing.T) {
 			require.NoError(t, first.Delete(t.Context(), "a", "", apimgmt.Condition{}))
 		}}})
 	require.NoError(t, err)
-	_, err = second.Publish(t.Context(), apimgmt.Upload{Enabler: "b", Definition: []byte(file("1", "/new"))})
+	_, err = second.Publish(t.Context(), apimgmt.Upload{Enabler: "b", Definition: []byte(apitest.File("1", "/new"))})
 	require.NoError(t, err)
 	require.Equal(t, "b 1 published: /new ()\n", s.state(t, second))
 }
@@ -171,9 +172,10 @@ func TestPublisher_isSafeForConcurrentUse(t *testing.T) {
 			name := fmt.Sprintf("p%d-w%d", process, writer)
 			writing.Go(func() {
 				for round := range 4 {
-					_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(file("1", fmt.Sprintf("/%s/%d", name, round)))})
+					definition := []byte(apitest.File("1", fmt.Sprintf("/%s/%d", name, round)))
+					_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: definition})
 					note(err)
-					_, err = p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(file("2", "/"+name+"/more"))})
+					_, err = p.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(apitest.File("2", "/"+name+"/more"))})
 					note(err)
 					_, err = p.SetState(t.Context(), name, "2", apimgmt.Transition{State: apimgmt.Deprecated})
 					note(err)

@@ -183,6 +183,9 @@ func (p *Publisher) Totals() Totals {
 	}
 }
 
+// MaxDefinition is the greatest size of a definition in bytes.
+func (p *Publisher) MaxDefinition() int { return p.config.Definition.Bytes }
+
 // Ready returns nil if storage and gateway answer, and the storage has space.
 func (p *Publisher) Ready(ctx context.Context) error {
 	if _, err := p.config.Documents.Get(ctx, headKey); err != nil && !errors.Is(err, storage.ErrNotFound) {

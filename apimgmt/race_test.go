@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // patience is how long a test waits for what must happen. It ends a test that hangs.
@@ -34,7 +35,7 @@ func TestPublisher_Publish_admitsOneOfConflictingEnablers(t *testing.T) {
 				for i := range enablers {
 					group.Go(func() {
 						_, results[i] = publishers[i%processes].Publish(t.Context(), apimgmt.Upload{Enabler: fmt.Sprintf("r%d-e%d", round, i),
-							Definition: []byte(file("1", fmt.Sprintf("/r%d/own/%d", round, i), fmt.Sprintf("/r%d/shared", round)))})
+							Definition: []byte(apitest.File("1", fmt.Sprintf("/r%d/own/%d", round, i), fmt.Sprintf("/r%d/shared", round)))})
 						if results[i] == nil {
 							won.Add(1)
 						}
@@ -68,7 +69,7 @@ func TestPublisher_serialisesChangesOfOneEnabler(t *testing.T) {
 			for round := range 4 {
 				version := fmt.Sprint(i % 4)
 				_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a",
-					Definition: []byte(file(version, "/v"+version, fmt.Sprintf("/%d/%d", i, round)))})
+					Definition: []byte(apitest.File(version, "/v"+version, fmt.Sprintf("/%d/%d", i, round)))})
 				if err == nil && i%3 == 0 {
 					_, err = p.SetState(t.Context(), "a", version, apimgmt.Transition{State: apimgmt.Sunset})
 				}
@@ -121,16 +122,16 @@ func TestPublisher_overtakenProcessKeepsLaterChanges(t *testing.T) {
 	require.NoError(t, err)
 	result := make(chan error)
 	go func() {
-		_, err := late.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/old"))})
+		_, err := late.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/old"))})
 		result <- err
 	}()
 	<-slow.reached
-	_, err = quick.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/new"))})
+	_, err = quick.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/new"))})
 	require.NoError(t, err)
-	require.Equal(t, []string{"/new"}, served(t, s.gateway, "a"))
+	require.Equal(t, []string{"/new"}, apitest.Served(t, s.gateway, "a"))
 	close(slow.release) // and now the late one tells the gateway
 	require.NoError(t, <-result)
-	require.Equal(t, []string{"/new"}, served(t, s.gateway, "a"))
+	require.Equal(t, []string{"/new"}, apitest.Served(t, s.gateway, "a"))
 	s.state(t, quick)
 }
 
@@ -146,11 +147,11 @@ func TestPublisher_Run_updatesTheGatewayOfEachProcess(t *testing.T) {
 	require.NoError(t, err)
 	go func() { ended <- p.Run(ctx) }()
 	writer := one.open(t, nil)
-	_, err = writer.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/x"))})
+	_, err = writer.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/x"))})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(served(t, two.gateway, "a")) == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(apitest.Served(t, two.gateway, "a")) == 1 }, patience, time.Millisecond)
 	require.NoError(t, writer.Delete(t.Context(), "a", "", apimgmt.Condition{}))
-	require.Eventually(t, func() bool { return len(served(t, two.gateway, "a")) == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(apitest.Served(t, two.gateway, "a")) == 0 }, patience, time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 }

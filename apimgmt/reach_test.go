@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // at puts the address of a service into a definition.
@@ -24,18 +25,18 @@ servers: [{url: 'SERVICE'}]
 x-kong-plugin-rate-limiting: {config: {minuet: 3}}
 paths: {/plx: {get: {responses: {"200": {description: ok}}}}}
 `)
-	preview, publish := f.post("a", content, "&dry_run=true"), f.post("a", content, "")
-	require.Equal(t, http.StatusBadRequest, publish.status, publish.body)
-	require.Equal(t, publish.status, preview.status, preview.body)
-	for _, answer := range []answer{preview, publish} {
-		require.Contains(t, answer.body, "config.minuet: unknown field")
+	preview, publish := f.Post("a", content, "&dry_run=true"), f.Post("a", content, "")
+	require.Equal(t, http.StatusBadRequest, publish.Status, publish.Body)
+	require.Equal(t, publish.Status, preview.Status, preview.Body)
+	for _, answer := range []apitest.Answer{preview, publish} {
+		require.Contains(t, answer.Body, "config.minuet: unknown field")
 	}
-	require.Equal(t, http.StatusNotFound, f.get("/OpenAPIDocumentation/a").status)
+	require.Equal(t, http.StatusNotFound, f.Get("/OpenAPIDocumentation/a").Status)
 }
 
 func TestPublisher_Publish_routesPathsInNormalForm(t *testing.T) {
 	f := newFront(t)
-	a := f.post("a", f.at(`
+	a := f.Post("a", f.at(`
 openapi: 3.0.3
 info: {title: Enc, version: "1.0"}
 servers: [{url: 'SERVICE'}]
@@ -50,8 +51,8 @@ paths:
   "//double///slash//": {get: {responses: {"200": {description: ok}}}}
   "/dot/./seg/../x/..": {get: {responses: {"200": {description: ok}}}}
 `), "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.NotContains(t, a.body, "warnings")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.NotContains(t, a.Body, "warnings")
 	for _, path := range []string{"/na%C3%AFve", "/x%20y", "/e%20f", "/q%2Fr/7", "/tilde~a/7", "/odd~path", "/odd%7Epath", "/100%25",
 		"/double/slash/", "//double/slash//", "/dot/", "/dot/./seg/../x/.."} {
 		require.Equal(t, http.StatusOK, f.status("GET", path), path)
@@ -73,12 +74,12 @@ paths:
   /a//b: {get: {responses: {"200": {description: ok}}}, put: {responses: {"200": {description: ok}}}}
 `)
 	var preview apimgmt.Preview
-	f.post("a", content, "&dry_run=true").decode(t, &preview)
+	f.Post("a", content, "&dry_run=true").Decode(t, &preview)
 	var record apimgmt.Record
-	a := f.post("a", content, "")
-	a.decode(t, &record)
+	a := f.Post("a", content, "")
+	a.Decode(t, &record)
 	require.Equal(t, preview.Warnings, record.Warnings)
-	require.Len(t, record.Warnings, 4, a.body)
+	require.Len(t, record.Warnings, 4, a.Body)
 	for i, text := range []string{`no request reaches TRACE "/tr": gateways answer TRACE with 405`,
 		`no request reaches the path "/latin%E9": its escapes are no text in UTF-8`, `no request reaches the path "/nul%00": it has a NUL`,
 		`the path matches the same requests as "/a/b" in line 9 once gateways have normalised it, and both have GET`} {
@@ -93,7 +94,7 @@ paths:
 
 func TestPublisher_Publish_answersPreflightsOfADefinitionWithCORS(t *testing.T) {
 	f := newFront(t)
-	a := f.post("a", f.at(`
+	a := f.Post("a", f.at(`
 openapi: 3.0.3
 info: {title: Cors, version: "1"}
 servers: [{url: 'SERVICE'}]
@@ -104,7 +105,7 @@ paths:
   /own: {put: {x-kong-plugin-cors: {config: {origins: ["http://other.example"]}}, responses: {"200": {description: ok}}}}
   /asked: {get: {responses: {"200": {description: ok}}}, options: {responses: {"200": {description: ok}}}}
 `), "&path=/below")
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
 	preflight := func(path, origin, method string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, f.address+"/below"+path, nil)
 		require.NoError(t, err)
@@ -133,6 +134,6 @@ paths:
 	require.Equal(t, http.StatusUnauthorized, f.status("GET", "/below/corsapi"))
 	require.Equal(t, http.StatusNotFound, f.status("OPTIONS", "/below/corsapi"), "which is no preflight")
 	var record apimgmt.Record
-	f.get("/OpenAPIDocumentation/a").decode(t, &record)
+	f.Get("/OpenAPIDocumentation/a").Decode(t, &record)
 	require.Len(t, record.Routes, 5, "the operations of the file")
 }

@@ -6,14 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 func TestPublisher_Inventory_countsVersionsByState(t *testing.T) {
-	p := newWorld(t).publisher
+	p := apitest.New(t).Publisher
 	for _, u := range []apimgmt.Upload{
-		{Enabler: "sky", Definition: []byte(file("1", "/sky"))},
-		{Enabler: "sky", Definition: []byte(file("2", "/sky2")), State: apimgmt.Draft},
-		{Enabler: "sea", Definition: []byte(file("1", "/sea"))},
+		{Enabler: "sky", Definition: []byte(apitest.File("1", "/sky"))},
+		{Enabler: "sky", Definition: []byte(apitest.File("2", "/sky2")), State: apimgmt.Draft},
+		{Enabler: "sea", Definition: []byte(apitest.File("1", "/sea"))},
 	} {
 		_, err := p.Publish(t.Context(), u)
 		require.NoError(t, err)

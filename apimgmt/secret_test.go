@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // secured is a definition with secrets of the plugin oidc, for all and for one
@@ -32,25 +33,25 @@ func secrets(t *testing.T, g apimgmt.Gateway) string {
 }
 
 func TestPublisher_sendsSecretsToTheGatewayOnly(t *testing.T) {
-	w := newWorld(t)
+	w := apitest.New(t)
 	const forAll, forOne = "squirrel", "hedgehog"
 	var shown []string
-	note := func(a answer) answer {
-		shown = append(shown, a.body)
-		for _, values := range a.header {
+	note := func(a apitest.Answer) apitest.Answer {
+		shown = append(shown, a.Body)
+		for _, values := range a.Header {
 			shown = append(shown, values...)
 		}
 		return a
 	}
-	require.Equal(t, http.StatusOK, note(w.post("a", secured("1", forAll, forOne), "&dry_run=true")).status)
-	require.Equal(t, http.StatusOK, note(w.post("a", secured("1", forAll, forOne), "")).status)
-	require.Contains(t, secrets(t, w.gateway), forAll)
-	require.Contains(t, secrets(t, w.gateway), forOne)
-	require.Equal(t, http.StatusConflict, note(w.post("b", secured("1", forAll, forOne), "")).status)
-	require.Contains(t, note(w.post("a", secured("1", forAll+"2", forOne), "&dry_run=true")).body,
+	require.Equal(t, http.StatusOK, note(w.Post("a", secured("1", forAll, forOne), "&dry_run=true")).Status)
+	require.Equal(t, http.StatusOK, note(w.Post("a", secured("1", forAll, forOne), "")).Status)
+	require.Contains(t, secrets(t, w.Gateway), forAll)
+	require.Contains(t, secrets(t, w.Gateway), forOne)
+	require.Equal(t, http.StatusConflict, note(w.Post("b", secured("1", forAll, forOne), "")).Status)
+	require.Contains(t, note(w.Post("a", secured("1", forAll+"2", forOne), "&dry_run=true")).Body,
 		"config.client_secret", "the change is logged")
 	for _, path := range []string{"", "a", "a/definition", "a/versions", "a/versions/1", "a/versions/1/definition", "?q=squirrel"} {
-		require.Equal(t, http.StatusOK, note(w.get("/OpenAPIDocumentation/"+path)).status)
+		require.Equal(t, http.StatusOK, note(w.Get("/OpenAPIDocumentation/"+path)).Status)
 	}
 	for _, broken := range []string{
 		strings.Replace(secured("1", forAll, forOne), `"client_secret":"`+forAll, `"client_secret":["`+forAll+`"],"x":"`, 1),
@@ -58,41 +59,41 @@ func TestPublisher_sendsSecretsToTheGatewayOnly(t *testing.T) {
 		strings.Replace(secured("1", forAll, forOne), `"/v1"`, `"v1"`, 1),
 		strings.TrimSuffix(secured("1", forAll, forOne), "}"),
 	} {
-		note(w.post("a", broken, "&dry_run=true"))
+		note(w.Post("a", broken, "&dry_run=true"))
 	}
 	require.NotContains(t, strings.Join(shown, "\n"), forAll)
 	require.NotContains(t, strings.Join(shown, "\n"), forOne)
-	require.NotContains(t, w.log.String(), forAll)
-	require.NotContains(t, w.log.String(), forOne)
+	require.NotContains(t, w.Log.String(), forAll)
+	require.NotContains(t, w.Log.String(), forOne)
 }
 
 func TestPublisher_Publish_keepsSecretsOfARedactedFile(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusOK, w.post("a", secured("1", "squirrel", "hedgehog"), "").status)
-	before := secrets(t, w.gateway)
-	shown := w.get("/OpenAPIDocumentation/a/definition").body
+	w := apitest.New(t)
+	require.Equal(t, http.StatusOK, w.Post("a", secured("1", "squirrel", "hedgehog"), "").Status)
+	before := secrets(t, w.Gateway)
+	shown := w.Get("/OpenAPIDocumentation/a/definition").Body
 	require.Contains(t, shown, "[redacted]")
 	for range 2 {
-		a := w.post("a", shown, "")
-		require.Equal(t, http.StatusOK, a.status, a.body)
-		require.Equal(t, before, secrets(t, w.gateway))
+		a := w.Post("a", shown, "")
+		require.Equal(t, http.StatusOK, a.Status, a.Body)
+		require.Equal(t, before, secrets(t, w.Gateway))
 	}
 	// As a new version, which takes the place of the first.
-	a := w.post("a", strings.NewReplacer(`"version": "1"`, `"version": "2"`, `"version":"1"`, `"version":"2"`).Replace(shown), "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.Contains(t, a.body, `"superseded":["1"]`)
-	require.Contains(t, secrets(t, w.gateway), "squirrel")
-	require.Contains(t, secrets(t, w.gateway), "hedgehog")
-	require.NotContains(t, secrets(t, w.gateway), "[redacted]")
+	a := w.Post("a", strings.NewReplacer(`"version": "1"`, `"version": "2"`, `"version":"1"`, `"version":"2"`).Replace(shown), "")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.Contains(t, a.Body, `"superseded":["1"]`)
+	require.Contains(t, secrets(t, w.Gateway), "squirrel")
+	require.Contains(t, secrets(t, w.Gateway), "hedgehog")
+	require.NotContains(t, secrets(t, w.Gateway), "[redacted]")
 
-	a = w.post("b", strings.ReplaceAll(strings.ReplaceAll(shown, "/x", "/y"), "/v1", "/w1"), "")
-	require.Equal(t, http.StatusBadRequest, a.status, "another enabler has no secrets to keep")
-	require.Contains(t, a.body, "x-kong-plugin-oidc")
+	a = w.Post("b", strings.ReplaceAll(strings.ReplaceAll(shown, "/x", "/y"), "/v1", "/w1"), "")
+	require.Equal(t, http.StatusBadRequest, a.Status, "another enabler has no secrets to keep")
+	require.Contains(t, a.Body, "x-kong-plugin-oidc")
 }
 
 func TestPublisher_Publish_keepsReferencesToAVault(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, http.StatusOK, w.post("a", secured("1", "{vault://env/secret}", "x"), "").status)
-	require.Contains(t, w.get("/OpenAPIDocumentation/a/definition").body, "{vault://env/secret}")
-	require.Contains(t, secrets(t, w.gateway), "{vault://env/secret}")
+	w := apitest.New(t)
+	require.Equal(t, http.StatusOK, w.Post("a", secured("1", "{vault://env/secret}", "x"), "").Status)
+	require.Contains(t, w.Get("/OpenAPIDocumentation/a/definition").Body, "{vault://env/secret}")
+	require.Contains(t, secrets(t, w.Gateway), "{vault://env/secret}")
 }

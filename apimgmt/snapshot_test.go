@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -46,7 +47,7 @@ func TestPublisher_cachesTheSnapshotAfterAChange(t *testing.T) {
 	}
 	publish := func(enabler, version string) func() error {
 		return func() error {
-			_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: enabler, Definition: []byte(file(version, "/"+enabler+"/"+version))})
+			_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: enabler, Definition: []byte(apitest.File(version, "/"+enabler+"/"+version))})
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -38,7 +39,7 @@ func TestPublisher_Recover_keepsTheFilesOfAChangeThatIsAboutToBegin(t *testing.T
 	live := s.process(t, s.gateway, func(c *apimgmt.Config) { c.Documents = slow })
 	result := make(chan error)
 	go func() {
-		_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/a"))})
+		_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/a"))})
 		result <- err
 	}()
 	<-slow.reached
@@ -67,7 +68,7 @@ func TestPublisher_Recover_keepsRecordsOfDeletedEnablersForTheGracePeriod(t *tes
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
 		p := s.process(t, s.gateway, nil)
-		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/a"))})
+		_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/a"))})
 		require.NoError(t, err)
 		require.NoError(t, p.Delete(t.Context(), "a", "editor", apimgmt.Condition{}))
 		const key = "enabler/a"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 )
 
 // process starts a publisher over a stage whose calls of the gateway pass through another one.
@@ -34,7 +35,7 @@ func TestPublisher_Recover_doesNotDisturbAChangeOfALiveProcess(t *testing.T) {
 			live := s.process(t, slow, nil)
 			result := make(chan error)
 			go func() {
-				_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/a"))})
+				_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/a"))})
 				result <- err
 			}()
 			<-slow.reached
@@ -52,7 +53,7 @@ func TestPublisher_Recover_doesNotDisturbAChangeOfALiveProcess(t *testing.T) {
 			require.Equal(t, "a 1 published: /a ()\n", s.state(t, live))
 			require.EqualValues(t, 1, live.Totals().Changes)
 			require.Zero(t, starting.Totals().Healed)
-			_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("2", "/b"))})
+			_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("2", "/b"))})
 			require.NoError(t, err)
 			require.Contains(t, s.state(t, starting), "a 2 published: /b ()")
 		})
@@ -105,7 +106,8 @@ func TestPublisher_Publish_hasOneOutcomeWhateverTwoProcessesMakeOfIt(t *testing.
 				s := newStage()
 				want, made := "", "a 2 published: /new ()\n"
 				if before != "" {
-					_, err := s.process(t, s.gateway, nil).Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/old"))})
+					_, err := s.process(t, s.gateway, nil).Publish(t.Context(),
+						apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/old"))})
 					require.NoError(t, err)
 					want, made = "a 1 published: /old ()\n", "a 1 published: /old ()\na 2 published: /new ()\n"
 				}
@@ -120,7 +122,7 @@ func TestPublisher_Publish_hasOneOutcomeWhateverTwoProcessesMakeOfIt(t *testing.
 				live, resuming := s.process(t, gateways[true], nil), s.process(t, gateways[false], nil)
 				result, recovered := make(chan error, 1), make(chan error, 1)
 				go func() {
-					_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("2", "/new"))})
+					_, err := live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("2", "/new"))})
 					result <- err
 				}()
 				<-gateways[true].reached
@@ -147,7 +149,7 @@ func TestPublisher_Publish_hasOneOutcomeWhateverTwoProcessesMakeOfIt(t *testing.
 				next := s.process(t, s.gateway, nil)
 				require.NoError(t, next.Recover(t.Context()))
 				require.Equal(t, want, s.state(t, next), "with the blobs of what is there, and no others")
-				_, err = live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("3", "/third"))})
+				_, err = live.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("3", "/third"))})
 				require.NoError(t, err)
 				require.Contains(t, s.state(t, next), "a 3 published: /third ()")
 			})
@@ -179,13 +181,13 @@ func TestPublisher_finishesTheChangeOfADeadProcessAfterPatience(t *testing.T) {
 		dying.Wait()
 	})
 	dying.Go(func() {
-		_, _ = died.Publish(context.WithoutCancel(t.Context()), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/a"))})
+		_, _ = died.Publish(context.WithoutCancel(t.Context()), apimgmt.Upload{Enabler: "a", Definition: []byte(apitest.File("1", "/a"))})
 	})
 	<-dead.reached
 	synctest.Test(t, func(t *testing.T) {
 		other := s.process(t, s.gateway, func(c *apimgmt.Config) { c.Patience, c.GatewayTimeout = 6*time.Second, 5*time.Second })
 		begun := time.Now()
-		_, err := other.Publish(t.Context(), apimgmt.Upload{Enabler: "b", Definition: []byte(file("1", "/b"))})
+		_, err := other.Publish(t.Context(), apimgmt.Upload{Enabler: "b", Definition: []byte(apitest.File("1", "/b"))})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, time.Since(begun), 6*time.Second, "a change that may be live is waited for")
 		require.Less(t, time.Since(begun), 7*time.Second)

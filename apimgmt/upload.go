@@ -167,8 +167,8 @@ func (p *Publisher) checkUpload(ctx context.Context, u Upload) (*candidate, erro
 	if c.state == "" {
 		c.state = Published
 	}
-	if found := u.check(); len(found) > 0 {
-		return nil, invalid(opPublish, clip(u.Enabler), found[0].field, found[0].err)
+	if found := u.Check(); len(found) > 0 {
+		return nil, found[0]
 	}
 	release, err := acquire(ctx, p.checks)
 	if err != nil {

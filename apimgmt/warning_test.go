@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/internal/apitest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -67,15 +68,15 @@ paths:
 }
 
 func TestPublisher_Publish_acceptsWebhooksWithoutPaths(t *testing.T) {
-	w := newWorld(t)
+	w := apitest.New(t)
 	const file = `{openapi: 3.1.0, info: {title: alarms, version: "1"}, webhooks: {raised: {post: {}}}}`
-	a := w.post("alarms", file, "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	a := w.Post("alarms", file, "")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
 	var record apimgmt.Record
-	a.decode(t, &record)
+	a.Decode(t, &record)
 	require.Equal(t, []string{"there is no operation: the gateway routes no request to the API"}, record.Warnings)
 	require.Empty(t, record.Routes)
-	a = w.post("alarms", file, "")
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	require.NoError(t, w.publisher.Delete(t.Context(), "alarms", "", apimgmt.Condition{}))
+	a = w.Post("alarms", file, "")
+	require.Equal(t, http.StatusOK, a.Status, a.Body)
+	require.NoError(t, w.Publisher.Delete(t.Context(), "alarms", "", apimgmt.Condition{}))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/wire"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/storage"
@@ -58,22 +59,7 @@ func classify(err error) *httpapi.Error {
 	default:
 		return nil
 	}
-	status := http.StatusInternalServerError
-	for _, known := range []struct {
-		kind   error
-		status int
-	}{
-		{apimgmt.ErrNotFound, http.StatusNotFound}, {apimgmt.ErrInvalid, http.StatusBadRequest},
-		{apimgmt.ErrTooLarge, http.StatusRequestEntityTooLarge},
-		{apimgmt.ErrConflict, http.StatusConflict}, {apimgmt.ErrState, http.StatusConflict},
-		{apimgmt.ErrPrecondition, http.StatusPreconditionFailed},
-		{apimgmt.ErrGateway, http.StatusBadGateway}, {apimgmt.ErrUnknown, http.StatusServiceUnavailable},
-	} {
-		if refusal.Kind == known.kind {
-			status = known.status
-		}
-	}
-	return &httpapi.Error{Status: status, Detail: sentence(refusal.Error()), Err: err}
+	return &httpapi.Error{Status: wire.Status(refusal.Kind), Detail: sentence(refusal.Error()), Err: err}
 }
 
 // head is what every page has.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/apimgmt/rest"
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
@@ -23,7 +24,7 @@ type Config struct {
 	// [AnswerPath]. Required without SignedIn.
 	Client *oidc.Client
 	// Verifier checks access tokens, for the roles in them. Required.
-	Verifier apimgmt.Verifier
+	Verifier rest.Verifier
 	// URL is the address of the portal, http or https, without a path. Required.
 	URL string
 	// GatewayURL is the address of the gateway as browsers reach it. Required.
@@ -61,7 +62,7 @@ type Config struct {
 	Idle time.Duration
 	// Longest is when a session ends in any case. Zero means 10 hours.
 	Longest time.Duration
-	// Hosts are names of the server besides that of URL, see apimgmt.HandlerOptions.
+	// Hosts are names of the server besides that of URL, see [rest.HandlerOptions].
 	Hosts []string
 	// Logger receives logins and failures. Nil is silent.
 	Logger *slog.Logger

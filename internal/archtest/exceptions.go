@@ -11,7 +11,8 @@ func httpHomes() []string {
 		"annotate/manager", "annotate/internal/endpoint", "annotate/ngsild", "annotate/sparql", "annotate/rml/web",
 		"modelrepo/client", "modelrepo/rest", "modelrepo/internal/...", "modelrepo/modelrepotest",
 		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...", "flcollect/supernode/...",
-		"apimgmt", "apimgmt/gateway/...", "apimgmt/kong", "apimgmt/oidc/...", "apimgmt/portal",
+		"apimgmt/client", "apimgmt/gateway/...", "apimgmt/internal/apitest", "apimgmt/internal/wire", "apimgmt/kong", "apimgmt/oidc/...",
+		"apimgmt/portal", "apimgmt/rest",
 		"multilink/node",
 		"cmd/...", "examples/...", "test/...",
 	}

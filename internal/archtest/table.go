@@ -186,12 +186,15 @@ func importTable() []room {
 			modules: []string{compress, crypto}},
 
 		{dir: "apimgmt", imports: []string{
-			"apimgmt/definition", "apimgmt/entity", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "internal/httpclient",
-			"internal/keep", "internal/outbound", "storage",
-		}, modules: []string{prometheus, uuid}},
+			"apimgmt/definition", "apimgmt/entity", "internal/keep", "internal/outbound", "storage",
+		}, modules: []string{uuid}},
+		{dir: "apimgmt/client", imports: []string{"apimgmt", "apimgmt/internal/wire", "internal/httpapi", "internal/httpclient"}},
+		{dir: "apimgmt/rest", imports: []string{
+			"apimgmt", "apimgmt/definition", "apimgmt/internal/wire", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "storage",
+		}, modules: []string{prometheus}},
 		{dir: "apimgmt/portal", imports: []string{
-			"apimgmt", "apimgmt/definition", "apimgmt/internal/cookies", "apimgmt/internal/document", "apimgmt/oidc",
-			"internal/httpapi", "internal/look", "internal/shell", "storage",
+			"apimgmt", "apimgmt/definition", "apimgmt/internal/cookies", "apimgmt/internal/document", "apimgmt/internal/wire",
+			"apimgmt/oidc", "apimgmt/rest", "internal/httpapi", "internal/look", "internal/shell", "storage",
 		}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
@@ -214,12 +217,15 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document", "apimgmt/internal/urlpath"},
 			modules: []string{openapi}},
+		{dir: "apimgmt/internal/apitest", imports: []string{"apimgmt", "apimgmt/oidc", "apimgmt/rest", "storage"},
+			modules: []string{testify}},
 		{dir: "apimgmt/internal/cookies"},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 		{dir: "apimgmt/kong", imports: []string{
 			"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient", "internal/retry",
 		}, modules: []string{uuid}},
 		{dir: "apimgmt/internal/urlpath"},
+		{dir: "apimgmt/internal/wire", imports: []string{"apimgmt"}},
 		{dir: "apimgmt/internal/password", modules: []string{crypto}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},
 		{dir: "apimgmt/oidc/devidp", imports: []string{
@@ -436,6 +442,7 @@ func separations() []separation {
 		{dir: "annotate/rml", bans: drivers},
 		{dir: "modelrepo", bans: drivers},
 		{dir: "modelrepo", bans: []string{prometheus}},
+		{dir: "apimgmt", bans: []string{prometheus, swgui}, own: []string{"internal/httpapi"}},
 		{dir: "annotate", bans: evaluators},
 		{dir: "annotate/rml", bans: evaluators},
 		{dir: "annotate", bans: []string{wazero}},

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/client"
 	"github.com/iotenablers/enablers/test/interop"
 	"github.com/iotenablers/enablers/test/interop/load"
 )
@@ -38,7 +39,7 @@ type managers struct {
 	gateways        []string // HOST:PORT of each
 	admins          []string // URL of each
 	upstream        *httptest.Server
-	library         *apimgmt.Client
+	library         *client.Client
 	http            *http.Client
 
 	tokens  sync.Mutex
@@ -128,8 +129,8 @@ func newManagers(p *platform) *managers {
 }
 
 // at returns a client of the publisher at an address.
-func (m *managers) at(address string) *apimgmt.Client {
-	client, err := apimgmt.NewClient(address, &apimgmt.ClientOptions{Token: m.access, HTTPClient: m.http})
+func (m *managers) at(address string) *client.Client {
+	client, err := client.New(address, &client.Options{Token: m.access, HTTP: m.http})
 	require.NoError(m.platform.t, err)
 	return client
 }
@@ -151,7 +152,7 @@ func (m *managers) access(ctx context.Context) (string, error) {
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := m.http.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", apimgmt.ErrUnavailable, err)
+		return "", fmt.Errorf("%w: %w", client.ErrUnavailable, err)
 	}
 	defer answer.Body.Close()
 	var tokens struct {
@@ -162,7 +163,7 @@ func (m *managers) access(ctx context.Context) (string, error) {
 		err = json.Unmarshal(text, &tokens)
 	}
 	if err != nil || tokens.Access == "" {
-		return "", fmt.Errorf("%w: a token: %d %s: %w", apimgmt.ErrUnavailable, answer.StatusCode, text, err)
+		return "", fmt.Errorf("%w: a token: %d %s: %w", client.ErrUnavailable, answer.StatusCode, text, err)
 	}
 	m.token, m.renewed = tokens.Access, time.Now()
 	return m.token, nil
@@ -226,7 +227,7 @@ func (m *managers) publishAll(ctx context.Context, user int) {
 		for again := true; again && ctx.Err() == nil; {
 			err := m.publish(m.platform.t.Context(), name, to.revision, to)
 			again = err != nil && rand.N(2) == 0
-			passing := errors.Is(err, apimgmt.ErrUnavailable) || errors.Is(err, apimgmt.ErrUnknown) || errors.Is(err, apimgmt.ErrGateway)
+			passing := errors.Is(err, client.ErrUnavailable) || errors.Is(err, apimgmt.ErrUnknown) || errors.Is(err, apimgmt.ErrGateway)
 			if err != nil && !passing {
 				m.platform.t.Errorf("publish revision %d of %s: %v", to.revision, name, err)
 				return

@@ -22,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
+	"github.com/iotenablers/enablers/apimgmt/rest"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
@@ -85,7 +86,7 @@ type Config struct {
 	// Own are the publishers of the platform's own APIs, as in portal.Config.
 	Own []string
 	// Hosts are further names of the portal and of the admin API, besides that of
-	// PortalURL, as in apimgmt.HandlerOptions.
+	// PortalURL, as in rest.HandlerOptions.
 	Hosts []string
 	// TracerProvider is the gateway's. Nil makes no spans.
 	TracerProvider trace.TracerProvider
@@ -381,7 +382,7 @@ func (m *Management) Parts(announce func()) []server.Part {
 
 // Handler returns the handler of the portal's listener.
 func (m *Management) Handler() http.Handler {
-	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{
+	publisher := rest.NewHandler(m.Publisher, &rest.HandlerOptions{
 		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...),
 		Authorize: m.config.Door.Authorizer(), Logger: m.config.Logger,
 	})

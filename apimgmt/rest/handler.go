@@ -1,4 +1,4 @@
-package apimgmt
+package rest
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/wire"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -23,7 +25,7 @@ type Verifier interface {
 	Verify(ctx context.Context, token string) (*oidc.Claims, error)
 }
 
-// HandlerOptions changes [Publisher.Handler]. A Verifier is required.
+// HandlerOptions changes [NewHandler]. A Verifier is required.
 type HandlerOptions struct {
 	// Verifier checks the tokens of callers. Nil refuses every caller.
 	Verifier Verifier
@@ -51,27 +53,27 @@ type HandlerOptions struct {
 	Logger *slog.Logger
 }
 
-// Handler returns the REST interface of the publisher (specification part B,
+// NewHandler returns the REST interface of a publisher (specification part B,
 // section 4): the library below /OpenAPIDocumentation/, which requires a bearer token
 // with one of the roles, its own OpenAPI document at /openapi.json, an interactive
 // page at /docs/, and /healthz, /readyz and /metrics. opts may be nil, which refuses
 // every caller. Pages of other origins cannot have a browser change anything; see also
 // [HandlerOptions.Hosts].
-func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
+func NewHandler(p *apimgmt.Publisher, opts *HandlerOptions) http.Handler {
 	r := newREST(p, opts)
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{
 		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Authorize: r.authorize, Logger: r.options.Logger,
 	})
 }
 
-// rest is the REST interface of a Publisher.
+// rest is the REST interface of a publisher.
 type rest struct {
-	publisher *Publisher
+	publisher *apimgmt.Publisher
 	options   HandlerOptions
 	uploads   *httpapi.Slots // of definitions that are received
 }
 
-func newREST(p *Publisher, opts *HandlerOptions) *rest {
+func newREST(p *apimgmt.Publisher, opts *HandlerOptions) *rest {
 	r := &rest{publisher: p, uploads: httpapi.NewSlots(maxUploads, "Too many definitions are being uploaded. Please try again.")}
 	if opts != nil {
 		r.options = *opts
@@ -82,7 +84,7 @@ func newREST(p *Publisher, opts *HandlerOptions) *rest {
 	return r
 }
 
-const library = "/OpenAPIDocumentation"
+const library = wire.Library
 
 func (r *rest) routes() []httpapi.Route {
 	read, write := r.reader, r.developer
@@ -108,7 +110,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi), Role: httpapi.Public},
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
 		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},
-		{Pattern: "GET /metrics", Func: metrics(r.publisher)},
+		{Pattern: "GET /metrics", Func: r.metrics()},
 	}
 }
 

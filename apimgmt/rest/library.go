@@ -1,4 +1,4 @@
-package apimgmt
+package rest
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/internal/wire"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -20,21 +22,24 @@ const maxPage = 500
 // maxPatch is how long the body of a PATCH may be, in bytes.
 const maxPatch = 64 << 10
 
+// maxFault is how much of the error of a body is shown, in bytes.
+const maxFault = 80
+
 // list answers with a page of the library. A Link header field leads to the next
 // one (RFC 8288).
 func (r *rest) list(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
 	values := req.URL.Query()
-	q := Query{Text: values.Get("q"), After: values.Get("after")}
-	var found faults
+	q := apimgmt.Query{Text: values.Get("q"), After: values.Get("after")}
+	var found wire.Faults
 	var err error
 	if text := values.Get("state"); text != "" {
-		if q.State, err = ParseState(text); err != nil {
-			found = append(found, wrong("query", "state", err))
+		if q.State, err = apimgmt.ParseState(text); err != nil {
+			found = append(found, wrong("query", "state", err.Error()))
 		}
 	}
 	if text := values.Get("limit"); text != "" {
 		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > maxPage {
-			found = append(found, wrong("query", "limit", errors.New("a number from 1 to "+strconv.Itoa(maxPage)+" is needed")))
+			found = append(found, wrong("query", "limit", "a number from 1 to "+strconv.Itoa(maxPage)+" is needed"))
 		}
 	}
 	if len(found) > 0 {
@@ -60,7 +65,7 @@ func (r *rest) get(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) err
 }
 
 // writeRecord answers with a record and its ETag.
-func writeRecord(w http.ResponseWriter, record Record) error {
+func writeRecord(w http.ResponseWriter, record apimgmt.Record) error {
 	w.Header().Set("ETag", httpapi.EntityTag{Value: record.Revision}.String())
 	return httpapi.WriteJSON(w, record)
 }
@@ -77,13 +82,14 @@ func (r *rest) describe(w http.ResponseWriter, req *http.Request, caller *oidc.C
 		return err
 	}
 	if body.Description == nil {
-		return faults{missing("body", "description")}
-	}
-	if err := checkDescription(*body.Description); err != nil {
-		return faults{wrong("body", "description", err)}
+		return wire.Faults{missing("body", "description")}
 	}
 	record, err := r.publisher.Describe(req.Context(), req.PathValue("enabler"), *body.Description, nameOf(caller), condition)
-	if err != nil {
+	var refusal *apimgmt.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Field == "description":
+		return wire.Faults{wrong("body", "description", refusal.Text)}
+	case err != nil:
 		return err
 	}
 	return writeRecord(w, record)
@@ -151,11 +157,11 @@ func (r *rest) setState(w http.ResponseWriter, req *http.Request, caller *oidc.C
 		return err
 	}
 	if body.State == nil {
-		return faults{missing("body", "state")}
+		return wire.Faults{missing("body", "state")}
 	}
-	t := Transition{Link: body.Link, By: nameOf(caller), Condition: condition}
-	if t.State, err = ParseState(*body.State); err != nil {
-		return faults{wrong("body", "state", err)}
+	t := apimgmt.Transition{Link: body.Link, By: nameOf(caller), Condition: condition}
+	if t.State, err = apimgmt.ParseState(*body.State); err != nil {
+		return wire.Faults{wrong("body", "state", err.Error())}
 	}
 	if body.Sunset != nil {
 		t.Sunset = *body.Sunset
@@ -194,15 +200,19 @@ func decodeBody(req *http.Request, into any) error {
 		}
 	}
 	if err != nil {
-		return faults{{Loc: []string{"body"}, Msg: clip(err.Error()), Type: "value_error.jsondecode"}}
+		text := err.Error()
+		if len(text) > maxFault {
+			text = text[:maxFault] + "…"
+		}
+		return wire.Faults{{Loc: []string{"body"}, Msg: text, Type: "value_error.jsondecode"}}
 	}
 	return nil
 }
 
 // conditionOf reads If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
-func conditionOf(req *http.Request) (Condition, error) {
+func conditionOf(req *http.Request) (apimgmt.Condition, error) {
 	match, err := httpapi.ReadEntityTags(req.Header, "If-Match")
-	c := Condition{Exists: match.Any}
+	c := apimgmt.Condition{Exists: match.Any}
 	for _, tag := range match.List {
 		if tag.Weak {
 			err = errors.New("a weak entity tag matches no revision")

@@ -1,4 +1,4 @@
-package apimgmt
+package rest
 
 import (
 	"errors"
@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/apimgmt/internal/wire"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
-
-// fileField is the form field with the definition.
-const fileField = "upload_file"
 
 // pathField is the parameter of the query, or the field of the form, with the listen
 // path.
@@ -31,40 +31,40 @@ const (
 
 // publish answers POST: the definition of an enabler, new or not.
 func (r *rest) publish(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
-	query, found := req.URL.Query(), faults{}
+	query, found := req.URL.Query(), wire.Faults{}
 	for _, name := range []string{"enabler", "description"} {
 		if !query.Has(name) {
 			found = append(found, missing("query", name))
 		}
 	}
-	u := Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: nameOf(caller)}
+	u := apimgmt.Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: nameOf(caller)}
 	return r.upload(w, req, u, found)
 }
 
 // replace answers PUT: a definition for an enabler that is there.
 func (r *rest) replace(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	query := req.URL.Query()
-	return r.upload(w, req, Upload{
+	return r.upload(w, req, apimgmt.Upload{
 		Enabler: req.PathValue("enabler"), Description: query.Get("description"), KeepDescription: !query.Has("description"),
-		By: nameOf(caller), Condition: Condition{Exists: true},
-	}, faults{})
+		By: nameOf(caller), Condition: apimgmt.Condition{Exists: true},
+	}, wire.Faults{})
 }
 
 // upload reads the rest of the request and publishes.
-func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found faults) error {
+func (r *rest) upload(w http.ResponseWriter, req *http.Request, u apimgmt.Upload, found wire.Faults) error {
 	query := req.URL.Query()
-	u.State, u.Server, u.Path = State(query.Get("state")), query.Get("server"), query.Get(pathField)
-	for _, fault := range u.check() {
-		if fault.field == "enabler" && !query.Has("enabler") && u.Enabler == "" {
+	u.State, u.Server, u.Path = apimgmt.State(query.Get("state")), query.Get("server"), query.Get(pathField)
+	for _, fault := range u.Check() {
+		if fault.Field == "enabler" && !query.Has("enabler") && u.Enabler == "" {
 			continue // that it is missing is among the faults already
 		}
-		found = append(found, wrong("query", fault.field, fault.err))
+		found = append(found, wrong("query", fault.Field, fault.Text))
 	}
 	dry := false
 	if text := query.Get("dry_run"); text != "" {
 		var err error
 		if dry, err = strconv.ParseBool(text); err != nil {
-			found = append(found, Fault{
+			found = append(found, wire.Fault{
 				Loc: []string{"query", "dry_run"}, Msg: "value could not be parsed to a boolean", Type: "type_error.bool"})
 		}
 	}
@@ -81,7 +81,7 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	}
 	defer release()
 	body, err := r.form(w, req)
-	var lacks faults
+	var lacks wire.Faults
 	switch {
 	case errors.As(err, &lacks):
 		found = append(found, lacks...)
@@ -89,11 +89,11 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 		return err
 	}
 	if body.path != "" {
-		switch err := checkPath(body.path); {
-		case err != nil:
-			found = append(found, wrong("body", pathField, err))
+		switch err := definition.CheckPath(body.path); {
+		case err != nil && body.path != apimgmt.NoPath:
+			found = append(found, wrong("body", pathField, err.Error()))
 		case u.Path != "" && u.Path != body.path:
-			found = append(found, wrong("body", pathField, errors.New("the path of the query is another one")))
+			found = append(found, wrong("body", pathField, "the path of the query is another one"))
 		}
 	}
 	if len(found) > 0 {
@@ -126,10 +126,10 @@ type uploadForm struct {
 // form reads the form to its end, and the definition in it up to the limit. Nothing is
 // stored on the way.
 func (r *rest) form(w http.ResponseWriter, req *http.Request) (form uploadForm, err error) {
-	limit := int64(r.publisher.config.Definition.Bytes)
+	limit := int64(r.publisher.MaxDefinition())
 	fields, err := httpapi.NewForm(req.Header, http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)))
 	if err != nil {
-		return form, faults{missing("body", fileField)}
+		return form, wire.Faults{missing("body", wire.FileField)}
 	}
 	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
 		Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", limit)}
@@ -140,14 +140,14 @@ func (r *rest) form(w http.ResponseWriter, req *http.Request) (form uploadForm, 
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime))
 	there := false
 	for {
-		field, err := fields.NextDecoded(fileField, pathField)
+		field, err := fields.NextDecoded(wire.FileField, pathField)
 		if err == io.EOF {
 			break
 		}
 		var data []byte
 		switch {
 		case err != nil:
-		case field.FormName() == fileField:
+		case field.FormName() == wire.FileField:
 			data, err = httpapi.ReadField(field, limit)
 		default:
 			data, err = io.ReadAll(io.LimitReader(field, formSlack))
@@ -163,12 +163,12 @@ func (r *rest) form(w http.ResponseWriter, req *http.Request) (form uploadForm, 
 			form.path = string(data)
 			continue
 		case there:
-			return form, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
+			return form, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + wire.FileField + "."}
 		}
 		form.file, there = data, true
 	}
 	if !there {
-		return form, faults{missing("body", fileField)}
+		return form, wire.Faults{missing("body", wire.FileField)}
 	}
 	return form, nil
 }
