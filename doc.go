@@ -16,7 +16,8 @@
 //     (apimgmt/gateway, or a Kong by apimgmt/kong) and secures them by OpenID
 //     Connect (apimgmt/oidc).
 //   - multilink bonds several radio links into one layer-2 network and fails over
-//     between them. multilink/node is an instance with a REST interface,
+//     between them. multilink/node is an instance, with a REST interface in
+//     multilink/node/rest and pages in multilink/node/page,
 //     multilink/host and multilink/wg are the host and the tunnels on Linux.
 //   - storage holds the two storage contracts of the building blocks, documents
 //     and blobs, with an implementation in memory and drivers for a local disk

@@ -29,7 +29,7 @@ func platform(t *testing.T) map[string][]byte {
 		"models":        "modelrepo/rest",
 		"publisher":     "apimgmt/rest",
 		"gateway-admin": "apimgmt/gateway/admin",
-		"links":         "multilink/node",
+		"links":         "multilink/node/rest",
 	} {
 		data, err := os.ReadFile(filepath.Join("..", folder, "openapi.json"))
 		require.NoError(t, err)

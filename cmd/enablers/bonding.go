@@ -21,6 +21,8 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/page"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
@@ -37,6 +39,7 @@ type bonding struct {
 	memory *pair.Memory
 	web    [2]net.Listener // of the server and of the client
 	access *door.Door      // of the program
+	pages  http.Handler    // of both instances, in the console
 	events *overview.Events
 	log    *slog.Logger
 	failed atomic.Pointer[error] // why the two are not connected
@@ -60,7 +63,7 @@ func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d
 	}
 	config := pair.Config{Probe: probing, Hosts: s.door.Hosts(), HTTPClient: d.Client(), Logger: log}
 	if d.IsOpen() && !s.door.IsOpen() {
-		if b.token, _, err = node.LoadToken(b.tokenFile); err != nil {
+		if b.token, _, err = rest.LoadToken(b.tokenFile); err != nil {
 			return nil, err
 		}
 		config.Token = b.token
@@ -77,6 +80,9 @@ func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d
 	if b.pair, err = pair.Open(ctx, config); err != nil {
 		return nil, errors.Join(err, b.memory.Close())
 	}
+	if b.pages, err = b.inConsole(s.door.Hosts()); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	return b, nil
 }
 
@@ -85,20 +91,20 @@ func (b *bonding) Close() error { return errors.Join(b.pair.Close(), b.memory.Cl
 
 // parts returns the parts in the order of their start.
 func (b *bonding) parts() []server.Part {
-	s, c := b.pair.Server.Node, b.pair.Client.Node
+	s, c := &b.pair.Server, &b.pair.Client
 	return []server.Part{
-		{Name: "multi-link server", Run: s.Run, Ready: server.Opened(s.Ready())},
-		{Name: "multi-link client", Run: c.Run, Ready: server.Opened(c.Ready())},
-		server.HTTP(b.access.Listener(b.web[0]), b.guarded(s), b.log),
-		server.HTTP(b.access.Listener(b.web[1]), b.guarded(c), b.log),
+		{Name: "multi-link server", Run: s.Node.Run, Ready: server.Opened(s.Node.Ready())},
+		{Name: "multi-link client", Run: c.Node.Run, Ready: server.Opened(c.Node.Ready())},
+		server.HTTP(b.access.Listener(b.web[0]), b.guarded(s.Handler), b.log),
+		server.HTTP(b.access.Listener(b.web[1]), b.guarded(c.Handler), b.log),
 		{Name: "multi-link", Run: b.connect},
 		{Name: "events of multi-link", Run: b.watch},
 	}
 }
 
-// pages returns the pages of both instances, those of the client below client/. Who may read
+// inConsole returns the pages of both instances, those of the client below client/. Who may read
 // the other pages of the console may read them; for all else the door of the instances decides.
-func (b *bonding) pages(hosts []string) http.Handler {
+func (b *bonding) inConsole(hosts []string) (http.Handler, error) {
 	const folder = console.Root + "links/"
 	serverAt, _ := b.addresses()
 	authorize := func(r *http.Request, role string) error {
@@ -107,22 +113,31 @@ func (b *bonding) pages(hosts []string) http.Handler {
 		}
 		return b.door.Authorize(r, role)
 	}
-	opts := &node.HandlerOptions{Authorize: authorize, Hosts: hosts, URL: serverAt, Instances: []node.Instance{
-		{Name: string(node.Server), Href: folder}, {Name: string(node.Client), Href: folder + "client/"},
-	}}
+	opts := &page.HandlerOptions{REST: rest.HandlerOptions{Authorize: authorize, Hosts: hosts, Logger: b.log}, URL: serverAt,
+		Instances: []page.Instance{
+			{Name: string(node.Server), Href: folder}, {Name: string(node.Client), Href: folder + "client/"},
+		}}
+	ofServer, err := page.NewHandler(b.pair.Server.Node, opts)
+	if err != nil {
+		return nil, err
+	}
+	ofClient, err := page.NewHandler(b.pair.Client.Node, opts)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
-	mux.Handle("/", b.pair.Server.Node.Page(opts))
-	mux.Handle("/client/", httpapi.StripPrefix("/client", b.pair.Client.Node.Page(opts)))
-	return mux
+	mux.Handle("/", ofServer)
+	mux.Handle("/client/", httpapi.StripPrefix("/client", ofClient))
+	return mux, nil
 }
 
 // guarded returns the handler of an instance, with the door's own addresses and with the
 // person in the header of its pages.
-func (b *bonding) guarded(n *node.Node) http.Handler {
+func (b *bonding) guarded(instance http.Handler) http.Handler {
 	frame := &shell.Shell{Name: "Multi-link", Person: b.door.Person, Sections: func(*http.Request) []shell.Section {
 		return []shell.Section{{Name: linksBlock, Href: "/"}}
 	}}
-	return b.door.Handler(frame.With(n.Handler()))
+	return b.door.Handler(frame.With(instance))
 }
 
 // connect attaches the client to the server. No other part needs that: a failure is

@@ -61,7 +61,7 @@ func (p *platform) handler() http.Handler {
 			{Section: trainingBlock, Path: "training", Handler: p.trainings.Page()},
 			{Section: apisBlock, Path: "apis", Name: "Library", Handler: p.managed.Page()},
 			{Section: apisBlock, Path: "gateway", Name: "Gateway", Handler: p.managed.GatewayAdmin.Page()},
-			{Section: linksBlock, Path: "links", Handler: p.bonded.pages(p.hosts), Person: p.bonded.door.Person},
+			{Section: linksBlock, Path: "links", Handler: p.bonded.pages, Person: p.bonded.door.Person},
 		},
 	}))
 }

@@ -39,6 +39,8 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/page"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -95,16 +97,23 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.W
 		Role: s.role, Plane: at.plane, Documents: store.Documents(), Interfaces: at.interfaces,
 		Port: multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members,
 			Routes: s.routes, MTU: s.mtu},
-		Authorize: opened.Authorize, OpenMetrics: s.openMetrics, MaxClients: s.maxClients,
-		NoReplay: s.plane == planeKernel,
-		Hosts:    s.door.Hosts(), Logger: log,
+		MaxClients: s.maxClients, NoReplay: s.plane == planeKernel, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
+	options := rest.HandlerOptions{Authorize: opened.Authorize, OpenMetrics: s.openMetrics, Hosts: s.door.Hosts(), Logger: log}
+	atRoot, err := page.NewHandler(n, &page.HandlerOptions{REST: options, Root: true})
+	if err != nil {
+		return err
+	}
+	inConsole, err := page.NewHandler(n, &page.HandlerOptions{REST: options})
+	if err != nil {
+		return err
+	}
 	backups := backup.Of(s.data, datafolder.MultiLink, store, log)
-	pages := console.Mount(n.Handler(), console.MountConfig{Name: "multilink", Person: opened.Person,
-		Parts: []console.Part{{Section: "Links", Path: "links", Handler: n.Page(nil)}}})
+	pages := console.Mount(atRoot, console.MountConfig{Name: "multilink", Person: opened.Person,
+		Parts: []console.Part{{Section: "Links", Path: "links", Handler: inConsole}}})
 	web := server.HTTP(opened.Listener(listener), opened.Handler(pages), log)
 	web.Announce = func() {
 		fmt.Fprintf(stdout, "listening on %s\n", opened.URL(listener))
@@ -132,7 +141,7 @@ func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, where, 
 		default:
 			return nil, "", "", nil
 		}
-		_, isNew, err := node.LoadToken(name)
+		_, isNew, err := rest.LoadToken(name)
 		if err != nil {
 			return nil, "", "", err
 		}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/page"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -38,7 +40,7 @@ func main() {
 func run(ctx context.Context, role node.Role, token string, out io.Writer) error {
 	play := newPlay()
 	config := node.Config{
-		Role: role, Plane: play, Documents: storage.NewMemoryDocuments(), Token: token,
+		Role: role, Plane: play, Documents: storage.NewMemoryDocuments(),
 		Port: multilink.PortConfig{Name: "tap0"}, Interfaces: play.interfaces,
 	}
 	if role == node.Server {
@@ -48,11 +50,15 @@ func run(ctx context.Context, role node.Role, token string, out io.Writer) error
 	if err != nil {
 		return err
 	}
+	handler, err := page.NewHandler(n, &page.HandlerOptions{REST: rest.HandlerOptions{Token: token}, Root: true})
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	fmt.Fprintf(out, "listening on http://%s\n", listener.Addr())

@@ -13,7 +13,7 @@ func httpHomes() []string {
 		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...", "flcollect/supernode/...",
 		"apimgmt/client", "apimgmt/gateway/...", "apimgmt/internal/apitest", "apimgmt/internal/wire", "apimgmt/kong", "apimgmt/oidc/...",
 		"apimgmt/portal", "apimgmt/rest",
-		"multilink/node",
+		"multilink/node/rest", "multilink/node/page", "multilink/node/internal/nodetest",
 		"cmd/...", "examples/...", "test/...",
 	}
 }

@@ -72,7 +72,8 @@ func rules() []rule {
 			name:   "handlers",
 			reason: "a reader finds every REST interface in the same way",
 			remedy: "write the method Handler() or Handler(*HandlerOptions), or the function NewHandler(x, " +
-				"*HandlerOptions), with the one result http.Handler; Page and NewPage for pages",
+				"*HandlerOptions), with the result http.Handler, or http.Handler and error where options can be invalid; " +
+				"Page and NewPage for pages",
 			check: checkHandlers,
 		},
 		{

@@ -166,7 +166,7 @@ func faults() []fault {
 			"package rest\n\nimport \"net/http\"\n\n// Site serves.\nfunc (*Store) Site() http.Handler { return nil }\n",
 			"modelrepo/rest/page.go:6: Site returns an http.Handler in a form of its own"),
 		one("handlers", "modelrepo/rest/page.go", "package rest\n\nimport \"net/http\"\n\n"+
-			"// NewHandler serves.\nfunc NewHandler(s *Store) (http.Handler, error) { return nil, nil }\n",
+			"// NewHandler serves.\nfunc NewHandler(s *Store) (http.Handler, bool) { return nil, false }\n",
 			"modelrepo/rest/page.go:6: NewHandler returns an http.Handler in a form of its own"),
 		one("readiness", library, "package storage\n\n// Run runs.\nfunc Run(ready func()) {}\n",
 			"storage/fault.go:4: Run calls a function when it is ready"),

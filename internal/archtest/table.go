@@ -253,10 +253,27 @@ func importTable() []room {
 		{dir: "multilink/kernel", imports: []string{"multilink", "multilink/internal/pathmtu", "multilink/settings", "multilink/status"},
 			modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{
-			"multilink", "multilink/settings", "multilink/status",
-			"internal/access", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep", "internal/secretfile",
-			"internal/shell", "storage",
+			"multilink", "multilink/settings", "multilink/status", "multilink/node/internal/...", "internal/history", "storage",
+		}},
+		{dir: "multilink/node/internal/fault"},
+		{dir: "multilink/node/internal/events", imports: []string{"multilink/status"}},
+		{dir: "multilink/node/internal/desired", imports: []string{
+			"multilink", "multilink/settings", "multilink/node/internal/fault", "internal/keep", "storage",
+		}},
+		{dir: "multilink/node/internal/view", imports: []string{
+			"multilink", "multilink/settings", "multilink/status", "multilink/node/internal/desired",
+		}},
+		{dir: "multilink/node/internal/nodetest", imports: []string{
+			"multilink", "multilink/status", "multilink/node", "multilink/node/rest", "storage",
+		}, modules: []string{testify}},
+		{dir: "multilink/node/rest", imports: []string{
+			"multilink", "multilink/status", "multilink/node", "multilink/node/internal/...",
+			"internal/access", "internal/exposition", "internal/httpapi", "internal/secretfile", "storage",
 		}, modules: []string{prometheus}},
+		{dir: "multilink/node/page", imports: []string{
+			"multilink/settings", "multilink/status", "multilink/node", "multilink/node/internal/...", "multilink/node/rest",
+			"internal/access", "internal/httpapi", "internal/shell",
+		}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look", "internal/tracing"}, modules: []string{swgui, uuid}},
 		{dir: "internal/shell", imports: []string{"internal/history", "internal/httpapi", "internal/look", "internal/uplot"}},

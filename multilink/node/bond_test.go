@@ -15,20 +15,21 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/memory"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/internal/nodetest"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // over runs an instance of the bond on a host of the network. Use it in a synctest bubble.
-func over(t *testing.T, network *memory.Network, role node.Role, address string) (*instance, *memory.Host) {
+func over(t *testing.T, network *memory.Network, role node.Role, address string) (*nodetest.Instance, *memory.Host) {
 	t.Helper()
 	host, err := network.Host(netip.MustParseAddr(address))
 	require.NoError(t, err)
 	bond, err := multilink.New(multilink.Config{Host: host})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = bond.Close() })
-	config := configOf(role, newPlane(), storage.NewMemoryDocuments())
+	config := nodetest.ConfigOf(role, nodetest.NewPlane(), storage.NewMemoryDocuments())
 	config.Plane, config.Interfaces = bond, host.Links
-	return start(t, config), host
+	return nodetest.Start(t, config), host
 }
 
 // side sends and receives through a port.
@@ -69,7 +70,7 @@ func (s *side) reaches(t *testing.T, to *side) {
 		n++
 		s.say(to, n)
 		return to.heard.Load() > before
-	}, patience, 5*time.Millisecond)
+	}, nodetest.Patience, 5*time.Millisecond)
 }
 
 // silent waits until all has arrived that was under way, and makes sure that nothing else does.
@@ -91,7 +92,7 @@ func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
 		network := memory.NewNetwork(1, "wlan0", "mesh0", "wwan0")
 		defer func() { _ = network.Close() }()
 		s, serverHost := over(t, network, node.Server, "192.0.2.1")
-		var clients []*instance
+		var clients []*nodetest.Instance
 		var hosts []*memory.Host
 		for n := range 2 {
 			c, host := over(t, network, node.Client, fmt.Sprintf("192.0.2.%d", n+2))
@@ -99,17 +100,17 @@ func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
 		}
 		for at, name := range []string{"wlan0", "mesh0", "wwan0"} {
 			// one port, on three interfaces
-			s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"})
+			s.Do(http.StatusCreated, "POST", "/interfaces/add", nodetest.Object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"})
 			for _, c := range clients {
-				c.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at})
+				c.Do(http.StatusCreated, "POST", "/interfaces/add", nodetest.Object{"name": name, "priority": at})
 			}
 		}
-		var keys []object
+		var keys []nodetest.Object
 		for _, c := range clients {
-			made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{})
-			keys = append(keys, object{"public_key": made["public_key"]})
+			made := s.Do(http.StatusCreated, "POST", "/tunnel/client/add", nodetest.Object{})
+			keys = append(keys, nodetest.Object{"public_key": made["public_key"]})
 			made["server"] = "http://192.0.2.1:3333"
-			c.do(http.StatusOK, "POST", "/tunnel/attach", made)
+			c.Do(http.StatusOK, "POST", "/tunnel/attach", made)
 		}
 		server, first, second := plug(t, serverHost, 1), plug(t, hosts[0], 2), plug(t, hosts[1], 3)
 		first.reaches(t, server)
@@ -117,30 +118,30 @@ func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
 		second.reaches(t, server)
 
 		active := func() string {
-			for _, link := range clients[0].list("/interfaces") {
+			for _, link := range clients[0].List("/interfaces") {
 				if link["active"] == true {
 					return link["name"].(string)
 				}
 			}
 			return ""
 		}
-		require.Eventually(t, func() bool { return active() == "wlan0" }, patience, 10*time.Millisecond)
-		status, text := clients[0].ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
+		require.Eventually(t, func() bool { return active() == "wlan0" }, nodetest.Patience, 10*time.Millisecond)
+		status, text := clients[0].Ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
 		require.Equal(t, http.StatusOK, status, text)
-		require.Eventually(t, func() bool { return active() == "wwan0" }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return active() == "wwan0" }, nodetest.Patience, 10*time.Millisecond)
 		first.reaches(t, server)
 
-		s.do(http.StatusOK, "PUT", "/tunnel/client/disable", keys[0])
+		s.Do(http.StatusOK, "PUT", "/tunnel/client/disable", keys[0])
 		server.silent(t, first)
 		first.silent(t, server)
 		second.reaches(t, server)
-		s.do(http.StatusOK, "PUT", "/tunnel/client/enable", keys[0])
+		s.Do(http.StatusOK, "PUT", "/tunnel/client/enable", keys[0])
 		first.reaches(t, server)
-		s.do(http.StatusNoContent, "DELETE", "/tunnel/client/delete", keys[0])
+		s.Do(http.StatusNoContent, "DELETE", "/tunnel/client/delete", keys[0])
 		first.silent(t, server)
 		second.reaches(t, server)
 
-		require.Equal(t, true, s.list("/tunnel/client/")[0]["connected"])
-		require.NotEmpty(t, s.list("/tunnel/client/")[0]["active_link"])
+		require.Equal(t, true, s.List("/tunnel/client/")[0]["connected"])
+		require.NotEmpty(t, s.List("/tunnel/client/")[0]["active_link"])
 	})
 }

@@ -8,76 +8,104 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node/internal/desired"
+	"github.com/iotenablers/enablers/multilink/node/internal/fault"
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// change makes a change: edit changes a copy of the settings and returns the key of the
-// one document that it changes. The change is applied to the plane, then stored, and
-// holds when change returns nil. Otherwise everything is as it was before.
-func (n *Node) change(ctx context.Context, edit func(*desired) (key string, err error)) (*desired, error) {
-	return n.commit(ctx, edit, false)
-}
-
-// revoke is change for what cuts a client off. While the plane does not do what is
-// configured anyway, it may refuse that as well: then it is stored all the same, so that
-// no client stays connected because of, say, a port that is taken, and the error says so.
-func (n *Node) revoke(ctx context.Context, edit func(*desired) (key string, err error)) (*desired, error) {
-	return n.commit(ctx, edit, true)
-}
-
-func (n *Node) commit(ctx context.Context, edit func(*desired) (key string, err error), cuts bool) (*desired, error) {
-	if err := n.started(ctx); err != nil {
+// Change makes a change: the edit is checked and applied to the plane, then stored, and
+// holds when Change returns the settings with it. Otherwise everything is as it was before. An
+// edit that cuts a client off is stored even if the plane refuses it, while the plane does not
+// do what is configured anyway: so that no client stays connected because of, say, a port that
+// is taken, and the error says so. It is for the packages rest and page.
+func (n *Node) Change(ctx context.Context, edit desired.Edit) (*desired.Settings, error) {
+	at := &desired.Environment{Addresses: n.config.Port.Addresses, MaxClients: n.config.MaxClients,
+		Interfaces: n.config.Interfaces, Resolve: n.config.Resolve}
+	if err := edit.Prepare(ctx, n.now.Load(), at); err != nil {
 		return nil, err
 	}
+	next, event, err := n.commit(ctx, edit, at)
+	if err == nil && event != nil {
+		n.hub.Publish(status.Event{Time: time.Now(), Type: event.Type, Link: event.Link, Peer: event.Peer, Reason: event.Reason})
+		n.logger.Info("configuration changed", "link", event.Link, "peer", event.Peer, "change", event.Reason)
+	}
+	return next, err
+}
+
+func (n *Node) commit(ctx context.Context, edit desired.Edit, at *desired.Environment) (*desired.Settings, *desired.Event, error) {
+	if err := n.started(ctx); err != nil {
+		return nil, nil, err
+	}
 	if err := n.take(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer n.release()
 	if n.phase.Load() == ended {
-		return nil, busy("the instance is ending")
+		return nil, nil, fault.Busy("the instance is ending")
 	}
 	if err := n.settle(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	before := n.now.Load()
-	next := before.clone()
-	key, err := edit(next)
-	if errors.Is(err, errUnchanged) {
-		return before, nil
-	}
+	next := before.Clone()
+	outcome, err := edit.Apply(ctx, next, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if outcome.Key == "" {
+		return before, outcome.Event, nil
 	}
 	// From here on the change is made or taken back, whether or not the client still waits for it.
 	ctx = context.WithoutCancel(ctx)
 	refused := n.apply(ctx, next)
-	if refused != nil && !(cuts && n.trouble.Load() != nil) {
-		return nil, refused
+	if refused != nil && !(edit.Cuts && n.trouble.Load() != nil) {
+		return nil, nil, refused
 	}
-	if err := n.save(ctx, key, next); err != nil {
-		return nil, n.takeBack(ctx, before, err)
+	if err := n.save(ctx, outcome.Key, next); err != nil {
+		return nil, nil, n.takeBack(ctx, before, err)
 	}
 	n.now.Store(next)
 	if refused != nil {
-		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane does not do it yet, which " +
-			"is tried again: " + refused.Error(), err: refused}
+		return nil, nil, &fault.Fault{Kind: fault.Unavailable, Detail: "it is stored, and the plane does not do it yet, which " +
+			"is tried again: " + refused.Error(), Err: refused}
 	}
-	return next, nil
+	return next, outcome.Event, nil
 }
 
-func (n *Node) save(ctx context.Context, key string, next *desired) error {
+// Switch prefers a link for a time, of [desired.LongestHold] at most; an empty name ends that.
+// It is not stored.
+func (n *Node) Switch(ctx context.Context, link string, hold time.Duration) error {
+	if err := n.started(ctx); err != nil {
+		return err
+	}
+	if link != "" {
+		if err := n.now.Load().CheckSwitch(link); err != nil {
+			return err
+		}
+		if (*n.missing.Load())[link] {
+			return fault.Clash("link", "the interface of link %q is missing", link)
+		}
+	}
+	if err := n.config.Plane.Switch(link, hold); err != nil {
+		return err
+	}
+	n.logger.Info("links are switched by hand", "link", link, "hold", hold)
+	return nil
+}
+
+func (n *Node) save(ctx context.Context, key string, next *desired.Settings) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	return n.store.save(ctx, key, next)
+	return n.store.Save(ctx, key, next)
 }
 
 // takeBack applies the earlier settings to the plane after a change could not be stored.
-func (n *Node) takeBack(ctx context.Context, before *desired, cause error) error {
+func (n *Node) takeBack(ctx context.Context, before *desired.Settings, cause error) error {
 	n.logger.Error("change could not be stored, and is taken back", "error", cause)
 	if err := n.apply(ctx, before); err != nil {
 		n.logger.Error("change could not be taken back; this is tried again", "error", err)
 	}
-	if errors.Is(cause, errUncertain) {
+	if errors.Is(cause, desired.ErrUncertain) {
 		n.uncertain = true
 		n.trouble.Store(&cause) // until repair succeeds
 	}
@@ -86,7 +114,7 @@ func (n *Node) takeBack(ctx context.Context, before *desired, cause error) error
 
 // apply applies the settings to the plane. It leaves out links whose interface does not
 // exist, if they were configured before; a link that a request adds needs its interface. Only the goroutine that has the turn calls it.
-func (n *Node) apply(ctx context.Context, next *desired) error {
+func (n *Node) apply(ctx context.Context, next *desired.Settings) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
 	defer cancel()
 	missing := map[string]bool{}
@@ -111,8 +139,8 @@ func (n *Node) apply(ctx context.Context, next *desired) error {
 	return nil
 }
 
-func (n *Node) applyState(ctx context.Context, next *desired, missing map[string]bool) error {
-	state, err := next.state(n.config.Port, missing)
+func (n *Node) applyState(ctx context.Context, next *desired.Settings, missing map[string]bool) error {
+	state, err := next.State(n.config.Port, missing)
 	if err != nil {
 		return err
 	}
@@ -120,16 +148,16 @@ func (n *Node) applyState(ctx context.Context, next *desired, missing map[string
 }
 
 // absentees are the links that are stored and whose interface is not there.
-func (c *Config) absentees(ctx context.Context, stored, next *desired) map[string]bool {
+func (c *Config) absentees(ctx context.Context, stored, next *desired.Settings) map[string]bool {
 	missing := map[string]bool{}
 	there, err := c.interfaces(ctx)
 	if err != nil || c.Interfaces == nil {
 		return missing
 	}
-	for i := range next.head.Links {
-		link := &next.head.Links[i]
-		at := stored.link(link.Name)
-		if at >= 0 && stored.head.Links[at].carrier() == link.carrier() && !there[link.carrier()] {
+	for i := range next.Head.Links {
+		link := &next.Head.Links[i]
+		at := stored.LinkAt(link.Name)
+		if at >= 0 && stored.Head.Links[at].Carrier() == link.Carrier() && !there[link.Carrier()] {
 			missing[link.Name] = true
 		}
 	}
@@ -140,7 +168,7 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 	for name := range now {
 		if !before[name] {
 			n.logger.Warn("link is left out while its interface is missing", "link", name)
-			n.hub.publish(status.Event{Time: time.Now(), Type: "link", Link: name, State: status.Down, Reason: "its interface is missing"})
+			n.hub.Publish(status.Event{Time: time.Now(), Type: "link", Link: name, State: status.Down, Reason: "its interface is missing"})
 		}
 	}
 	for name := range before {
@@ -148,10 +176,4 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 			n.logger.Info("interface of a link is there again", "link", name)
 		}
 	}
-}
-
-// recordChange publishes a change that was made, and logs it.
-func (n *Node) recordChange(kind, link, peer, reason string) {
-	n.hub.publish(status.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
-	n.logger.Info("configuration changed", "link", link, "peer", peer, "change", reason)
 }

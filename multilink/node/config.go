@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
-	"strings"
 
-	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -31,14 +29,10 @@ const (
 // Bounds of what is configured.
 const (
 	// MaxLinks is how many links an instance has at most.
-	MaxLinks = 16
+	MaxLinks = desired.MaxLinks
 	// DefaultClients is how many clients a server has at most, unless
 	// [Config.MaxClients] says otherwise.
 	DefaultClients = 1000
-	// ShortestToken is the length below which a token can be guessed: one that is
-	// shorter is taken with a warning in the log, and one of less than half of it is
-	// refused. Those that are generated are longer.
-	ShortestToken = access.ShortestToken
 )
 
 // Config is the configuration of a [Node].
@@ -63,30 +57,6 @@ type Config struct {
 	// Host.Links. Nil means that none are known: a link is then carried by the
 	// interface that it names or is named like.
 	Interfaces func(ctx context.Context) ([]multilink.LinkInfo, error)
-	// Token that requests show, better of ShortestToken characters or more, and at
-	// least of half as many. Its caller may do everything. Empty needs Certificates or
-	// Authorize.
-	Token string
-	// Certificates takes a client certificate that the TLS listener has
-	// verified for the token. If one of its organizational units is "reader",
-	// "operator" or "admin", it has that role.
-	Certificates bool
-	// Authorize takes the place of Token and Certificates, which are not used then. It
-	// returns nil if the caller that sends a request has the role "reader", "operator"
-	// or "admin", and otherwise an error, which refuses the request with status 403 or
-	// that of its method HTTPStatus() int. The OpenAPI document says with x-role which
-	// operation requires which role; public ones are not asked about. It is also called
-	// while a stream of events lasts. Nil means the token and the certificates.
-	Authorize func(r *http.Request, role string) error
-	// OpenMetrics serves /metrics without a token.
-	OpenMetrics bool
-	// Hosts are further names of the server, besides IP addresses, localhost and all
-	// below .localhost: over a loopback connection, requests for other hosts get a
-	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
-	// reverse proxy on the same machine forwards. A name with a scheme, such as
-	// https://app.example.org, is the origin of pages that may send requests and read
-	// the answers, besides those of the server. Nil means none.
-	Hosts []string
 	// MaxClients is how many clients a server has at most. Zero is
 	// DefaultClients.
 	MaxClients int
@@ -117,22 +87,12 @@ func (c *Config) normalise() error {
 		bad("Port.Addresses: a client gets its addresses from the server")
 	}
 	for i, address := range c.Port.Addresses {
-		if !address.IsValid() || !hostIn(address) {
+		if !address.IsValid() || !desired.HostIn(address) {
 			bad("Port.Addresses[%d]: want the address of a host and the length of its network's prefix, got %v", i, address)
 		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	c.Token = strings.TrimSpace(c.Token) // a header cannot show what is around it
-	switch {
-	case c.Authorize != nil:
-	case c.Token == "" && !c.Certificates:
-		bad("Token: is required where Certificates is false")
-	case c.Token != "":
-		if err := access.CheckToken("node: Config.Token", c.Token, c.Logger); err != nil {
-			errs = append(errs, err)
-		}
 	}
 	if c.MaxClients < 0 {
 		bad("MaxClients: want 0 or more, got %d", c.MaxClients)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/internal/nodetest"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -96,7 +97,7 @@ func (f *faults) Delete(ctx context.Context, key string, prev storage.Revision) 
 type change struct{ method, path, body string }
 
 func changes(t *testing.T) []change {
-	k := `{"public_key":"` + key(t, 3) + `"}`
+	k := `{"public_key":"` + nodetest.Key(t, 3) + `"}`
 	return []change{
 		{"POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`},
 		{"POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:2"}`},
@@ -115,9 +116,9 @@ func changes(t *testing.T) []change {
 // comesUp is what an instance does that is started on the documents.
 func comesUp(t *testing.T, docs storage.Documents) multilink.State {
 	t.Helper()
-	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0", "wwan0"), docs))
-	state := i.plane.current()
-	require.NoError(t, i.stop())
+	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), docs))
+	state := i.Plane.Current()
+	require.NoError(t, i.Stop())
 	return state
 }
 
@@ -127,13 +128,13 @@ func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, change %d", mode, at), func(t *testing.T) {
 				docs := storage.NewMemoryDocuments()
 				f := &faults{Documents: docs}
-				i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+				i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 				for n, c := range changes(t) {
-					acknowledged := i.plane.current()
+					acknowledged := i.Plane.Current()
 					if n == at {
 						switch mode {
 						case "before the plane":
-							i.plane.set(func(p *plane) { p.before = func(multilink.State) error { return errKilled } })
+							i.Plane.Set(func(p *nodetest.Plane) { p.Before = func(multilink.State) error { return errKilled } })
 						case "after the plane":
 							f.mu.Lock()
 							f.dead = true
@@ -142,14 +143,14 @@ func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 							f.arm(mode)
 						}
 					}
-					status, text := i.ask(c.method, c.path, c.body)
+					status, text := i.Ask(c.method, c.path, c.body)
 					if n < at {
 						require.Less(t, status, 300, text)
 						continue
 					}
 					require.GreaterOrEqual(t, status, 500, text)
-					applied := i.plane.current()
-					require.NoError(t, i.stop())
+					applied := i.Plane.Current()
+					require.NoError(t, i.Stop())
 					found := comesUp(t, docs)
 					if mode != killedAfter {
 						require.Equal(t, acknowledged, found)
@@ -166,106 +167,106 @@ func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 
 func TestNode_change_rollsBackWhatCannotBeStored(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
-	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
-		before := i.plane.current()
+		before := i.Plane.Current()
 		f.arm(refusedWrite)
-		status, text := i.ask(c.method, c.path, c.body)
+		status, text := i.Ask(c.method, c.path, c.body)
 		require.Equal(t, http.StatusInternalServerError, status, text)
 		require.NotContains(t, text, "killed", "causes are for the log")
-		require.Equal(t, before, i.plane.current(), "%v", c)
-		require.NoError(t, i.node.Health())
-		status, text = i.ask(c.method, c.path, c.body)
+		require.Equal(t, before, i.Plane.Current(), "%v", c)
+		require.NoError(t, i.Node.Health())
+		status, text = i.Ask(c.method, c.path, c.body)
 		require.Less(t, status, 300, text)
 	}
-	require.Equal(t, i.plane.current(), comesUp(t, f.Documents))
+	require.Equal(t, i.Plane.Current(), comesUp(t, f.Documents))
 }
 
 func TestNode_change_findsAWriteWhoseAnswerWasLost(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
-	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
 		f.arm(lostAnswer)
-		status, text := i.ask(c.method, c.path, c.body)
+		status, text := i.Ask(c.method, c.path, c.body)
 		require.Less(t, status, 300, "%v: %s", c, text)
 	}
-	require.Equal(t, i.plane.current(), comesUp(t, f.Documents))
+	require.Equal(t, i.Plane.Current(), comesUp(t, f.Documents))
 }
 
 func TestNode_change_readsAnUncertainWriteLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{Documents: storage.NewMemoryDocuments()}
-		i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+		i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 		f.arm(unreadable)
-		status, text := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
+		status, text := i.Ask("PUT", "/bond", `{"policy":"redundant"}`)
 		require.Equal(t, http.StatusInternalServerError, status)
 		require.Contains(t, text, "not known whether the change was stored")
-		require.Error(t, i.node.Health())
-		status, _ = i.ask("PUT", "/bond", `{"policy":"adaptive"}`)
+		require.Error(t, i.Node.Health())
+		status, _ = i.Ask("PUT", "/bond", `{"policy":"adaptive"}`)
 		require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
 		f.heal()
-		require.Eventually(t, func() bool { return i.node.Health() == nil }, patience, 5*time.Millisecond)
-		require.Equal(t, settings.Redundant, i.plane.current().Bond.Policy)
-		require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
-		i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+		require.Eventually(t, func() bool { return i.Node.Health() == nil }, nodetest.Patience, 5*time.Millisecond)
+		require.Equal(t, settings.Redundant, i.Plane.Current().Bond.Policy)
+		require.Equal(t, "redundant", i.Do(http.StatusOK, "GET", "/bond", nil)["policy"])
+		i.Do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
 	})
 }
 
 func TestNode_change_retriesARollbackThatThePlaneRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{Documents: storage.NewMemoryDocuments()}
-		i := start(t, configOf(node.Server, newPlane("eth0", "wlan0"), f))
+		i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0"), f))
 		f.arm(refusedWrite)
-		i.plane.set(func(p *plane) {
-			p.before = func(s multilink.State) error {
+		i.Plane.Set(func(p *nodetest.Plane) {
+			p.Before = func(s multilink.State) error {
 				if s.Bond.Policy == settings.ActiveBackup {
 					return errKilled
 				}
 				return nil
 			}
 		})
-		status, _ := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
+		status, _ := i.Ask("PUT", "/bond", `{"policy":"redundant"}`)
 		require.Equal(t, http.StatusInternalServerError, status)
-		require.ErrorContains(t, i.node.Health(), "apply configuration")
-		require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
-		i.plane.set(func(p *plane) { p.before = nil })
-		require.Eventually(t, func() bool { return i.node.Health() == nil }, patience, 5*time.Millisecond)
-		require.Equal(t, settings.ActiveBackup, i.plane.current().Bond.Policy)
+		require.ErrorContains(t, i.Node.Health(), "apply configuration")
+		require.Equal(t, http.StatusServiceUnavailable, i.Send("GET", "/readyz", nil, nil).Code)
+		i.Plane.Set(func(p *nodetest.Plane) { p.Before = nil })
+		require.Eventually(t, func() bool { return i.Node.Health() == nil }, nodetest.Patience, 5*time.Millisecond)
+		require.Equal(t, settings.ActiveBackup, i.Plane.Current().Bond.Policy)
 	})
 }
 
 func TestNode_Run_leavesOutALinkWithoutItsInterface(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		docs := storage.NewMemoryDocuments()
-		config := configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs)
-		i := start(t, config)
-		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
-		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
-		require.NoError(t, i.stop())
+		config := nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "wwan0"), docs)
+		i := nodetest.Start(t, config)
+		i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+		i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
+		require.NoError(t, i.Stop())
 
-		i = start(t, configOf(node.Server, newPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
-		require.Len(t, i.plane.current().Links, 1)
-		all := i.list("/interfaces")
+		i = nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
+		require.Len(t, i.Plane.Current().Links, 1)
+		all := i.List("/interfaces")
 		require.Equal(t, "the interface wwan0 is missing", all[1]["reason"])
 		require.Equal(t, "down", all[1]["state"])
-		i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
-		require.Len(t, i.plane.current().Links, 1)
-		status, text := i.ask("POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:3"}`)
+		i.Do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+		require.Len(t, i.Plane.Current().Links, 1)
+		status, text := i.Ask("POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:3"}`)
 		require.Equal(t, http.StatusBadRequest, status, "what is added has to be there")
 		require.Contains(t, text, "mesh0")
-		status, _ = i.ask("POST", "/bond/switch", `{"link":"wwan0"}`)
+		status, _ = i.Ask("POST", "/bond/switch", `{"link":"wwan0"}`)
 		require.Equal(t, http.StatusConflict, status)
-		i.plane.set(func(p *plane) { p.known = append(p.known, "wwan0") })
-		require.Eventually(t, func() bool { return len(i.plane.current().Links) == 2 }, patience, 5*time.Millisecond)
-		require.Equal(t, "", i.list("/interfaces")[1]["reason"])
+		i.Plane.Set(func(p *nodetest.Plane) { p.Known = append(p.Known, "wwan0") })
+		require.Eventually(t, func() bool { return len(i.Plane.Current().Links) == 2 }, nodetest.Patience, 5*time.Millisecond)
+		require.Equal(t, "", i.List("/interfaces")[1]["reason"])
 	})
 }
 
 func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
-	_, err := node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
+	_, err := node.Open(t.Context(), nodetest.ConfigOf(node.Server, nodetest.NewPlane(), docs).Config)
 	require.NoError(t, err)
-	_, err = node.Open(t.Context(), configOf(node.Client, newPlane(), docs))
+	_, err = node.Open(t.Context(), nodetest.ConfigOf(node.Client, nodetest.NewPlane(), docs).Config)
 	require.ErrorIs(t, err, node.ErrData)
 	require.ErrorContains(t, err, "it is that of a server, and this is to be a client")
 	for _, text := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"role":"server","private_key":"secret"}`} {
@@ -273,31 +274,27 @@ func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 		require.NoError(t, err)
 		_, err = docs.Update(t.Context(), "node", doc.Revision, []byte(text))
 		require.NoError(t, err)
-		_, err = node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
+		_, err = node.Open(t.Context(), nodetest.ConfigOf(node.Server, nodetest.NewPlane(), docs).Config)
 		require.ErrorIs(t, err, node.ErrData, text)
 		require.NotContains(t, err.Error(), "secret")
 	}
 }
 
 func TestNode_Health_namesAMissingRight(t *testing.T) {
-	p := newPlane("wlan0")
-	lacks := func(multilink.State) error { return wrapped{"make device: needs CAP_NET_ADMIN", multilink.ErrDenied} }
-	p.before = lacks
-	n, err := node.Open(t.Context(), configOf(node.Server, p, storage.NewMemoryDocuments()))
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
-	<-n.Ready()
-	i := &instance{t: t, node: n, plane: p, web: n.Handler()}
-	require.ErrorContains(t, n.Health(), "CAP_NET_ADMIN")
-	require.Contains(t, i.do(http.StatusOK, "GET", "/status", nil)["fault"], "CAP_NET_ADMIN")
-	status, text := i.ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+	p := nodetest.NewPlane("wlan0")
+	lacks := func(multilink.State) error {
+		return nodetest.Wrap("make device: needs CAP_NET_ADMIN", multilink.ErrDenied)
+	}
+	p.Before = lacks
+	i := nodetest.Begin(t, nodetest.ConfigOf(node.Server, p, storage.NewMemoryDocuments()))
+	<-i.Node.Ready()
+	require.ErrorContains(t, i.Node.Health(), "CAP_NET_ADMIN")
+	require.Contains(t, i.Do(http.StatusOK, "GET", "/status", nil)["fault"], "CAP_NET_ADMIN")
+	status, text := i.Ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
 	require.Equal(t, http.StatusForbidden, status)
 	require.Contains(t, text, "CAP_NET_ADMIN")
-	p.set(func(p *plane) { p.before = nil })
-	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
-	require.NoError(t, n.Health())
-	stop()
-	require.NoError(t, <-done)
+	p.Set(func(p *nodetest.Plane) { p.Before = nil })
+	i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+	require.NoError(t, i.Node.Health())
+	require.NoError(t, i.Stop())
 }

@@ -1,11 +1,11 @@
 // Package node makes an instance of a multi-link network of a
 // [multilink.Plane]: a server that provisions clients, or a client that attaches
-// to one. It stores its configuration, which a client changes by REST or by a
-// page, with a token or a client certificate.
+// to one. It stores its configuration, which is changed through its REST interface
+// (multilink/node/rest) or its pages (multilink/node/page).
 //
 // # Changes
 //
-// A change is checked against everything that is configured, applied to the
+// [Node.Change] makes all changes. A change is checked against everything that is configured, applied to the
 // plane, stored, and only then answered. What cannot be stored is taken back from
 // the plane. A process that was killed comes up with the configuration that was
 // acknowledged last; one that was being acknowledged may hold or not, wholly.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/history"
+	"github.com/iotenablers/enablers/multilink/node/internal/view"
 )
 
 // meter records the numbers of a node's links for the plots.
@@ -28,7 +29,7 @@ func (n meter) run(ctx context.Context) {
 // link that carries nothing has no loss.
 func (n meter) measure() {
 	managed := map[string]bool{}
-	for _, link := range n.now.Load().head.Links {
+	for _, link := range n.now.Load().Head.Links {
 		managed[link.Name] = !link.Disabled
 	}
 	for _, link := range n.config.Plane.Status().Links {
@@ -38,7 +39,7 @@ func (n meter) measure() {
 		name := "link/" + link.Name + "/"
 		n.history.Total(name+"bits", 8*float64(link.TxBytes+link.RxBytes))
 		if link.RTT > 0 {
-			n.history.Level(name+"rtt", inMilliseconds(link.RTT))
+			n.history.Level(name+"rtt", view.Milliseconds(link.RTT))
 			n.history.Level(name+"loss", 100*max(link.LossTx, link.LossRx))
 		}
 	}

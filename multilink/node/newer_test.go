@@ -8,30 +8,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/internal/nodetest"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
 func TestNode_Run_keepsWhatANewerVersionStored(t *testing.T) {
-	p, docs := newPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()
-	s := start(t, configOf(node.Server, p, docs))
-	s.three(true)
-	voice := object{"name": "voice", "match": []object{{"dscp": []int{46}}}, "weight": 9}
-	s.ask("PUT", "/classes", []object{voice, {"name": "rest"}})
-	made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gateway"})
-	require.NoError(t, s.stop())
+	p, docs := nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()
+	s := nodetest.Start(t, nodetest.ConfigOf(node.Server, p, docs))
+	s.Three(true)
+	voice := nodetest.Object{"name": "voice", "match": []nodetest.Object{{"dscp": []int{46}}}, "weight": 9}
+	s.Ask("PUT", "/classes", []nodetest.Object{voice, {"name": "rest"}})
+	made := s.Do(http.StatusCreated, "POST", "/tunnel/client/add", nodetest.Object{"name": "gateway"})
+	require.NoError(t, s.Stop())
 	places := []string{
 		"node", "node#links/*", "node#links/*/probe", "node#bond", "node#classes/*", "node#classes/*/match/*", "client/*",
 	}
 	upgrade.AddNewerTo(t, docs, places...)
 
-	s = start(t, configOf(node.Server, p, docs))
-	s.ask("PUT", "/interfaces", object{"order": []string{"wwan0", "wlan0", "mesh0"}})
-	s.do(http.StatusOK, "PATCH", "/interfaces/wlan0", object{"cost": 7})
-	s.do(http.StatusOK, "PATCH", "/bond", object{"wait_to_restore_ms": 900})
+	s = nodetest.Start(t, nodetest.ConfigOf(node.Server, p, docs))
+	s.Ask("PUT", "/interfaces", nodetest.Object{"order": []string{"wwan0", "wlan0", "mesh0"}})
+	s.Do(http.StatusOK, "PATCH", "/interfaces/wlan0", nodetest.Object{"cost": 7})
+	s.Do(http.StatusOK, "PATCH", "/bond", nodetest.Object{"wait_to_restore_ms": 900})
 	voice["weight"] = 8
-	s.ask("PUT", "/classes", []object{{"name": "rest"}, voice})
-	s.ask("PUT", "/tunnel/client/disable", object{"public_key": made["public_key"]})
+	s.Ask("PUT", "/classes", []nodetest.Object{{"name": "rest"}, voice})
+	s.Ask("PUT", "/tunnel/client/disable", nodetest.Object{"public_key": made["public_key"]})
 	upgrade.RequireNewerIn(t, docs, places...)
 	head := stored(t, docs, "node")
 	for _, changed := range []string{`"cost":7`, `"wait_to_restore_ms":900`, `"weight":8`} {
@@ -41,9 +42,9 @@ func TestNode_Run_keepsWhatANewerVersionStored(t *testing.T) {
 	require.Contains(t, stored(t, docs, "client/"), `"enabled":false`)
 	before := upgrade.CountNewer(head)
 
-	status, text := s.ask("DELETE", "/interfaces/mesh0", nil)
+	status, text := s.Ask("DELETE", "/interfaces/mesh0", nil)
 	require.Less(t, status, 300, text)
-	s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": "mesh0", "endpoint": "203.0.113.9:51821"})
+	s.Do(http.StatusCreated, "POST", "/interfaces/add", nodetest.Object{"name": "mesh0", "endpoint": "203.0.113.9:51821"})
 	require.Equal(t, before-2, upgrade.CountNewer(stored(t, docs, "node")), "a link that was made anew has nothing of the first one")
 }
 

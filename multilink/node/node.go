@@ -11,6 +11,11 @@ import (
 
 	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node/internal/desired"
+	"github.com/iotenablers/enablers/multilink/node/internal/events"
+	"github.com/iotenablers/enablers/multilink/node/internal/fault"
+	"github.com/iotenablers/enablers/multilink/node/internal/view"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // Node is one instance of a multi-link network, made with [Open]. It is safe for use
@@ -18,19 +23,18 @@ import (
 type Node struct {
 	config    Config
 	logger    *slog.Logger
-	store     *store
-	hub       *hub
-	turn      chan struct{}           // the goroutine that has it may change what follows
-	uncertain bool                    // it is not known which settings are stored
-	failed    string                  // why they could not be applied the last time
-	now       atomic.Pointer[desired] // stored, and applied
+	store     *desired.Store
+	hub       *events.Hub
+	turn      chan struct{}                    // the goroutine that has it may change what follows
+	uncertain bool                             // it is not known which settings are stored
+	failed    string                           // why they could not be applied the last time
+	now       atomic.Pointer[desired.Settings] // stored, and applied
 	missing   atomic.Pointer[map[string]bool]
 	phase     atomic.Int32
 	begun     chan struct{}         // closed as soon as the node takes changes
 	trouble   atomic.Pointer[error] // why the plane does not do what is stored; nil if it does
 	began     time.Time
 	history   *history.Store
-	rest      *rest
 }
 
 // The phases of a node's life.
@@ -58,19 +62,39 @@ func Open(ctx context.Context, config Config) (*Node, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(),
+	n := &Node{config: config, logger: config.Logger, store: desired.NewStore(config.Documents), hub: events.New(),
 		turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now(), history: history.New(nil)}
-	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
+	now, err := n.store.Load(ctx, desired.Role(config.Role), !config.NoReplay)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})
-	if n.rest, err = newREST(n); err != nil {
-		return nil, fmt.Errorf("node: %w", err)
-	}
 	return n, nil
 }
+
+// ErrData reports that the stored configuration cannot be read: it is damaged, of another role or
+// of a later version.
+var ErrData = desired.ErrData
+
+// Settings returns the configuration in force, for the packages rest and page.
+func (n *Node) Settings() *desired.Settings { return n.now.Load() }
+
+// View returns what the instance shows of settings, such as those that [Node.Change] has
+// returned, with what the plane does at the moment. It is for the packages rest and page.
+func (n *Node) View(s *desired.Settings) *view.View {
+	return &view.View{Settings: s, Plane: n.config.Plane.Status(), Missing: *n.missing.Load(), Port: n.config.Port, Began: n.began,
+		Fault: n.Health()}
+}
+
+// Events returns the last events of the instance, for the packages rest and page.
+func (n *Node) Events() *events.Hub { return n.hub }
+
+// History returns the recorded numbers of the links, for the package page.
+func (n *Node) History() *history.Store { return n.history }
+
+// Writable returns nil if changes can be stored: the storage has space.
+func (n *Node) Writable(ctx context.Context) error { return storage.Space(ctx, n.config.Documents) }
 
 // Health returns nil while the plane does what is configured, and otherwise why it does
 // not.
@@ -102,7 +126,7 @@ func (n *Node) Run(ctx context.Context) error {
 	begin := sync.OnceFunc(func() { close(n.begun) })
 	defer begin() // no request waits for a node that has ended
 	defer n.phase.Store(ended)
-	defer n.hub.close()
+	defer n.hub.Close()
 	following, stop := context.WithCancel(ctx)
 	f := follow(following, n.config.Plane, n.hub)
 	var measuring sync.WaitGroup
@@ -125,7 +149,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.phase.Store(running)
 	begin()
-	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().head.Links), "clients", len(n.now.Load().clients))
+	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().Head.Links), "clients", len(n.now.Load().Clients))
 	measuring.Go(func() { meter{n}.run(following) })
 	return n.tend(ctx, f)
 }
@@ -136,11 +160,11 @@ type follower struct {
 	err  error // valid when done is closed
 }
 
-func follow(ctx context.Context, plane multilink.Plane, hub *hub) *follower {
+func follow(ctx context.Context, plane multilink.Plane, hub *events.Hub) *follower {
 	f := &follower{done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
-		f.err = plane.Events(ctx, hub.publish)
+		f.err = plane.Events(ctx, hub.Publish)
 	}()
 	return f
 }
@@ -152,9 +176,11 @@ func (n *Node) tend(ctx context.Context, f *follower) error {
 	defer tick.Stop()
 	resolved := time.Time{}
 	for {
-		if n.now.Load().head.Attachment != nil && time.Since(resolved) >= resolveInterval {
+		if n.now.Load().Head.Attachment != nil && time.Since(resolved) >= resolveInterval {
 			resolved = time.Now()
-			n.resolveAgain(ctx)
+			if _, err := n.Change(ctx, desired.Follow()); err != nil && ctx.Err() == nil {
+				n.logger.Warn("addresses of the server could not be brought up to date", "error", err)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -185,9 +211,9 @@ func (n *Node) started(ctx context.Context) error {
 	}
 	switch n.phase.Load() {
 	case made, starting:
-		return busy("the instance is starting")
+		return fault.Busy("the instance is starting")
 	case ended:
-		return busy("the instance is ending")
+		return fault.Busy("the instance is ending")
 	}
 	return nil
 }
@@ -234,7 +260,7 @@ func (n *Node) settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	now, err := n.store.load(ctx, n.config.Role, !n.config.NoReplay)
+	now, err := n.store.Load(ctx, desired.Role(n.config.Role), !n.config.NoReplay)
 	if err != nil {
 		return err
 	}
@@ -255,7 +281,7 @@ func (n *Node) returned(ctx context.Context) bool {
 	}
 	now := n.now.Load()
 	for name := range missing {
-		if at := now.link(name); at >= 0 && there[now.head.Links[at].carrier()] {
+		if at := now.LinkAt(name); at >= 0 && there[now.Head.Links[at].Carrier()] {
 			return true
 		}
 	}
@@ -264,17 +290,13 @@ func (n *Node) returned(ctx context.Context) bool {
 
 // interfaces are those that may carry a link.
 func (c *Config) interfaces(ctx context.Context) (map[string]bool, error) {
-	all, err := c.list(ctx)
 	there := map[string]bool{}
+	if c.Interfaces == nil {
+		return there, nil
+	}
+	all, err := c.Interfaces(ctx)
 	for _, info := range all {
 		there[info.Interface] = !info.Gone
 	}
 	return there, err
-}
-
-func (c *Config) list(ctx context.Context) ([]multilink.LinkInfo, error) {
-	if c.Interfaces == nil {
-		return nil, nil
-	}
-	return c.Interfaces(ctx)
 }

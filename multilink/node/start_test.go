@@ -14,6 +14,8 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/internal/nodetest"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -21,13 +23,15 @@ import (
 // at once, and returns the answer.
 func slowly(t *testing.T, takes time.Duration, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	p := newPlane("wlan0")
-	p.before = func(multilink.State) error {
+	p := nodetest.NewPlane("wlan0")
+	p.Before = func(multilink.State) error {
 		time.Sleep(takes) // of the bubble's clock
 		takes = 0
 		return nil
 	}
-	n, err := node.Open(t.Context(), configOf(node.Server, p, storage.NewMemoryDocuments()))
+	n, err := node.Open(t.Context(), nodetest.ConfigOf(node.Server, p, storage.NewMemoryDocuments()).Config)
+	require.NoError(t, err)
+	handler, err := rest.NewHandler(n, &rest.HandlerOptions{Token: nodetest.Token})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -39,9 +43,9 @@ func slowly(t *testing.T, takes time.Duration, method, path, body string) *httpt
 	default:
 	}
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+nodetest.Token)
 	w := httptest.NewRecorder()
-	n.Handler().ServeHTTP(w, r)
+	handler.ServeHTTP(w, r)
 	stop()
 	require.NoError(t, <-done)
 	return w

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 )
 
 // runningNode is an instance that runs, with its REST interface on loopback.
@@ -18,15 +18,15 @@ type runningNode struct {
 }
 
 // serve runs an instance until the runningNode is closed.
-func serve(ctx context.Context, n *node.Node, listener net.Listener) *runningNode {
+func serve(ctx context.Context, i pair.Instance, listener net.Listener) *runningNode {
 	ctx, cancel := context.WithCancel(ctx)
-	server := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: patience,
+	server := &http.Server{Handler: i.Handler, ReadHeaderTimeout: patience,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	var (
 		tasks       sync.WaitGroup
 		ran, served error
 	)
-	tasks.Go(func() { ran = n.Run(ctx) })
+	tasks.Go(func() { ran = i.Node.Run(ctx) })
 	tasks.Go(func() { served = server.Serve(listener) })
 	a := &runningNode{url: "http://" + reachable(listener)}
 	a.close = func() error {

@@ -38,13 +38,13 @@ func newInstances(ctx context.Context, s *testbed, listener net.Listener) (_ *in
 		return nil, err
 	}
 	c.closers = append(c.closers, c.pair.Close)
-	c.server = serve(ctx, c.pair.Server.Node, listener)
+	c.server = serve(ctx, c.pair.Server, listener)
 	c.closers = append(c.closers, c.server.close)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start client: %w", err)
 	}
-	c.client = serve(ctx, c.pair.Client.Node, other)
+	c.client = serve(ctx, c.pair.Client, other)
 	c.closers = append(c.closers, c.client.close)
 	return c, nil
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/page"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -43,11 +45,11 @@ type Config struct {
 	Probe time.Duration
 	// Token of both instances, which Connect shows to them.
 	Token string
-	// Authorize is as in node.Config, and has to accept Token. Nil means Token alone.
+	// Authorize is as in rest.HandlerOptions, and has to accept Token. Nil means Token alone.
 	Authorize func(r *http.Request, role string) error
 	// HTTPClient calls the instances. Nil means one with a pool of its own.
 	HTTPClient *http.Client
-	// Hosts are as in node.Config.
+	// Hosts are as in rest.HandlerOptions.
 	Hosts []string
 	// Logger of both. Nil is silent.
 	Logger *slog.Logger
@@ -57,6 +59,8 @@ type Config struct {
 type Instance struct {
 	Node *node.Node
 	Bond *multilink.Bond
+	// Handler serves its pages and its REST interface at the root of a host.
+	Handler http.Handler
 }
 
 // Pair is two instances. They store nothing: each pair starts empty.
@@ -93,9 +97,13 @@ func (i *Instance) open(ctx context.Context, role node.Role, host multilink.Host
 		port.Addresses = append(port.Addresses, address)
 	}
 	if i.Node, err = node.Open(ctx, node.Config{
-		Role: role, Plane: i.Bond, Documents: storage.NewMemoryDocuments(), Port: port,
-		Interfaces: host.Links, Token: config.Token, Authorize: config.Authorize, Hosts: config.Hosts, Logger: config.Logger,
+		Role: role, Plane: i.Bond, Documents: storage.NewMemoryDocuments(), Port: port, Interfaces: host.Links, Logger: config.Logger,
 	}); err != nil {
+		return fmt.Errorf("open %s: %w", role, err)
+	}
+	if i.Handler, err = page.NewHandler(i.Node, &page.HandlerOptions{Root: true, REST: rest.HandlerOptions{
+		Token: config.Token, Authorize: config.Authorize, Hosts: config.Hosts, Logger: config.Logger,
+	}}); err != nil {
 		return fmt.Errorf("open %s: %w", role, err)
 	}
 	return nil

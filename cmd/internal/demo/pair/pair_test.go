@@ -31,7 +31,7 @@ func TestPair_Connect_bringsUpAllLinks(t *testing.T) {
 	var urls []string
 	for _, i := range []pair.Instance{p.Server, p.Client} {
 		running.Go(func() { _ = i.Node.Run(ctx) })
-		web := httptest.NewServer(i.Node.Handler())
+		web := httptest.NewServer(i.Handler)
 		defer web.Close()
 		urls = append(urls, web.URL)
 	}

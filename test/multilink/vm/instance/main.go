@@ -20,6 +20,8 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/kernel"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/page"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -50,8 +52,13 @@ func run(role node.Role, listen string, port multilink.PortConfig) error {
 	}
 	defer plane.Close()
 	n, err := node.Open(ctx, node.Config{
-		Role: role, Plane: plane, Documents: storage.NewMemoryDocuments(), Port: port,
-		Token: os.Getenv("MULTILINK_TOKEN"), Logger: log,
+		Role: role, Plane: plane, Documents: storage.NewMemoryDocuments(), Port: port, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	handler, err := page.NewHandler(n, &page.HandlerOptions{
+		REST: rest.HandlerOptions{Token: os.Getenv("MULTILINK_TOKEN"), Logger: log}, Root: true,
 	})
 	if err != nil {
 		return err
@@ -61,7 +68,7 @@ func run(role node.Role, listen string, port multilink.PortConfig) error {
 		return err
 	}
 	fmt.Println("listening on http://" + listener.Addr().String())
-	server := &http.Server{Handler: n.Handler()}
+	server := &http.Server{Handler: handler}
 	go func() { _ = server.Serve(listener) }()
 	defer server.Close()
 	return n.Run(ctx)
