@@ -455,6 +455,7 @@ func separations() []separation {
 		{dir: "annotate", bans: drivers},
 		{dir: "annotate", bans: []string{"net/http", prometheus, swgui}, own: []string{"storage/...", "internal/httpapi"}},
 		{dir: "multilink", bans: []string{".", "net/http"}, own: []string{"storage/..."}},
+		{dir: "multilink/node", bans: []string{".", "net/http"}, own: []string{"internal/httpapi"}},
 		{dir: "annotate/manager", bans: drivers},
 		{dir: "annotate/rml", bans: drivers},
 		{dir: "modelrepo", bans: drivers},

@@ -34,13 +34,13 @@ func statusOf(kind fault.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// Refusal returns the fault and the status of an error of the instance.
+// Refusal returns the fault of an error, which may be one of the plane or of the documents, and
+// the status of the answer.
 func Refusal(err error) (*fault.Fault, int) {
 	f := refusal(err)
 	return f, statusOf(f.Kind)
 }
 
-// refusal returns the fault for an error of the plane or of the documents.
 func refusal(err error) *fault.Fault {
 	var known *fault.Fault
 	refused := func(kind fault.Kind, field, detail string) *fault.Fault {

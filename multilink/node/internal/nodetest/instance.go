@@ -52,7 +52,9 @@ func (b *buffer) String() string {
 
 // Config configures an instance and its handler.
 type Config struct {
+	// Config is that of the node.
 	node.Config
+	// REST are the options of the handler.
 	REST rest.HandlerOptions
 	// Handler makes the handler. Nil means the REST interface alone.
 	Handler func(n *node.Node, opts rest.HandlerOptions) (http.Handler, error)
