@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -112,4 +113,22 @@ func TestNewHandler_keepsTheLoginSessionsOfTwoInstancesApart(t *testing.T) {
 		names[cookies[0].Name] = true
 	}
 	require.Len(t, names, 2)
+}
+
+func TestHandlerOptions_Root_asksAuthorizeForPagesAndInterface(t *testing.T) {
+	config, role := served(node.Server), ""
+	config.REST = rest.HandlerOptions{Authorize: func(_ *http.Request, least string) error {
+		if role != least {
+			return errors.New("the role " + least + " is required")
+		}
+		return nil
+	}}
+	i := nodetest.Start(t, config)
+	for path, least := range map[string]string{"/": "reader", "/status": "reader", "/api/status": "reader", "/policy": "operator"} {
+		role = ""
+		require.Contains(t, i.Send("GET", path, nil, nil).Body.String(), "the role "+least+" is required", path)
+		role = least
+		require.Equal(t, http.StatusOK, i.Send("GET", path, nil, nil).Code, path)
+	}
+	require.Equal(t, http.StatusNotFound, i.Send("GET", "/.enablers/sign-in", nil, nil).Code, "callers do not sign in here")
 }
