@@ -43,8 +43,8 @@ type HandlerOptions struct {
 	// below .localhost: over a loopback connection, requests for other hosts get a
 	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
 	// reverse proxy on the same machine forwards. A name with a scheme, such as
-	// https://app.example.org, is the origin of pages that may send requests besides
-	// those of the server. Nil means none.
+	// https://app.example.org, is the origin of pages that may send requests and read
+	// the answers, besides those of the server. Nil means none.
 	Hosts []string
 	// Logger receives requests at debug level and internal errors. Nil is silent.
 	Logger *slog.Logger
