@@ -86,8 +86,8 @@ func (t *tree) freeForAlias(ctx context.Context, op string, at Path) error {
 	_, err := t.docs.Get(ctx, at.key())
 	switch {
 	case err == nil:
-		return refuse(op, at.parent(), ErrExists,
-			"'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
+		return refuse(op, at.Parent(), ErrExists,
+			"'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.Parent())
 	case errors.Is(err, storage.ErrNotFound):
 		return nil
 	}

@@ -62,10 +62,10 @@ func (t *tree) addWith(
 
 // requireParent returns errAbsent unless the parent is there.
 func (t *tree) requireParent(ctx context.Context, at Path) error {
-	if at.parent().depth() == 0 {
+	if at.Parent().depth() == 0 {
 		return nil
 	}
-	_, _, err := t.load(ctx, at.parent())
+	_, _, err := t.load(ctx, at.Parent())
 	return err
 }
 
@@ -74,14 +74,14 @@ func (t *tree) requireParent(ctx context.Context, at Path) error {
 // as it was before, and its error ends the announcement.
 func (t *tree) announce(ctx context.Context, child Path, check func(*node) error) error {
 	for {
-		_, err := t.edit(ctx, child.parent(), func(n *node) error {
+		_, err := t.edit(ctx, child.Parent(), func(n *node) error {
 			if err := check(n); err != nil {
 				return err
 			}
-			n.note(child.name())
+			n.note(child.Name())
 			return nil
 		})
-		if !errors.Is(err, errAbsent) || child.parent().depth() > 0 {
+		if !errors.Is(err, errAbsent) || child.Parent().depth() > 0 {
 			return err
 		}
 		root := node{ID: newID()}
@@ -155,7 +155,7 @@ func (p *proposal) withdraw(ctx context.Context, revision storage.Revision) {
 // every child that was recorded before is counted: those that are visible, and those
 // that will be.
 func (t *tree) admit(ctx context.Context, op string, child Path, parent *node) error {
-	at := child.parent()
+	at := child.Parent()
 	if _, found := parent.Aliases[child.Version]; found && child.depth() == 3 {
 		return refuse(op, child, ErrInvalid, reservedTag+" It is an alias of model '%s'.", child.Version, at)
 	}
@@ -163,13 +163,13 @@ func (t *tree) admit(ctx context.Context, op string, child Path, parent *node) e
 	if most == 0 {
 		return nil
 	}
-	count, err := t.indexes.count(ctx, t, at, *parent, child.name())
+	count, err := t.indexes.count(ctx, t, at, *parent, child.Name())
 	if err != nil {
 		return err
 	}
 	if count >= most {
 		return refuse(op, child, ErrQuota, "%s '%s' has as many %ss as it can have: %d.",
-			at.title(), at, child.kind(), most)
+			at.title(), at, child.Kind(), most)
 	}
 	return nil
 }

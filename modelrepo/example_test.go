@@ -46,9 +46,11 @@ func Example() {
 func ExampleParsePath() {
 	path, err := modelrepo.ParsePath("w3c/sosa/1.0")
 	fmt.Println(path.Model, path.Version, err)
+	fmt.Println(path.Kind(), path.Name(), "of", path.Parent().Kind(), path.Parent())
 	_, err = modelrepo.ParsePath("w3c/../secrets")
 	fmt.Println(err)
 	// Output:
 	// sosa 1.0 <nil>
+	// model version 1.0 of model w3c/sosa
 	// parse path "w3c/../secrets": modelrepo: not valid: a name breaks the rules
 }

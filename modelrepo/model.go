@@ -117,7 +117,7 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
 	case errors.Is(err, errAbsent):
-		return notFound(op, at.parent())
+		return notFound(op, at.Parent())
 	case err != nil:
 		return failed(op, at, err)
 	}

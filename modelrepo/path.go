@@ -99,24 +99,24 @@ func (p Path) valid(depth int) bool {
 		(depth < 3 || versionTags.MatchString(p.Version))
 }
 
-// kind returns what is at the path, in the words of the interface.
-func (p Path) kind() string {
+// Kind returns what the path names: "repository", "namespace", "model" or "model version".
+func (p Path) Kind() string {
 	return [...]string{"repository", "namespace", "model", "model version"}[p.depth()]
 }
 
 // title returns the kind as the beginning of a sentence.
 func (p Path) title() string {
-	kind := p.kind()
+	kind := p.Kind()
 	return strings.ToUpper(kind[:1]) + kind[1:]
 }
 
-// name returns the last part of the path.
-func (p Path) name() string {
+// Name returns the last part of the path, nothing of the zero Path.
+func (p Path) Name() string {
 	return [...]string{"", p.Namespace, p.Model, p.Version}[p.depth()]
 }
 
-// parent returns the path without its last part.
-func (p Path) parent() Path {
+// Parent returns the path without its last part. That of the zero Path is the zero Path.
+func (p Path) Parent() Path {
 	switch p.depth() {
 	case 3:
 		p.Version = ""

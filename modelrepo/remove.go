@@ -169,7 +169,7 @@ func (r *removal) aliases(model *node) ([]string, error) {
 	}
 	return nil, refuse(deleteVersion, r.at, ErrAliased, "Aliases of model '%s' name the version '%s': '%s'. Please change them first. "+
 		"To delete them together with the version, the 'force' parameter must be set to '1'.",
-		r.at.parent(), r.at.Version, strings.Join(names, "', '"))
+		r.at.Parent(), r.at.Version, strings.Join(names, "', '"))
 }
 
 // record removes the aliases from the model while the deletion is recorded there: an alias
@@ -212,7 +212,7 @@ func (r *removal) run(ctx context.Context) error {
 				return refuse(op, at, ErrNotEmpty,
 					"Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
-			model, err := s.tree.find(ctx, at.parent(), 2)
+			model, err := s.tree.find(ctx, at.Parent(), 2)
 			if err == nil {
 				_, err = r.aliases(&model) // before the version is marked
 			}
@@ -230,8 +230,8 @@ func (r *removal) run(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errAbsent):
 		missing := at
-		if _, parentErr := s.tree.find(ctx, at.parent(), 2); errors.Is(parentErr, errAbsent) {
-			missing = at.parent()
+		if _, parentErr := s.tree.find(ctx, at.Parent(), 2); errors.Is(parentErr, errAbsent) {
+			missing = at.Parent()
 		}
 		return s.tree.unlessAlias(ctx, op, at, notFound(op, missing))
 	case err != nil:

@@ -60,7 +60,7 @@ func missingVersion(op string, at Path) error {
 
 // latest returns the tag that the model's latestVersion names.
 func (t *tree) latest(ctx context.Context, op string, at Path) (string, error) {
-	model := at.parent()
+	model := at.Parent()
 	n, err := t.find(ctx, model, 2)
 	switch {
 	case errors.Is(err, errAbsent):
@@ -75,15 +75,15 @@ func (t *tree) latest(ctx context.Context, op string, at Path) (string, error) {
 
 // missingModel returns the error for the namespace or the model that does not exist.
 func (t *tree) missingModel(ctx context.Context, op string, at Path) error {
-	if _, err := t.find(ctx, at.parent(), 1); errors.Is(err, errAbsent) {
-		at = at.parent()
+	if _, err := t.find(ctx, at.Parent(), 1); errors.Is(err, errAbsent) {
+		at = at.Parent()
 	}
 	return notFound(op, at)
 }
 
 // aliased returns the target of the tag if the tag is an alias of the model.
 func (t *tree) aliased(ctx context.Context, at Path) (target string, found bool, err error) {
-	n, err := t.find(ctx, at.parent(), 2)
+	n, err := t.find(ctx, at.Parent(), 2)
 	if errors.Is(err, errAbsent) {
 		return "", false, nil
 	}

@@ -101,7 +101,7 @@ func (t *tree) update(
 		})
 	}
 	if errors.Is(err, errAbsent) {
-		return false, refuse(op, at, ErrNotFound, "Could not find %s '%s'.", at.kind(), at)
+		return false, refuse(op, at, ErrNotFound, "Could not find %s '%s'.", at.Kind(), at)
 	}
 	if err != nil {
 		return false, failed(op, at, err)

@@ -122,7 +122,7 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
 	case errors.Is(err, errAbsent):
-		return s.tree.missingModel(ctx, op, at.parent())
+		return s.tree.missingModel(ctx, op, at.Parent())
 	case err != nil:
 		return failed(op, at, err)
 	}

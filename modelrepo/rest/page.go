@@ -108,7 +108,7 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 		Back modelrepo.Path
 	}{p.part.Frame(r, http.StatusText(e.Status), trail(at)...), e.Text(), at}
 	if r.Method == http.MethodGet {
-		view.Back = parentOf(at)
+		view.Back = at.Parent()
 	}
 	if err := p.part.Show(w, r, e.Status, "fault.html", &view); err != nil {
 		httpapi.WriteTextError(w, r, e)
@@ -132,32 +132,10 @@ func hrefOf(at modelrepo.Path) string {
 // trail returns the steps to a node, without the node itself.
 func trail(at modelrepo.Path) []shell.Crumb {
 	var steps []shell.Crumb
-	for at = parentOf(at); at.Namespace != ""; at = parentOf(at) {
-		steps = slices.Insert(steps, 0, shell.Crumb{Name: nameOf(at), Href: hrefOf(at)})
+	for at = at.Parent(); at.Namespace != ""; at = at.Parent() {
+		steps = slices.Insert(steps, 0, shell.Crumb{Name: at.Name(), Href: hrefOf(at)})
 	}
 	return steps
-}
-
-// parentOf returns what a node is in.
-func parentOf(at modelrepo.Path) modelrepo.Path {
-	switch {
-	case at.Version != "":
-		return modelrepo.Path{Namespace: at.Namespace, Model: at.Model}
-	case at.Model != "":
-		return modelrepo.Path{Namespace: at.Namespace}
-	}
-	return modelrepo.Path{}
-}
-
-// nameOf returns the last name of a path.
-func nameOf(at modelrepo.Path) string {
-	switch {
-	case at.Version != "":
-		return at.Version
-	case at.Model != "":
-		return at.Model
-	}
-	return at.Namespace
 }
 
 func (p *pages) repository(w http.ResponseWriter, r *http.Request) error {
@@ -271,7 +249,7 @@ func (p *pages) version(w http.ResponseWriter, r *http.Request) error {
 	for _, format := range slices.Sorted(maps.Keys(v.Formats)) {
 		view.Formats = append(view.Formats, formatView{format, format == v.DefaultFormat, damaged[format], v.Formats[format]})
 	}
-	m, err := p.store.Model(r.Context(), parentOf(at), few())
+	m, err := p.store.Model(r.Context(), at.Parent(), few())
 	if err != nil {
 		return err
 	}

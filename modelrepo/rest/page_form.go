@@ -127,7 +127,7 @@ func trailTo(at modelrepo.Path) []shell.Crumb {
 	if at == (modelrepo.Path{}) {
 		return nil
 	}
-	return append(trail(at), shell.Crumb{Name: nameOf(at), Href: hrefOf(at)})
+	return append(trail(at), shell.Crumb{Name: at.Name(), Href: hrefOf(at)})
 }
 
 // readForm reads a form without a file.
@@ -339,7 +339,7 @@ func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
 	if err := p.store.DeleteModel(r.Context(), at); err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../"+hrefOf(parentOf(at)), "The model "+at.Model+" is deleted.")
+	return shell.SeeOther(w, "../../../"+hrefOf(at.Parent()), "The model "+at.Model+" is deleted.")
 }
 
 // deleteVersion deletes a version; an immutable one, whose content goes with it, and one that
@@ -357,5 +357,5 @@ func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	done := append([]string{"The version " + at.Version + " is deleted."}, removalWarnings(at, removed)...)
-	return shell.SeeOther(w, "../../../../"+hrefOf(parentOf(at)), strings.Join(done, " "))
+	return shell.SeeOther(w, "../../../../"+hrefOf(at.Parent()), strings.Join(done, " "))
 }

@@ -45,7 +45,7 @@ type item struct {
 }
 
 // Name returns the name of the item in what it is in.
-func (i item) Name() string { return nameOf(i.At) }
+func (i item) Name() string { return i.At.Name() }
 
 // list returns the listing that a request selects, and the view for it.
 func (p *pages) list(r *http.Request, title string, at modelrepo.Path) (*modelrepo.Listing, *listView) {

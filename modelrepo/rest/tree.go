@@ -188,7 +188,7 @@ func (r *rest) patch(
 		return err
 	}
 	wire.SetResult(w.Header(), wire.Changed, changed)
-	kind := kindOf(at)
+	kind := at.Kind()
 	switch {
 	case to.empty():
 		return done(w, nil, "No updates requested.")
@@ -196,17 +196,6 @@ func (r *rest) patch(
 		return done(w, nil, "%s '%s' was up-to-date, no update needed.", strings.ToUpper(kind[:1])+kind[1:], at)
 	}
 	return done(w, nil, "Updated %s '%s'.", kind, at)
-}
-
-// kindOf returns what is at the path, in the words of the interface.
-func kindOf(at modelrepo.Path) string {
-	switch {
-	case at.Version != "":
-		return "model version"
-	case at.Model != "":
-		return "model"
-	}
-	return "namespace"
 }
 
 func (r *rest) deleteModel(w http.ResponseWriter, req *http.Request) error {
@@ -257,7 +246,7 @@ func removalWarnings(at modelrepo.Path, removed modelrepo.Removed) []string {
 	}
 	if removed.WasLatest {
 		all = append(all, fmt.Sprintf("The 'latestVersion' of model '%s' is still pointing to the version. Please update the pointer.",
-			parentOf(at)))
+			at.Parent()))
 	}
 	return all
 }
