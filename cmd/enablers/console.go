@@ -10,7 +10,8 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/version"
-	"github.com/iotenablers/enablers/modelrepo/rest"
+	modelpage "github.com/iotenablers/enablers/modelrepo/page"
+	modelrest "github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // The names of the blocks, in the header and the overview.
@@ -44,7 +45,7 @@ type platform struct {
 // routes of the annotator.
 func (p *platform) handler() http.Handler {
 	channels := &manager.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
-	repository := &rest.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
+	repository := &modelrest.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
 	first := overview.NewPage(overview.Config{Blocks: p.blocks, Steps: p.stepsOf(), Events: p.events},
 		&overview.HandlerOptions{Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log})
 	mux := http.NewServeMux()
@@ -57,7 +58,7 @@ func (p *platform) handler() http.Handler {
 		Name: "enablers", Person: p.access.Person, Overview: first,
 		Parts: []console.Part{
 			{Section: annotationBlock, Path: "annotation", Handler: p.annotator.Page(channels)},
-			{Section: modelsBlock, Path: "models", Handler: rest.NewPage(p.models.repository, repository)},
+			{Section: modelsBlock, Path: "models", Handler: modelpage.NewHandler(p.models.repository, repository)},
 			{Section: trainingBlock, Path: "training", Handler: p.trainings.Page()},
 			{Section: apisBlock, Path: "apis", Name: "Library", Handler: p.managed.Page()},
 			{Section: apisBlock, Path: "gateway", Name: "Gateway", Handler: p.managed.GatewayAdmin.Page()},

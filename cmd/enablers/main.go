@@ -47,7 +47,7 @@ import (
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
-	"github.com/iotenablers/enablers/modelrepo/rest"
+	modelrest "github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -168,7 +168,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: annotator.Run, Ready: annotator.Err},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(access.Listener(at.models), access.Handler(rest.NewHandler(models.repository, &rest.HandlerOptions{
+		server.HTTP(access.Listener(at.models), access.Handler(modelrest.NewHandler(models.repository, &modelrest.HandlerOptions{
 			Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log,
 		})), log),
 	}

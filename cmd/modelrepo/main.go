@@ -37,6 +37,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/page"
 	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
@@ -86,7 +87,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	options := &rest.HandlerOptions{Version: version.String(), Hosts: s.door.Hosts(), Authorize: access.Authorizer(), Logger: log}
 	handler := access.Handler(console.Mount(rest.NewHandler(repository, options), console.MountConfig{
 		Name: "Model repository", Front: true, Person: access.Person,
-		Parts: []console.Part{{Section: "Models", Path: "models", Handler: rest.NewPage(repository, options)}},
+		Parts: []console.Part{{Section: "Models", Path: "models", Handler: page.NewHandler(repository, options)}},
 	}))
 	web := server.HTTP(access.Listener(listener), handler, log)
 	web.Announce = func() {

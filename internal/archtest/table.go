@@ -93,9 +93,11 @@ func importTable() []room {
 			"modelrepo/oci"}, modules: []string{uuid, oteltrace}},
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{
-			"internal/exposition", "internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/...", "storage",
-		},
-			modules: []string{prometheus}},
+			"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage",
+		}, modules: []string{prometheus}},
+		{dir: "modelrepo/page", imports: []string{
+			"internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/web", "modelrepo/rest",
+		}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci"}},
 		{dir: "modelrepo/internal/cas", imports: []string{"storage"}},
@@ -109,6 +111,7 @@ func importTable() []room {
 		{dir: "modelrepo/internal/transfer"},
 		{dir: "modelrepo/internal/tus", imports: []string{"internal/keep", "modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
+		{dir: "modelrepo/internal/web", imports: []string{"internal/httpapi", "modelrepo", "modelrepo/internal/docpages"}},
 		{dir: "modelrepo/internal/webhook", imports: []string{
 			"internal/keep", "internal/outbound", "internal/notify", "internal/tracing", "modelrepo/internal/cas",
 			"modelrepo/internal/clock", "storage", "storage/lease", "internal/retry",

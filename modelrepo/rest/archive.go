@@ -8,13 +8,14 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
 // exportArchive answers with an OCI image layout. When it fails half-way it aborts the
 // connection, so that clients do not take the half for the whole.
 func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	if req.Method == http.MethodHead {
 		if err := r.store.Exists(req.Context(), at); err != nil {
 			return err
@@ -40,10 +41,10 @@ func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
 func (r *rest) importArchive(w http.ResponseWriter, req *http.Request) error {
 	mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil || mediaType != wire.TarMediaType {
-		return invalid(http.StatusUnsupportedMediaType, wrongType)
+		return web.Invalid(http.StatusUnsupportedMediaType, web.WrongType)
 	}
-	at := pathOf(req)
-	body := &brokenOff{from: httpapi.PatientBody(w, req.Body, patience)}
+	at := web.PathOf(req)
+	body := &brokenOff{from: httpapi.PatientBody(w, req.Body, web.Patience)}
 	result, err := r.store.Import(req.Context(), body, &modelrepo.ImportOptions{
 		Namespace: at.Namespace, Overwrite: req.URL.Query().Get("overwrite") == "1",
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
@@ -19,24 +20,6 @@ const (
 	maxBody         = wire.MaxBody
 	maxMetadataBody = modelrepo.MaxMetadataSize + 2<<20
 )
-
-// errorBody returns the ErrorResponse of the interface.
-func errorBody(e *httpapi.Error) []byte {
-	text := e.Text()
-	switch {
-	case e.Detail != "":
-	case e.Status == http.StatusInternalServerError:
-		text = "Internal server error."
-	case e.Status == http.StatusNotFound:
-		text = "The requested resource could not be found."
-	case e.Status == http.StatusMethodNotAllowed:
-		text = "HTTP method not allowed."
-	}
-	body, _ := json.Marshal(map[string]string{"error": text}) // strings always have a form
-	return body
-}
-
-const wrongType = "Unsupported content type of request body or malformed content."
 
 // readUpdate reads the body of a creation or an update. Without a body present is
 // false.
@@ -53,7 +36,7 @@ func readUpdate(w http.ResponseWriter, req *http.Request, known fields) (present
 		return false, nil
 	}
 	if !isJSON(req) {
-		return false, invalid(http.StatusUnsupportedMediaType, wrongType)
+		return false, web.Invalid(http.StatusUnsupportedMediaType, web.WrongType)
 	}
 	rest := len(data)
 	if read, has := known["metadata"]; has {
@@ -64,13 +47,13 @@ func readUpdate(w http.ResponseWriter, req *http.Request, known fields) (present
 	case rest > maxBody:
 		return false, tooLargeBody()
 	case fault != "":
-		return false, malformed(fault)
+		return false, web.Malformed(fault)
 	}
 	return true, nil
 }
 
 func tooLargeBody() error {
-	return invalid(http.StatusRequestEntityTooLarge, "The request body is too large.")
+	return web.Invalid(http.StatusRequestEntityTooLarge, "The request body is too large.")
 }
 
 func isJSON(req *http.Request) bool {
@@ -99,7 +82,7 @@ func readNamespace(w http.ResponseWriter, req *http.Request) (u modelrepo.Namesp
 		return u, nil
 	}
 	if fault := metadataField(&u.Metadata)(body.Metadata); fault != "" {
-		return u, malformed(fault)
+		return u, web.Malformed(fault)
 	}
 	return u, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
@@ -20,19 +21,19 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	if req.Header.Get("Tus-Resumable") != "" {
 		return resumable(r.createUpload)(w, req)
 	}
-	at, format := pathOf(req), queryFormat(req)
+	at, format := web.PathOf(req), queryFormat(req)
 	form, err := openForm(w, req)
 	if err != nil {
 		return err
 	}
 	options := modelrepo.UploadOptions{
-		ContentType: form.part.Header.Get("Content-Type"),
+		ContentType: form.Part.Header.Get("Content-Type"),
 		Overwrite:   req.URL.Query().Get("overwrite") == "1",
 	}
 	if options.Condition, err = conditionOf(req.Header); err != nil {
 		return err
 	}
-	if options.Digests, err = form.digests(req.Header); err != nil {
+	if options.Digests, err = formDigests(http.Header(form.Part.Header), req.Header); err != nil {
 		return err
 	}
 	result, err := r.store.Upload(req.Context(), at, format, form, &options)
@@ -96,13 +97,13 @@ func warnings(format string, result modelrepo.Uploaded) []string {
 }
 
 func (r *rest) downloadContent(w http.ResponseWriter, req *http.Request) error {
-	return r.serve(w, req, pathOf(req), queryFormat(req))
+	return r.serve(w, req, web.PathOf(req), queryFormat(req))
 }
 
 // downloadShort answers the short form of a download: without a version the latest one,
 // without a format the default.
 func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	if at.Version == "" {
 		at.Version = modelrepo.Latest
 	}
@@ -140,7 +141,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 }
 
 func (r *rest) deleteContent(w http.ResponseWriter, req *http.Request) error {
-	at, format := pathOf(req), queryFormat(req)
+	at, format := web.PathOf(req), queryFormat(req)
 	condition, err := conditionOf(req.Header)
 	if err == nil {
 		err = r.store.DeleteContent(req.Context(), at, format, condition)
@@ -174,7 +175,7 @@ func entityTags(header http.Header, name string) (httpapi.EntityTags, error) {
 	tags, err := httpapi.ReadEntityTags(header, name)
 	star := func(tag httpapi.EntityTag) bool { return tag.Value == "*" }
 	if err != nil || slices.ContainsFunc(tags.List, star) {
-		return tags, malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
+		return tags, web.Malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
 	}
 	return tags, nil
 }

@@ -162,18 +162,3 @@ func TestNewHandler_scrubsOnRequest(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusBadRequest, answer.StatusCode, "a namespace of that name could not be imported")
 }
-
-func TestNewPage_showsWhatIsDamaged(t *testing.T) {
-	v := newVisit(t, modelrepo.Limits{}, nil)
-	require.NotContains(t, v.page("/"), "damaged")
-	require.Contains(t, v.page("/integrity"), "No content is known to be damaged.")
-	require.Equal(t, "/integrity", v.follow("/integrity/scrub", nil))
-	require.Contains(t, v.page("/integrity"), "requested")
-
-	_, v.store = damagedServer(t, strings.Repeat("a", 100_000))
-	v.handler = http.StripPrefix("/ui/models", rest.NewPage(v.store, nil))
-	require.Equal(t, http.StatusInternalServerError, v.get("/api/c/w3c/sosa/1.0").Code)
-	require.Regexp(t, `<a href="[./]*integrity">1 content</a> of the repository is damaged`, v.page("/"))
-	require.Regexp(t, `<a href="[./]*v/w3c/sosa/1.0">w3c/sosa/1.0</a> f`, v.page("/integrity"))
-	require.Contains(t, v.page("/v/w3c/sosa/1.0"), ">damaged</a>")
-}

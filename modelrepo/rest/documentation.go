@@ -1,26 +1,19 @@
 package rest
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
-	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// maxDocumentation is the size of the largest body with documentation: its files, and
-// the form around them.
-const maxDocumentation = docpages.MaxSource + 1<<20
-
 func (r *rest) generateDocumentation(w http.ResponseWriter, req *http.Request) error {
-	at, query := pathOf(req), req.URL.Query()
-	files, err := readSources(w, req, at)
+	at, query := web.PathOf(req), req.URL.Query()
+	files, err := web.ReadSources(w, req, at)
 	if err != nil {
 		return err
 	}
@@ -28,48 +21,6 @@ func (r *rest) generateDocumentation(w http.ResponseWriter, req *http.Request) e
 	handle, err := r.store.GenerateDocumentation(req.Context(), at, plugin, files, query.Get("overwrite") == "1")
 	message := fmt.Sprintf("Generated documentation for model version '%s'.", at)
 	return got(w, wire.Generated{Message: message, Handle: handle, Plugin: plugin}, err)
-}
-
-// readSources reads the files of a multipart body into memory. They are few and small.
-func readSources(w http.ResponseWriter, req *http.Request, at modelrepo.Path) (map[string][]byte, error) {
-	const op = "generate documentation"
-	body := httpapi.PatientBody(w, http.MaxBytesReader(w, req.Body, maxDocumentation), patience)
-	fields, err := httpapi.NewForm(req.Header, body)
-	if err != nil {
-		return nil, invalid(http.StatusUnsupportedMediaType, wrongType)
-	}
-	var all docpages.Files
-	for {
-		part, err := fields.NextDecoded("content")
-		if err == io.EOF {
-			return all.All(), nil
-		}
-		if err == nil {
-			// FileName leaves the folders out.
-			_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-			err = all.Add(strings.TrimPrefix(disposition["filename"], "./"), part)
-		}
-		var fault *docpages.Error
-		var tooLarge *http.MaxBytesError
-		switch {
-		case errors.As(err, &tooLarge):
-			return nil, unfit(op, at, docpages.TooLarge())
-		case errors.As(err, &fault):
-			return nil, unfit(op, at, fault)
-		case err != nil:
-			return nil, malformed("The multipart body of the request is malformed or incomplete.")
-		}
-	}
-}
-
-// unfit returns the refusal of files that cannot become documentation.
-func unfit(op string, at modelrepo.Path, err error) error {
-	kind := modelrepo.ErrInvalid
-	var fault *docpages.Error
-	if errors.As(err, &fault) && fault.TooLarge {
-		kind = modelrepo.ErrTooLarge
-	}
-	return &modelrepo.Error{Op: op, Path: at.String(), Err: kind, Text: err.Error()}
 }
 
 // documentation answers with a page or a file. Markdown is not trusted: the policies
@@ -82,7 +33,7 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
 	}
-	page, err := r.store.OpenPage(req.Context(), pathOf(req), name)
+	page, err := r.store.OpenPage(req.Context(), web.PathOf(req), name)
 	if err != nil {
 		return err
 	}
@@ -106,7 +57,7 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) deleteDocumentation(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	return done(w, r.store.DeleteDocumentation(req.Context(), at), "Deleted documentation of model version '%s'.", at)
 }
 

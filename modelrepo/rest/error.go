@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -10,8 +11,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// classify returns the status of an error. The text is that of the error.
-func classify(err error) *httpapi.Error {
+// Classify returns the status of an error of a repository, with the sentence for the client. It
+// returns nil for errors that get status 500 and no such sentence.
+func Classify(err error) *httpapi.Error {
 	var refusal *modelrepo.Error
 	switch {
 	case errors.Is(err, storage.ErrFull):
@@ -45,9 +47,18 @@ func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	_, _ = w.Write(errorBody(e)) // the client may have closed the connection
 }
 
-// malformed refuses a request before it gets to the store.
-func malformed(text string) error { return invalid(http.StatusBadRequest, text) }
-
-func invalid(status int, text string) error {
-	return &httpapi.Error{Status: status, Detail: text, Err: modelrepo.ErrInvalid}
+// errorBody returns the ErrorResponse of the interface.
+func errorBody(e *httpapi.Error) []byte {
+	text := e.Text()
+	switch {
+	case e.Detail != "":
+	case e.Status == http.StatusInternalServerError:
+		text = "Internal server error."
+	case e.Status == http.StatusNotFound:
+		text = "The requested resource could not be found."
+	case e.Status == http.StatusMethodNotAllowed:
+		text = "HTTP method not allowed."
+	}
+	body, _ := json.Marshal(map[string]string{"error": text}) // strings always have a form
+	return body
 }

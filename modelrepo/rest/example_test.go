@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 
 	"github.com/iotenablers/enablers/modelrepo"
@@ -39,37 +37,6 @@ func ExampleNewHandler() {
 	}
 	fmt.Println(string(body))
 	// Output: {"message":"Created namespace 'w3c'."}
-}
-
-// The pages work wherever they are mounted.
-func ExampleNewPage() {
-	repository, err := modelrepo.New(modelrepo.Config{
-		Documents: storage.NewMemoryDocuments(),
-		Blobs:     storage.NewMemoryBlobs(),
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/models/", http.StripPrefix("/models", rest.NewPage(repository, nil)))
-	server := httptest.NewServer(mux)
-	defer server.Close()
-
-	form := url.Values{"name": {"w3c"}, "metadata": {"title: Models of the W3C"}}
-	answer, err := http.PostForm(server.URL+"/models/new", form)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_ = answer.Body.Close() // it is the page of the namespace
-	fmt.Println(answer.Request.URL.Path, answer.StatusCode)
-	namespace, err := repository.Namespace(context.Background(), "w3c", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(namespace.Metadata["title"])
-	// Output:
-	// /models/n/w3c 200
-	// [Models of the W3C]
 }
 
 // token is what callers of the example have to know; a program has a longer one, and not

@@ -7,9 +7,3 @@ func RoutesAndDocument() ([]httpapi.Route, []byte) {
 	r := newREST(nil, nil)
 	return append(r.tree(), r.service()...), openapi
 }
-
-// ReadMetadata and MetadataText are the form of metadata that people edit.
-var (
-	ReadMetadata = readMetadata
-	MetadataText = metadataText
-)

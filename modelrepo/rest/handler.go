@@ -52,7 +52,7 @@ type HandlerOptions struct {
 func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	options := &httpapi.Options{
-		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts,
+		Classify: Classify, WriteError: writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger, Traffic: &httpapi.Traffic{},
 	}
 	// Two muxes, because a path such as /c/a/b/content matches two patterns. The

@@ -11,6 +11,7 @@ import (
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 )
 
 const (
@@ -36,7 +37,7 @@ func writeList[T any](
 	if req.Method == http.MethodHead {
 		return nil
 	}
-	answer := &listing{rest: r, to: httpapi.PatientWriter(w, patience)}
+	answer := &listing{rest: r, to: httpapi.PatientWriter(w, web.Patience)}
 	defer answer.close()
 	err := writeItems(bufio.NewWriterSize(answer, listBuffer), parent, name, items)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
@@ -20,7 +21,7 @@ func resumable(answer httpapi.HandlerFunc) httpapi.HandlerFunc {
 		w.Header().Set("Cache-Control", "no-store")
 		if req.Header.Get("Tus-Resumable") != wire.TusVersion {
 			w.Header().Set("Tus-Version", wire.TusVersion)
-			return invalid(http.StatusPreconditionFailed, "The 'Tus-Resumable' header must be '"+wire.TusVersion+"'.")
+			return web.Invalid(http.StatusPreconditionFailed, "The 'Tus-Resumable' header must be '"+wire.TusVersion+"'.")
 		}
 		return answer(w, req)
 	}
@@ -43,9 +44,9 @@ func (r *rest) tusOptions(w http.ResponseWriter, req *http.Request) error {
 
 // createUpload begins a resumable upload.
 func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
-	at, query := pathOf(req), req.URL.Query()
+	at, query := web.PathOf(req), req.URL.Query()
 	if req.Header.Get("Upload-Defer-Length") != "" {
-		return malformed("An upload needs its length at the beginning: 'Upload-Defer-Length' is not supported.")
+		return web.Malformed("An upload needs its length at the beginning: 'Upload-Defer-Length' is not supported.")
 	}
 	length, err := byteCount(req.Header, "Upload-Length")
 	if err != nil {
@@ -61,7 +62,7 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	}
 	if options.Digests, err = wire.ParseDigests(req.Header.Get("Content-MD5"),
 		joined(req.Header, "Repr-Digest")); err != nil {
-		return malformed(err.Error())
+		return web.Malformed(err.Error())
 	}
 	p, err := r.store.Uploads().Begin(req.Context(), at, queryFormat(req), length, &options)
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 func contentTypeOf(metadata string) (string, error) {
 	pairs, err := wire.ParseMetadata(metadata)
 	if err != nil {
-		return "", malformed(err.Error())
+		return "", web.Malformed(err.Error())
 	}
 	for _, key := range []string{"contentType", "filetype"} {
 		value := pairs[key]
@@ -89,7 +90,7 @@ func contentTypeOf(metadata string) (string, error) {
 		}
 		if _, _, err := mime.ParseMediaType(value); err != nil || strings.ContainsFunc(value,
 			func(r rune) bool { return r < ' ' || r > '~' }) {
-			return "", malformed(fmt.Sprintf("The '%s' in the 'Upload-Metadata' header is not a media type.", key))
+			return "", web.Malformed(fmt.Sprintf("The '%s' in the 'Upload-Metadata' header is not a media type.", key))
 		}
 		return value, nil
 	}
@@ -101,7 +102,7 @@ func byteCount(header http.Header, name string) (int64, error) {
 	text := header.Get(name)
 	count, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || count < 0 || strings.HasPrefix(text, "+") {
-		return 0, malformed(fmt.Sprintf("The '%s' header must be a number of bytes.", name))
+		return 0, web.Malformed(fmt.Sprintf("The '%s' header must be a number of bytes.", name))
 	}
 	return count, nil
 }
@@ -145,7 +146,7 @@ func (r *rest) headUpload(w http.ResponseWriter, req *http.Request) error {
 // patchUpload adds bytes to an upload.
 func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 	if req.Header.Get("Content-Type") != wire.PieceMediaType {
-		return invalid(http.StatusUnsupportedMediaType,
+		return web.Invalid(http.StatusUnsupportedMediaType,
 			"The content type of the request must be '"+wire.PieceMediaType+"'.")
 	}
 	offset, err := byteCount(req.Header, "Upload-Offset")
@@ -154,7 +155,7 @@ func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 	}
 	checksum, err := wire.ParseChecksum(req.Header.Get("Upload-Checksum"))
 	if err != nil {
-		return malformed(err.Error())
+		return web.Malformed(err.Error())
 	}
 	id := req.PathValue("upload")
 	if req.ContentLength > 0 { // a piece that is announced as too long is not read
@@ -169,7 +170,7 @@ func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 		}
 	}
 	p, err := r.store.Uploads().Continue(req.Context(), id, offset,
-		httpapi.PatientBody(w, req.Body, patience), checksum)
+		httpapi.PatientBody(w, req.Body, web.Patience), checksum)
 	if err != nil {
 		return err
 	}
@@ -199,5 +200,5 @@ func (r *rest) overrideUpload(w http.ResponseWriter, req *http.Request) error {
 		return r.headUpload(w, req)
 	}
 	w.Header().Set("Allow", "DELETE, HEAD, OPTIONS, PATCH, POST")
-	return invalid(http.StatusMethodNotAllowed, "POST needs the header 'X-HTTP-Method-Override' here.")
+	return web.Invalid(http.StatusMethodNotAllowed, "POST needs the header 'X-HTTP-Method-Override' here.")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 )
 
 // serving is an answer with content. It extends the deadline of the connection while
@@ -25,7 +26,7 @@ type serving struct {
 }
 
 func (r *rest) newServing(w http.ResponseWriter) *serving {
-	return &serving{ResponseWriter: httpapi.PatientWriter(w, patience), copier: &r.copier}
+	return &serving{ResponseWriter: httpapi.PatientWriter(w, web.Patience), copier: &r.copier}
 }
 
 // WriteHeader implements [http.ResponseWriter]. The status of a success waits for the first
@@ -191,9 +192,6 @@ func (r *rest) failed(req *http.Request, err error) {
 		r.options.Logger.Error("a download failed", "path", req.URL.Path, "error", err)
 	}
 }
-
-// patience is how long a client may take for its next bytes.
-const patience = 2 * time.Minute
 
 // joined returns the value of a field that may have several lines.
 func joined(header http.Header, name string) string { return strings.Join(header.Values(name), ",") }

@@ -12,14 +12,9 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
-
-// pathOf returns the path that a request names.
-func pathOf(req *http.Request) modelrepo.Path {
-	return modelrepo.Path{Namespace: req.PathValue("namespace"), Model: req.PathValue("model"),
-		Version: req.PathValue("version")}
-}
 
 // listingOf reads the parameters of a list. Without any it returns nil, for the whole
 // set.
@@ -47,14 +42,14 @@ func parseListing(query url.Values) (*modelrepo.Listing, error) {
 		return nil, nil
 	}
 	if query.Has("sort_by") && l.SortBy == "" {
-		return nil, malformed("Invalid sorting key '' in the 'sort_by' parameter.")
+		return nil, web.Malformed("Invalid sorting key '' in the 'sort_by' parameter.")
 	}
 	switch order := query.Get("order"); {
 	case !query.Has("order") || order == wire.Ascending:
 	case order == wire.Descending:
 		l.Descending = true
 	default:
-		return nil, malformed("Sort order must be 'ascending' or 'descending' in the 'order' parameter.")
+		return nil, web.Malformed("Sort order must be 'ascending' or 'descending' in the 'order' parameter.")
 	}
 	for _, parameter := range []struct {
 		name string
@@ -67,7 +62,7 @@ func parseListing(query url.Values) (*modelrepo.Listing, error) {
 		number, err := strconv.Atoi(query.Get(parameter.name))
 		if err != nil || number < 1 || number > parameter.most {
 			text := fmt.Sprintf("The '%s' parameter must be an integer from 1 to %d.", parameter.name, parameter.most)
-			return nil, malformed(text)
+			return nil, web.Malformed(text)
 		}
 		*parameter.to = number
 	}
@@ -103,7 +98,7 @@ func (r *rest) listNamespaces(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) createNamespace(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	with, err := readNamespace(w, req)
 	if err == nil {
 		err = r.store.CreateNamespace(req.Context(), at.Namespace, with)
@@ -117,13 +112,13 @@ func (r *rest) getNamespace(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	if listing == nil {
-		namespace, models, err := r.store.EachModel(req.Context(), pathOf(req).Namespace)
+		namespace, models, err := r.store.EachModel(req.Context(), web.PathOf(req).Namespace)
 		if err != nil {
 			return err
 		}
 		return writeList(r, w, req, namespace, "models", models)
 	}
-	namespace, err := r.store.Namespace(req.Context(), pathOf(req).Namespace, listing)
+	namespace, err := r.store.Namespace(req.Context(), web.PathOf(req).Namespace, listing)
 	return got(w, namespace, err)
 }
 
@@ -135,12 +130,12 @@ func (r *rest) updateNamespace(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) deleteNamespace(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	return done(w, r.store.DeleteNamespace(req.Context(), at.Namespace), "Deleted namespace '%s'.", at)
 }
 
 func (r *rest) createModel(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	var with modelrepo.ModelUpdate
 	_, err := readUpdate(w, req, (*modelBody)(&with).fields())
 	if err == nil {
@@ -155,13 +150,13 @@ func (r *rest) getModel(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	if listing == nil {
-		model, versions, err := r.store.EachVersion(req.Context(), pathOf(req))
+		model, versions, err := r.store.EachVersion(req.Context(), web.PathOf(req))
 		if err != nil {
 			return err
 		}
 		return writeList(r, w, req, model, "versions", versions)
 	}
-	model, err := r.store.Model(req.Context(), pathOf(req), listing)
+	model, err := r.store.Model(req.Context(), web.PathOf(req), listing)
 	return got(w, model, err)
 }
 
@@ -175,13 +170,13 @@ func (r *rest) updateModel(w http.ResponseWriter, req *http.Request) error {
 func (r *rest) patch(
 	w http.ResponseWriter, req *http.Request, to updateBody, update func(modelrepo.Path) (bool, error),
 ) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	present, err := readUpdate(w, req, to.fields())
 	switch {
 	case err != nil:
 		return err
 	case !present:
-		return malformed("Request body is required.")
+		return web.Malformed("Request body is required.")
 	}
 	changed, err := update(at)
 	if err != nil {
@@ -199,12 +194,12 @@ func (r *rest) patch(
 }
 
 func (r *rest) deleteModel(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	return done(w, r.store.DeleteModel(req.Context(), at), "Deleted model '%s'.", at)
 }
 
 func (r *rest) createVersion(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	var with modelrepo.VersionUpdate
 	_, err := readUpdate(w, req, (*versionBody)(&with).fields())
 	if err == nil {
@@ -214,7 +209,7 @@ func (r *rest) createVersion(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) getVersion(w http.ResponseWriter, req *http.Request) error {
-	version, err := r.store.Version(req.Context(), pathOf(req))
+	version, err := r.store.Version(req.Context(), web.PathOf(req))
 	return got(w, version, err)
 }
 
@@ -225,28 +220,14 @@ func (r *rest) updateVersion(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) deleteVersion(w http.ResponseWriter, req *http.Request) error {
-	at := pathOf(req)
+	at := web.PathOf(req)
 	force := req.URL.Query().Get("force") == "1"
 	removed, err := r.store.RemoveVersion(req.Context(), at, &modelrepo.RemoveOptions{Force: force})
 	if err != nil {
 		return err
 	}
 	return httpapi.WriteJSON(w, wire.Removed{
-		Success: wire.Success{Message: fmt.Sprintf("Deleted model version '%s'.", at), Warnings: removalWarnings(at, removed)},
+		Success: wire.Success{Message: fmt.Sprintf("Deleted model version '%s'.", at), Warnings: web.RemovalWarnings(at, removed)},
 		Aliases: removed.Aliases, WasLatest: removed.WasLatest,
 	})
-}
-
-// removalWarnings returns the warnings of the deletion of a version: effects that the client may
-// not expect.
-func removalWarnings(at modelrepo.Path, removed modelrepo.Removed) []string {
-	var all []string
-	for _, alias := range removed.Aliases {
-		all = append(all, fmt.Sprintf("The alias '%s', which was pointing to the version, was deleted, too.", alias))
-	}
-	if removed.WasLatest {
-		all = append(all, fmt.Sprintf("The 'latestVersion' of model '%s' is still pointing to the version. Please update the pointer.",
-			at.Parent()))
-	}
-	return all
 }

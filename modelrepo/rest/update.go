@@ -75,7 +75,7 @@ func metadataField(to *modelrepo.Metadata) func(json.RawMessage) string {
 
 // metadataFault returns what is wrong with metadata.
 func metadataFault(raw json.RawMessage) string {
-	const expected = malformedText + " '%s' must be a string or an array of strings."
+	const expected = malformedText + " 'metadata.%.120s' must be a string or an array of strings."
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
 		return malformedText + " 'metadata' must be an object."
@@ -86,11 +86,8 @@ func metadataFault(raw json.RawMessage) string {
 			first = key
 		}
 	}
-	return fmt.Sprintf(expected, "metadata."+clippedText(first))
+	return fmt.Sprintf(expected, first)
 }
-
-// clippedText returns the text, or the beginning of a long one.
-func clippedText(text string) string { return fmt.Sprintf("%.120s", text) }
 
 // aliasesField reads aliases.
 func aliasesField(to *map[string]string) func(json.RawMessage) string {
@@ -103,7 +100,7 @@ func aliasesField(to *map[string]string) func(json.RawMessage) string {
 		for name, value := range values {
 			if value == nil || *value == "" {
 				*to = nil
-				return fmt.Sprintf(invalidBody+"'aliases.%s' is in invalid format", clippedText(name))
+				return fmt.Sprintf(invalidBody+"'aliases.%.120s' is in invalid format", name)
 			}
 			(*to)[name] = *value
 		}

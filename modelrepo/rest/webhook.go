@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
@@ -30,19 +31,19 @@ func (r *rest) webhookRoutes() []httpapi.Route {
 
 func (r *rest) createWebhook(w http.ResponseWriter, req *http.Request) error {
 	if !isJSON(req) {
-		return invalid(http.StatusUnsupportedMediaType, wrongType)
+		return web.Invalid(http.StatusUnsupportedMediaType, web.WrongType)
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return invalid(http.StatusRequestEntityTooLarge, "The request body is too large.")
+		return tooLargeBody()
 	case err != nil:
-		return malformed("The request body could not be read.")
+		return web.Malformed("The request body could not be read.")
 	}
 	with, err := decodeWebhook(data)
 	if err != nil {
-		return malformed("Request content was malformed.")
+		return web.Malformed("Request content was malformed.")
 	}
 	hook, err := r.store.Webhooks().Create(req.Context(), with)
 	if err != nil {

@@ -1,4 +1,4 @@
-package rest
+package page
 
 import (
 	"net/http"

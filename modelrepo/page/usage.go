@@ -1,10 +1,11 @@
-package rest
+package page
 
 import (
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 )
 
 // usageView is the page about what is stored and what fits.
@@ -20,7 +21,7 @@ type usageView struct {
 }
 
 func (p *pages) usage(w http.ResponseWriter, r *http.Request) error {
-	at := pathOf(r)
+	at := web.PathOf(r)
 	view := &usageView{Frame: p.part.Frame(r, "Usage", trailTo(at)...), At: at, Limits: p.store.Limits()}
 	var err error
 	if view.Usage, err = p.store.Usage(r.Context(), at.Namespace); err != nil {

@@ -1,10 +1,9 @@
-package rest
+package page
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // maxForm is the largest form of a page in bytes: metadata, twice and escaped, are most of it.
@@ -93,7 +94,7 @@ func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) erro
 // refusalOf returns what a form has to say about an error; nil for an error that another form
 // does not mend.
 func refusalOf(err error) *httpapi.Error {
-	known := classify(err)
+	known := rest.Classify(err)
 	if own := new(httpapi.Error); errors.As(err, &own) {
 		known = own
 	}
@@ -104,7 +105,7 @@ func refusalOf(err error) *httpapi.Error {
 }
 
 func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
-	at := pathOf(r)
+	at := web.PathOf(r)
 	f := &nodeForm{At: at, IsNew: isNew, Form: url.Values{}, Made: at}
 	depth := 0
 	for _, name := range []string{at.Namespace, at.Model, at.Version} {
@@ -122,14 +123,6 @@ func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
 	return f
 }
 
-// trailTo returns the steps to a node, and the node.
-func trailTo(at modelrepo.Path) []shell.Crumb {
-	if at == (modelrepo.Path{}) {
-		return nil
-	}
-	return append(trail(at), shell.Crumb{Name: at.Name(), Href: hrefOf(at)})
-}
-
 // readForm reads a form without a file.
 func readForm(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -137,30 +130,6 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}
 	return nil
-}
-
-// readMetadata reads what metadataText writes.
-func readMetadata(text string) (modelrepo.Metadata, error) {
-	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
-	made := modelrepo.Metadata{}
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		key, value, ok := strings.Cut(line, ":")
-		if !ok {
-			return nil, malformed(fmt.Sprintf("Line %d has no colon: '%s'. Write KEY: VALUE.", number, clippedText(line)))
-		}
-		key = strings.TrimSpace(key)
-		if key == modelrepo.Unset { // the store would remove all metadata
-			return nil, malformed(fmt.Sprintf("Line %d: '%s' is no key.", number, key))
-		}
-		made[key] = append(made[key], unescape.Replace(strings.TrimSpace(value)))
-	}
-	return made, nil
 }
 
 // metadata returns the change of the metadata that the form asks for. Keys whose lines are
@@ -204,7 +173,7 @@ func (f *nodeForm) aliases() (map[string]string, error) {
 	for alias, versions := range after {
 		if len(versions) > 1 {
 			f.Field = "aliases"
-			return nil, malformed("The alias '" + clippedText(alias) + "' has two lines: it can stand for one version only.")
+			return nil, web.Malformed(fmt.Sprintf("The alias '%.120s' has two lines: it can stand for one version only.", alias))
 		}
 		if !slices.Equal(versions, before[alias]) {
 			change[alias] = versions[0]
@@ -233,129 +202,4 @@ func (f *nodeForm) changed(different bool) {
 	if different {
 		f.Done = "The " + f.Kind + " is changed."
 	}
-}
-
-func (p *pages) createNamespace(r *http.Request, f *nodeForm) (err error) {
-	var with modelrepo.NamespaceUpdate
-	if with.Metadata, err = f.metadata(); err != nil {
-		return err
-	}
-	f.Made.Namespace = strings.TrimSpace(f.Value("name"))
-	f.Done = "The namespace is made. Now make a model in it."
-	return p.store.CreateNamespace(r.Context(), f.Made.Namespace, with)
-}
-
-func (p *pages) createModel(r *http.Request, f *nodeForm) (err error) {
-	var with modelrepo.ModelUpdate
-	if with.Metadata, err = f.metadata(); err != nil {
-		return err
-	}
-	f.Made.Model = strings.TrimSpace(f.Value("name"))
-	f.Done = "The model is made. Now make a version of it."
-	return p.store.CreateModel(r.Context(), f.Made, with)
-}
-
-func (p *pages) createVersion(r *http.Request, f *nodeForm) (err error) {
-	var with modelrepo.VersionUpdate
-	if with.Metadata, err = f.metadata(); err != nil {
-		return err
-	}
-	f.Made.Version = strings.TrimSpace(f.Value("name"))
-	f.Done = "The version is made. Now upload its content."
-	return p.store.CreateVersion(r.Context(), f.Made, with)
-}
-
-// few is a listing for what is not shown.
-func few() *modelrepo.Listing { return &modelrepo.Listing{PageSize: 1} }
-
-func (p *pages) readNamespace(r *http.Request, f *nodeForm) error {
-	n, err := p.store.Namespace(r.Context(), f.At.Namespace, few())
-	f.fill("metadata", metadataText(n.Metadata))
-	return err
-}
-
-func (p *pages) changeNamespace(r *http.Request, f *nodeForm) (err error) {
-	var to modelrepo.NamespaceUpdate
-	if to.Metadata, err = f.metadata(); err != nil {
-		return err
-	}
-	different, err := p.store.UpdateNamespace(r.Context(), f.At.Namespace, to)
-	f.changed(different)
-	return err
-}
-
-func (p *pages) readModel(r *http.Request, f *nodeForm) error {
-	m, err := p.store.Model(r.Context(), f.At, few())
-	f.fill("metadata", metadataText(m.Metadata))
-	f.fill("latest", m.LatestVersion)
-	var aliases strings.Builder
-	for _, alias := range slices.Sorted(maps.Keys(m.Aliases)) {
-		fmt.Fprintf(&aliases, "%s: %s\n", alias, m.Aliases[alias])
-	}
-	f.fill("aliases", aliases.String())
-	return err
-}
-
-func (p *pages) changeModel(r *http.Request, f *nodeForm) (err error) {
-	to := modelrepo.ModelUpdate{LatestVersion: f.tag("latest")}
-	if to.Metadata, err = f.metadata(); err != nil {
-		return err
-	}
-	if to.Aliases, err = f.aliases(); err != nil {
-		return err
-	}
-	different, err := p.store.UpdateModel(r.Context(), f.At, to)
-	f.changed(different)
-	return err
-}
-
-func (p *pages) readVersion(r *http.Request, f *nodeForm) error {
-	v, err := p.store.Version(r.Context(), f.At)
-	f.fill("metadata", metadataText(v.Metadata))
-	f.fill("defaultFormat", v.DefaultFormat)
-	return err
-}
-
-func (p *pages) changeVersion(r *http.Request, f *nodeForm) (err error) {
-	to := modelrepo.VersionUpdate{DefaultFormat: f.tag("defaultFormat"), Immutable: f.Value("immutable") != ""}
-	if to.Metadata, err = f.metadata(); err != nil {
-		return err
-	}
-	different, err := p.store.UpdateVersion(r.Context(), f.At, to)
-	f.changed(different)
-	return err
-}
-
-func (p *pages) deleteNamespace(w http.ResponseWriter, r *http.Request) error {
-	at := pathOf(r)
-	if err := p.store.DeleteNamespace(r.Context(), at.Namespace); err != nil {
-		return err
-	}
-	return shell.SeeOther(w, "../../", "The namespace "+at.Namespace+" is deleted.")
-}
-
-func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
-	at := pathOf(r)
-	if err := p.store.DeleteModel(r.Context(), at); err != nil {
-		return err
-	}
-	return shell.SeeOther(w, "../../../"+hrefOf(at.Parent()), "The model "+at.Model+" is deleted.")
-}
-
-// deleteVersion deletes a version; an immutable one, whose content goes with it, and one that
-// aliases name, which go with it, only if its tag was typed.
-func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
-		return err
-	}
-	at, force := pathOf(r), r.PostForm.Has("tag")
-	if force && strings.TrimSpace(r.PostForm.Get("tag")) != at.Version {
-		return malformed("Nothing was deleted. Type the tag " + at.Version + " to delete the version.")
-	}
-	removed, err := p.store.RemoveVersion(r.Context(), at, &modelrepo.RemoveOptions{Force: force})
-	if err != nil {
-		return err
-	}
-	done := append([]string{"The version " + at.Version + " is deleted."}, removalWarnings(at, removed)...)
-	return shell.SeeOther(w, "../../../../"+hrefOf(at.Parent()), strings.Join(done, " "))
 }

@@ -1,4 +1,4 @@
-package rest_test
+package page_test
 
 import (
 	"bytes"
@@ -20,9 +20,23 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/page"
 	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
+
+var (
+	model   = modelrepo.Path{Namespace: "w3c", Model: "sosa"}
+	version = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+)
+
+// prepare creates the version, and what it is in.
+func prepare(t *testing.T, s *modelrepo.Store) {
+	t.Helper()
+	require.NoError(t, s.CreateNamespace(t.Context(), version.Namespace, modelrepo.NamespaceUpdate{}))
+	require.NoError(t, s.CreateModel(t.Context(), model, modelrepo.ModelUpdate{}))
+	require.NoError(t, s.CreateVersion(t.Context(), version, modelrepo.VersionUpdate{}))
+}
 
 // visit is the pages of a repository, as a browser without scripts uses them.
 type visit struct {
@@ -36,7 +50,7 @@ func newVisit(t *testing.T, limits modelrepo.Limits, opts *rest.HandlerOptions) 
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Limits: limits,
 	})
 	require.NoError(t, err)
-	return &visit{t, s, http.StripPrefix("/ui/models", rest.NewPage(s, opts))}
+	return &visit{t, s, http.StripPrefix("/ui/models", page.NewHandler(s, opts))}
 }
 
 func (v *visit) send(method, path, contentType, body string) *httptest.ResponseRecorder {
@@ -91,7 +105,7 @@ func (v *visit) file(path, name, contentType, content string, fields map[string]
 	return v.send("POST", path, form.FormDataContentType(), body.String())
 }
 
-func TestNewPage_deletesAVersionWithItsAliasesWhenItsTagIsTyped(t *testing.T) {
+func TestNewHandler_deletesAVersionWithItsAliasesWhenItsTagIsTyped(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	_, err := v.store.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{"production": "1.0", "old": "0.9"}})
@@ -109,7 +123,7 @@ func TestNewPage_deletesAVersionWithItsAliasesWhenItsTagIsTyped(t *testing.T) {
 	require.Equal(t, map[string]string{"old": "0.9"}, m.Aliases)
 }
 
-func TestNewPage_makesAndDeletesNodes(t *testing.T) {
+func TestNewHandler_makesAndDeletesNodes(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	require.Contains(t, v.page("/"), "There is no namespace yet.")
 	metadata := url.Values{"name": {" w3c "}, "metadata": {"title: The <b>W3C</b>\r\nlicence: A\r\nlicence: B\r\n"}}
@@ -140,7 +154,7 @@ func TestNewPage_makesAndDeletesNodes(t *testing.T) {
 	require.Contains(t, gone.Body.String(), "All namespaces")
 }
 
-func TestNewPage_saysAtTheFieldWhatIsWrong(t *testing.T) {
+func TestNewHandler_saysAtTheFieldWhatIsWrong(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{ModelsPerNamespace: 1}, nil)
 	prepare(t, v.store)
 	for _, line := range []struct {
@@ -178,7 +192,7 @@ func before(values url.Values) url.Values {
 	return form
 }
 
-func TestNewPage_changesWhatWasChanged(t *testing.T) {
+func TestNewHandler_changesWhatWasChanged(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	_, err := v.store.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{LatestVersion: "1.0",
@@ -210,7 +224,7 @@ func TestNewPage_changesWhatWasChanged(t *testing.T) {
 	require.Contains(t, v.page("/n/w3c"), "title: t")
 }
 
-func TestNewPage_makesAVersionImmutable(t *testing.T) {
+func TestNewHandler_makesAVersionImmutable(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	require.Equal(t, http.StatusSeeOther, v.file("/v/w3c/sosa/1.0/content", "a.ttl", "", "a", nil).Code)
@@ -227,7 +241,7 @@ func TestNewPage_makesAVersionImmutable(t *testing.T) {
 	require.ErrorIs(t, v.store.Exists(t.Context(), version), modelrepo.ErrNotFound)
 }
 
-func TestNewPage_takesFilesWithoutScripts(t *testing.T) {
+func TestNewHandler_takesFilesWithoutScripts(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	const at = "/v/w3c/sosa/1.0/content"
@@ -259,7 +273,7 @@ func TestNewPage_takesFilesWithoutScripts(t *testing.T) {
 	require.NotContains(t, v.page("/v/w3c/sosa/1.0"), "Download mine")
 }
 
-func TestNewPage_rendersDocumentation(t *testing.T) {
+func TestNewHandler_rendersDocumentation(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	const at = "/v/w3c/sosa/1.0/documentation"
@@ -273,7 +287,7 @@ func TestNewPage_rendersDocumentation(t *testing.T) {
 	require.Equal(t, http.StatusUnsupportedMediaType, v.post(at, nil).Code)
 }
 
-func TestNewPage_listsAPageAtATime(t *testing.T) {
+func TestNewHandler_listsAPageAtATime(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	require.NoError(t, v.store.CreateNamespace(t.Context(), "many", modelrepo.NamespaceUpdate{}))
 	for i := range 120 {
@@ -310,7 +324,7 @@ func TestNewPage_listsAPageAtATime(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, v.get("/n/many?key=a%20b&value=x").Code)
 }
 
-func TestNewPage_opensPaths(t *testing.T) {
+func TestNewHandler_opensPaths(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	_, err := v.store.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}})
@@ -329,7 +343,7 @@ func TestNewPage_opensPaths(t *testing.T) {
 	}
 }
 
-func TestNewPage_showsUsageAndQuotas(t *testing.T) {
+func TestNewHandler_showsUsageAndQuotas(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{NamespaceBytes: 2_000, ModelsPerNamespace: 7}, nil)
 	prepare(t, v.store)
 	const at = "/v/w3c/sosa/1.0/content"
@@ -344,7 +358,7 @@ func TestNewPage_showsUsageAndQuotas(t *testing.T) {
 	require.Contains(t, full.Body.String(), "can hold 2000 bytes")
 }
 
-func TestNewPage_managesWebhooks(t *testing.T) {
+func TestNewHandler_managesWebhooks(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	require.Contains(t, v.page("/webhooks"), "There is no webhook yet.")
 	form := url.Values{"action": {"content_upload"}, "callback": {"https://example.org/?<x>"}, "namespace": {"w3c"}}
@@ -366,7 +380,7 @@ func TestNewPage_managesWebhooks(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, v.post("/webhooks/"+all[0].ID+"/delete", nil).Code)
 }
 
-func TestNewPage_requiresRoles(t *testing.T) {
+func TestNewHandler_requiresRoles(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, &rest.HandlerOptions{Authorize: httpapitest.Authorize})
 	gets := map[string]string{
 		"/": "reader", "/open": "reader", "/usage": "reader", "/n/w3c": "reader", "/n/w3c/usage": "reader",
@@ -397,7 +411,7 @@ func TestNewPage_requiresRoles(t *testing.T) {
 	require.Equal(t, http.StatusOK, v.get("/page/look.css").Code)
 }
 
-func TestNewPage_offersWhatThePersonMayDo(t *testing.T) {
+func TestNewHandler_offersWhatThePersonMayDo(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
 	prepare(t, v.store)
 	require.Equal(t, http.StatusSeeOther, v.file("/v/w3c/sosa/1.0/content", "a.ttl", "", "a", nil).Code)
@@ -423,19 +437,19 @@ func FuzzReadMetadata(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		made, err := rest.ReadMetadata(text)
+		made, err := page.ReadMetadata(text)
 		if err != nil {
 			return
 		}
-		again, err := rest.ReadMetadata(rest.MetadataText(made))
+		again, err := page.ReadMetadata(page.MetadataText(made))
 		require.NoError(t, err)
 		require.Equal(t, made, again)
 	})
 }
 
-// BenchmarkNewPage_list is the page of a namespace of 100,000 models, which has to open in under
+// BenchmarkNewHandler_list is the page of a namespace of 100,000 models, which has to open in under
 // 300 ms.
-func BenchmarkNewPage_list(b *testing.B) {
+func BenchmarkNewHandler_list(b *testing.B) {
 	documents := storage.NewMemoryDocuments()
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: storage.NewMemoryBlobs()})
 	require.NoError(b, err)
@@ -445,7 +459,7 @@ func BenchmarkNewPage_list(b *testing.B) {
 		with := modelrepo.ModelUpdate{Metadata: modelrepo.Metadata{"kind": {fmt.Sprint(i % 100)}}}
 		require.NoError(b, s.CreateModel(b.Context(), at, with))
 	}
-	h := rest.NewPage(s, nil)
+	h := page.NewHandler(s, nil)
 	for name, query := range map[string]string{
 		"first": "", "last": "?page=2000", "name": "?value=m050000", "filtered": "?key=kind&value=7", "usage": "/usage",
 	} {

@@ -1,4 +1,4 @@
-package rest
+package page
 
 import (
 	"mime"
@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 )
 
 // knownFormat is a format tag that a page proposes for files with the extension.
@@ -56,36 +57,36 @@ func fileNameOf(at modelrepo.Path, format string) string {
 // upload takes a file of a form, for browsers without scripts. The file is read as it comes,
 // so the fields before it decide where it goes.
 func (p *pages) upload(w http.ResponseWriter, r *http.Request) error {
-	fields, err := httpapi.NewForm(r.Header, httpapi.PatientBody(w, r.Body, patience))
+	fields, err := httpapi.NewForm(r.Header, httpapi.PatientBody(w, r.Body, web.Patience))
 	if err != nil {
-		return invalid(http.StatusUnsupportedMediaType, wrongType)
+		return web.Invalid(http.StatusUnsupportedMediaType, web.WrongType)
 	}
 	format, overwrite := "", false
 	for {
 		part, err := fields.Next("format", "overwrite", "content")
 		if err != nil {
-			return malformed("The form has no file, or is incomplete.")
+			return web.Malformed("The form has no file, or is incomplete.")
 		}
 		switch part.FormName() {
 		case "format":
 			text, err := httpapi.ReadField(part, 200)
 			if err != nil {
-				return malformed("The format is longer than 100 characters, or incomplete.")
+				return web.Malformed("The format is longer than 100 characters, or incomplete.")
 			}
 			format = strings.TrimSpace(string(text))
 		case "overwrite":
 			overwrite = true
 		case "content":
-			return p.storeFile(w, r, format, overwrite, &form{fields: fields, part: part})
+			return p.storeFile(w, r, format, overwrite, &web.Content{Form: fields, Part: part})
 		}
 	}
 }
 
 // storeFile stores the file of a form.
-func (p *pages) storeFile(w http.ResponseWriter, r *http.Request, format string, overwrite bool, file *form) error {
-	at, name, kind := pathOf(r), file.part.FileName(), file.part.Header.Get("Content-Type")
+func (p *pages) storeFile(w http.ResponseWriter, r *http.Request, format string, overwrite bool, file *web.Content) error {
+	at, name, kind := web.PathOf(r), file.Part.FileName(), file.Part.Header.Get("Content-Type")
 	if name == "" {
-		return malformed("No file was chosen.")
+		return web.Malformed("No file was chosen.")
 	}
 	format = formatOf(format, name, kind)
 	with := &modelrepo.UploadOptions{ContentType: kind, Overwrite: overwrite}
@@ -101,7 +102,7 @@ func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
-	at, format := pathOf(r), r.PostForm.Get("format")
+	at, format := web.PathOf(r), r.PostForm.Get("format")
 	if err := p.store.DeleteContent(r.Context(), at, format, modelrepo.Condition{}); err != nil {
 		return err
 	}
@@ -111,8 +112,8 @@ func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
 // document renders the Markdown files of a form into the documentation of a version, in place
 // of what there was.
 func (p *pages) document(w http.ResponseWriter, r *http.Request) error {
-	at := pathOf(r)
-	files, err := readSources(w, r, at)
+	at := web.PathOf(r)
+	files, err := web.ReadSources(w, r, at)
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (p *pages) document(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *pages) deleteDocumentation(w http.ResponseWriter, r *http.Request) error {
-	at := pathOf(r)
+	at := web.PathOf(r)
 	if err := p.store.DeleteDocumentation(r.Context(), at); err != nil {
 		return err
 	}
