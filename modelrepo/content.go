@@ -250,7 +250,7 @@ func checkFormat(op string, at Path, format string) error {
 	switch {
 	case format == "":
 		return refuse(op, at, ErrInvalid, "Format must be given explicitly with the 'format' query parameter.")
-	case !ValidFormat(format):
+	case !validFormat(format):
 		return refuse(op, at, ErrInvalid, "Invalid format string. The 'format' parameter must match regex: '%s'.",
 			formatRule)
 	}

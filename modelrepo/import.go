@@ -198,7 +198,7 @@ func checkRecord(r archive.Record) error {
 	formats := map[string]bool{}
 	for _, l := range r.Layers {
 		switch {
-		case !ValidFormat(l.Format) || depth < 3:
+		case !validFormat(l.Format) || depth < 3:
 			return refuse(op, at, ErrInvalid, "The layout has a layer without a valid format tag.")
 		case formats[l.Format]:
 			return refuse(op, at, ErrInvalid, "The layout has the format '%s' twice.", l.Format)

@@ -37,10 +37,8 @@ func reservedNames() []string { return []string{"docs", "healthz", "metrics", "r
 // imported at its address. Earlier versions allowed it, so such a namespace may exist.
 const scrubName = "scrub"
 
-// ValidFormat reports whether the text is a format tag: 1 to 100 ASCII letters, digits,
-// and _ - / + . with a letter or digit first. It should be the media type of the
-// content.
-func ValidFormat(format string) bool { return formatTags.MatchString(format) }
+// validFormat reports whether the text is a format tag.
+func validFormat(format string) bool { return formatTags.MatchString(format) }
 
 // Path names a namespace, a model or a version. The fields of deeper levels are empty;
 // the zero Path names the whole repository.

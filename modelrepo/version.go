@@ -43,7 +43,7 @@ func (u VersionUpdate) check(op string, at Path, creating bool) error {
 	if u.Immutable && creating {
 		return refuse(op, at, ErrInvalid, validating+"'immutable' cannot be set during creation")
 	}
-	if err := checkValue(op, at, "defaultFormat", u.DefaultFormat, creating, ValidFormat); err != nil {
+	if err := checkValue(op, at, "defaultFormat", u.DefaultFormat, creating, validFormat); err != nil {
 		return err
 	}
 	return u.Metadata.check(op, at, creating)
