@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +64,14 @@ func (l leased) read(t *testing.T) (as storedLease) {
 	return as
 }
 
+// leasing returns a repository that holds leases for span and reads queues every poll.
+func leasing(t *testing.T, docs storage.Documents) *modelrepo.Store {
+	t.Helper()
+	return hooked(t, docs, func(c *modelrepo.Config) {
+		c.Webhooks.Retry, c.Webhooks.Poll, c.Webhooks.Timeout = time.Second, poll, 10*time.Second
+	})
+}
+
 // inBubble runs a test in a bubble. The callback is outside and keeps no connection open, so that the bubble's
 // clock advances whenever no call is in progress.
 func inBubble(t *testing.T, test func(t *testing.T, l leased)) {
@@ -70,9 +80,7 @@ func inBubble(t *testing.T, test func(t *testing.T, l leased)) {
 	to.Config.SetKeepAlivesEnabled(false)
 	synctest.Test(t, func(t *testing.T) {
 		docs := storage.NewMemoryDocuments()
-		s := hooked(t, docs, func(c *modelrepo.Config) {
-			c.Webhooks.Retry, c.Webhooks.Poll, c.Webhooks.Timeout = time.Second, poll, 10*time.Second
-		})
+		s := leasing(t, docs)
 		created := hook(t, s, modelrepo.NamespaceCreate, to.URL)
 		require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 		test(t, leased{s, docs, "lease/" + created.ID, to})
@@ -110,6 +118,55 @@ func TestStore_Run_leavesACallbackToItsLiveHolderWhateverItsClock(t *testing.T) 
 			})
 		})
 	}
+}
+
+// slowAnswers are documents that store the first leases at once, and then take long to answer.
+type slowAnswers struct {
+	storage.Documents
+	slow *atomic.Int32 // how many leases are left
+}
+
+func (s slowAnswers) wait(key string) {
+	if strings.HasPrefix(key, "lease/") && s.slow.Add(-1) >= 0 {
+		time.Sleep(span + 2*time.Second)
+	}
+}
+
+func (s slowAnswers) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
+	defer s.wait(key)
+	return s.Documents.Create(ctx, key, data)
+}
+
+func (s slowAnswers) Update(ctx context.Context, key string, at storage.Revision, data []byte) (storage.Revision, error) {
+	defer s.wait(key)
+	return s.Documents.Update(ctx, key, at, data)
+}
+
+func TestStore_Run_leavesACallbackWhoseLeaseRanOutWhileItWasStored(t *testing.T) {
+	inBubble(t, func(t *testing.T, l leased) {
+		slow := new(atomic.Int32)
+		slow.Store(2)
+		run(t, leasing(t, slowAnswers{l.docs, slow}))
+		time.Sleep(span + 2*time.Second + span) // the lease was renewed once
+		require.Empty(t, l.to.received())
+		l.write(t, storedLease{Owner: "another", LeaseMillis: span.Milliseconds()})
+		time.Sleep(span - time.Second)
+		require.Empty(t, l.to.received(), "another process has taken over")
+		time.Sleep(time.Second + 3*poll)
+		require.Len(t, l.to.received(), 1, "the other process has ended")
+	})
+}
+
+func TestStore_Run_acquiresALeaseAgainThatWasStoredSlowly(t *testing.T) {
+	inBubble(t, func(t *testing.T, l leased) {
+		slow := new(atomic.Int32)
+		slow.Store(2)
+		run(t, leasing(t, slowAnswers{l.docs, slow}))
+		time.Sleep(2*(span+2*time.Second) + time.Second)
+		require.Empty(t, l.to.received(), "the lease has run out")
+		time.Sleep(3 * poll)
+		require.Len(t, l.to.received(), 1)
+	})
 }
 
 func TestStore_Run_waitsForAsLongAsTheHolderStates(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/retry"
@@ -108,16 +109,21 @@ func (h *Hooks) rest(l *heldLease) time.Duration {
 	return pause
 }
 
-// renew extends the lease so that it outlasts the next call.
+// renew extends the lease so that it outlasts the next call. Storage that takes too long for
+// that is an error: the lease may have run out for other processes, one of which may be calling.
 func (l *heldLease) renew(ctx context.Context) error {
 	span := l.hooks.span()
-	if l.renewed != (lease.Instant{}) && l.renewed.Elapsed() < span-2*l.hooks.config.Timeout {
+	latest := span - 2*l.hooks.config.Timeout // when a call may begin
+	if l.renewed != (lease.Instant{}) && l.renewed.Elapsed() < latest {
 		return nil
 	}
 	began := lease.Now()
 	l.Until, l.LeaseMillis = time.Now().Add(span).UTC(), span.Milliseconds()
 	if err := l.save(ctx); err != nil {
 		return err
+	}
+	if took := began.Elapsed(); took >= latest {
+		return fmt.Errorf("renew the lease %q: the storage took %v, must be less than %v; the next poll tries again", l.key, took, latest)
 	}
 	l.renewed = began
 	return nil
