@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -216,6 +217,36 @@ func TestStore_Run_readsTheRetriesOfOlderVersions(t *testing.T) {
 		require.Empty(t, l.to.received(), "the callback is called too early")
 		time.Sleep(5 * time.Minute)
 		require.Len(t, l.to.received(), 1)
+	})
+}
+
+// meanwhile are documents whose intents are listed after something else has happened.
+type meanwhile struct {
+	storage.Documents
+	happens func()
+}
+
+func (m meanwhile) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
+	if prefix == "intent/" {
+		m.happens()
+	}
+	return m.Documents.List(ctx, prefix, after, limit)
+}
+
+func TestStore_Run_keepsEventsAndLeasesOfAWebhookThatIsNewToIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, l leased) {
+		register := sync.OnceFunc(func() {
+			created := hook(t, l.Store, modelrepo.NamespaceCreate, l.to.URL)
+			require.NoError(t, l.CreateNamespace(t.Context(), "ssn", modelrepo.NamespaceUpdate{}))
+			leased{docs: l.docs, key: "lease/" + created.ID}.write(t, storedLease{Owner: "another", LeaseMillis: span.Milliseconds()})
+		})
+		s := leasing(t, meanwhile{l.docs, register})
+		run(t, s)
+		time.Sleep(span - time.Second)
+		require.Len(t, l.to.received(), 2, "another process calls the new webhook")
+		time.Sleep(time.Second + 2*poll)
+		require.Len(t, l.to.received(), 3)
+		require.Zero(t, s.Stats().GivenUp)
 	})
 }
 

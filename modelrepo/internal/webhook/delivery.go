@@ -94,7 +94,7 @@ func (h *Hooks) Run(ctx context.Context) {
 		all, _, err := h.load(ctx)
 		if err == nil && time.Since(swept) >= min(sweepInterval, h.settle) {
 			swept = time.Now()
-			err = h.sweep(ctx, all)
+			err = h.sweep(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Error("looking for events failed", "error", err)
@@ -208,18 +208,42 @@ func (h *Hooks) drop(ctx context.Context, doc storage.Document) error {
 
 // sweep settles intents, and deletes the events and leases of webhooks that were
 // deleted and the oldest events of queues that are too long.
-func (h *Hooks) sweep(ctx context.Context, all stored) error {
-	h.work.forget(all)
+func (h *Hooks) sweep(ctx context.Context) error {
 	if err := h.settleIntents(ctx); err != nil {
 		return err
 	}
-	if err := h.sweepQueues(ctx, all); err != nil {
-		return err
+	queued := map[string]int{}
+	for doc, err := range storage.All(ctx, h.docs, eventPrefix) {
+		if err != nil {
+			return err
+		}
+		hook, _, _ := strings.Cut(doc.Key[len(eventPrefix):], "/")
+		queued[hook]++
 	}
+	var leases []storage.Document
 	for doc, err := range storage.All(ctx, h.docs, leasePrefix) {
 		if err != nil {
 			return err
 		}
+		leases = append(leases, doc)
+	}
+	// What was listed belongs to webhooks that other processes have registered before: those that
+	// are absent now were deleted.
+	all, _, err := h.load(ctx)
+	if err != nil {
+		return err
+	}
+	h.work.forget(all)
+	for hook, count := range queued {
+		excess := count - h.config.MaxQueued
+		if all.at(hook) < 0 {
+			excess = count
+		}
+		if err := h.dropOldest(ctx, hook, excess); err != nil {
+			return err
+		}
+	}
+	for _, doc := range leases {
 		if all.at(doc.Key[len(leasePrefix):]) >= 0 {
 			continue
 		}
@@ -230,31 +254,21 @@ func (h *Hooks) sweep(ctx context.Context, all stored) error {
 	return nil
 }
 
-func (h *Hooks) sweepQueues(ctx context.Context, all stored) error {
-	queued := map[string]int{}
-	for doc, err := range storage.All(ctx, h.docs, eventPrefix) {
+// dropOldest deletes the first events of a queue.
+func (h *Hooks) dropOldest(ctx context.Context, hook string, count int) error {
+	if count <= 0 {
+		return nil
+	}
+	for doc, err := range storage.All(ctx, h.docs, eventPrefix+hook+"/") {
 		if err != nil {
 			return err
 		}
-		hook, _, _ := strings.Cut(doc.Key[len(eventPrefix):], "/")
-		queued[hook]++
-	}
-	for hook, count := range queued {
-		excess := count - h.config.MaxQueued
-		if all.at(hook) < 0 {
-			excess = count
+		if count--; count < 0 {
+			break
 		}
-		for doc, err := range storage.All(ctx, h.docs, eventPrefix+hook+"/") {
-			if err != nil {
-				return err
-			}
-			if excess--; excess < 0 {
-				break
-			}
-			h.givenUp.Add(1)
-			if err := h.drop(ctx, doc); err != nil {
-				return err
-			}
+		h.givenUp.Add(1)
+		if err := h.drop(ctx, doc); err != nil {
+			return err
 		}
 	}
 	return nil
