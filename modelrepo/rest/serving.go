@@ -121,7 +121,8 @@ func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 	return s.sent - before, err
 }
 
-// heldBack is how many bytes of a part are sent only when the comparison beside it has ended.
+// heldBack is how many bytes of a part are sent only when the comparison beside it has ended, or
+// takes too long.
 const heldBack = 4 << 10
 
 // copyPart sends a part of content.

@@ -45,10 +45,11 @@ type Checker struct {
 	copier *transfer.Copier
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	good     map[string]comparison // by blob
-	damaged  map[string]bool       // blobs with a mark, as far as this process knows
-	suspects map[string]Content    // by blob; see compareParts
+	mu        sync.Mutex
+	good      map[string]comparison // by blob
+	damaged   map[string]bool       // blobs with a mark, as far as this process knows
+	suspects  map[string]Content    // by blob; see compareParts
+	comparing map[string]*comparing // by blob
 
 	suspected chan struct{} // has one when there may be suspects
 
@@ -65,7 +66,7 @@ type comparison struct {
 func New(docs storage.Documents, blobs storage.Blobs, copier *transfer.Copier, log *slog.Logger) *Checker {
 	return &Checker{docs: docs, blobs: blobs, copier: copier, log: log,
 		good: map[string]comparison{}, damaged: map[string]bool{}, suspects: map[string]Content{},
-		suspected: make(chan struct{}, 1)}
+		comparing: map[string]*comparing{}, suspected: make(chan struct{}, 1)}
 }
 
 // Replaced returns how many blobs were damaged, and got their bytes from an upload.

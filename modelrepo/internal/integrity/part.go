@@ -15,10 +15,15 @@ const (
 	// compareBeside is the divisor of a size: content is compared beside a part that has at
 	// least that share of its bytes.
 	compareBeside = 4
+	// heldBack is how long the end of a part waits, at most, for the comparison beside it. It is
+	// shorter than what proxies usually wait for the next bytes.
+	heldBack = 20 * time.Second
 	// partRate is how many bytes per second are compared of content of which smaller parts were
 	// sent, and maxParts how many contents wait for that.
 	partRate = 64 << 20
 	maxParts = 1000
+	// again is the pause after content of which parts were sent could not be read.
+	again = 15 * time.Second
 )
 
 // Part prepares that the next n bytes are sent, which are not the whole content and whose digest
@@ -26,37 +31,46 @@ const (
 //   - Content that this process has compared lately is not compared.
 //   - Up to [compareFirst] bytes are compared at once. The error matches [storage.ErrDamaged].
 //   - Beside a part of at least a quarter of the content the whole is compared. The function
-//     that Part returns waits for the result: call it before the last bytes are sent. A download
-//     that was interrupted and goes on ends with an error if the content is damaged.
+//     that Part returns waits for the result, for at most 20 seconds: call it before the last bytes are
+//     sent. A download that was interrupted and goes on ends with an error if the content is damaged.
 //   - Other content is compared afterwards, by [Scrubber.Run] of this process, if it scrubs by
-//     itself.
+//     itself; also content without a result after that time, or that could not be read.
+//
+// Content of which several parts are read at a time is compared once for all of them.
 func (r *Reader) Part(n int64) (compared func() error, err error) {
 	c, content := r.checker, r.content
 	switch {
 	case c.isGood(content.Blob, r.file):
 		return nil, nil
-	case content.Size <= compareFirst:
-		return nil, c.verify(r.ctx, content, func(int) error { return nil })
-	case n < content.Size/compareBeside:
+	case content.Size > compareFirst && n < content.Size/compareBeside:
 		c.suspect(content)
 		return nil, nil
+	case r.beside == nil:
+		r.beside = c.join(r.ctx, content, true)
 	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	result := make(chan error, 1)
-	go func() { result <- c.verify(ctx, content, func(int) error { return ctx.Err() }) }()
-	r.cancel = cancel
-	return func() error { return <-result }, nil
+	if content.Size <= compareFirst {
+		return nil, r.judge(r.ctx)
+	}
+	return func() error {
+		ctx, cancel := context.WithTimeout(r.ctx, heldBack)
+		defer cancel()
+		return r.judge(ctx)
+	}, nil
 }
 
-// verify compares content, and marks it if it is damaged. Other failures are those of the
-// comparison and not of the content, whose reader finds out by itself.
-func (c *Checker) verify(ctx context.Context, content Content, each func(bytes int) error) error {
-	err := c.Compare(ctx, content, each)
-	if !errors.Is(err, storage.ErrDamaged) || errors.Is(err, errAbsent) { // deleted, or replaced, meanwhile
+// judge returns the damage that the comparison finds. Other failures are those of the comparison
+// and not of the content, whose reader finds out by itself. If there is no result before the
+// context ends, or content could not be read, it is compared afterwards.
+func (r *Reader) judge(ctx context.Context) error {
+	err := r.beside.result(ctx)
+	switch {
+	case err == nil, errors.Is(err, errAbsent): // deleted, or replaced, meanwhile
 		return nil
+	case errors.Is(err, storage.ErrDamaged):
+		return err
 	}
-	c.Mark(ctx, content, err)
-	return err
+	r.checker.suspect(r.content)
+	return nil
 }
 
 // suspect records that a part of content was sent that was not compared lately.
@@ -91,11 +105,19 @@ func (c *Checker) compareParts(ctx context.Context) {
 			}
 			continue
 		}
-		begun := time.Now()
-		_ = c.verify(ctx, content, func(bytes int) error { return pace(ctx, &begun, bytes, partRate) }) // it marks what is damaged
-		c.mu.Lock()
-		delete(c.suspects, content.Blob)
-		c.mu.Unlock()
+		whole := c.join(ctx, content, false)
+		err := whole.result(ctx)
+		if c.leave(content, whole) {
+			<-whole.ended // nothing is read any more
+		}
+		if err == nil || errors.Is(err, storage.ErrDamaged) || ctx.Err() != nil {
+			continue
+		}
+		c.log.Warn("compare content of which parts were sent", "blob", content.Blob, "error", err, "again", again)
+		select {
+		case <-ctx.Done():
+		case <-time.After(again): // the next one, which may be this one
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ type Reader struct {
 	checker *Checker
 	file    os.FileInfo // the state of its file when it was opened, or nil
 	opened  *os.File    // its file, or nil
-	cancel  func()      // ends the comparison beside a part, or nil
+	beside  *comparing  // of the whole content while a part is read, or nil
 }
 
 // Open opens content for a download. The error matches [storage.ErrDamaged] if bytes are
@@ -27,7 +27,9 @@ type Reader struct {
 // have been replaced meanwhile. The context also holds for reading.
 func (c *Checker) Open(ctx context.Context, content Content) (*Reader, error) {
 	if c.IsDamaged(ctx, content.Blob) {
-		err := c.Compare(ctx, content, func(int) error { return nil })
+		whole := c.join(ctx, content, true)
+		err := whole.result(ctx)
+		c.leave(content, whole)
 		if err == nil {
 			err = c.Clear(ctx, content.Blob)
 		}
@@ -81,8 +83,9 @@ func (r *Reader) File(whole bool) *os.File {
 
 // Close implements [io.Closer].
 func (r *Reader) Close() error {
-	if r.cancel != nil {
-		r.cancel()
+	if r.beside != nil {
+		r.checker.leave(r.content, r.beside)
+		r.beside = nil
 	}
 	return r.CheckedReader.Close()
 }
