@@ -3,8 +3,8 @@
 //
 //   - annotate turns JSON, CSV and XML messages into RDF, broker to broker,
 //     with RML and CARML mappings. Drivers of brokers are annotate/mqtt and
-//     annotate/kafka; annotate/manager runs many channels over storage, with a
-//     REST interface. The mapping engine annotate/rml and the readers and
+//     annotate/kafka; annotate/manager runs many channels over storage, and
+//     annotate/manager/rest is its REST interface. The mapping engine annotate/rml and the readers and
 //     writers of annotate/rdf can be used without the rest.
 //   - modelrepo stores namespaces, models, their versions and their content.
 //   - flcollect is the federated-learning server that Flower clients connect to

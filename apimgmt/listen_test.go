@@ -23,7 +23,7 @@ func platform(t *testing.T) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for name, folder := range map[string]string{
-		"annotator":     "annotate/manager",
+		"annotator":     "annotate/manager/rest",
 		"collector":     "flcollect",
 		"fl-repository": "flcollect/repository",
 		"models":        "modelrepo/rest",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -41,7 +42,7 @@ func (a *Annotations) Add(ctx context.Context, mapping annotate.Mapping) (string
 	if err := mapping.Check(); err != nil {
 		return "", withoutPrefix(err, "metadata.mapping.")
 	}
-	data, err := json.Marshal(mappingOf(mapping, true))
+	data, err := json.Marshal(channelform.MappingOf(mapping, true))
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +75,7 @@ func (a *Annotations) List(ctx context.Context) (map[string]annotate.Mapping, er
 		}
 		for _, document := range page {
 			id := strings.TrimPrefix(document.Key, annotationPrefix)
-			mapping, err := decodeMapping(document.Data)
+			mapping, err := channelform.DecodeMapping(document.Data)
 			if err != nil {
 				return nil, fmt.Errorf("read annotation %q: %w", id, err)
 			}
@@ -82,6 +83,34 @@ func (a *Annotations) List(ctx context.Context) (map[string]annotate.Mapping, er
 		}
 		after = page[len(page)-1].Key
 	}
+}
+
+// StoredAnnotation is a mapping that is stored.
+type StoredAnnotation struct {
+	ID      string
+	Mapping annotate.Mapping
+	// Err is why the mapping cannot be read.
+	Err error
+}
+
+// Page returns the stored mappings whose identifiers follow after, limit at most, and whether
+// there are more.
+func (a *Annotations) Page(ctx context.Context, after string, limit int) (page []StoredAnnotation, more bool, err error) {
+	if a.documents == nil {
+		return nil, false, ErrStandalone
+	}
+	if after != "" {
+		after = annotationPrefix + after
+	}
+	documents, err := a.documents.List(ctx, annotationPrefix, after, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list annotations: %w", err)
+	}
+	for _, document := range documents[:min(len(documents), limit)] {
+		mapping, err := channelform.DecodeMapping(document.Data)
+		page = append(page, StoredAnnotation{strings.TrimPrefix(document.Key, annotationPrefix), mapping, err})
+	}
+	return page, len(documents) > limit, nil
 }
 
 // Remove removes a stored mapping, or returns ErrAnnotationNotFound.
@@ -114,7 +143,7 @@ func (a *Annotations) read(
 		err = ErrAnnotationNotFound
 	}
 	if err == nil {
-		mapping, err = decodeMapping(document.Data)
+		mapping, err = channelform.DecodeMapping(document.Data)
 	}
 	if err != nil {
 		return mapping, 0, fmt.Errorf("read annotation %q: %w", id, err)

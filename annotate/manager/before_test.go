@@ -15,6 +15,8 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
+	"github.com/iotenablers/enablers/annotate/manager/rest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -43,11 +45,11 @@ func readBefore(t *testing.T) (before, storage.Documents) {
 
 func TestManager_documentsOfTheVersionBefore(t *testing.T) {
 	b, documents := readBefore(t)
-	c := managerConfig(annotate.NewMemoryBroker(nil), documents)
+	c := managertest.Config(annotate.NewMemoryBroker(nil), documents)
 	c.Secret = "0123456789abcdef0123456789abcdef"
-	m, stop := runManager(t, c)
-	require.Eventually(t, func() bool { return !status(t, m, "plain").Stopped }, patience, time.Millisecond)
-	handler := manager.NewHandler(m, &manager.HandlerOptions{Version: "1"})
+	m, stop := managertest.Start(t, c)
+	require.Eventually(t, func() bool { return !managertest.Status(t, m, "plain").Stopped }, managertest.Patience, time.Millisecond)
+	handler := rest.NewHandler(m, &rest.HandlerOptions{Version: "1"})
 	send := func(method, path, body string) string {
 		request := httptest.NewRequest(method, path, strings.NewReader(body))
 		request.Host = "localhost"
@@ -75,12 +77,12 @@ func TestManager_documentsOfTheVersionBefore(t *testing.T) {
 	require.Equal(t, withoutCredentials(t, b.Documents["channels/full"]), withoutCredentials(t, string(document.Data)))
 
 	require.NoError(t, stop())
-	m, _ = runManager(t, c)
+	m, _ = managertest.Start(t, c)
 	full, err := m.Get("full")
 	require.NoError(t, err)
-	require.Equal(t, "p", mqttOf(full.Input).Password)
-	require.Equal(t, "only", mqttOf(*full.Error).Password)
-	require.Equal(t, "kp", manager.Spare(full, annotate.InputTopic, kafka.Type).(kafka.Settings).Password)
+	require.Equal(t, "p", managertest.MQTT(full.Input).Password)
+	require.Equal(t, "only", managertest.MQTT(*full.Error).Password)
+	require.Equal(t, "kp", managertest.Spare(full, annotate.InputTopic, kafka.Type).(kafka.Settings).Password)
 }
 
 // withoutCredentials cuts the credentials out of a stored channel.
@@ -95,13 +97,13 @@ func withoutCredentials(t *testing.T, text string) string {
 
 func TestManager_keepsTheSettingsOfKindsWithoutADriver(t *testing.T) {
 	b, documents := readBefore(t)
-	c := managerConfig(annotate.NewMemoryBroker(nil), documents)
+	c := managertest.Config(annotate.NewMemoryBroker(nil), documents)
 	c.Secret = "0123456789abcdef0123456789abcdef"
 	c.Drivers = []annotate.Driver{mqtt.Driver(annotate.NewMemoryBroker(nil), nil)}
-	m, _ := runManager(t, c)
-	mqttOnly := config("mqtt only")
+	m, _ := managertest.Start(t, c)
+	mqttOnly := managertest.Channel("mqtt only")
 	mqttOnly.Stopped = true
-	create(t, m, mqttOnly)
+	managertest.Create(t, m, mqttOnly)
 	document, err := documents.Get(t.Context(), "channels/mqtt only")
 	require.NoError(t, err)
 
@@ -112,9 +114,9 @@ func TestManager_keepsTheSettingsOfKindsWithoutADriver(t *testing.T) {
 	_, err = documents.Create(t.Context(), document.Key, []byte(foreign))
 	require.NoError(t, err)
 	require.Contains(t, b.Documents, "channels/plain")
-	m, _ = runManager(t, c)
+	m, _ = managertest.Start(t, c)
 	require.NoError(t, m.SetMapping(t.Context(), "mqtt only", annotate.Mapping{
-		InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: jsonMapping,
+		InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: managertest.Mapping,
 	}))
 	document, err = documents.Get(t.Context(), "channels/mqtt only")
 	require.NoError(t, err)

@@ -1,11 +1,10 @@
 package manager
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
 )
 
 // ChannelConfig is a channel as a client describes it.
@@ -18,14 +17,7 @@ type ChannelConfig struct {
 
 	// spare are the settings of a topic for other kinds of broker than its own,
 	// which clients may send and are shown.
-	spare map[annotate.TopicRole]spareSettings
-}
-
-// spareSettings are by kind of broker, and, where the service has no driver for
-// it, by the name of the member.
-type spareSettings struct {
-	settings map[annotate.BrokerType]annotate.Settings
-	foreign  map[string]json.RawMessage
+	spare channelform.Spare
 }
 
 // Metadata describes a channel.
@@ -38,12 +30,18 @@ type Metadata struct {
 func (c ChannelConfig) clone() ChannelConfig {
 	c.ChannelConfig = c.Clone()
 	c.Metadata.Tags = slices.Clone(c.Metadata.Tags)
-	spare := map[annotate.TopicRole]spareSettings{}
-	for role, s := range c.spare {
-		spare[role] = spareSettings{maps.Clone(s.settings), maps.Clone(s.foreign)}
-	}
-	c.spare = spare
+	c.spare = c.spare.Clone()
 	return c
+}
+
+// Form returns the channel as its JSON forms have it, for the packages rest and page.
+func (c ChannelConfig) Form() channelform.Channel {
+	return channelform.Channel{ChannelConfig: c.ChannelConfig, About: channelform.About(c.Metadata), Stopped: c.Stopped, Spare: c.spare}
+}
+
+// configOf returns the channel of a form.
+func configOf(c channelform.Channel) ChannelConfig {
+	return ChannelConfig{ChannelConfig: c.ChannelConfig, Metadata: Metadata(c.About), Stopped: c.Stopped, spare: c.Spare}
 }
 
 // Channel is a channel with its status.

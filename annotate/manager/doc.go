@@ -1,10 +1,8 @@
 // Package manager keeps the channels of a service: it creates, finds, changes
-// and removes them, stores them, brings them back after a restart, and serves
-// the REST interface of the annotator.
+// and removes them, stores them, and brings them back after a restart.
 //
-// [New] checks a [Config], [Manager.Run] serves until its context ends, and
-// [NewHandler] returns the REST interface with its OpenAPI document, an
-// interactive page and metrics.
+// [New] checks a [Config], and [Manager.Run] serves until its context ends.
+// Package rest below it is its REST interface, package page its pages.
 //
 // # Several instances
 //

@@ -98,38 +98,6 @@ func (e *entry) status() Status {
 	return s
 }
 
-// stats returns the counts of the channel, which are zero for one that cannot be made.
-func (e *entry) stats() annotate.Stats {
-	if e.channel == nil {
-		return annotate.Stats{}
-	}
-	return e.channel.Stats()
-}
-
-// failures returns the newest messages that failed in this instance.
-func (e *entry) failures() []annotate.FailedMessage {
-	if e.channel == nil {
-		return nil
-	}
-	return e.channel.Failures()
-}
-
-// warning returns what was noticed about the newest messages of this instance.
-func (e *entry) warning() annotate.Warning {
-	if e.channel == nil {
-		return annotate.Warning{}
-	}
-	return e.channel.Warnings().Newest()
-}
-
-// warned returns the newest messages of this instance with a warning.
-func (e *entry) warned() []annotate.FailedMessage {
-	if e.channel == nil {
-		return nil
-	}
-	return e.channel.Warnings().Messages()
-}
-
 // statusNow returns the status of a channel that is this instance's.
 func statusNow(c *annotate.Channel) Status {
 	now := c.Status()

@@ -3,9 +3,6 @@ package manager_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
@@ -49,37 +46,11 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	server := httptest.NewServer(manager.NewHandler(m, nil))
-	response, err := http.Get(server.URL + "/channels/" + id + "?status=true")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	body, _ := io.ReadAll(response.Body)
-	response.Body.Close()
-	fmt.Println(string(body))
-
-	server.Close()
+	channel, err := m.Get(id)
+	fmt.Println(channel.Status.Stopped, err)
 	cancel()
 	fmt.Println(<-done)
 	// Output:
-	// {"status":{"isStopped":false}}
+	// false <nil>
 	// <nil>
-}
-
-func ExampleManager_Page() {
-	m, err := manager.New(manager.Config{Environment: annotate.Environment{
-		Drivers: []annotate.Driver{annotate.MemoryDriver(annotate.NewMemoryBroker(nil))},
-	}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/channels/", http.StripPrefix("/channels", m.Page(nil)))
-	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/channels/new", nil))
-	fmt.Println(answer.Code, answer.Header().Get("Content-Type"))
-	// Output:
-	// 200 text/html; charset=utf-8
 }

@@ -1,10 +1,7 @@
 package manager_test
 
 import (
-	"context"
-	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,69 +9,39 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 	"github.com/iotenablers/enablers/storage"
 )
 
-var errDisk = errors.New("disk on fire")
-
-// faultyDocuments refuses to write while it is broken.
-type faultyDocuments struct {
-	storage.Documents
-	broken atomic.Bool
-}
-
-func (d *faultyDocuments) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
-	if d.broken.Load() {
-		return 0, errDisk
-	}
-	return d.Documents.Create(ctx, key, data)
-}
-
-func (d *faultyDocuments) Update(
-	ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error,
-) {
-	if d.broken.Load() {
-		return 0, errDisk
-	}
-	return d.Documents.Update(ctx, key, prev, data)
-}
-
-func (d *faultyDocuments) Delete(ctx context.Context, key string, prev storage.Revision) error {
-	if d.broken.Load() {
-		return errDisk
-	}
-	return d.Documents.Delete(ctx, key, prev)
-}
-
 func TestManager_storageError_undoesTheChange(t *testing.T) {
-	documents := &faultyDocuments{Documents: storage.NewMemoryDocuments()}
-	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
-	create(t, m, withSideTopics(config("runs")))
-	rests := config("rests")
+	documents := &managertest.FaultyDocuments{Documents: storage.NewMemoryDocuments()}
+	m, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
+	managertest.Create(t, m, managertest.WithSideTopics(managertest.Channel("runs")))
+	rests := managertest.Channel("rests")
 	rests.Stopped = true
-	create(t, m, rests)
-	documents.broken.Store(true)
+	managertest.Create(t, m, rests)
+	documents.Broken.Store(true)
 
-	_, err := m.Create(t.Context(), config("new"))
-	require.ErrorIs(t, err, errDisk)
+	_, err := m.Create(t.Context(), managertest.Channel("new"))
+	require.ErrorIs(t, err, managertest.ErrDisk)
 	_, err = m.Get("new")
 	require.ErrorIs(t, err, manager.ErrChannelNotFound)
 	_, err = m.Patch(t.Context(), "runs", manager.Update{Run: manager.Off})
-	require.ErrorIs(t, err, errDisk)
-	require.False(t, status(t, m, "runs").Stopped)
+	require.ErrorIs(t, err, managertest.ErrDisk)
+	require.False(t, managertest.Status(t, m, "runs").Stopped)
 	_, err = m.Patch(t.Context(), "runs", manager.Update{Error: manager.Off})
-	require.ErrorIs(t, err, errDisk)
-	require.False(t, status(t, m, "runs").Off.Error)
+	require.ErrorIs(t, err, managertest.ErrDisk)
+	require.False(t, managertest.Status(t, m, "runs").Off.Error)
 	_, err = m.Patch(t.Context(), "rests", manager.Update{Run: manager.On})
-	require.ErrorIs(t, err, errDisk)
-	require.True(t, status(t, m, "rests").Stopped)
-	require.ErrorIs(t, m.Delete(t.Context(), "runs"), errDisk)
-	require.False(t, status(t, m, "runs").Stopped)
-	_, err = m.Annotations().Add(t.Context(), config("").Mapping)
-	require.ErrorIs(t, err, errDisk)
+	require.ErrorIs(t, err, managertest.ErrDisk)
+	require.True(t, managertest.Status(t, m, "rests").Stopped)
+	require.ErrorIs(t, m.Delete(t.Context(), "runs"), managertest.ErrDisk)
+	require.False(t, managertest.Status(t, m, "runs").Stopped)
+	_, err = m.Annotations().Add(t.Context(), managertest.Channel("").Mapping)
+	require.ErrorIs(t, err, managertest.ErrDisk)
 
-	documents.broken.Store(false)
-	create(t, m, config("new"))
+	documents.Broken.Store(false)
+	managertest.Create(t, m, managertest.Channel("new"))
 	require.NoError(t, m.Delete(t.Context(), "runs"))
 }
 
@@ -91,7 +58,7 @@ func TestNew_errorsNameTheField(t *testing.T) {
 		"Environment.Instance":        func(c *manager.Config) { c.Shared = true },
 		"Config.Secret":               func(c *manager.Config) { c.Secret = strings.Repeat("x", 31) },
 	} {
-		c := managerConfig(b, nil)
+		c := managertest.Config(b, nil)
 		change(&c)
 		_, err := manager.New(c)
 		require.ErrorContains(t, err, ": "+field+": ")
@@ -99,22 +66,11 @@ func TestNew_errorsNameTheField(t *testing.T) {
 }
 
 func TestManager_Create_shortensIdentifiersOfLongTopics(t *testing.T) {
-	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
-	c := config("")
+	m, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
+	c := managertest.Channel("")
 	c.Input.Name = strings.Repeat("ü", 2000)
 	c.Output.Name = strings.Repeat("b", 2000)
-	id := create(t, m, c)
+	id := managertest.Create(t, m, c)
 	require.LessOrEqual(t, len(id), 480)
-	require.False(t, status(t, m, id).Stopped)
-}
-
-func TestNewHandler_answersWhileTheServiceStarts(t *testing.T) {
-	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), nil))
-	require.NoError(t, err)
-	c := newClientOf(t, m)
-	const unavailable = "Service not available: annotate: the service is starting or stopping"
-	c.text(c.send("POST", "/channels", channelJSON(t, "early", nil, nil, nil)), 503, unavailable)
-	c.json(c.get("/status"), `{"status": "INITIALIZING"}`)
-	c.text(c.get("/readyz"), 503, "annotate: the service is starting or stopping")
-	c.text(c.get("/healthz"), 200, "ok")
+	require.False(t, managertest.Status(t, m, id).Stopped)
 }

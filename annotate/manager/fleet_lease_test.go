@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -28,7 +29,7 @@ func three(t *testing.T, s *site) []*instance {
 	all := []*instance{s.start("a", withShortLease), s.start("b", withShortLease), s.start("c", withShortLease)}
 	pass(2 * pollTime)
 	for n := range 9 {
-		create(t, all[0].Manager, config(fmt.Sprintf("channel-%d", n)))
+		managertest.Create(t, all[0].Manager, managertest.Channel(fmt.Sprintf("channel-%d", n)))
 	}
 	pass(5 * pollTime)
 	require.Equal(t, map[string]int{"a": 3, "b": 3, "c": 3}, s.running())
@@ -86,7 +87,7 @@ func TestManager_Run_startsAlthoughTheStorageIsSlowToTakeTheLease(t *testing.T) 
 			slow.Documents = c.Documents
 			c.Documents = slow
 		})
-		create(t, i.Manager, config("channel"))
+		managertest.Create(t, i.Manager, managertest.Channel("channel"))
 		pass(2 * pollTime)
 		require.True(t, slow.asked.Load())
 		require.Equal(t, "[a]", s.runner("channel"))
@@ -121,7 +122,7 @@ func TestManager_shared_channelsReturnToTheirInstancesAfterAnOutageOfTheStorage(
 func TestManager_shared_keepsToTheLongerLeaseOfAnOlderInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		old := s.start("old") // ten seconds, renewed as its version does
-		create(t, old.Manager, config("channel"))
+		managertest.Create(t, old.Manager, managertest.Channel("channel"))
 		pass(2 * pollTime)
 		next := s.start("next", withShortLease)
 		pass(2 * pollTime)
@@ -160,10 +161,10 @@ func TestManager_shared_stopsEveryChannelThatWasTakenOver(t *testing.T) {
 func TestManager_shared_channelsActAsOneMemberByTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a, b := s.start("a", withShortLease), s.start("b", withShortLease)
-		create(t, a.Manager, config("plain"))
-		all := config("all")
+		managertest.Create(t, a.Manager, managertest.Channel("plain"))
+		all := managertest.Channel("all")
 		all.Distributed = true
-		create(t, a.Manager, all)
+		managertest.Create(t, a.Manager, all)
 		pass(2 * pollTime)
 		holder, other := a, b // either may have been first
 		if s.runner("plain") == "[b]" {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -236,7 +237,7 @@ func (s *site) start(name string, change ...func(*manager.Config)) *instance {
 func (s *site) prepare(name string, change ...func(*manager.Config)) *instance {
 	i := &instance{name: name, site: s, reach: &reach{Documents: s.documents},
 		subs: map[*siteSubscription]struct{}{}, options: map[string]annotate.ConnectOptions{}}
-	c := managerConfig(i, i.reach)
+	c := managertest.Config(i, i.reach)
 	c.Shared, c.Instance, c.LeaseDuration, c.PollInterval = true, name, leaseTime, pollTime
 	c.RetryMin, c.RetryMax = time.Second, time.Minute
 	for _, f := range change {
@@ -363,7 +364,7 @@ func until(t *testing.T, limit time.Duration, what string, is func() bool) time.
 func (s *site) createMany(i *instance, n int) {
 	s.t.Helper()
 	for k := range n {
-		create(s.t, i.Manager, config(fmt.Sprintf("c%02d", k)))
+		managertest.Create(s.t, i.Manager, managertest.Channel(fmt.Sprintf("c%02d", k)))
 	}
 }
 
@@ -400,10 +401,10 @@ func TestManager_shared_takesOverChannelsOfAKilledInstance(t *testing.T) {
 		pass(4 * leaseTime)
 		require.Len(t, s.running(), 3)
 		a.kill()
-		publish(t, s.broker, "c00/in", 0, 3)
+		managertest.Publish(t, s.broker, "c00/in", 0, 3)
 		took := until(t, takeover, "all channels run", func() bool { return s.total() == 9 })
 		t.Logf("taken over after %v", took)
-		require.Equal(t, triples(0, 3), await(t, s.broker, "c00/out", 3))
+		require.Equal(t, managertest.Triples(0, 3), managertest.Await(t, s.broker, "c00/out", 3))
 		require.NotContains(t, s.running(), "a")
 	})
 }
@@ -411,12 +412,12 @@ func TestManager_shared_takesOverChannelsOfAKilledInstance(t *testing.T) {
 func TestManager_shared_handsOverAtAStopWithoutLossOrRepetition(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
-		create(t, a.Manager, config("flow"))
+		managertest.Create(t, a.Manager, managertest.Channel("flow"))
 		s.start("b")
 		pass(leaseTime)
 		go func() {
 			for i := range 400 {
-				publish(t, s.broker, "flow/in", i, i+1)
+				managertest.Publish(t, s.broker, "flow/in", i, i+1)
 				time.Sleep(10 * time.Millisecond)
 			}
 		}()
@@ -425,7 +426,7 @@ func TestManager_shared_handsOverAtAStopWithoutLossOrRepetition(t *testing.T) {
 		require.NoError(t, a.end())
 		took := until(t, pollTime+pollTime/2, "b runs it", func() bool { return s.runner("flow") == "[b]" })
 		t.Logf("handed over after %v", took)
-		require.Equal(t, triples(0, 400), await(t, s.broker, "flow/out", 400))
+		require.Equal(t, managertest.Triples(0, 400), managertest.Await(t, s.broker, "flow/out", 400))
 		pass(time.Minute)
 		require.Len(t, s.broker.Messages("flow/out"), 400)
 	})
@@ -434,18 +435,18 @@ func TestManager_shared_handsOverAtAStopWithoutLossOrRepetition(t *testing.T) {
 func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
-		id := create(t, a.Manager, withSideTopics(config("x")))
+		id := managertest.Create(t, a.Manager, managertest.WithSideTopics(managertest.Channel("x")))
 		b := s.start("b")
 		pass(pollTime * 3 / 2)
 		require.Equal(t, "[a]", s.runner("x"))
-		require.Equal(t, "a", status(t, b.Manager, id).Instance)
-		require.False(t, status(t, b.Manager, id).Stopped)
+		require.Equal(t, "a", managertest.Status(t, b.Manager, id).Instance)
+		require.False(t, managertest.Status(t, b.Manager, id).Stopped)
 
 		outcome, err := b.Patch(t.Context(), id, manager.Update{Error: manager.Off})
 		require.NoError(t, err)
 		require.Equal(t, manager.Updated, outcome)
 		pass(pollTime * 3 / 2)
-		require.True(t, status(t, a.Manager, id).Off.Error)
+		require.True(t, managertest.Status(t, a.Manager, id).Off.Error)
 
 		starts := s.starts()
 		require.NoError(t, b.Restart(t.Context(), id))
@@ -453,26 +454,26 @@ func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 		require.Equal(t, starts+1, s.starts())
 		require.Equal(t, "[a]", s.runner("x"))
 
-		next := config("").Mapping
-		next.RML = renamed
+		next := managertest.Channel("").Mapping
+		next.RML = managertest.Renamed()
 		require.NoError(t, b.SetMapping(t.Context(), id, next))
 		pass(pollTime * 3 / 2)
 		require.Equal(t, starts+1, s.starts(), "a mapping is replaced without stopping")
-		publish(t, s.broker, "x/in", 0, 1)
-		require.Contains(t, await(t, s.broker, "x/out", 1)[0], "http://example.com/renamed")
+		managertest.Publish(t, s.broker, "x/in", 0, 1)
+		require.Contains(t, managertest.Await(t, s.broker, "x/out", 1)[0], "http://example.com/renamed")
 
-		require.Equal(t, manager.Stopped, patch(t, b.Manager, id, true))
+		require.Equal(t, manager.Stopped, managertest.Patch(t, b.Manager, id, true))
 		pass(pollTime * 3 / 2)
 		require.Zero(t, s.total())
-		require.True(t, status(t, a.Manager, id).Stopped)
+		require.True(t, managertest.Status(t, a.Manager, id).Stopped)
 		pass(pollTime * 3 / 2) // until the other one has read that it was let go
-		require.True(t, status(t, b.Manager, id).Stopped)
-		require.Equal(t, manager.Unchanged, patch(t, b.Manager, id, true))
+		require.True(t, managertest.Status(t, b.Manager, id).Stopped)
+		require.Equal(t, manager.Unchanged, managertest.Patch(t, b.Manager, id, true))
 		pass(pollTime * 2)
-		require.Equal(t, manager.Started, patch(t, b.Manager, id, false))
+		require.Equal(t, manager.Started, managertest.Patch(t, b.Manager, id, false))
 		require.Equal(t, "[b]", s.runner("x"), "the instance that gets the request starts a channel that none runs")
 		pass(pollTime * 2)
-		require.Equal(t, "b", status(t, a.Manager, id).Instance)
+		require.Equal(t, "b", managertest.Status(t, a.Manager, id).Instance)
 
 		require.NoError(t, a.Delete(t.Context(), id))
 		require.Zero(t, s.total(), "deleted is stopped, wherever it ran")
@@ -484,7 +485,7 @@ func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 		left, err := s.documents.List(t.Context(), "c", "", 0)
 		require.NoError(t, err)
 		require.Empty(t, left, "neither the channel nor its lease")
-		create(t, a.Manager, config("x"))
+		managertest.Create(t, a.Manager, managertest.Channel("x"))
 		until(t, pollTime, "one of them runs it", func() bool { return s.runner("x") == "[a]" || s.runner("x") == "[b]" })
 	})
 }
@@ -492,11 +493,11 @@ func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 func TestManager_Create_reusesAnIdentifierAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a, b := s.start("a"), s.start("b")
-		create(t, a.Manager, config("again"))
+		managertest.Create(t, a.Manager, managertest.Channel("again"))
 		pass(2 * pollTime)
 		for range 10 {
 			require.NoError(t, b.Delete(t.Context(), "again"))
-			create(t, b.Manager, config("again"))
+			managertest.Create(t, b.Manager, managertest.Channel("again"))
 			pass(2 * pollTime)
 			require.Equal(t, 1, s.total())
 			a, b = b, a
@@ -507,13 +508,13 @@ func TestManager_Create_reusesAnIdentifierAtOnce(t *testing.T) {
 func TestManager_Delete_isFinishedByAnotherInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
-		create(t, a.Manager, config("orphan"))
+		managertest.Create(t, a.Manager, managertest.Channel("orphan"))
 		b := s.start("b")
 		pass(2 * pollTime)
 		c, err := b.Get("orphan")
 		require.NoError(t, err)
 		a.kill()
-		publish(t, s.broker, "orphan/in", 0, 5)
+		managertest.Publish(t, s.broker, "orphan/in", 0, 5)
 		require.NoError(t, b.Delete(t.Context(), "orphan"))
 		require.Zero(t, s.broker.Unacknowledged(c.Input), "the broker keeps nothing for it")
 		left, err := s.documents.List(t.Context(), "c", "", 0)
@@ -525,31 +526,31 @@ func TestManager_Delete_isFinishedByAnotherInstance(t *testing.T) {
 func TestManager_shared_showsErrorsOnEveryInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
-		create(t, a.Manager, config("down"))
+		managertest.Create(t, a.Manager, managertest.Channel("down"))
 		b := s.start("b")
 		pass(2 * pollTime)
 		s.broker.Down()
 		pass(2 * pollTime)
-		require.Contains(t, status(t, b.Manager, "down").Error, "in-memory broker is down")
+		require.Contains(t, managertest.Status(t, b.Manager, "down").Error, "in-memory broker is down")
 		written := a.reach.written()
 		pass(time.Minute)
 		const renewals = 6 * time.Minute / leaseTime
 		require.Less(t, a.reach.written()-written, int(renewals)+10)
 		s.broker.Up()
 		pass(5 * pollTime)
-		require.Empty(t, status(t, b.Manager, "down").Error)
+		require.Empty(t, managertest.Status(t, b.Manager, "down").Error)
 	})
 }
 
 func TestManager_Replace_isAppliedByTheInstanceThatRunsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
-		create(t, a.Manager, config("flow"))
+		managertest.Create(t, a.Manager, managertest.Channel("flow"))
 		b := s.start("b")
 		pass(leaseTime)
 		go func() {
 			for i := range 400 {
-				publish(t, s.broker, "flow/in", i, i+1)
+				managertest.Publish(t, s.broker, "flow/in", i, i+1)
 				time.Sleep(10 * time.Millisecond)
 			}
 		}()
@@ -557,17 +558,17 @@ func TestManager_Replace_isAppliedByTheInstanceThatRunsIt(t *testing.T) {
 		c, err := b.Get("flow")
 		require.NoError(t, err)
 		next := masked(c.ChannelConfig)
-		next.Output.Name, next.Mapping.RML = "flow/other", renamed
+		next.Output.Name, next.Mapping.RML = "flow/other", managertest.Renamed()
 		require.NoError(t, b.Replace(t.Context(), "flow", next))
 		pass(time.Minute)
 		require.Equal(t, "[a]", s.runner("flow"), "it stays where it is")
-		first := texts(s.broker.Messages("flow/out"))
-		require.Equal(t, triples(0, len(first)), first)
-		require.Len(t, append(first, texts(s.broker.Messages("flow/other"))...), 400, "nothing is lost and nothing comes twice")
+		first := managertest.Texts(s.broker.Messages("flow/out"))
+		require.Equal(t, managertest.Triples(0, len(first)), first)
+		require.Len(t, append(first, managertest.Texts(s.broker.Messages("flow/other"))...), 400, "nothing is lost and nothing comes twice")
 		require.Contains(t, string(s.broker.Messages("flow/other")[0].Payload), "renamed")
 		require.NoError(t, a.end())
 		until(t, takeover, "b runs it", func() bool { return s.runner("flow") == "[b]" })
-		publish(t, s.broker, "flow/in", 400, 401)
+		managertest.Publish(t, s.broker, "flow/in", 400, 401)
 		pass(time.Second)
 		require.Len(t, s.broker.Messages("flow/other"), 401-len(first))
 	})

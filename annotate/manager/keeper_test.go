@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 )
 
 // frail is a broker whose subscriptions end as soon as they are there.
@@ -38,16 +39,16 @@ func (broken) Receive(context.Context) (annotate.Delivery, error) {
 func TestManager_failingChannel_isRetriedWithGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &frail{Broker: annotate.NewMemoryBroker(nil)}
-		c := managerConfig(b, nil)
+		c := managertest.Config(b, nil)
 		c.RetryMin, c.RetryMax = time.Second, time.Minute
-		m, stop := runManager(t, c)
-		create(t, m, config("frail"))
+		m, stop := managertest.Start(t, c)
+		managertest.Create(t, m, managertest.Channel("frail"))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		// After pauses of 1, 2, 4, ... 32 seconds, and then of 60. A channel that
 		// failed before its keeper first looked is started once more, at once.
 		require.Contains(t, []int64{7 + 58, 7 + 58 + 1}, b.subscribed.Load())
-		s := status(t, m, "frail")
+		s := managertest.Status(t, m, "frail")
 		require.True(t, s.Stopped)
 		require.Contains(t, s.Error, `receive from topic "frail/in": the subscription is broken`)
 		require.NoError(t, stop())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
 	"github.com/iotenablers/enablers/internal/history"
 )
@@ -50,7 +51,7 @@ type Manager struct {
 	records     *records
 	runner      *runner
 	annotations *Annotations
-	history     *history.Store // what the pages plot
+	history     *history.Store // what Plot returns
 	fleet       *fleet.Fleet   // nil when the storage is not shared
 	reconciler  *reconciler    // with fleet
 
@@ -106,7 +107,7 @@ func New(config Config) (*Manager, error) {
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.records = &records{
-		documents: config.Documents, forms: newForms(config.Drivers), sealer: sealer,
+		documents: config.Documents, forms: channelform.New(config.Drivers), sealer: sealer,
 		env: config.Environment, log: config.Logger, fleet: m.fleet,
 	}
 	m.runner = newRunner(m.ctx, &m.config, m.channels, m.fleet)
@@ -150,7 +151,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 	m.setPhase(serving, nil)
 	close(m.ready)
-	m.runner.tasks.Go(func() { m.watch(m.ctx) })
+	m.runner.tasks.Go(func() { watch(m.ctx, m.history, m.Stats) })
 	if membership != nil {
 		return m.runShared(ctx, membership)
 	}
@@ -226,6 +227,20 @@ func (m *Manager) Err() error {
 	return nil
 }
 
+// Config returns the configuration with its defaults, and without the Secret.
+func (m *Manager) Config() Config {
+	c := m.config
+	c.Secret = ""
+	return c
+}
+
+// ReadChannel reads a channel in the JSON form of the REST interface. It ignores unknown
+// members. The error names the member that cannot be read.
+func (m *Manager) ReadChannel(data []byte) (ChannelConfig, error) {
+	c, err := m.records.forms.Read(data)
+	return configOf(c), err
+}
+
 // Annotations returns the stored mappings.
 func (m *Manager) Annotations() *Annotations { return m.annotations }
 
@@ -275,19 +290,10 @@ func (m *Manager) begin(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { unlink(); cancel(); m.ops.Done() }, nil
 }
 
-// storageFault returns why a shared storage cannot be read; empty when it can,
-// or is not shared.
-func (m *Manager) storageFault() string {
-	if m.fleet == nil || m.fleet.Fault() == nil {
-		return ""
-	}
-	return "storage: " + m.fleet.Fault().Error()
-}
-
-// instance returns the name of this instance; empty when it shares nothing.
-func (m *Manager) instance() string {
+// StorageErr returns why a shared storage cannot be read; nil when it can, or is not shared.
+func (m *Manager) StorageErr() error {
 	if m.fleet == nil {
-		return ""
+		return nil
 	}
-	return m.fleet.Name()
+	return m.fleet.Fault()
 }

@@ -16,91 +16,33 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
+	"github.com/iotenablers/enablers/annotate/manager/rest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// runManager runs a manager until the test ends or stop is called, which
-// returns what Run returned.
-func runManager(t *testing.T, c manager.Config) (m *manager.Manager, stop func() error) {
-	t.Helper()
-	m, err := manager.New(c)
-	require.NoError(t, err)
-	return m, run(t, m)
-}
-
-// run runs a manager until the test ends, or until stop is called.
-func run(tb testing.TB, m *manager.Manager) (stop func() error) {
-	tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	result := make(chan error, 1)
-	go func() { result <- m.Run(ctx) }()
-	stop = sync.OnceValue(func() error { cancel(); return <-result })
-	tb.Cleanup(func() { _ = stop() })
-	<-m.Ready()
-	require.NoError(tb, m.Err())
-	return stop
-}
-
-func managerConfig(b annotate.Broker, documents storage.Documents) manager.Config {
-	return manager.Config{
-		Environment: environment(b), Documents: documents,
-		RetryMin: time.Millisecond, RetryMax: 5 * time.Millisecond,
-	}
-}
-
-func create(t *testing.T, m *manager.Manager, c manager.ChannelConfig) string {
-	t.Helper()
-	id, err := m.Create(t.Context(), c)
-	require.NoError(t, err)
-	return id
-}
-
-func status(t *testing.T, m *manager.Manager, id string) manager.Status {
-	t.Helper()
-	c, err := m.Get(id)
-	require.NoError(t, err)
-	return c.Status
-}
-
-// switched is the Switch of what is to be on.
-func switched(on bool) manager.Switch {
-	if on {
-		return manager.On
-	}
-	return manager.Off
-}
-
-func mqttOf(topic annotate.Topic) mqtt.Settings { return topic.Settings.(mqtt.Settings) }
-
-func patch(t *testing.T, m *manager.Manager, id string, stop bool) manager.Outcome {
-	t.Helper()
-	outcome, err := m.Patch(t.Context(), id, manager.Update{Run: switched(!stop)})
-	require.NoError(t, err)
-	return outcome
-}
-
 func TestManager_Create_returnsWhenSubscribed(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, nil))
-	create(t, m, config("now"))
-	publish(t, b, "now/in", 0, 1)
-	require.Equal(t, triples(0, 1), await(t, b, "now/out", 1))
-	require.False(t, status(t, m, "now").Stopped)
+	m, _ := managertest.Start(t, managertest.Config(b, nil))
+	managertest.Create(t, m, managertest.Channel("now"))
+	managertest.Publish(t, b, "now/in", 0, 1)
+	require.Equal(t, managertest.Triples(0, 1), managertest.Await(t, b, "now/out", 1))
+	require.False(t, managertest.Status(t, m, "now").Stopped)
 }
 
 func TestManager_Create_generatesAnIdentifierFromTheTopics(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	env := managerConfig(b, nil)
-	m, _ := runManager(t, env)
-	c := config("")
+	env := managertest.Config(b, nil)
+	m, _ := managertest.Start(t, env)
+	c := managertest.Channel("")
 	c.Input.Name, c.Output.Name, c.Output.Broker = "in put", "out", kafka.Type
-	id := create(t, m, c)
+	id := managertest.Create(t, m, c)
 	require.Regexp(t, `^input_out_MQTT_KAFKA_[0-9a-f-]{36}$`, id)
 	s, err := m.Get(id)
 	require.NoError(t, err)
-	require.Len(t, mqttOf(s.Input).ClientID, 23)
-	require.NotEqual(t, mqttOf(s.Input).ClientID, manager.Spare(s, annotate.OutputTopic, mqtt.Type).(mqtt.Settings).ClientID)
+	require.Len(t, managertest.MQTT(s.Input).ClientID, 23)
+	require.NotEqual(t, managertest.MQTT(s.Input).ClientID, managertest.Spare(s, annotate.OutputTopic, mqtt.Type).(mqtt.Settings).ClientID)
 	require.True(t, strings.HasPrefix(s.Output.Settings.(kafka.Settings).GroupID, "group_"+id))
 	require.Equal(t, 2, s.Parallelism)
 	require.Equal(t, 10, s.BufferSize)
@@ -110,27 +52,27 @@ func TestManager_Create_keepsTheReasonOfAChannelThatCannotConnect(t *testing.T) 
 	b := annotate.NewMemoryBroker(nil)
 	b.Down()
 	documents := storage.NewMemoryDocuments()
-	m, stop := runManager(t, managerConfig(b, documents))
-	create(t, m, config("down"))
+	m, stop := managertest.Start(t, managertest.Config(b, documents))
+	managertest.Create(t, m, managertest.Channel("down"))
 	b.Up()
-	require.Never(t, func() bool { return !status(t, m, "down").Stopped }, 50*time.Millisecond, 5*time.Millisecond)
-	require.Contains(t, status(t, m, "down").Error, "broker unavailable")
+	require.Never(t, func() bool { return !managertest.Status(t, m, "down").Stopped }, 50*time.Millisecond, 5*time.Millisecond)
+	require.Contains(t, managertest.Status(t, m, "down").Error, "broker unavailable")
 	require.NoError(t, stop())
-	m, _ = runManager(t, managerConfig(b, documents))
-	require.True(t, status(t, m, "down").Stopped)
-	require.Contains(t, status(t, m, "down").Error, "broker unavailable")
-	require.Equal(t, manager.Started, patch(t, m, "down", false))
-	require.Empty(t, status(t, m, "down").Error)
+	m, _ = managertest.Start(t, managertest.Config(b, documents))
+	require.True(t, managertest.Status(t, m, "down").Stopped)
+	require.Contains(t, managertest.Status(t, m, "down").Error, "broker unavailable")
+	require.Equal(t, manager.Started, managertest.Patch(t, m, "down", false))
+	require.Empty(t, managertest.Status(t, m, "down").Error)
 }
 
 func TestManager_Create_refusesASessionThatIsTaken(t *testing.T) {
-	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), nil))
-	create(t, m, config("first"))
+	m, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), nil))
+	managertest.Create(t, m, managertest.Channel("first"))
 	first, err := m.Get("first")
 	require.NoError(t, err)
 
 	// A copy of what the service shows holds the client identifiers as well.
-	second := config("second")
+	second := managertest.Channel("second")
 	second.Input.Settings = first.Output.Settings
 	_, err = m.Create(t.Context(), second)
 	var field *annotate.FieldError
@@ -140,25 +82,25 @@ func TestManager_Create_refusesASessionThatIsTaken(t *testing.T) {
 	require.Len(t, m.List(), 1)
 
 	require.NoError(t, m.Delete(t.Context(), "first"))
-	create(t, m, second)
+	managertest.Create(t, m, second)
 }
 
 func TestManager_Patch_returnsTheOutcome(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, nil))
-	c := withSideTopics(config("patch"))
+	m, _ := managertest.Start(t, managertest.Config(b, nil))
+	c := managertest.WithSideTopics(managertest.Channel("patch"))
 	c.Stopped = true
-	create(t, m, c)
-	require.Equal(t, manager.Unchanged, patch(t, m, "patch", true))
-	require.Equal(t, manager.Started, patch(t, m, "patch", false))
-	require.Equal(t, manager.Unchanged, patch(t, m, "patch", false))
+	managertest.Create(t, m, c)
+	require.Equal(t, manager.Unchanged, managertest.Patch(t, m, "patch", true))
+	require.Equal(t, manager.Started, managertest.Patch(t, m, "patch", false))
+	require.Equal(t, manager.Unchanged, managertest.Patch(t, m, "patch", false))
 	outcome, err := m.Patch(t.Context(), "patch", manager.Update{Error: manager.Off})
 	require.NoError(t, err)
 	require.Equal(t, manager.Updated, outcome)
-	require.Equal(t, manager.Stopped, patch(t, m, "patch", true))
+	require.Equal(t, manager.Stopped, managertest.Patch(t, m, "patch", true))
 	require.NoError(t, m.Restart(t.Context(), "patch"))
-	require.False(t, status(t, m, "patch").Stopped)
-	require.True(t, status(t, m, "patch").Off.Error, "a switch survives stopping")
+	require.False(t, managertest.Status(t, m, "patch").Stopped)
+	require.True(t, managertest.Status(t, m, "patch").Off.Error, "a switch survives stopping")
 	require.NoError(t, m.Delete(t.Context(), "patch"))
 	_, err = m.Get("patch")
 	require.ErrorIs(t, err, manager.ErrChannelNotFound)
@@ -167,89 +109,89 @@ func TestManager_Patch_returnsTheOutcome(t *testing.T) {
 
 func TestManager_Run_restoresChannelsAsTheyWere(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	m, stop := runManager(t, managerConfig(b, documents))
-	create(t, m, config("runs"))
-	stopped := config("rests")
+	m, stop := managertest.Start(t, managertest.Config(b, documents))
+	managertest.Create(t, m, managertest.Channel("runs"))
+	stopped := managertest.Channel("rests")
 	stopped.Stopped = true
-	create(t, m, stopped)
+	managertest.Create(t, m, stopped)
 	before, err := m.Get("runs")
 	require.NoError(t, err)
 	require.NoError(t, stop())
-	publish(t, b, "runs/in", 0, 5) // kept by the broker for the session
+	managertest.Publish(t, b, "runs/in", 0, 5) // kept by the broker for the session
 
-	m, stop = runManager(t, managerConfig(b, documents))
-	require.Equal(t, triples(0, 5), await(t, b, "runs/out", 5))
-	require.True(t, status(t, m, "rests").Stopped)
+	m, stop = managertest.Start(t, managertest.Config(b, documents))
+	require.Equal(t, managertest.Triples(0, 5), managertest.Await(t, b, "runs/out", 5))
+	require.True(t, managertest.Status(t, m, "rests").Stopped)
 	after, err := m.Get("runs")
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	require.NoError(t, stop())
 
-	c := managerConfig(b, documents)
+	c := managertest.Config(b, documents)
 	c.RestoreStopped = true
-	m, _ = runManager(t, c)
-	require.True(t, status(t, m, "runs").Stopped)
+	m, _ = managertest.Start(t, c)
+	require.True(t, managertest.Status(t, m, "runs").Stopped)
 }
 
 func TestManager_killed_unconfirmedMessagesAreRedelivered(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	killed := managerConfig(b, documents)
+	killed := managertest.Config(b, documents)
 	killed.RetryMin = time.Hour // it never comes back
-	m, _ := runManager(t, killed)
-	create(t, m, config("killed"))
+	m, _ := managertest.Start(t, killed)
+	managertest.Create(t, m, managertest.Channel("killed"))
 	b.HoldConfirmations()
-	publish(t, b, "killed/in", 0, 10)
-	await(t, b, "killed/out", 10)
+	managertest.Publish(t, b, "killed/in", 0, 10)
+	managertest.Await(t, b, "killed/out", 10)
 
-	runManager(t, managerConfig(b, documents)) // takes over the session
-	require.Equal(t, triples(0, 10), await(t, b, "killed/out", 20)[10:])
+	managertest.Start(t, managertest.Config(b, documents)) // takes over the session
+	require.Equal(t, managertest.Triples(0, 10), managertest.Await(t, b, "killed/out", 20)[10:])
 	b.ReleaseConfirmations()
 	c, err := m.Get("killed")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return b.Unacknowledged(c.Input) == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Unacknowledged(c.Input) == 0 }, managertest.Patience, time.Millisecond)
 }
 
 func TestManager_Run_retriesRestoredChannels(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	m, stop := runManager(t, managerConfig(b, documents))
-	create(t, m, config("patient"))
-	create(t, m, config("cancelled"))
+	m, stop := managertest.Start(t, managertest.Config(b, documents))
+	managertest.Create(t, m, managertest.Channel("patient"))
+	managertest.Create(t, m, managertest.Channel("cancelled"))
 	require.NoError(t, stop())
 	b.Down()
-	m, _ = runManager(t, managerConfig(b, documents))
+	m, _ = managertest.Start(t, managertest.Config(b, documents))
 	for _, id := range []string{"patient", "cancelled"} {
-		require.Eventually(t, func() bool { return status(t, m, id).Error != "" }, patience, time.Millisecond)
-		require.True(t, status(t, m, id).Stopped)
+		require.Eventually(t, func() bool { return managertest.Status(t, m, id).Error != "" }, managertest.Patience, time.Millisecond)
+		require.True(t, managertest.Status(t, m, id).Stopped)
 	}
-	require.Equal(t, manager.Stopped, patch(t, m, "cancelled", true))
+	require.Equal(t, manager.Stopped, managertest.Patch(t, m, "cancelled", true))
 	b.Up()
-	require.Eventually(t, func() bool { return !status(t, m, "patient").Stopped }, patience, time.Millisecond)
-	require.Empty(t, status(t, m, "patient").Error)
-	require.True(t, status(t, m, "cancelled").Stopped)
+	require.Eventually(t, func() bool { return !managertest.Status(t, m, "patient").Stopped }, managertest.Patience, time.Millisecond)
+	require.Empty(t, managertest.Status(t, m, "patient").Error)
+	require.True(t, managertest.Status(t, m, "cancelled").Stopped)
 }
 
 func TestManager_failedChannel_isStartedAgain(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, nil))
-	create(t, m, config("falls"))
+	m, _ := managertest.Start(t, managertest.Config(b, nil))
+	managertest.Create(t, m, managertest.Channel("falls"))
 	c, err := m.Get("falls")
 	require.NoError(t, err)
 	thief, err := b.Subscribe(t.Context(), c.Input, annotate.ConnectOptions{})
 	require.NoError(t, err)
-	publish(t, b, "falls/in", 0, 1)
-	require.Equal(t, triples(0, 1), await(t, b, "falls/out", 1))
+	managertest.Publish(t, b, "falls/in", 0, 1)
+	require.Equal(t, managertest.Triples(0, 1), managertest.Await(t, b, "falls/out", 1))
 	require.NoError(t, thief.Close(t.Context()))
 }
 
 func TestManager_credentials_areStoredEncrypted(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	c := managerConfig(b, documents)
+	c := managertest.Config(b, documents)
 	c.Secret = strings.Repeat("s", manager.SecretLength)
-	m, stop := runManager(t, c)
-	guarded := config("guarded")
+	m, stop := managertest.Start(t, c)
+	guarded := managertest.Channel("guarded")
 	guarded.Input.Settings = mqtt.Settings{Protocol: "tcp", Host: "h", Port: 1, User: "alice", Password: "w0nderländ"}
-	create(t, m, guarded)
-	create(t, m, config("plain"))
+	managertest.Create(t, m, guarded)
+	managertest.Create(t, m, managertest.Channel("plain"))
 	document, err := documents.Get(t.Context(), "channels/guarded")
 	require.NoError(t, err)
 	require.NotContains(t, string(document.Data), "alice")
@@ -261,18 +203,18 @@ func TestManager_credentials_areStoredEncrypted(t *testing.T) {
 	}
 	require.NoError(t, stop())
 
-	m, stop = runManager(t, c)
+	m, stop = managertest.Start(t, c)
 	restored, err := m.Get("guarded")
 	require.NoError(t, err)
-	require.Equal(t, "w0nderländ", mqttOf(restored.Input).Password)
+	require.Equal(t, "w0nderländ", managertest.MQTT(restored.Input).Password)
 	require.NoError(t, stop())
 
 	for _, secret := range []string{strings.Repeat("x", manager.SecretLength), ""} {
 		c.Secret = secret
-		m, stop = runManager(t, c)
-		require.True(t, status(t, m, "guarded").Stopped)
-		require.Contains(t, status(t, m, "guarded").Error, "cannot be decrypted")
-		require.Eventually(t, func() bool { return !status(t, m, "plain").Stopped }, patience, time.Millisecond)
+		m, stop = managertest.Start(t, c)
+		require.True(t, managertest.Status(t, m, "guarded").Stopped)
+		require.Contains(t, managertest.Status(t, m, "guarded").Error, "cannot be decrypted")
+		require.Eventually(t, func() bool { return !managertest.Status(t, m, "plain").Stopped }, managertest.Patience, time.Millisecond)
 		_, err = m.Patch(t.Context(), "guarded", manager.Update{Run: manager.On})
 		require.ErrorContains(t, err, "cannot be decrypted")
 		require.NoError(t, stop())
@@ -297,18 +239,18 @@ func TestManager_Run_listsChannelsThatCannotBeRestored(t *testing.T) {
 	answer := func(m *manager.Manager) string {
 		recorder := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/channels/number?settings", nil)
-		manager.NewHandler(m, nil).ServeHTTP(recorder, request)
+		rest.NewHandler(m, nil).ServeHTTP(recorder, request)
 		require.Equal(t, http.StatusOK, recorder.Code, recorder.Body)
 		return recorder.Body.String()
 	}
-	m, stop := runManager(t, managerConfig(b, documents))
+	m, stop := managertest.Start(t, managertest.Config(b, documents))
 	before := answer(m)
 	require.NoError(t, stop())
-	m, _ = runManager(t, managerConfig(b, documents))
+	m, _ = managertest.Start(t, managertest.Config(b, documents))
 	require.Equal(t, before, answer(m), "nothing is generated for a record that cannot be read")
-	require.Contains(t, status(t, m, "empty").Error, `restore channel "empty": settings: required`)
-	require.Contains(t, status(t, m, "number").Error, "expected a JSON object")
-	require.Contains(t, status(t, m, "other").Error, `expected one of MQTT, KAFKA, got "OTHER"`)
+	require.Contains(t, managertest.Status(t, m, "empty").Error, `restore channel "empty": settings: required`)
+	require.Contains(t, managertest.Status(t, m, "number").Error, "expected a JSON object")
+	require.Contains(t, managertest.Status(t, m, "other").Error, `expected one of MQTT, KAFKA, got "OTHER"`)
 	require.Len(t, m.List(), 3)
 	for _, c := range m.List() {
 		require.True(t, c.Status.Stopped)
@@ -322,26 +264,26 @@ func TestManager_Run_listsChannelsThatCannotBeRestored(t *testing.T) {
 
 func TestManager_sameStorage_changesAreMerged(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
-	seed, stop := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
-	c := withSideTopics(config("shared"))
+	seed, stop := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
+	c := managertest.WithSideTopics(managertest.Channel("shared"))
 	c.Stopped = true
-	create(t, seed, c)
+	managertest.Create(t, seed, c)
 	require.NoError(t, stop())
 
-	a, stopA := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
-	b, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	a, stopA := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
+	b, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
 	_, err := a.Patch(t.Context(), "shared", manager.Update{Error: manager.Off})
 	require.NoError(t, err)
 	_, err = b.Patch(t.Context(), "shared", manager.Update{MonitorInput: manager.Off})
 	require.NoError(t, err)
-	_, err = b.Create(t.Context(), config("other"))
+	_, err = b.Create(t.Context(), managertest.Channel("other"))
 	require.NoError(t, err)
-	_, err = a.Create(t.Context(), config("other"))
+	_, err = a.Create(t.Context(), managertest.Channel("other"))
 	require.ErrorIs(t, err, manager.ErrChannelExists)
 	require.NoError(t, stopA())
 
-	a, _ = runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
-	require.True(t, status(t, a, "shared").Off.MonitorInput)
+	a, _ = managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
+	require.True(t, managertest.Status(t, a, "shared").Off.MonitorInput)
 	require.NoError(t, a.Delete(t.Context(), "shared"))
 	_, err = b.Patch(t.Context(), "shared", manager.Update{MonitorOutput: manager.Off})
 	require.ErrorIs(t, err, manager.ErrChannelNotFound)
@@ -351,11 +293,11 @@ func TestManager_sameStorage_changesAreMerged(t *testing.T) {
 
 func TestManager_Patch_doesNotChangeAReplacedChannel(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
-	a, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
-	create(t, a, withSideTopics(config("reborn")))
-	b, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	a, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
+	managertest.Create(t, a, managertest.WithSideTopics(managertest.Channel("reborn")))
+	b, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), documents))
 	require.NoError(t, b.Delete(t.Context(), "reborn"))
-	create(t, b, withSideTopics(config("reborn")))
+	managertest.Create(t, b, managertest.WithSideTopics(managertest.Channel("reborn")))
 	before, err := documents.Get(t.Context(), "channels/reborn")
 	require.NoError(t, err)
 
@@ -369,29 +311,29 @@ func TestManager_Patch_doesNotChangeAReplacedChannel(t *testing.T) {
 
 func TestManager_Get_reportsRetrying(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	m, stop := runManager(t, managerConfig(b, documents))
-	create(t, m, config("ran"))
-	require.False(t, status(t, m, "ran").Retrying)
+	m, stop := managertest.Start(t, managertest.Config(b, documents))
+	managertest.Create(t, m, managertest.Channel("ran"))
+	require.False(t, managertest.Status(t, m, "ran").Retrying)
 	b.Down()
-	create(t, m, config("never ran"))
-	require.False(t, status(t, m, "never ran").Retrying, "it is given up")
+	managertest.Create(t, m, managertest.Channel("never ran"))
+	require.False(t, managertest.Status(t, m, "never ran").Retrying, "it is given up")
 	require.NoError(t, stop())
-	m, _ = runManager(t, managerConfig(b, documents))
-	require.Eventually(t, func() bool { return status(t, m, "ran").Error != "" }, patience, time.Millisecond)
-	require.True(t, status(t, m, "ran").Retrying)
-	require.Equal(t, manager.Stopped, patch(t, m, "ran", true))
-	require.False(t, status(t, m, "ran").Retrying)
+	m, _ = managertest.Start(t, managertest.Config(b, documents))
+	require.Eventually(t, func() bool { return managertest.Status(t, m, "ran").Error != "" }, managertest.Patience, time.Millisecond)
+	require.True(t, managertest.Status(t, m, "ran").Retrying)
+	require.Equal(t, manager.Stopped, managertest.Patch(t, m, "ran", true))
+	require.False(t, managertest.Status(t, m, "ran").Retrying)
 }
 
 func TestManager_notRunning_refusesOperations(t *testing.T) {
-	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), nil))
+	m, err := manager.New(managertest.Config(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)
-	_, err = m.Create(t.Context(), config("early"))
+	_, err = m.Create(t.Context(), managertest.Channel("early"))
 	require.ErrorIs(t, err, manager.ErrNotRunning)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, m.Run(ctx))
-	_, err = m.Create(t.Context(), config("late"))
+	_, err = m.Create(t.Context(), managertest.Channel("late"))
 	require.ErrorIs(t, err, manager.ErrNotRunning)
 	require.Error(t, m.Run(ctx))
 }
@@ -400,7 +342,7 @@ func TestManager_Run_returnsTheStorageError(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), documents))
+	m, err := manager.New(managertest.Config(annotate.NewMemoryBroker(nil), documents))
 	require.NoError(t, err)
 	require.ErrorIs(t, m.Run(ctx), context.Canceled)
 	require.ErrorIs(t, m.Err(), context.Canceled)
@@ -410,7 +352,7 @@ func TestManager_Run_returnsTheStorageError(t *testing.T) {
 // channels, and then finds storage and manager in agreement.
 func TestManager_concurrentOperations_keepStorageAndChannelsEqual(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	m, stop := runManager(t, managerConfig(b, documents))
+	m, stop := managertest.Start(t, managertest.Config(b, documents))
 	var clients sync.WaitGroup
 	for client := range 8 {
 		clients.Go(func() {
@@ -420,15 +362,15 @@ func TestManager_concurrentOperations_keepStorageAndChannelsEqual(t *testing.T) 
 				on := random.IntN(2) == 0
 				switch random.IntN(8) {
 				case 0, 1, 2:
-					_, _ = m.Create(t.Context(), withSideTopics(config(id)))
+					_, _ = m.Create(t.Context(), managertest.WithSideTopics(managertest.Channel(id)))
 				case 3:
 					_ = m.Delete(t.Context(), id)
 				case 4:
 					_ = m.Restart(t.Context(), id)
 				case 5:
-					_, _ = m.Patch(t.Context(), id, manager.Update{Run: switched(!on)})
+					_, _ = m.Patch(t.Context(), id, manager.Update{Run: managertest.Switched(!on)})
 				case 6:
-					_, _ = m.Patch(t.Context(), id, manager.Update{Error: switched(on), MonitorInput: switched(on)})
+					_, _ = m.Patch(t.Context(), id, manager.Update{Error: managertest.Switched(on), MonitorInput: managertest.Switched(on)})
 				case 7:
 					_ = b.Publish(t.Context(), annotate.Message{Topic: id + "/in", Payload: []byte(`{"id": 1, "value": 2}`)})
 				}
@@ -446,10 +388,11 @@ func TestManager_concurrentOperations_keepStorageAndChannelsEqual(t *testing.T) 
 	stored, err := documents.List(t.Context(), "channels/", "", 0)
 	require.NoError(t, err)
 	require.Len(t, stored, len(listed))
-	m, _ = runManager(t, managerConfig(b, documents))
+	m, _ = managertest.Start(t, managertest.Config(b, documents))
 	for id, before := range listed {
-		require.Eventually(t, func() bool { return status(t, m, id).Stopped == before.Stopped }, patience, time.Millisecond)
-		require.Equal(t, before, status(t, m, id))
+		require.Eventually(t, func() bool { return managertest.Status(t, m, id).Stopped == before.Stopped },
+			managertest.Patience, time.Millisecond)
+		require.Equal(t, before, managertest.Status(t, m, id))
 	}
 }
 
@@ -477,15 +420,15 @@ func (b slowBroker) Connect(
 
 func TestManager_Get_doesNotWaitForBrokers(t *testing.T) {
 	b := newSlowBroker()
-	m, _ := runManager(t, managerConfig(b, nil))
-	stopped := config("slow")
+	m, _ := managertest.Start(t, managertest.Config(b, nil))
+	stopped := managertest.Channel("slow")
 	stopped.Stopped = true
-	create(t, m, stopped)
+	managertest.Create(t, m, stopped)
 	started := make(chan error)
 	go func() { started <- m.Restart(t.Context(), "slow") }()
 	<-b.asked
 	for range 100 {
-		require.True(t, status(t, m, "slow").Stopped)
+		require.True(t, managertest.Status(t, m, "slow").Stopped)
 		require.Len(t, m.List(), 1)
 		require.Len(t, m.Stats(), 1)
 	}
@@ -494,15 +437,15 @@ func TestManager_Get_doesNotWaitForBrokers(t *testing.T) {
 	require.ErrorIs(t, m.Delete(ctx, "slow"), context.DeadlineExceeded, "a client that goes away does not wait for its turn")
 	close(b.gate)
 	require.NoError(t, <-started)
-	require.False(t, status(t, m, "slow").Stopped)
+	require.False(t, managertest.Status(t, m, "slow").Stopped)
 }
 
 func TestManager_Restart_endsAfterTheConnectTimeout(t *testing.T) {
 	b := newSlowBroker()
-	c := managerConfig(b, nil)
+	c := managertest.Config(b, nil)
 	c.ConnectTimeout = 20 * time.Millisecond
-	m, _ := runManager(t, c)
-	create(t, m, config("hangs"))
-	require.True(t, status(t, m, "hangs").Stopped)
-	require.Contains(t, status(t, m, "hangs").Error, "deadline exceeded")
+	m, _ := managertest.Start(t, c)
+	managertest.Create(t, m, managertest.Channel("hangs"))
+	require.True(t, managertest.Status(t, m, "hangs").Stopped)
+	require.Contains(t, managertest.Status(t, m, "hangs").Error, "deadline exceeded")
 }

@@ -23,7 +23,7 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 		return "", fmt.Errorf("create channel %q: %w", config.ID, err)
 	}
 	defer done()
-	if err := m.refuseMasks(config); err != nil {
+	if err := refuseMasks(config, m.config.Drivers); err != nil {
 		return "", err
 	}
 	channel, err := annotate.NewChannel(config.ChannelConfig, m.config.Environment)
@@ -32,7 +32,7 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 	}
 	config = config.clone()
 	config.ChannelConfig = channel.Config()
-	m.records.forms.complete(&config)
+	config = m.records.complete(config)
 	e := newEntry(channel.ID(), m.fleet)
 	e.channel, e.config = channel, record{ChannelConfig: config, bookkeeping: bookkeeping{Incarnation: rand.Text()}}
 	e.turn <- struct{}{}
@@ -98,10 +98,11 @@ func (m *Manager) reserve(ctx context.Context, e *entry) error {
 }
 
 // refuseMasks returns an error for secrets that are copies of the masks in responses.
-func (m *Manager) refuseMasks(c ChannelConfig) error {
-	for _, topic := range c.Topics() {
-		for _, d := range m.config.Drivers {
-			settings := settingsOf(topic, c.spare[topic.Role], d.Type)
+func refuseMasks(c ChannelConfig, drivers []annotate.Driver) error {
+	form := c.Form()
+	for _, topic := range form.Topics() {
+		for _, d := range drivers {
+			settings := form.SettingsOf(topic, d.Type)
 			if settings == nil {
 				continue
 			}

@@ -4,17 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 )
-
-// renamed is jsonMapping with another predicate.
-var renamed = strings.ReplaceAll(jsonMapping, "http://example.com/value", "http://example.com/renamed")
 
 func TestManager_shared_stopsBeforeTheTakeoverWithoutStorage(t *testing.T) {
 	for name, clogged := range map[string]bool{"calls fail": false, "calls hang": true} {
@@ -106,8 +103,8 @@ func TestManager_unshared_runsOnWithoutStorage(t *testing.T) {
 		a.reach.set(true, false)
 		pass(time.Hour)
 		require.Equal(t, map[string]int{"a": 3}, s.running())
-		publish(t, s.broker, "c00/in", 0, 2)
-		await(t, s.broker, "c00/out", 2)
+		managertest.Publish(t, s.broker, "c00/in", 0, 2)
+		managertest.Await(t, s.broker, "c00/out", 2)
 		a.reach.set(false, false)
 		pass(time.Minute)
 		require.Equal(t, starts, s.starts(), "the channels never noticed")
@@ -119,8 +116,8 @@ func TestManager_unshared_runsOnWithoutStorage(t *testing.T) {
 		s.start("c")
 		pass(2 * leaseTime)
 		require.Equal(t, 3, s.running()["c"])
-		publish(t, s.broker, "c00/in", 2, 4)
-		await(t, s.broker, "c00/out", 4)
+		managertest.Publish(t, s.broker, "c00/in", 2, 4)
+		managertest.Await(t, s.broker, "c00/out", 4)
 		a.reach.set(false, false)
 		pass(4 * leaseTime)
 		require.Equal(t, 3, s.total())
@@ -184,7 +181,7 @@ func TestManager_restoreStopped_appliesToTheFirstInstance(t *testing.T) {
 		pass(4 * leaseTime)
 		require.Zero(t, s.total(), "after all of them were gone it is")
 		require.Len(t, d.List(), 4)
-		require.Equal(t, manager.Started, patch(t, c.Manager, "c00", false))
+		require.Equal(t, manager.Started, managertest.Patch(t, c.Manager, "c00", false))
 		pass(4 * leaseTime)
 		require.Equal(t, 1, s.total())
 	})
@@ -193,9 +190,9 @@ func TestManager_restoreStopped_appliesToTheFirstInstance(t *testing.T) {
 func TestManager_distributedChannel_runsOnEveryInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a, b := s.start("a"), s.start("b")
-		c := config("all")
+		c := managertest.Channel("all")
 		c.Distributed = true
-		create(t, a.Manager, c)
+		managertest.Create(t, a.Manager, c)
 		pass(2 * pollTime)
 		require.Equal(t, "[a b]", s.runner("all"))
 		third := s.start("c")
@@ -210,10 +207,10 @@ func TestManager_distributedChannel_runsOnEveryInstance(t *testing.T) {
 		require.Equal(t, "[a b c]", s.runner("all"), "no storage is needed for it")
 		a.reach.set(false, false)
 		pass(time.Minute)
-		patch(t, b.Manager, "all", true)
+		managertest.Patch(t, b.Manager, "all", true)
 		pass(2 * pollTime)
 		require.Equal(t, "[]", s.runner("all"))
-		patch(t, third.Manager, "all", false)
+		managertest.Patch(t, third.Manager, "all", false)
 		pass(2 * pollTime)
 		require.Equal(t, "[a b c]", s.runner("all"))
 		require.NoError(t, b.Delete(t.Context(), "all"))
@@ -257,13 +254,13 @@ func TestManager_shared_channelNeverRunsTwice(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					switch random.IntN(12) {
 					case 0, 1, 2:
-						_, _ = i.Create(ctx, withSideTopics(config(id)))
+						_, _ = i.Create(ctx, managertest.WithSideTopics(managertest.Channel(id)))
 					case 3:
 						_ = i.Delete(ctx, id)
 					case 4:
 						_ = i.Restart(ctx, id)
 					case 5, 6:
-						_, _ = i.Patch(ctx, id, manager.Update{Run: switched(!on), Error: switched(on)})
+						_, _ = i.Patch(ctx, id, manager.Update{Run: managertest.Switched(!on), Error: managertest.Switched(on)})
 					case 7:
 						i.reach.set(on, !on)
 						cut[i] = time.Now()

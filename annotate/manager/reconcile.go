@@ -142,7 +142,7 @@ func (r *reconciler) merge(e *entry, document storage.Document, look uint64) {
 	var w record
 	var err error
 	if b.Incarnation == incarnation {
-		w, err = r.records.forms.decode(document.Data, r.records.sealer)
+		w, err = decode(document.Data, r.records.forms, r.records.sealer)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
 	"github.com/iotenablers/enablers/internal/keep"
 )
 
@@ -52,7 +53,7 @@ func (r record) clone() record {
 // recordForm is a record as it is stored: the form of the channel, with the
 // credentials apart.
 type recordForm struct {
-	channelForm
+	channelform.Form
 	Credentials map[string]string `json:"credentials,omitempty"`
 	bookkeeping
 }
@@ -68,14 +69,14 @@ func place(role annotate.TopicRole, kind annotate.BrokerType) string {
 }
 
 // encode returns the stored form of a channel.
-func (f forms) encode(r record, s sealer) ([]byte, error) {
-	r = r.clone()
+func (r record) encode(f channelform.Forms, s sealer) ([]byte, error) {
+	c := r.ChannelConfig.clone().Form()
 	credentials := map[string]string{}
 	maps.Copy(credentials, r.foreignCredentials)
-	for _, topic := range r.Topics() {
-		for _, d := range f.drivers {
-			settings := settingsOf(topic, r.spare[topic.Role], d.Type)
-			if settings == nil || !hasSecrets(settings) {
+	for _, topic := range c.Topics() {
+		for _, d := range f.Drivers {
+			settings := c.SettingsOf(topic, d.Type)
+			if settings == nil || !channelform.HasSecrets(settings) {
 				continue
 			}
 			at := place(topic.Role, d.Type)
@@ -84,75 +85,67 @@ func (f forms) encode(r record, s sealer) ([]byte, error) {
 				return nil, fmt.Errorf("encode channel %q: %w", r.ID, err)
 			}
 			credentials[at] = sealed
-			r.setSettings(topic, d.Type, withoutSecrets(settings))
+			c.SetSettings(topic, d.Type, channelform.WithoutSecrets(settings))
 		}
 	}
-	status := Status{Stopped: r.Stopped, Off: r.Off, Error: r.Fault}
+	state := channelform.State{Stopped: r.Stopped, Off: r.Off, Error: r.Fault}
 	return r.unknown.Marshal(recordForm{
-		channelForm: channelForm{f.settings(r.ChannelConfig), metadataOf(r.ChannelConfig, true),
-			statusOf(&r.ChannelConfig.ChannelConfig, status)},
+		Form: channelform.Form{Settings: f.Settings(c), Metadata: c.Metadata(true),
+			Status: channelform.StatusOf(&c.ChannelConfig, state)},
 		Credentials: credentials,
 		bookkeeping: r.bookkeeping,
 	})
 }
 
-func hasSecrets(s annotate.Settings) bool {
-	for _, secret := range s.Secrets() {
-		if secret.Value != "" {
-			return true
-		}
-	}
-	return false
-}
-
-func withoutSecrets(s annotate.Settings) annotate.Settings {
-	secrets := s.Secrets()
-	for i := range secrets {
-		secrets[i].Value = ""
-	}
-	return s.WithSecrets(secrets)
-}
-
 // decode reads the stored form of a channel. When only the credentials cannot be
 // read it returns the channel without them, and an error that matches ErrSecret.
-func (f forms) decode(data []byte, s sealer) (record, error) {
+func decode(data []byte, f channelform.Forms, s sealer) (record, error) {
 	var r record
 	var hidden struct {
 		Credentials map[string]string `json:"credentials"`
 		bookkeeping
 	}
-	var err error
-	if r.ChannelConfig, r.Fault, err = f.readStored(data); err != nil {
+	c, fault, err := f.ReadStored(data)
+	if err != nil {
 		return r, err
 	}
+	r.Fault = fault
+	r.ChannelConfig = configOf(c)
 	if err := json.Unmarshal(data, &hidden); err != nil {
 		return r, err
 	}
 	r.bookkeeping, r.foreignCredentials = hidden.bookkeeping, hidden.Credentials
-	r.unknown = f.findUnknown(data)
-	for _, topic := range r.Topics() {
-		for _, d := range f.drivers {
+	r.unknown = findUnknown(data, f.Drivers)
+	err = r.openCredentials(&c, f.Drivers, s)
+	r.ChannelConfig = configOf(c)
+	return r, err
+}
+
+// openCredentials puts the stored secrets into the settings of the channel.
+func (r *record) openCredentials(c *channelform.Channel, drivers []annotate.Driver, s sealer) error {
+	for _, topic := range c.Topics() {
+		for _, d := range drivers {
 			at := place(topic.Role, d.Type)
 			stored, ok := r.foreignCredentials[at]
-			settings := settingsOf(topic, r.spare[topic.Role], d.Type)
+			settings := c.SettingsOf(topic, d.Type)
 			if !ok || settings == nil {
 				continue
 			}
-			secrets, err := s.open(r.ID+" "+at, stored)
+			secrets, err := s.open(c.ID+" "+at, stored)
 			if err != nil {
-				return r, fmt.Errorf("settings.%s.%s: %w", topic.Role, d.Member, err)
+				return fmt.Errorf("settings.%s.%s: %w", topic.Role, d.Member, err)
 			}
-			r.setSettings(topic, d.Type, settings.WithSecrets(secrets))
+			c.SetSettings(topic, d.Type, settings.WithSecrets(secrets))
 			delete(r.foreignCredentials, at)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // findUnknown returns the members of a stored channel that this version does not have:
 // those of the record, and those of the settings of each driver. The settings of kinds of
 // broker that have no driver are kept with the topic.
-func (f forms) findUnknown(data []byte) keep.Members {
+func findUnknown(data []byte, drivers []annotate.Driver) keep.Members {
 	unknown := keep.Find(data, recordForm{})
 	var stored struct {
 		Settings map[string]json.RawMessage `json:"settings"`
@@ -165,7 +158,7 @@ func (f forms) findUnknown(data []byte) keep.Members {
 		if !strings.HasSuffix(name, "TopicSettings") || json.Unmarshal(text, &topic) != nil {
 			continue
 		}
-		for _, d := range f.drivers {
+		for _, d := range drivers {
 			if its := keep.Find(topic[d.Member], d.Settings.Default(annotate.InputTopic)); !its.IsZero() {
 				unknown = unknown.Put(its, "settings", name, d.Member)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
 	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -16,7 +17,7 @@ import (
 // standalone mode, it keeps nothing.
 type records struct {
 	documents storage.Documents
-	forms     forms
+	forms     channelform.Forms
 	sealer    sealer
 	env       annotate.Environment
 	log       *slog.Logger
@@ -50,13 +51,13 @@ func (r *records) load(ctx context.Context, channels *registry, stopped bool) er
 func (r *records) restore(document storage.Document) *entry {
 	e := newEntry(strings.TrimPrefix(document.Key, channelPrefix), r.fleet)
 	e.listed, e.used, e.revision = true, true, document.Revision
-	w, err := r.forms.decode(document.Data, r.sealer)
+	w, err := decode(document.Data, r.forms, r.sealer)
 	if err == nil && w.ID != e.id {
 		err = fmt.Errorf("it is stored with the identifier %q", w.ID)
 	}
 	if err == nil {
 		w.ChannelConfig.ChannelConfig = r.env.Complete(w.ChannelConfig.ChannelConfig)
-		r.forms.complete(&w.ChannelConfig)
+		w.ChannelConfig = r.complete(w.ChannelConfig)
 		e.channel, err = annotate.NewChannel(w.ChannelConfig.ChannelConfig, r.env)
 	}
 	if err != nil {
@@ -71,13 +72,20 @@ func (r *records) restore(document storage.Document) *entry {
 	return e
 }
 
+// complete fills in the spare settings of a channel that is otherwise complete.
+func (r *records) complete(c ChannelConfig) ChannelConfig {
+	form := c.Form()
+	r.forms.Complete(&form)
+	return configOf(form)
+}
+
 // create stores a new channel.
 func (r *records) create(ctx context.Context, e *entry) error {
 	if r.documents == nil {
 		return nil
 	}
 	w, _ := e.stored()
-	data, err := r.forms.encode(w, r.sealer)
+	data, err := w.encode(r.forms, r.sealer)
 	if err != nil {
 		return err
 	}
@@ -125,7 +133,7 @@ func (r *records) read(ctx context.Context, e *entry) (record, storage.Revision,
 	if ours, _ := e.stored(); b.Incarnation != ours.Incarnation || b.Removing {
 		return record{}, 0, storage.ErrNotFound
 	}
-	w, err := r.forms.decode(document.Data, r.sealer)
+	w, err := decode(document.Data, r.forms, r.sealer)
 	return w, document.Revision, err
 }
 
@@ -133,7 +141,7 @@ func (r *records) update(ctx context.Context, id string, prev storage.Revision, 
 	if r.documents == nil {
 		return 0, nil
 	}
-	data, err := r.forms.encode(w, r.sealer)
+	data, err := w.encode(r.forms, r.sealer)
 	if err != nil {
 		return 0, err
 	}

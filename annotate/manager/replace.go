@@ -23,12 +23,12 @@ import (
 // Errors are those of Create and ErrChannelNotFound. A channel that cannot start with the new
 // settings is tried again, and its status has the reason.
 func (m *Manager) Replace(ctx context.Context, id string, config ChannelConfig) error {
-	return m.replaceIf(ctx, id, config, func(ChannelConfig) error { return nil })
+	return m.ReplaceIf(ctx, id, config, func(ChannelConfig) error { return nil })
 }
 
-// replaceIf is Replace unless allowed returns an error for the configuration that the channel
+// ReplaceIf is Replace, unless allowed returns an error for the configuration that the channel
 // has; no other operation of this instance comes between.
-func (m *Manager) replaceIf(ctx context.Context, id string, config ChannelConfig, allowed func(ChannelConfig) error) error {
+func (m *Manager) ReplaceIf(ctx context.Context, id string, config ChannelConfig, allowed func(ChannelConfig) error) error {
 	return m.operate(ctx, id, func(ctx context.Context, e *entry) error {
 		if err := e.makeable("change"); err != nil {
 			return err
@@ -104,20 +104,20 @@ func (r *records) replacement(before, config ChannelConfig) (ChannelConfig, erro
 	if config.Distributed != before.Distributed {
 		return config, &annotate.FieldError{Field: "settings.distributed", Reason: "cannot be changed; make another channel"}
 	}
-	next := config.clone()
-	next.ID, next.Off = before.ID, annotate.OptionalTopics{}
-	r.forms.keepSpare(before, &next)
-	if err := r.forms.keepSecrets(before, &next); err != nil {
-		return next, err
+	form := config.clone().Form()
+	form.ID, form.Off = before.ID, annotate.OptionalTopics{}
+	r.forms.KeepSpare(before.Form(), &form)
+	if err := r.forms.KeepSecrets(before.Form(), &form); err != nil {
+		return configOf(form), err
 	}
+	next := configOf(form)
 	channel, err := annotate.NewChannel(next.ChannelConfig, r.env)
 	if err != nil {
 		return next, err
 	}
 	defer func() { _ = channel.Close() }() // it never ran
 	next.ChannelConfig = channel.Config()
-	r.forms.complete(&next)
-	return next, checkSubscription(before.ChannelConfig, channel)
+	return r.complete(next), checkSubscription(before.ChannelConfig, channel)
 }
 
 // checkSubscription refuses the name of the subscription of a channel for another topic, because a
@@ -132,79 +132,4 @@ func checkSubscription(before annotate.ChannelConfig, next *annotate.Channel) er
 	return &annotate.FieldError{Field: "settings." + annotate.InputTopic.String(),
 		Reason: fmt.Sprintf("the subscription %q reads topic %q; leave its name out or choose another for topic %q",
 			name, before.Input.Name, now.Input.Name)}
-}
-
-// keepSpare adds the settings that a channel had for other kinds of broker.
-func (f forms) keepSpare(before ChannelConfig, next *ChannelConfig) {
-	old := map[annotate.TopicRole]annotate.RoleTopic{}
-	for _, topic := range before.Topics() {
-		old[topic.Role] = topic
-	}
-	for _, topic := range next.Topics() {
-		had, ok := old[topic.Role]
-		if !ok {
-			continue
-		}
-		for _, d := range f.drivers {
-			kept := settingsOf(had, before.spare[topic.Role], d.Type)
-			if kept != nil && settingsOf(topic, next.spare[topic.Role], d.Type) == nil {
-				next.setSettings(topic, d.Type, kept)
-			}
-		}
-		if spare := next.spare[topic.Role]; spare.foreign == nil && before.spare[topic.Role].foreign != nil {
-			spare.foreign = before.spare[topic.Role].foreign
-			if next.spare == nil {
-				next.spare = map[annotate.TopicRole]spareSettings{}
-			}
-			next.spare[topic.Role] = spare
-		}
-	}
-}
-
-// keepSecrets puts the secrets that a channel had in the place of masks. A secret is only sent
-// to where it was meant for: with another destination it has to be given again.
-func (f forms) keepSecrets(before ChannelConfig, next *ChannelConfig) error {
-	for _, topic := range next.Topics() {
-		for _, d := range f.drivers {
-			settings := settingsOf(topic, next.spare[topic.Role], d.Type)
-			if settings == nil {
-				continue
-			}
-			var had annotate.Settings
-			for _, t := range before.Topics() {
-				if t.Role == topic.Role {
-					had = settingsOf(t, before.spare[t.Role], d.Type)
-				}
-			}
-			kept, err := unmask(settings, had)
-			if err != nil {
-				return annotate.Below(fmt.Sprintf("settings.%s.%s", topic.Role, d.Member), err)
-			}
-			next.setSettings(topic, d.Type, kept)
-		}
-	}
-	return nil
-}
-
-// unmask returns settings with the secrets of others in the place of masks. The other
-// settings may be nil.
-func unmask(settings, had annotate.Settings) (annotate.Settings, error) {
-	old := map[string]string{}
-	if had != nil {
-		for _, secret := range had.Secrets() {
-			old[secret.Member] = secret.Value
-		}
-	}
-	secrets := settings.Secrets()
-	for i, secret := range secrets {
-		if secret.Value != annotate.Masked {
-			continue
-		}
-		if had == nil || !annotate.SameDestination(had, settings) {
-			return nil, &annotate.FieldError{Field: secret.Member,
-				Reason: "was given for another address or for other settings of the connection; give it again"}
-		}
-		secrets[i].Value = old[secret.Member]
-	}
-	return settings.WithSecrets(secrets), nil
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // account returns MQTT settings with a user and a password.
 func account(host string) mqtt.Settings {
-	return mqtt.Settings{Protocol: "tcp", Host: host, Port: 1883, User: leaks[2], Password: leaks[3]}
+	return mqtt.Settings{Protocol: "tcp", Host: host, Port: 1883, User: managertest.Leaks()[2], Password: managertest.Leaks()[3]}
 }
 
 // masked returns a configuration as clients see it.
@@ -34,8 +35,8 @@ func masked(c manager.ChannelConfig) manager.ChannelConfig {
 
 func TestManager_Replace_losesNoMessage(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
-	create(t, m, config("edited"))
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	managertest.Create(t, m, managertest.Channel("edited"))
 	const n = 400
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
@@ -51,7 +52,7 @@ func TestManager_Replace_losesNoMessage(t *testing.T) {
 		next.Parallelism = i + 1
 		next.Output.Name = fmt.Sprintf("edited/out%d", i)
 		require.NoError(t, m.Replace(t.Context(), "edited", next))
-		require.False(t, status(t, m, "edited").Stopped)
+		require.False(t, managertest.Status(t, m, "edited").Stopped)
 	}
 	publishing.Wait()
 	seen := map[string]bool{}
@@ -62,18 +63,18 @@ func TestManager_Replace_losesNoMessage(t *testing.T) {
 			}
 		}
 		return len(seen) == n
-	}, patience, 5*time.Millisecond)
+	}, managertest.Patience, 5*time.Millisecond)
 }
 
 func TestManager_Replace_isStoredInOneStep(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
-	c := managerConfig(b, documents)
+	c := managertest.Config(b, documents)
 	c.Secret = strings.Repeat("s", manager.SecretLength)
-	m, stop := runManager(t, c)
-	made := withSideTopics(config("kept"))
+	m, stop := managertest.Start(t, c)
+	made := managertest.WithSideTopics(managertest.Channel("kept"))
 	made.Input.Settings, made.Metadata.Name = account("h"), "before"
 	made.Off.MonitorInput = true
-	create(t, m, made)
+	managertest.Create(t, m, made)
 	_, err := m.Patch(t.Context(), "kept", manager.Update{Run: manager.Off})
 	require.NoError(t, err)
 
@@ -97,18 +98,18 @@ func TestManager_Replace_isStoredInOneStep(t *testing.T) {
 		require.Equal(t, before.Output.Settings, now.Output.Settings)
 	}
 	check(m)
-	requireNoLeak(t, "stored", stored(t, documents))
+	managertest.RequireNoLeak(t, "stored", managertest.Stored(t, documents))
 	require.NoError(t, stop())
-	m, _ = runManager(t, c)
+	m, _ = managertest.Start(t, c)
 	check(m)
 }
 
 func TestManager_Replace_keepsSecretsForTheirAddress(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
-	made := config("secret")
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	made := managertest.Channel("secret")
 	made.Input.Settings = account("h")
-	create(t, m, made)
+	managertest.Create(t, m, made)
 	c, err := m.Get("secret")
 	require.NoError(t, err)
 	for _, change := range []func(*mqtt.Settings){
@@ -135,8 +136,8 @@ func TestManager_Replace_keepsSecretsForTheirAddress(t *testing.T) {
 
 func TestManager_Replace_givesAnotherTopicAnotherSubscription(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
-	create(t, m, config("moved"))
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	managertest.Create(t, m, managertest.Channel("moved"))
 	c, err := m.Get("moved")
 	require.NoError(t, err)
 	next := c.ChannelConfig
@@ -152,36 +153,36 @@ func TestManager_Replace_givesAnotherTopicAnotherSubscription(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, now.Input.Settings.Subscriber())
 	require.NotEqual(t, c.Input.Settings.Subscriber(), now.Input.Settings.Subscriber())
-	publish(t, b, "moved/in", 0, 1)
-	publish(t, b, "moved/other", 1, 2)
-	require.Equal(t, triples(1, 2), await(t, b, "moved/out", 1))
+	managertest.Publish(t, b, "moved/in", 0, 1)
+	managertest.Publish(t, b, "moved/other", 1, 2)
+	require.Equal(t, managertest.Triples(1, 2), managertest.Await(t, b, "moved/out", 1))
 	require.Len(t, b.Messages("moved/out"), 1, "nothing comes of the old topic")
 }
 
 func TestManager_Replace_keepsTheSettingsOfTheOtherKindOfBroker(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
-	made := config("kinds")
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	made := managertest.Channel("kinds")
 	made.Output.Settings = account("h")
-	create(t, m, made)
-	next := config("kinds")
+	managertest.Create(t, m, made)
+	next := managertest.Channel("kinds")
 	next.Output = annotate.Topic{Name: "kinds", Broker: kafka.Type}
 	next.Input.Settings = nil
 	require.NoError(t, m.Replace(t.Context(), "kinds", next))
 	c, err := m.Get("kinds")
 	require.NoError(t, err)
 	require.Equal(t, kafka.Type, c.Output.Broker)
-	require.Equal(t, leaks[3], manager.Spare(c, annotate.OutputTopic, mqtt.Type).(mqtt.Settings).Password)
+	require.Equal(t, managertest.Leaks()[3], managertest.Spare(c, annotate.OutputTopic, mqtt.Type).(mqtt.Settings).Password)
 }
 
 func TestManager_Replace_refusesWhatCannotBe(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
-	create(t, m, config("a"))
-	other := config("b")
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	managertest.Create(t, m, managertest.Channel("a"))
+	other := managertest.Channel("b")
 	other.Input.Settings = mqtt.Settings{Protocol: "tcp", Host: "127.0.0.1", Port: 1883, ClientID: "taken"}
-	create(t, m, other)
-	require.ErrorIs(t, m.Replace(t.Context(), "none", config("none")), manager.ErrChannelNotFound)
+	managertest.Create(t, m, other)
+	require.ErrorIs(t, m.Replace(t.Context(), "none", managertest.Channel("none")), manager.ErrChannelNotFound)
 	before, err := m.Get("a")
 	require.NoError(t, err)
 	for name, change := range map[string]func(c *manager.ChannelConfig){
@@ -205,27 +206,27 @@ func TestManager_Replace_refusesWhatCannotBe(t *testing.T) {
 
 func TestManager_Replace_isTriedAgainUntilTheBrokerIsThere(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	m, _ := runManager(t, managerConfig(b, storage.NewMemoryDocuments()))
-	create(t, m, config("away"))
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	managertest.Create(t, m, managertest.Channel("away"))
 	c, err := m.Get("away")
 	require.NoError(t, err)
 	b.Down()
 	next := c.ChannelConfig
 	next.Parallelism = 9
 	require.NoError(t, m.Replace(t.Context(), "away", next))
-	require.True(t, status(t, m, "away").Stopped)
-	require.Contains(t, status(t, m, "away").Error, "unavailable")
+	require.True(t, managertest.Status(t, m, "away").Stopped)
+	require.Contains(t, managertest.Status(t, m, "away").Error, "unavailable")
 	b.Up()
-	require.Eventually(t, func() bool { return !status(t, m, "away").Stopped }, patience, time.Millisecond)
-	publish(t, b, "away/in", 0, 2)
-	require.Equal(t, triples(0, 2), await(t, b, "away/out", 2))
+	require.Eventually(t, func() bool { return !managertest.Status(t, m, "away").Stopped }, managertest.Patience, time.Millisecond)
+	managertest.Publish(t, b, "away/in", 0, 2)
+	require.Equal(t, managertest.Triples(0, 2), managertest.Await(t, b, "away/out", 2))
 }
 
 func TestManager_Replace_isAppliedAfterALostAnswer(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	documents := &forgetful{Documents: storage.NewMemoryDocuments()}
-	m, _ := runManager(t, managerConfig(b, documents))
-	create(t, m, config("lost"))
+	m, _ := managertest.Start(t, managertest.Config(b, documents))
+	managertest.Create(t, m, managertest.Channel("lost"))
 	c, err := m.Get("lost")
 	require.NoError(t, err)
 	next := masked(c.ChannelConfig)
@@ -237,8 +238,8 @@ func TestManager_Replace_isAppliedAfterALostAnswer(t *testing.T) {
 	require.NoError(t, err)
 	_, err = m.Patch(t.Context(), "lost", manager.Update{Run: manager.On})
 	require.NoError(t, err)
-	publish(t, b, "lost/in", 0, 1)
-	require.Equal(t, triples(0, 1), await(t, b, "lost/other", 1))
+	managertest.Publish(t, b, "lost/in", 0, 1)
+	require.Equal(t, managertest.Triples(0, 1), managertest.Await(t, b, "lost/other", 1))
 }
 
 // forgetful is a storage whose answers to changes are lost at times.
@@ -253,4 +254,23 @@ func (f *forgetful) Update(ctx context.Context, key string, prev storage.Revisio
 		return 0, storage.ErrUnavailable
 	}
 	return revision, err
+}
+
+func TestManager_Replace_keepsSecretsForTheirDestination(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
+	made := managertest.Channel("secret")
+	made.Output.Settings = account("h")
+	managertest.Create(t, m, made)
+	c, err := m.Get("secret")
+	require.NoError(t, err)
+	next := masked(c.ChannelConfig)
+	s := next.Output.Settings.(mqtt.Settings)
+	s.Version = mqtt.Version311
+	next.Output.Settings = s
+	require.NoError(t, m.Replace(t.Context(), "secret", next))
+	now, err := m.Get("secret")
+	require.NoError(t, err)
+	require.Equal(t, managertest.Leaks()[3], managertest.MQTT(now.Output).Password)
+	require.Equal(t, mqtt.Version311, managertest.MQTT(now.Output).Version)
 }

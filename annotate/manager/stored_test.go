@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/annotate/manager/internal/managertest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -29,7 +30,7 @@ func FuzzStoredDocuments(f *testing.F) {
 				require.NoError(t, err)
 			}
 			i := s.start("a")
-			create(t, i.Manager, config("good"))
+			managertest.Create(t, i.Manager, managertest.Channel("good"))
 			pass(4 * leaseTime)
 			if c, err := i.Get("x"); err == nil {
 				require.True(t, c.Status.Stopped)

@@ -37,6 +37,8 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/page"
+	"github.com/iotenablers/enablers/annotate/manager/rest"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
@@ -122,16 +124,16 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	s.brokerHosts.WarnIfOpen(log, listener)
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
-	options := &manager.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
+	options := &rest.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
 		Authorize: access.Authorizer(), Logger: log}
-	handler := access.Handler(console.Mount(manager.NewHandler(m, options), console.MountConfig{
+	handler := access.Handler(console.Mount(rest.NewHandler(m, options), console.MountConfig{
 		Name: "Annotator", Front: true, Person: access.Person,
-		Parts: []console.Part{{Section: "Annotation", Path: "annotation", Handler: m.Page(options)}},
+		Parts: []console.Part{{Section: "Annotation", Path: "annotation", Handler: page.NewHandler(m, options)}},
 	}))
-	rest := server.HTTP(access.Listener(listener), handler, log)
-	rest.Announce = func() {
+	web := server.HTTP(access.Listener(listener), handler, log)
+	web.Announce = func() {
 		announce()
 		access.Announce(stdout, listener)
 	}
-	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), server.Part{Name: "annotate", Run: m.Run, Ready: m.Err}, rest)...)
+	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), server.Part{Name: "annotate", Run: m.Run, Ready: m.Err}, web)...)
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/iotenablers/enablers/annotate/manager"
+	annotationpage "github.com/iotenablers/enablers/annotate/manager/page"
+	annotationrest "github.com/iotenablers/enablers/annotate/manager/rest"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
@@ -44,12 +46,12 @@ type platform struct {
 // handler returns the handler of the console's listener: the pages of all blocks beside the
 // routes of the annotator.
 func (p *platform) handler() http.Handler {
-	channels := &manager.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
+	channels := &annotationrest.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
 	repository := &modelrest.HandlerOptions{Version: version.String(), Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log}
 	first := overview.NewPage(overview.Config{Blocks: p.blocks, Steps: p.stepsOf(), Events: p.events},
 		&overview.HandlerOptions{Hosts: p.hosts, Authorize: p.access.Authorizer(), Logger: p.log})
 	mux := http.NewServeMux()
-	mux.Handle("/", manager.NewHandler(p.annotator, channels))
+	mux.Handle("/", annotationrest.NewHandler(p.annotator, channels))
 	mux.Handle("/{$}", http.RedirectHandler(console.Root, http.StatusSeeOther))
 	mux.Handle("/console/", http.RedirectHandler(console.Root, http.StatusSeeOther))
 	mux.Handle("/console/state", http.RedirectHandler(console.Root+"state", http.StatusSeeOther))
@@ -57,7 +59,7 @@ func (p *platform) handler() http.Handler {
 	return p.access.Handler(console.Mount(mux, console.MountConfig{
 		Name: "enablers", Person: p.access.Person, Overview: first,
 		Parts: []console.Part{
-			{Section: annotationBlock, Path: "annotation", Handler: p.annotator.Page(channels)},
+			{Section: annotationBlock, Path: "annotation", Handler: annotationpage.NewHandler(p.annotator, channels)},
 			{Section: modelsBlock, Path: "models", Handler: modelpage.NewHandler(p.models.repository, repository)},
 			{Section: trainingBlock, Path: "training", Handler: p.trainings.Page()},
 			{Section: apisBlock, Path: "apis", Name: "Library", Handler: p.managed.Page()},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/page"
 	"github.com/iotenablers/enablers/modelrepo"
 	modelpage "github.com/iotenablers/enablers/modelrepo/page"
 	"github.com/iotenablers/enablers/storage"
@@ -49,7 +50,7 @@ func run(ctx context.Context, address string, out io.Writer) error {
 	mux := http.NewServeMux()
 	// Authorize in the options says who may do what. Without it everyone may do everything, so
 	// that the listener has to be one of this machine.
-	mux.Handle("/channels/", http.StripPrefix("/channels", channels.Page(nil)))
+	mux.Handle("/channels/", http.StripPrefix("/channels", page.NewHandler(channels, nil)))
 	mux.Handle("/models/", http.StripPrefix("/models", modelpage.NewHandler(models, nil)))
 
 	listener, err := net.Listen("tcp", address)

@@ -8,7 +8,7 @@ func httpHomes() []string {
 	return []string{
 		"internal/access", "internal/exposition", "internal/httpapi/...", "internal/httpclient", "internal/server/...", "internal/shell",
 		"storage/s3/...",
-		"annotate/manager", "annotate/internal/endpoint", "annotate/ngsild", "annotate/sparql", "annotate/rml/web",
+		"annotate/manager/rest", "annotate/manager/page", "annotate/internal/endpoint", "annotate/ngsild", "annotate/sparql", "annotate/rml/web",
 		"modelrepo/client", "modelrepo/page", "modelrepo/rest", "modelrepo/internal/web", "modelrepo/internal/webhook",
 		"modelrepo/internal/wire", "modelrepo/modelrepotest",
 		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...", "flcollect/supernode/...",

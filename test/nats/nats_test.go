@@ -18,6 +18,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/brokertest"
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/rest"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	driver "github.com/iotenablers/enablers/test/nats"
 )
@@ -86,15 +87,15 @@ func TestManager_runsAChannelOfAKindItDoesNotHave(t *testing.T) {
 	go func() { ended <- m.Run(ctx) }()
 	defer func() { cancel(); require.NoError(t, <-ended) }()
 	<-m.Ready()
-	rest := httptest.NewServer(manager.NewHandler(m, nil))
-	defer rest.Close()
+	api := httptest.NewServer(rest.NewHandler(m, nil))
+	defer api.Close()
 
 	body := `{"settings": {"channelId": "weather",
 		"inputTopicSettings": {"topic": "weather.json", "brokerType": "NATS"},
 		"outputTopicSettings": {"topic": "weather.rdf", "brokerType": "NATS",
 			"natsSettings": {"host": "` + at.Host + `", "port": ` + strconv.Itoa(at.Port) + `, "token": "a secret"}}},
 		"metadata": {"mapping": {"inputFormat": "JSON", "outputFormat": "NTRIPLES", "rml": ` + strconv.Quote(mapping) + `}}}`
-	answer, err := http.Post(rest.URL+"/channels", "application/json", strings.NewReader(body))
+	answer, err := http.Post(api.URL+"/channels", "application/json", strings.NewReader(body))
 	require.NoError(t, err)
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
@@ -119,7 +120,7 @@ func TestManager_runsAChannelOfAKindItDoesNotHave(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "<http://example.com/a7> <http://example.com/celsius> \"21.5\" .\n", string(delivery.Payload))
 
-	answer, err = http.Get(rest.URL + "/channels/weather?settings&status")
+	answer, err = http.Get(api.URL + "/channels/weather?settings&status")
 	require.NoError(t, err)
 	text, err = io.ReadAll(answer.Body)
 	require.NoError(t, err)

@@ -1,0 +1,44 @@
+package managertest
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Main runs the tests of a package, and fails when a goroutine of this module outlives them:
+// what starts a goroutine must wait for its end. It writes their stacks to the
+// log, and returns the code to exit with.
+func Main(m *testing.M, log io.Writer) int {
+	code := m.Run()
+	if code == 0 {
+		if leaked := leakedGoroutines(); leaked != "" {
+			fmt.Fprintf(log, "goroutines outlived the tests:\n%s\n", leaked)
+			code = 1
+		}
+	}
+	return code
+}
+
+// leakedGoroutines returns the stacks of goroutines of this module that are
+// still there after a while; those of the tests' own main excepted.
+func leakedGoroutines() string {
+	var leaked []string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
+		buffer := make([]byte, 1<<20)
+		stacks := strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")
+		leaked = leaked[:0]
+		for _, stack := range stacks[1:] { // the first one is this goroutine
+			if strings.Contains(stack, "iotenablers/enablers/") {
+				leaked = append(leaked, stack)
+			}
+		}
+		if len(leaked) == 0 {
+			return ""
+		}
+	}
+	return strings.Join(leaked, "\n\n")
+}

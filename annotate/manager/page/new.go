@@ -1,0 +1,245 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/manager/rest"
+	"github.com/iotenablers/enablers/annotate/rml/suggest"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/shell"
+)
+
+// maxForm is the largest form of a channel in bytes; a mapping is most of it.
+const maxForm = 8 << 20
+
+// connectionTrials is how many forms have their connections tried at a time.
+const connectionTrials = 4
+
+// readForm reads the form of a request.
+func readForm(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	return nil
+}
+
+// new shows the form of a channel, with what another page suggests.
+func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
+	form := r.URL.Query()
+	if id := form.Get("annotation"); id != "" {
+		m, err := p.manager.Annotations().Get(r.Context(), id)
+		if err != nil {
+			return rest.AnnotationError(err, id)
+		}
+		form.Set("mappingName", m.Name)
+		form.Set("rml", m.RML)
+		form.Set("shapes", m.Shapes)
+		form.Set("language", string(m.Language))
+		form.Set("inputFormat", string(m.InputFormat))
+		form.Set("outputFormat", string(m.OutputFormat))
+	}
+	return p.showForm(w, r, http.StatusOK, p.newForm(r, form, nil))
+}
+
+// create makes a channel of the form, or shows it again: with a mapping that is suggested for
+// its sample, with what comes of its connections, with what comes from the workbench, or with
+// what is wrong.
+func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	v := p.newForm(r, r.PostForm, nil)
+	switch v.Form.Get("action") {
+	case "suggest":
+		s, err := suggest.Mapping([]byte(v.Form.Get("sample")), nil)
+		if err != nil {
+			v.Fault, v.At = sentence(err), "sample"
+			return p.showForm(w, r, http.StatusUnprocessableEntity, v)
+		}
+		v.Form.Set("rml", s.Mapping)
+		v.Form.Set("language", string(annotate.LanguageRML))
+		v.Form.Set("inputFormat", string(s.Format))
+		return p.showForm(w, r, http.StatusOK, v)
+	case "connect":
+		return p.showTried(w, r, v)
+	case "create":
+	default: // from the workbench, with a sample and a mapping
+		return p.showForm(w, r, http.StatusOK, v)
+	}
+	config, err := v.read(p.manager)
+	if err == nil {
+		var id string
+		if id, err = p.manager.Create(r.Context(), config); err == nil {
+			return shell.SeeOther(w, channelHref(id), "The channel is made.")
+		}
+	}
+	return p.showWrong(w, r, v, err)
+}
+
+// edit shows the form with a channel.
+func (p *pages) edit(w http.ResponseWriter, r *http.Request) error {
+	c, err := p.get(r)
+	if err != nil {
+		return err
+	}
+	return p.showForm(w, r, http.StatusOK, p.newForm(r, formOf(p.env.Drivers, c), &c))
+}
+
+// change gives a channel what the form says, or shows it again.
+func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	c, err := p.get(r)
+	if err != nil {
+		return err
+	}
+	v := p.newForm(r, r.PostForm, &c)
+	if v.Form.Get("action") == "connect" {
+		return p.showTried(w, r, v)
+	}
+	config, err := v.read(p.manager)
+	if err == nil {
+		err = p.manager.ReplaceIf(r.Context(), c.ID, config, func(now manager.ChannelConfig) error {
+			if v.Base != p.baseOf(now) {
+				return errChanged
+			}
+			return nil
+		})
+	}
+	switch {
+	case errors.Is(err, errChanged):
+		v.Fault = "The channel was changed meanwhile. Open its page again to see the change; saving this form now replaces it."
+		now, err := p.get(r)
+		if err != nil {
+			return err
+		}
+		v.Base = p.baseOf(now.ChannelConfig)
+		return p.showForm(w, r, http.StatusConflict, v)
+	case err != nil:
+		return p.showWrong(w, r, v, err)
+	}
+	return shell.SeeOther(w, "../"+url.PathEscape(c.ID), "The channel has the new settings.")
+}
+
+// errChanged says that a channel is not as it was when its form was first shown.
+var errChanged = errors.New("annotate: channel was changed meanwhile")
+
+// baseOf identifies the configuration of a channel.
+func (p *pages) baseOf(c manager.ChannelConfig) string {
+	form := c.Form()
+	text, err := json.Marshal([]any{form.Metadata(true), p.forms.Settings(form)})
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// showWrong shows the form with what is wrong with it, or returns an error that is not about it.
+func (p *pages) showWrong(w http.ResponseWriter, r *http.Request, v *formView, err error) error {
+	e := &httpapi.Error{}
+	if known := rest.ChannelError(err, cmp.Or(v.ID, v.Form.Get("id"))); !errors.As(known, &e) || e.Status >= 500 {
+		return known
+	}
+	v.Fault, v.At = sentence(err), v.fieldOf(err)
+	return p.showForm(w, r, http.StatusUnprocessableEntity, v)
+}
+
+// triedView is what came of connecting to the broker of a topic.
+type triedView struct {
+	Topic  string `json:"topic"` // what it is for
+	At     string `json:"at"`
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason"`
+}
+
+// showTried shows the form with what comes of its connections.
+func (p *pages) showTried(w http.ResponseWriter, r *http.Request, v *formView) error {
+	tried, err := p.try(r.Context(), v)
+	if err != nil {
+		return p.showWrong(w, r, v, err)
+	}
+	v.Tried = tried
+	return p.showForm(w, r, http.StatusOK, v)
+}
+
+// connect answers a script with what comes of the connections of a form.
+func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	var channel *manager.Channel
+	if id := r.PostForm.Get("channel"); id != "" {
+		c, err := p.manager.Get(id)
+		if err != nil {
+			return rest.ChannelError(err, id)
+		}
+		channel = &c
+	}
+	tried, err := p.try(r.Context(), p.newForm(r, r.PostForm, channel))
+	if err != nil {
+		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: sentence(err), Err: err}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, tried)
+}
+
+// try connects to the brokers of a form as its channel would, all at once. It says what the
+// status of the channel would say.
+func (p *pages) try(ctx context.Context, v *formView) ([]triedView, error) {
+	release, err := p.connections.Take()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	form := *v
+	form.Form = maps.Clone(v.Form)
+	const open = "-" // stands for what is not needed yet
+	for name, byDefault := range map[string]string{"rml": open, "outputTopic": open,
+		"inputFormat": string(annotate.JSON), "outputFormat": string(annotate.Turtle)} {
+		if strings.TrimSpace(v.Form.Get(name)) == "" {
+			form.Form.Set(name, byDefault)
+		}
+	}
+	read, err := form.read(p.manager)
+	channel := read.Form()
+	if err == nil && v.channel != nil {
+		err = p.forms.KeepSecrets(v.channel.Form(), &channel)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config := p.env.Complete(channel.ChannelConfig)
+	topics := slices.DeleteFunc(config.Topics(), func(t annotate.RoleTopic) bool { return t.Name == open })
+	tried := make([]triedView, 0, len(topics)) // with room for all: their trials refer to them
+	var trials sync.WaitGroup
+	for _, topic := range topics {
+		tried = append(tried, triedView{Topic: roleText(topic.Role)})
+		view := &tried[len(tried)-1]
+		if topic.Settings != nil {
+			view.At, _, _ = strings.Cut(topic.Settings.String(), " (")
+		}
+		trials.Go(func() {
+			err := p.env.TryConnection(ctx, *topic.Topic, topic.Role)
+			if view.OK = err == nil; err != nil {
+				view.Reason = sentence(err)
+			}
+		})
+	}
+	trials.Wait()
+	return tried, nil
+}
