@@ -14,6 +14,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/page"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -237,7 +239,7 @@ func TestServer_async_recordsTheLossOfTheLastVersion(t *testing.T) {
 }
 
 func TestServer_Start_refusesAsyncWhereItHasNoMeaning(t *testing.T) {
-	h := func(w *world) http.Handler { return flcollect.NewHandler(w.Server, nil) }
+	h := func(w *world) http.Handler { return w.web() }
 	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]func(strategy.Conf) (strategy.Strategy, error){
 		"fair": func(conf strategy.Conf) (strategy.Strategy, error) { return strategy.New("QFedAvg", conf) },
 	}})
@@ -253,7 +255,7 @@ func TestServer_Start_refusesAsyncWhereItHasNoMeaning(t *testing.T) {
 		},
 		"an edge": {edge, map[string]string{"server_conf": `{"async":{}}`}, []any{"body", "server_conf", "async"}},
 	} {
-		answer := ask(h(c.at), "POST", "/job/config/7", string(body(t, c.changes)))
+		answer := jobstest.Ask(h(c.at), "POST", "/job/config/7", string(jobstest.Body(t, c.changes)))
 		require.Equal(t, http.StatusUnprocessableEntity, answer.Code, name)
 		var faults struct {
 			Detail []struct {
@@ -341,4 +343,24 @@ func TestServer_async_cutsOffAnEvaluationThatLastsTooLong(t *testing.T) {
 		require.Equal(t, r.Async.CutOff == 0, r.Loss != nil)
 	}
 	require.Positive(t, late)
+}
+
+func TestServer_Rounds_showVersionsAndTheirStaleness(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	for range 2 {
+		w.join(t, trainer{step: 1, examples: 10})
+	}
+	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(6, 1), 2, 1), 1, 2, 0.25)))
+	w.untilState(t, "job", flcollect.Finished)
+	h := page.NewHandler(w.Server, nil)
+	page := jobstest.Ask(h, "GET", "/live/job", "").Body.String()
+	require.Contains(t, page, "Version 6 of 6")
+	require.Contains(t, page, "buffer 1, concurrency 2, exponent of staleness 0.25")
+	require.Regexp(t, `data-field="staleness">staleness [0-9.]+, at most [0-9]+<`, page)
+	answer := jobstest.Ask(h, "GET", "/api/job/status/job", "").Body.String()
+	require.Contains(t, answer, `"async":{"buffer":1,"concurrency":2,"staleness":0.25}`)
+	answer = jobstest.Ask(h, "GET", "/api/job/rounds/job", "").Body.String()
+	require.Contains(t, answer, `"async":{"mean_staleness":`)
+	answer = jobstest.Ask(h, "GET", "/api/job/rounds/job/6/report", "").Body.String()
+	require.Contains(t, answer, `"staleness":`)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/compress"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -98,10 +99,10 @@ func TestServer_takesCompressedUpdates(t *testing.T) {
 	result, stored := n.stored("job")
 	require.True(t, stored)
 	require.Equal(t, status.Updates, result.Updates)
-	h := flcollect.NewHandler(w.Server, nil)
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "; 9 compressed: 3 as float16, ")
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"compressions":[{"kind":"float16","updates":3,`)
-	require.Contains(t, ask(h, "GET", "/metrics", "").Body.String(), "flcollector_compressed_updates_total 9")
+	h := w.web()
+	require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), "; 9 compressed: 3 as float16, ")
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"compressions":[{"kind":"float16","updates":3,`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/metrics", "").Body.String(), "flcollector_compressed_updates_total 9")
 }
 
 // The audit log has the digest of the bytes that were sent, and norm bounding sees the

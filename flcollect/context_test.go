@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -22,30 +23,30 @@ func TestServer_PublicContext_returnsWhatWasStored(t *testing.T) {
 	h, _ := serveWorld(t, w)
 	raw := fixture(t, "tenseal", "public")
 	const path = "/job/he/public/a%2Fb"
-	require.Equal(t, http.StatusNotFound, ask(h, "GET", path, "").Code)
-	require.Equal(t, http.StatusNotFound, ask(h, "DELETE", path, "").Code)
-	put := ask(h, "PUT", path, string(raw))
+	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "GET", path, "").Code)
+	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "DELETE", path, "").Code)
+	put := jobstest.Ask(h, "PUT", path, string(raw))
 	require.Equal(t, http.StatusNoContent, put.Code, put.Body)
 	require.Equal(t, 1, countBlobs(t, w.blobs))
 
-	text := ask(h, "GET", path, "")
+	text := jobstest.Ask(h, "GET", path, "")
 	require.Equal(t, base64Text(raw), text.Body.String())
 	require.Equal(t, "text/plain; charset=us-ascii", text.Header().Get("Content-Type"))
 	require.Equal(t, fmt.Sprint(text.Body.Len()), text.Header().Get("Content-Length"))
-	bytesOf := ask(h, "GET", path, "", "Accept", "text/plain;q=0.5, application/octet-stream")
+	bytesOf := jobstest.Ask(h, "GET", path, "", "Accept", "text/plain;q=0.5, application/octet-stream")
 	require.Equal(t, raw, bytesOf.Body.Bytes())
 	require.Equal(t, put.Header().Get("ETag"), bytesOf.Header().Get("ETag"))
 	require.NotEqual(t, text.Header().Get("ETag"), bytesOf.Header().Get("ETag"), "other bytes, another tag")
-	require.Equal(t, http.StatusNotModified, ask(h, "GET", path, "", "If-None-Match", text.Header().Get("ETag")).Code)
-	require.Equal(t, http.StatusOK, ask(h, "GET", path, "", "If-None-Match", bytesOf.Header().Get("ETag")).Code)
+	require.Equal(t, http.StatusNotModified, jobstest.Ask(h, "GET", path, "", "If-None-Match", text.Header().Get("ETag")).Code)
+	require.Equal(t, http.StatusOK, jobstest.Ask(h, "GET", path, "", "If-None-Match", bytesOf.Header().Get("ETag")).Code)
 
-	require.Equal(t, http.StatusNoContent, ask(h, "PUT", path, base64Text(raw)+"\n", "If-Match", text.Header().Get("ETag")).Code)
+	require.Equal(t, http.StatusNoContent, jobstest.Ask(h, "PUT", path, base64Text(raw)+"\n", "If-Match", text.Header().Get("ETag")).Code)
 	require.Equal(t, 1, countBlobs(t, w.blobs), "the old one is gone")
-	require.Equal(t, http.StatusPreconditionFailed, ask(h, "PUT", path, string(raw), "If-Match", `"other"`).Code)
-	require.Equal(t, http.StatusPreconditionFailed, ask(h, "PUT", path, string(raw), "If-Match", `W/`+put.Header().Get("ETag")).Code)
-	require.Equal(t, http.StatusPreconditionFailed, ask(h, "PUT", path, string(raw), "If-None-Match", "*").Code)
-	require.Equal(t, http.StatusBadRequest, ask(h, "PUT", path, string(raw), "If-Match", "tag").Code)
-	require.Equal(t, http.StatusForbidden, ask(h, "PUT", path, string(raw), "Sec-Fetch-Site", "cross-site").Code)
+	require.Equal(t, http.StatusPreconditionFailed, jobstest.Ask(h, "PUT", path, string(raw), "If-Match", `"other"`).Code)
+	require.Equal(t, http.StatusPreconditionFailed, jobstest.Ask(h, "PUT", path, string(raw), "If-Match", `W/`+put.Header().Get("ETag")).Code)
+	require.Equal(t, http.StatusPreconditionFailed, jobstest.Ask(h, "PUT", path, string(raw), "If-None-Match", "*").Code)
+	require.Equal(t, http.StatusBadRequest, jobstest.Ask(h, "PUT", path, string(raw), "If-Match", "tag").Code)
+	require.Equal(t, http.StatusForbidden, jobstest.Ask(h, "PUT", path, string(raw), "Sec-Fetch-Site", "cross-site").Code)
 
 	again := w.restart(t, flcollect.Config{})
 	content, stored, err := again.PublicContext(t.Context(), "a/b")
@@ -64,13 +65,13 @@ func TestServer_SetPublicContext_refusesASecretKey(t *testing.T) {
 	h, _ := serveWorld(t, w)
 	secret := fixture(t, "tenseal", "secret")
 	for _, text := range []string{string(secret), base64Text(secret)} {
-		answer := ask(h, "PUT", "/job/he/public/a", text)
+		answer := jobstest.Ask(h, "PUT", "/job/he/public/a", text)
 		require.Equal(t, http.StatusUnprocessableEntity, answer.Code)
 		require.Contains(t, answer.Body.String(), "compromised")
 		require.Less(t, answer.Body.Len(), 500)
 	}
 	require.Zero(t, countBlobs(t, w.blobs))
-	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/he/public/a", "").Code)
+	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "GET", "/job/he/public/a", "").Code)
 	require.Less(t, log.Len(), 1000)
 }
 
@@ -78,13 +79,13 @@ func TestServer_SetPublicContext_refusesOtherOrTooLargeContent(t *testing.T) {
 	raw := fixture(t, "tenseal", "public")
 	w := newWorld(t, flcollect.Config{MaxContext: int64(len(raw)) - 1})
 	h, _ := serveWorld(t, w)
-	require.Equal(t, http.StatusRequestEntityTooLarge, ask(h, "PUT", "/job/he/public/a", string(raw)).Code)
-	require.Equal(t, http.StatusRequestEntityTooLarge, ask(h, "PUT", "/job/he/public/a", base64Text(raw)).Code)
+	require.Equal(t, http.StatusRequestEntityTooLarge, jobstest.Ask(h, "PUT", "/job/he/public/a", string(raw)).Code)
+	require.Equal(t, http.StatusRequestEntityTooLarge, jobstest.Ask(h, "PUT", "/job/he/public/a", base64Text(raw)).Code)
 	for _, text := range []string{"", "?", "\n", base64Text([]byte("nothing")), string(raw[:1000])} {
-		answer := ask(h, "PUT", "/job/he/public/a", text)
+		answer := jobstest.Ask(h, "PUT", "/job/he/public/a", text)
 		require.Equal(t, http.StatusUnprocessableEntity, answer.Code, text)
 	}
-	require.Equal(t, http.StatusUnprocessableEntity, ask(h, "PUT", "/job/he/public/a%00", string(raw)).Code)
+	require.Equal(t, http.StatusUnprocessableEntity, jobstest.Ask(h, "PUT", "/job/he/public/a%00", string(raw)).Code)
 	require.Zero(t, countBlobs(t, w.blobs))
 	_, err := flcollect.NewServer(flcollect.Config{Documents: w.documents, Blobs: w.blobs, MaxContext: -1})
 	require.ErrorContains(t, err, "MaxContext is -1")
@@ -95,14 +96,14 @@ func TestServer_SetPublicContext_refusesAContextThatDoesNotFit(t *testing.T) {
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	raw := string(fixture(t, "tenseal", "public"))
-	answer := ask(h, "PUT", "/job/he/public/job", raw)
+	answer := jobstest.Ask(h, "PUT", "/job/he/public/job", raw)
 	require.Equal(t, http.StatusConflict, answer.Code)
 	var detail struct{ Detail string }
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &detail))
 	require.Contains(t, detail.Detail, "its degree is 2048, the job's is 1024")
-	require.Equal(t, http.StatusNoContent, ask(h, "PUT", "/job/he/public/other", raw).Code)
+	require.Equal(t, http.StatusNoContent, jobstest.Ask(h, "PUT", "/job/he/public/other", raw).Code)
 	require.NoError(t, w.Stop(t.Context()))
-	require.Equal(t, http.StatusNoContent, ask(h, "PUT", "/job/he/public/job", raw).Code, "it is not being trained")
+	require.Equal(t, http.StatusNoContent, jobstest.Ask(h, "PUT", "/job/he/public/job", raw).Code, "it is not being trained")
 
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	status, err := w.Status(t.Context(), "job")
@@ -168,12 +169,12 @@ func TestServer_SetPublicContext_survivesACrashAtAnyWrite(t *testing.T) {
 
 func base64Text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-func TestNewHandler_readsConditionsOfRFC9110(t *testing.T) {
+func TestServer_SetPublicContext_readsConditionsOfRFC9110(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	raw := string(fixture(t, "tenseal", "public"))
 	const path = "/job/he/public/a"
-	put := ask(h, "PUT", path, raw)
+	put := jobstest.Ask(h, "PUT", path, raw)
 	require.Equal(t, http.StatusNoContent, put.Code, put.Body)
 	tag := put.Header().Get("ETag")
 	text := strings.TrimSuffix(tag, `"`) + `.base64"`
@@ -202,18 +203,6 @@ func TestNewHandler_readsConditionsOfRFC9110(t *testing.T) {
 		{"DELETE", "If-Match", `"a,b"`, 412},
 		{"DELETE", "If-Match", "W/" + tag, 412},
 	} {
-		require.Equal(t, c.want, ask(h, c.method, path, raw, c.field, c.value).Code, "%s %s: %s", c.method, c.field, c.value)
+		require.Equal(t, c.want, jobstest.Ask(h, c.method, path, raw, c.field, c.value).Code, "%s %s: %s", c.method, c.field, c.value)
 	}
-}
-
-func FuzzConditionOf(f *testing.F) {
-	f.Add(`"a", W/"b"`, "*")
-	f.Add("", `"`)
-	f.Add(`"a,b"`, ",,")
-	f.Fuzz(func(t *testing.T, match, none string) {
-		b := newBoard()
-		b.err = flcollect.ErrCondition
-		code := ask(flcollect.HandlerOf(b, nil), "DELETE", "/job/he/public/a", "", "If-Match", match, "If-None-Match", none).Code
-		require.Contains(t, []int{http.StatusBadRequest, http.StatusPreconditionFailed}, code)
-	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -108,12 +109,12 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 			result, stored := n.stored("job")
 			require.True(t, stored)
 			require.Equal(t, status.Updates, result.Updates)
-			h := flcollect.NewHandler(w.Server, nil)
+			h := w.web()
 			text := fmt.Sprintf("30 kept, 0 clipped, 0 refused, 0 failed; 6 converted: %s to float32 in 12 layers", dtype)
-			require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), text)
-			require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "converted: "+dtype.String()+" to float32 in 2 layers")
-			require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"updates":{"kept":30,`)
-			require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `,"converted":6}`)
+			require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), text)
+			require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), "converted: "+dtype.String()+" to float32 in 2 layers")
+			require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"updates":{"kept":30,`)
+			require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `,"converted":6}`)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -86,10 +87,10 @@ func TestServer_StopJob_leavesTheOthers(t *testing.T) {
 	require.Equal(t, flcollect.Waiting, status.State)
 	require.Equal(t, 5, status.Needed)
 	require.ErrorIs(t, w.StopJob(t.Context(), "absent"), flcollect.ErrUnknown)
-	h := flcollect.NewHandler(w.Server, nil)
-	require.Equal(t, http.StatusNotFound, ask(h, "POST", "/job/stop/absent", "").Code)
-	require.Equal(t, http.StatusUnprocessableEntity, ask(h, "POST", "/job/stop/"+strings.Repeat("x", 300), "").Code)
-	require.Equal(t, "200", ask(h, "POST", "/job/stop/other", "").Body.String())
+	h := w.web()
+	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "POST", "/job/stop/absent", "").Code)
+	require.Equal(t, http.StatusUnprocessableEntity, jobstest.Ask(h, "POST", "/job/stop/"+strings.Repeat("x", 300), "").Code)
+	require.Equal(t, "200", jobstest.Ask(h, "POST", "/job/stop/other", "").Body.String())
 	w.untilState(t, "other", flcollect.Interrupted)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -135,10 +136,10 @@ func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	require.Equal(t, flcollect.Kept, far.Outcome)
 	require.Equal(t, "its norm is 2000, the bound 20; it was kept as it was sent", far.Reason)
 	require.Nil(t, far.Reputation, "what is only reported costs nothing")
-	h := flcollect.NewHandler(w.Server, nil)
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(),
+	h := w.web()
+	require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(),
 		"Updates of round 4: 5 kept (1 of them far), 0 clipped, 0 refused, 0 failed")
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(),
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(),
 		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4},"far":4}`)
 }
 

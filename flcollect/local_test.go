@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -78,9 +79,9 @@ func TestServer_keepsLocalLayersOutOfTheModel(t *testing.T) {
 	require.True(t, stored)
 	require.Len(t, result.Weights, 2)
 	require.Equal(t, []string{"1"}, result.LocalLayers)
-	h := flcollect.NewHandler(w.Server, nil)
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"local_layers":["1"]`)
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "; 3 with local layers, which were dropped")
+	h := w.web()
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"local_layers":["1"]`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), "; 3 with local layers, which were dropped")
 }
 
 // The layers that the first model has are known after a restart.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/record"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
@@ -187,9 +188,9 @@ func TestServer_Start_goesOnAfterAMaskedRoundThatFails(t *testing.T) {
 	require.Contains(t, status.Note, "the secure aggregation failed: secagg: too few clients: stage share_keys")
 }
 
-func TestNewHandler_namesTheSettingOfSecureAggregation(t *testing.T) {
+func TestServer_Start_namesTheSettingOfSecureAggregation(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
-	h := flcollect.NewHandler(w.Server, nil)
+	h := w.web()
 	for name, c := range map[string]struct {
 		changes map[string]string
 		want    string
@@ -202,7 +203,7 @@ func TestNewHandler_namesTheSettingOfSecureAggregation(t *testing.T) {
 			`"loc":["body","strategy"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := ask(h, http.MethodPost, "/job/config/x", string(body(t, c.changes)))
+			answer := jobstest.Ask(h, http.MethodPost, "/job/config/x", string(jobstest.Body(t, c.changes)))
 			require.Equal(t, http.StatusUnprocessableEntity, answer.Code)
 			require.Contains(t, answer.Body.String(), c.want)
 		})

@@ -20,6 +20,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/detail"
 	"github.com/iotenablers/enablers/flcollect/record"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
@@ -263,13 +264,13 @@ func TestServer_Start_refusesAppsThatItDoesNotHave(t *testing.T) {
 	bad := withApp(1, 1)
 	bad.App = "acme/speech"
 	err := newFleetWorld(t, flcollect.Config{}).Start(t.Context(), "a", bad)
-	details := flcollect.DetailsOf(err)
+	details := detail.All(err)
 	require.Len(t, details, 1)
 	require.Equal(t, []any{"body", "app"}, details[0].Loc)
 	require.Contains(t, details[0].Msg, "acme/vision==1.0", "it names what is there")
 
 	err = newWorld(t, flcollect.Config{}).Start(t.Context(), "a", bad)
-	require.Contains(t, flcollect.DetailsOf(err)[0].Msg, "no listener for SuperNodes")
+	require.Contains(t, detail.All(err)[0].Msg, "no listener for SuperNodes")
 }
 
 // Apps of the Message API cannot be asked for a model: the status says what the job needs.

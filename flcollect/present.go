@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -21,7 +22,7 @@ type Client struct {
 }
 
 // String returns the name of the client, or its address where it has none.
-func (c Client) String() string { return cmp.Or(calledText(c.Name, c.Session), c.Session) }
+func (c Client) String() string { return cmp.Or(audit.Label(c.Name, c.Session), c.Session) }
 
 // Clients returns the clients that are connected for a job, in the order of their names.
 func (s *Server) Clients(id string) []Client {

@@ -13,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -82,12 +84,12 @@ func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
 	require.NotEqual(t, []float64{0.045, 0.045, 0.045, 1.045}, numbersOf(result.Weights), "there is noise")
 
 	var view map[string]any
-	require.NoError(t, json.Unmarshal(ask(h, "GET", "/job/status/job", "").Body.Bytes(), &view))
+	require.NoError(t, json.Unmarshal(jobstest.Ask(h, "GET", "/job/status/job", "").Body.Bytes(), &view))
 	require.Equal(t, epsilonOf(t, 3), view["epsilon"])
 	require.Equal(t, dp.DefaultDelta, view["delta"])
 	require.Equal(t, []any{"dp-adaptive"}, view["privacy_mechanisms"])
-	require.Contains(t, ask(h, "GET", "/job/rounds/job", "").Body.String(), `"epsilon":`)
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), `data-field="epsilon">`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/rounds/job", "").Body.String(), `"epsilon":`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), `data-field="epsilon">`)
 }
 
 // Each client is drawn independently of the others, as the account says. Rounds without a
@@ -133,7 +135,7 @@ func TestPrivacy_isNilWithoutDifferentialPrivacy(t *testing.T) {
 	w.join(t, trainer{step: 1, examples: 1})
 	require.Nil(t, w.untilState(t, "job", flcollect.Finished).Privacy)
 	for _, path := range []string{"/job/status/job", "/job/rounds/job"} {
-		require.NotContains(t, ask(h, "GET", path, "").Body.String(), "epsilon")
+		require.NotContains(t, jobstest.Ask(h, "GET", path, "").Body.String(), "epsilon")
 	}
 }
 
@@ -168,7 +170,7 @@ func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	status = w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored })
 	result, _ := n.stored("job")
 	require.Equal(t, 2, result.Rounds)
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"budget_spent":true`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"budget_spent":true`)
 
 	again := w.restart(t, flcollect.Config{Repository: n, Orchestrator: n})
 	status, err := again.Status(t.Context(), "job")
@@ -275,7 +277,7 @@ func TestPrivacy_survivesACrashAtAnyWrite(t *testing.T) {
 func TestMetrics_keepEpsilonAfterTheEndOfAJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
-	metrics := func(h http.Handler) string { return ask(h, "GET", "/metrics", "").Body.String() }
+	metrics := func(h http.Handler) string { return jobstest.Ask(h, "GET", "/metrics", "").Body.String() }
 	require.NotContains(t, metrics(h), "job_epsilon{")
 	require.NoError(t, w.Start(t.Context(), "a/b", private(2)))
 	w.join(t, clipping(0.01))
@@ -311,10 +313,17 @@ func TestTotals_Epsilons_keepsTheLastEndedJobs(t *testing.T) {
 	check(w)
 }
 
-func TestTotals_Epsilon_isTheGreatest(t *testing.T) {
-	b := newBoard()
-	b.totals.Epsilon = 2.5
-	w := ask(flcollect.HandlerOf(b, nil), "GET", "/metrics", "")
-	require.Equal(t, http.StatusOK, w.Code)
-	require.Contains(t, w.Body.String(), "flcollector_epsilon 2.5\n")
+func TestServer_Start_refusesFaultsOfPrivacyMechanisms(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
+	conf := config(1, 1)
+	conf.DPAdaptive = strategy.Conf{"num_sampled_clients": 5}
+	var field *strategy.FieldError
+	require.ErrorAs(t, w.Start(t.Context(), "job", conf), &field)
+	require.Equal(t, "noise_multiplier", field.Field)
+	conf.DPAdaptive = strategy.Conf{}
+	require.ErrorAs(t, w.Start(t.Context(), "job", conf), &field, "who asks for privacy is not trained without")
+	conf = config(1, 1)
+	conf.Homomorphic = &ckks.Settings{PolyModulusDegree: 7}
+	var encryption *ckks.FieldError
+	require.ErrorAs(t, w.Start(t.Context(), "job", conf), &encryption)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 )
 
 // measuring is a client whose evaluations last until the test says so.
@@ -34,7 +35,7 @@ func reached(t *testing.T, h http.Handler, id string) string {
 		Status string
 		Round  int
 	}
-	require.NoError(t, json.Unmarshal(ask(h, "GET", "/job/status/"+id, "").Body.Bytes(), &status))
+	require.NoError(t, json.Unmarshal(jobstest.Ask(h, "GET", "/job/status/"+id, "").Body.Bytes(), &status))
 	return fmt.Sprint(status.Status, "/", status.Round)
 }
 
@@ -48,9 +49,9 @@ func TestStatus_Evaluating_isSetWhenTheFitIsAggregated(t *testing.T) {
 		status := w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == round-1 })
 		require.Equal(t, flcollect.Training, status.State)
 		require.Equal(t, fmt.Sprint("TRAINING/", round), reached(t, h, "job"))
-		require.Contains(t, ask(h, "GET", "/jobs", "").Body.String(), fmt.Sprintf(`"status":"TRAINING","round":%d`, round))
-		require.NotContains(t, ask(h, "GET", "/job/rounds/job", "").Body.String(), fmt.Sprintf(`"round":%d,`, round))
-		page := ask(h, "GET", "/live/job", "")
+		require.Contains(t, jobstest.Ask(h, "GET", "/jobs", "").Body.String(), fmt.Sprintf(`"status":"TRAINING","round":%d`, round))
+		require.NotContains(t, jobstest.Ask(h, "GET", "/job/rounds/job", "").Body.String(), fmt.Sprintf(`"round":%d,`, round))
+		page := jobstest.Ask(h, "GET", "/live/job", "")
 		require.Equal(t, http.StatusOK, page.Code)
 		require.Contains(t, page.Body.String(), fmt.Sprintf("Round %d of 2", round))
 		gate <- struct{}{}
@@ -70,7 +71,7 @@ func TestStatus_Round_isThatOfTheModelAfterARestart(t *testing.T) {
 
 		again := w.restart(t, flcollect.Config{Initial: zeros})
 		require.Eventually(t, func() bool { return again.Ready() == nil }, patience, time.Millisecond)
-		h := flcollect.NewHandler(again.Server, nil)
+		h := again.web()
 		require.Equal(t, "TRAINING/1", reached(t, h, "job"), "round 2 is conducted again")
 		client, _ = measuring()
 		again.join(t, client)
@@ -80,7 +81,7 @@ func TestStatus_Round_isThatOfTheModelAfterARestart(t *testing.T) {
 	})
 }
 
-func TestNewHandler_streamsTheStatusAfterTheFit(t *testing.T) {
+func TestServer_Changed_streamsTheStatusAfterTheFit(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -88,7 +89,7 @@ func TestNewHandler_streamsTheStatusAfterTheFit(t *testing.T) {
 	w.join(t, client)
 	w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating })
 	answered := make(chan string, 1)
-	go func() { answered <- ask(h, "GET", "/job/events/job", "").Body.String() }()
+	go func() { answered <- jobstest.Ask(h, "GET", "/job/events/job", "").Body.String() }()
 	close(gate)
 	require.Contains(t, <-answered, "event: round\nid: 1.1\n", "a round that was shown early has its event all the same")
 	require.Equal(t, "FINISHED/1", reached(t, h, "job"))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -127,7 +128,7 @@ func TestConfig_Strategies_thatCompareClientsAreNotPrivate(t *testing.T) {
 	require.ErrorAs(t, err, &field)
 	require.Equal(t, "nearest", field.Strategy)
 	require.Equal(t, "strategy", field.Field)
-	answer := ask(h, "POST", "/job/config/job", string(body(t, map[string]string{
+	answer := jobstest.Ask(h, "POST", "/job/config/job", string(jobstest.Body(t, map[string]string{
 		"strategy": `"nearest"`, "privacy-mechanisms": `{"dp-adaptive":{"num_sampled_clients":100}}`,
 	})))
 	require.Equal(t, 422, answer.Code)

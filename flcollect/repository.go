@@ -20,8 +20,9 @@ var ErrNoStrategy = errors.New("flcollect: no strategy of that name")
 // never take what it was given. After any other error the call is repeated.
 var ErrRefused = errors.New("flcollect: refused")
 
-// errRepository is matched by the error of a repository that returns no strategy.
-var errRepository = errors.New("ask the repository")
+// ErrRepository is matched by the error of [Server.Start] where the repository did not say
+// whether it has the strategy of the job.
+var ErrRepository = errors.New("ask the repository")
 
 // Repository is the FL repository, as far as a [Server] needs it. Its methods are called
 // concurrently.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -175,7 +176,7 @@ func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
 	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5",
 		"norm_min_updates": "1.5"} {
 		for _, name := range []string{"avg", "ours"} {
-			_, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"` + name + `"`,
+			_, err := flcollect.ParseJobConfig(jobstest.Body(t, map[string]string{"strategy": `"` + name + `"`,
 				"strategy_conf": `{"` + field + `":` + bad + `}`}))
 			var wrong *flcollect.JobConfigError
 			require.ErrorAs(t, err, &wrong)
@@ -184,13 +185,15 @@ func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
 		}
 	}
 	for _, mechanism := range []string{`{"homomorphic":{}}`, `{"dp-adaptive":{"num_sampled_clients":100}}`} {
-		_, err := flcollect.ParseJobConfig(body(t, map[string]string{"privacy-mechanisms": mechanism, "strategy_conf": `{"norm_bound":1}`}))
+		_, err := flcollect.ParseJobConfig(jobstest.Body(t, map[string]string{
+			"privacy-mechanisms": mechanism, "strategy_conf": `{"norm_bound":1}`,
+		}))
 		var wrong *flcollect.JobConfigError
 		require.ErrorAs(t, err, &wrong)
 		require.Equal(t, []any{"strategy_conf", "norm_bound"}, wrong.Faults[0].Path)
 		require.Contains(t, wrong.Faults[0].Reason, "has no meaning with")
 	}
-	made, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"avg"`,
+	made, err := flcollect.ParseJobConfig(jobstest.Body(t, map[string]string{"strategy": `"avg"`,
 		"strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
 	require.NoError(t, err)
 	require.Contains(t, made.StrategyConf, "norm_bound")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 )
 
 // shelf is a repository that keeps each result under the id of its record.
@@ -54,7 +55,7 @@ type runsOf struct {
 
 func askRuns(t *testing.T, h http.Handler, path string) (got runsOf) {
 	t.Helper()
-	w := ask(h, "GET", path, "")
+	w := jobstest.Ask(h, "GET", path, "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 	return got
@@ -105,10 +106,10 @@ func TestServer_Runs_haveRecordsAndResultsOfTheirOwn(t *testing.T) {
 	got = askRuns(t, h, "/job/runs/a%2Fb?before=2")
 	require.Len(t, got.Runs, 1)
 	require.EqualValues(t, 1, got.Runs[0].Run)
-	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/runs/other", "").Code)
-	require.Equal(t, http.StatusUnprocessableEntity, ask(h, "GET", "/job/runs/a%2Fb?before=0", "").Code)
+	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "GET", "/job/runs/other", "").Code)
+	require.Equal(t, http.StatusUnprocessableEntity, jobstest.Ask(h, "GET", "/job/runs/a%2Fb?before=0", "").Code)
 
-	page := ask(h, "GET", "/live/a%2Fb", "").Body.String()
+	page := jobstest.Ask(h, "GET", "/live/a%2Fb", "").Body.String()
 	require.Contains(t, page, `<tr data-run="2">`)
 	require.Contains(t, page, "a/b-run-2: stored")
 	require.NotContains(t, page, `<tr data-run="3">`)

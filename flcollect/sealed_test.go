@@ -16,6 +16,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -163,14 +164,14 @@ func TestServer_Result_ofAnEncryptedJobIsTheSumOfSEAL(t *testing.T) {
 
 	var pickle bytes.Buffer
 	require.NoError(t, result.WriteWeights(&pickle))
-	download := ask(h, "GET", "/job/result/job", "")
+	download := jobstest.Ask(h, "GET", "/job/result/job", "")
 	require.Equal(t, pickle.Bytes(), download.Body.Bytes())
 	require.Contains(t, download.Header().Get("Content-Disposition"), "m-1-job-2.pkl")
 	require.True(t, bytes.HasPrefix(pickle.Bytes(), []byte("\x80\x04")))
 	require.Contains(t, pickle.String(), "flwr.common.typing")
 	require.True(t, bytes.Contains(pickle.Bytes(), bytes.Join(result.Weights[0].Chunks(), nil)))
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "Model (.pkl, encrypted)")
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"privacy_mechanisms":["homomorphic"]`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), "Model (.pkl, encrypted)")
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"privacy_mechanisms":["homomorphic"]`)
 }
 
 func TestServer_Handle_quarantinesUpdatesOfTheWrongForm(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -38,7 +39,7 @@ func TestServer_drawsClientsBySpeed(t *testing.T) {
 	}
 	require.Equal(t, &flcollect.Samplings{Rounds: counted, Filled: filled, Deviation: deviation}, status.Sampling)
 	require.Contains(t, status.Note, "clients are drawn by speed: rounds of each tier, from the fastest: ")
-	h := flcollect.NewHandler(w.Server, nil)
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"sampling":{"rounds":[`)
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "clients are drawn by speed: ")
+	h := w.web()
+	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"sampling":{"rounds":[`)
+	require.Contains(t, jobstest.Ask(h, "GET", "/live/job", "").Body.String(), "clients are drawn by speed: ")
 }

@@ -170,7 +170,7 @@ func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strat
 	}
 	made, err := s.repository.Strategy(ctx, config.Strategy, config.StrategyConf)
 	if err != nil {
-		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, errRepository, err)
+		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, ErrRepository, err)
 	}
 	return made, nil
 }

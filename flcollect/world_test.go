@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/page"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -57,6 +60,21 @@ func newWorldOn(t testing.TB, n network, options flcollect.Config) *world {
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
 	require.NoError(t, err)
 	return serve(t, n, options, server, flowers, n.listen(t))
+}
+
+// web returns the REST interface of the server with the pages beside it.
+func (w *world) web() http.Handler {
+	return page.NewHandler(w.Server, &page.HandlerOptions{Root: true})
+}
+
+// serveWorld serves the web interface of a server that runs, and returns its URL, too.
+func serveWorld(t *testing.T, w *world) (http.Handler, string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, 1e6)
+	h := w.web()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return h, server.URL
 }
 
 // restart ends the server and runs another on the same storage and address.

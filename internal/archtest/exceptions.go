@@ -11,7 +11,8 @@ func httpHomes() []string {
 		"annotate/manager/rest", "annotate/manager/page", "annotate/internal/endpoint", "annotate/ngsild", "annotate/sparql", "annotate/rml/web",
 		"modelrepo/client", "modelrepo/page", "modelrepo/rest", "modelrepo/internal/web", "modelrepo/internal/webhook",
 		"modelrepo/internal/wire", "modelrepo/modelrepotest",
-		"flcollect", "flcollect/flower", "flcollect/orchestrator", "flcollect/repository/...", "flcollect/supernode/...",
+		"flcollect/flower", "flcollect/internal/jobstest", "flcollect/orchestrator", "flcollect/page", "flcollect/repository/...",
+		"flcollect/rest", "flcollect/supernode/...",
 		"apimgmt/client", "apimgmt/gateway/...", "apimgmt/internal/apitest", "apimgmt/internal/wire", "apimgmt/kong", "apimgmt/oidc/...",
 		"apimgmt/portal", "apimgmt/rest",
 		"multilink/node/rest", "multilink/node/page", "multilink/node/internal/nodetest",
@@ -62,8 +63,7 @@ func largeFolders() map[string]string {
 	return map[string]string{
 		"annotate/rml": "one language from text to statements: load_ reads a mapping, plan and explain compile it, and the other " +
 			"files interpret it; what stands alone is in internal",
-		"flcollect": "a server of jobs with its two faces, one file a topic: http_ is the REST interface and page_ the pages; what " +
-			"stands alone is in internal",
+		"flcollect": "a server of jobs and the course of a job, one file a topic; what stands alone is in internal",
 	}
 }
 

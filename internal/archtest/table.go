@@ -132,10 +132,20 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
 			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/record", "flcollect/secagg",
-			"flcollect/strategy", "flcollect/supernode", "flcollect/tensor",
-			"internal/exposition", "internal/httpapi", "internal/shell", "internal/tracing", "storage",
-			"storage/lease",
-		}, modules: []string{oteltrace, prometheus, uuid}},
+			"flcollect/strategy", "flcollect/supernode", "flcollect/tensor", "internal/tracing", "storage", "storage/lease",
+		}, modules: []string{oteltrace, uuid}},
+		{dir: "flcollect/rest", imports: []string{
+			"flcollect", "flcollect/ckks", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy", "flcollect/tensor",
+			"internal/exposition", "internal/httpapi", "storage",
+		}, modules: []string{prometheus}},
+		{dir: "flcollect/page", imports: []string{
+			"flcollect", "flcollect/dp", "flcollect/internal/...", "flcollect/rest", "flcollect/strategy", "internal/httpapi", "internal/shell",
+		}},
+		{dir: "flcollect/internal/view", imports: []string{"flcollect"}},
+		{dir: "flcollect/internal/detail", imports: []string{
+			"flcollect", "flcollect/ckks", "flcollect/dp", "flcollect/internal/jobconfig", "flcollect/secagg", "flcollect/strategy",
+		}},
+		{dir: "flcollect/internal/jobstest", imports: []string{"flcollect", "flcollect/strategy", "storage"}, modules: []string{testify}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "internal/exposition",
 			"internal/httpapi", "internal/httpclient", "internal/keep", "storage",
@@ -481,7 +491,7 @@ func separations() []separation {
 		{dir: "annotate/rml", bans: []string{wazero}},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "flcollect", bans: drivers},
-		{dir: "flcollect", bans: []string{wazero}},
+		{dir: "flcollect", bans: []string{wazero, prometheus, swgui}, own: []string{"internal/httpapi", "internal/shell"}},
 		{dir: "flcollect/repository", bans: []string{wazero}},
 		{dir: "flcollect/strategy", bans: []string{"."}},
 		{dir: "flcollect/strategy/pickle", bans: []string{"."}},

@@ -73,7 +73,7 @@ type Config struct {
 	MaxContext int64
 	// MaxMessage and Uploads are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
-	// Hosts is as in flcollect.HandlerOptions, and for the repository of the
+	// Hosts is as in rest.HandlerOptions, and for the repository of the
 	// collector itself.
 	Hosts []string
 	// TracerProvider is as in flcollect.Config.

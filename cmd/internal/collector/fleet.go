@@ -9,7 +9,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/page"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -105,11 +105,11 @@ func (c *Collector) SayNodes(log *slog.Logger, taken error) {
 }
 
 // fleetEndpoint says how SuperNodes reach the server, for the pages.
-func (c *Collector) fleetEndpoint() flcollect.FleetEndpoint {
+func (c *Collector) fleetEndpoint() page.FleetEndpoint {
 	if c.config.Fleet == nil {
-		return flcollect.FleetEndpoint{}
+		return page.FleetEndpoint{}
 	}
-	return flcollect.FleetEndpoint{
+	return page.FleetEndpoint{
 		Address: c.config.Fleet.Addr().String(), TLS: c.config.TLS != nil,
 		Key: c.config.FleetKeys != nil || !c.config.OpenToNodes,
 	}

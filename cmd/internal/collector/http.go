@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/cmd/internal/console"
-	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/page"
 	"github.com/iotenablers/enablers/flcollect/repository"
+	"github.com/iotenablers/enablers/flcollect/rest"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
@@ -20,29 +21,30 @@ func beside() []string {
 	return []string{"/model", "/models", "/training-results", "/strategy", "/collector", "/transformation"}
 }
 
-// options are those of the interface of the jobs and of its pages.
-func (c *Collector) options() *flcollect.HandlerOptions {
-	options := &flcollect.HandlerOptions{
+// options are those of the pages of the jobs and of the REST interface.
+func (c *Collector) options() *page.HandlerOptions {
+	options := &page.HandlerOptions{Fleet: c.fleetEndpoint(), REST: rest.HandlerOptions{
 		Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Door.Authorizer(), Logger: c.log,
-	}
+	}}
 	if c.config.Clients != nil {
-		options.Clients = flcollect.ClientEndpoint{
+		options.Clients = page.ClientEndpoint{
 			Address: c.config.Clients.String(), TLS: c.config.TLS != nil, Token: !c.config.OpenToClients && !c.config.Door.IsOpen(),
 		}
 	}
-	options.Fleet = c.fleetEndpoint()
 	return options
 }
 
 // Page returns the pages of the jobs. They are not behind the door.
-func (c *Collector) Page() http.Handler { return c.untilOver(c.Jobs.Page(c.options())) }
+func (c *Collector) Page() http.Handler { return c.untilOver(page.NewHandler(c.Jobs, c.options())) }
 
 // Handler returns the interfaces and the pages behind the door, see the package
 // documentation.
 func (c *Collector) Handler() http.Handler {
 	authorize := c.config.Door.Authorizer()
+	whole := c.options()
+	whole.Root = true
 	mux := http.NewServeMux()
-	mux.Handle("/", c.untilOver(flcollect.NewHandler(c.Jobs, c.options())))
+	mux.Handle("/", c.untilOver(page.NewHandler(c.Jobs, whole)))
 	if c.repository != nil {
 		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
 			Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"strings"
+
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
@@ -82,6 +84,25 @@ type ClientReport struct {
 	blameless, faulted bool
 	// late is whether the strategy refused the update at the end of the round.
 	late bool
+}
+
+// Label returns the name of a client: that of its token or certificate, or else the
+// one that it gives itself. It is empty for a client that has only an address.
+func Label(name, session string) string {
+	proven, address, cut := strings.Cut(session, "@")
+	if !cut {
+		proven, address = "", session
+	}
+	if !strings.HasPrefix(address, "ipv4:") && !strings.HasPrefix(address, "ipv6:") {
+		proven = session
+	}
+	switch {
+	case proven == "":
+		return name
+	case name == "" || name == proven:
+		return proven
+	}
+	return name + " (" + proven + ")"
 }
 
 // Late reports whether the strategy refused the update at the end of the round.
