@@ -274,7 +274,7 @@ func TestPrivacy_survivesACrashAtAnyWrite(t *testing.T) {
 	require.True(t, lostSome, "no crash came between a release and its checkpoint")
 }
 
-func TestMetrics_keepEpsilonAfterTheEndOfAJob(t *testing.T) {
+func TestTotals_Epsilons_stayAfterTheEndOfAJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	metrics := func(h http.Handler) string { return jobstest.Ask(h, "GET", "/metrics", "").Body.String() }

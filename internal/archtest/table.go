@@ -131,7 +131,7 @@ func importTable() []room {
 			modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/record", "flcollect/secagg",
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/record",
 			"flcollect/strategy", "flcollect/supernode", "flcollect/tensor", "internal/tracing", "storage", "storage/lease",
 		}, modules: []string{oteltrace, uuid}},
 		{dir: "flcollect/rest", imports: []string{

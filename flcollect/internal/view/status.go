@@ -104,7 +104,9 @@ func FromStatus(s flcollect.Status) Status {
 
 // Jobs are the jobs of a [flcollect.Server].
 type Jobs interface {
+	// Status returns the status of a job, as that of the server.
 	Status(ctx context.Context, id string) (flcollect.Status, error)
+	// Rounds returns rounds of a job, as that of the server.
 	Rounds(ctx context.Context, id string, after, limit int) ([]flcollect.Round, error)
 }
 
