@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	records "github.com/iotenablers/enablers/flcollect/record"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 )
 
@@ -218,4 +219,20 @@ func (t *training) borrowing() error {
 	return fmt.Errorf("there is no model %q of version %q to begin with, and apps of the Message API have none to give: "+
 		"the server needs it in the folder of its models or in the repository, or a client of start_client that has one",
 		t.config.ModelName, t.config.ModelVersion)
+}
+
+// masker is the place of a SuperNode in the run of a job. Unlike a stream of start_client it
+// can take part in secure aggregation: it is a [round.Exchanger].
+type masker struct{ *supernode.Member }
+
+// Node returns the number of the SuperNode, by which the others know it.
+func (m masker) Node() uint64 { return m.Member.Node().ID() }
+
+// Exchange implements [round.Exchanger].
+func (m masker) Exchange(ctx context.Context, messageType string, content records.Dict) (records.Dict, func(), error) {
+	reply, err := m.Member.Exchange(ctx, messageType, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	return reply.Content, reply.Release, nil
 }

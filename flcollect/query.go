@@ -1,13 +1,16 @@
 package flcollect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
@@ -186,4 +189,35 @@ func resultOf(ctx context.Context, blobs storage.Blobs, id string, o outcome, ru
 		LocalLayers: config.LocalLayers, Encrypted: config.Homomorphic != nil,
 	}
 	return result, nil
+}
+
+// Client is a Flower client that is connected for a job.
+type Client struct {
+	// Identity is the name under which its reputation is kept, as in a [ClientReport].
+	Identity string
+	// Name is the name that the client gives itself, which proves nothing; empty if it
+	// gives none.
+	Name string
+	// Session is the name of its session, which begins with that of its token or is that of
+	// its certificate, if it has one.
+	Session string
+}
+
+// String returns the name of the client, or its address where it has none.
+func (c Client) String() string { return cmp.Or(audit.Label(c.Name, c.Session), c.Session) }
+
+// Clients returns the clients that are connected for a job, in the order of their names.
+func (s *Server) Clients(id string) []Client {
+	j := s.jobs.get(id)
+	if j == nil {
+		return nil
+	}
+	var clients []Client
+	for _, c := range j.pool.All() {
+		clients = append(clients, Client{Identity: c.Identity, Name: c.Peer.Label(), Session: c.Name()})
+	}
+	slices.SortFunc(clients, func(a, b Client) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Session, b.Session))
+	})
+	return clients
 }

@@ -210,3 +210,18 @@ func (s strategies) ofProgram(config JobConfig) (strategy.Strategy, error) {
 	}
 	return made, nil
 }
+
+// Strategies describes the strategies that jobs can select without a repository: the
+// built-in ones, and then those of the program, whose parameters are not known.
+func (s *Server) Strategies() []strategy.Description {
+	var all []strategy.Description
+	for _, name := range strategy.Names() {
+		if d, ok := strategy.Describe(name); ok {
+			all = append(all, d)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.strategies.registered)) {
+		all = append(all, strategy.Description{Name: name, Meaning: "A strategy of this program."})
+	}
+	return all
+}

@@ -45,12 +45,12 @@ type HandlerOptions struct {
 
 // NewHandler returns the REST interface of a server: the three endpoints of the
 // training collector (specification section 4) and further endpoints for programs. There
-// are also the OpenAPI document at /openapi.json, an interactive page about it at /docs/, and /healthz, /readyz
-// and /metrics. It lets every caller do everything unless [HandlerOptions.Authorize] is
-// given, and pages of other origins cannot have a browser start or stop jobs; see also
-// [HandlerOptions.Hosts]. The read and write timeouts of the HTTP server do not end
-// streams of events and downloads: the handler extends them while bytes move. opts may be
-// nil.
+// are also the OpenAPI document at /openapi.json, an interactive page about it at /docs/,
+// and /healthz, /readyz and /metrics. It lets every caller do everything unless
+// [HandlerOptions.Authorize] is given, and pages of other origins cannot have a browser
+// start or stop jobs; see also [HandlerOptions.Hosts]. The read and write timeouts of the
+// HTTP server do not end streams of events and downloads: the handler extends them while
+// bytes move. opts may be nil.
 func NewHandler(server *flcollect.Server, opts *HandlerOptions) http.Handler {
 	return newREST(server, opts).handler()
 }

@@ -63,7 +63,6 @@ func largeFolders() map[string]string {
 	return map[string]string{
 		"annotate/rml": "one language from text to statements: load_ reads a mapping, plan and explain compile it, and the other " +
 			"files interpret it; what stands alone is in internal",
-		"flcollect": "a server of jobs and the course of a job, one file a topic; what stands alone is in internal",
 	}
 }
 
