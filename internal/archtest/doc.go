@@ -5,7 +5,7 @@
 //
 //   - table.go is the plan: the import table, the packages that must not be
 //     linked, the packages that speak HTTP, the exceptions with their reasons.
-//     Change the plan there, and ARCHITECTURE.md with it.
+//     Change the plan there.
 //   - tree.go reads the source tree into packages and files. Files of every
 //     operating system are read, whatever the machine that the tests run on.
 //   - rule.go lists the rules. Each has a name, a reason and a remedy, and each

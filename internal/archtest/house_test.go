@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var write = flag.Bool("write", false, "print the import table into ARCHITECTURE.md")
+var write = flag.Bool("write", false, "print the list of packages into "+packagesFile)
 
 // moduleRoot is the folder of this module.
 const moduleRoot = "../.."
@@ -38,17 +38,17 @@ func TestImportTable_everyGrantIsUsed(t *testing.T) {
 	}
 }
 
-func TestImportTable_isPrintedIntoTheArchitecture(t *testing.T) {
-	name := filepath.Join(moduleRoot, "ARCHITECTURE.md")
-	text, err := os.ReadFile(name)
+func TestPrintPackages_isTheListInTheDocuments(t *testing.T) {
+	house, err := loadTree(os.DirFS(moduleRoot))
 	require.NoError(t, err)
-	printed, err := withTable(string(text))
-	require.NoError(t, err)
+	name, printed := filepath.Join(moduleRoot, packagesFile), printPackages(house)
 	if *write {
 		require.NoError(t, os.WriteFile(name, []byte(printed), 0o644))
 		return
 	}
-	require.True(t, printed == string(text), "ARCHITECTURE.md has another import table: go test ./internal/archtest -write")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.True(t, printed == string(text), "%s is not what the package comments say: go test ./internal/archtest -write", packagesFile)
 }
 
 func TestUnusedGrants_listsRowsAndImportsWithoutUse(t *testing.T) {

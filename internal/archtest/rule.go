@@ -28,7 +28,7 @@ func rules() []rule {
 			name:   "import-table",
 			reason: "a room knows only the rooms and the libraries that the plan gives it, so that it can be used and changed alone",
 			remedy: "declare a small interface here and plug the two together in cmd, or change the row in " +
-				"internal/archtest/table.go together with ARCHITECTURE.md",
+				"internal/archtest/table.go",
 			check: checkImports,
 		},
 		{
