@@ -43,6 +43,7 @@ type Document struct {
 
 	sameSize  int // the bytes of same
 	evaluator xpath.Evaluator
+	items     []xpath.Item // buffer of the evaluator's values
 
 	room int // the bytes that the values of an expression may take, 0 for the default
 }

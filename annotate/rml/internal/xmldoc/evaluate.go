@@ -30,13 +30,19 @@ func (c *Compiler) compileFull(expr string) (*xpath.Expression, error) {
 	}})
 }
 
-// evaluate evaluates an expression that is no plain path.
+// evaluate evaluates an expression that is no plain path. The items are valid until the next call.
 func (d *Document) evaluate(p *path, at int32) ([]xpath.Item, error) {
 	limits := xpath.Limits{Bytes: d.room}
 	if !d.compiler.carml {
 		limits.Steps = max(leastSteps, stepsPerNode*len(d.nodes))
 	}
-	items, err := d.evaluator.Evaluate(p.full, tree{d}, at, limits)
+	items, err := d.evaluator.Append(d.items[:0], p.full, tree{d}, at, limits)
+	if cap(items) <= keptNodes {
+		d.items = items
+	}
+	if err == nil {
+		return items, nil
+	}
 	if limit := (*xpath.Error)(nil); errors.As(err, &limit) && limit.Code == xpath.LimitCode {
 		err = fmt.Errorf("%w: %w", err, input.ErrLimit)
 	}
@@ -69,6 +75,7 @@ func (d *Document) fullValues(dst []input.Value, p *path, record, place input.No
 		}
 		dst = append(dst, v)
 	}
+	clear(items)
 	return dst, nil
 }
 

@@ -72,8 +72,7 @@ type call struct {
 }
 
 func (c *call) eval(e *evaluation, f focus) sequence {
-	var room [4]sequence
-	args := room[:0]
+	before := len(e.args)
 	for i, a := range c.args {
 		v := e.firstNode(c, i, f)
 		if v == nil {
@@ -85,12 +84,17 @@ func (c *call) eval(e *evaluation, f focus) sequence {
 		if e.err != nil {
 			return nil
 		}
-		args = append(args, v)
+		e.args = append(e.args, v)
 	}
+	args, out := e.args[before:], sequence(nil)
 	if c.pattern != nil {
-		return e.withPattern(c, args)
+		out = e.withPattern(c, args)
+	} else {
+		out = c.function.call(e, f, args)
 	}
-	return c.function.call(e, f, args)
+	clear(args)
+	e.args = e.args[:before]
+	return out
 }
 
 // firstNode returns the text of the first node of an argument, where the mode that is compatible with XPath

@@ -288,7 +288,7 @@ func (c *castTo) eval(e *evaluation, f focus) sequence {
 	case err != nil:
 		return e.fail(err.Code, "%s", err.Reason)
 	}
-	return one(out)
+	return e.unit(out)
 }
 
 // restriction is a derived type: a range of integers or a kind of string.

@@ -77,7 +77,8 @@ type evaluation struct {
 	vars       []sequence
 	patterns   map[string]*pattern // patterns that are not constant
 	now        time.Time
-	units      []item      // room for sequences of one item, as far as they are not in use
+	units      []item      // room for short sequences, as far as it is not in use
+	args       []sequence  // of the calls that are evaluated, a stack
 	kept       []keptValue // of the hoisted expressions
 	keptRoom   int         // the bytes that are left for them
 }
@@ -86,7 +87,7 @@ type evaluation struct {
 // expressions that are the same everywhere in a tree. The zero value is ready. It is for one goroutine at a time.
 type Evaluator struct {
 	running evaluation
-	units   [32]item // sequences of one item of the running evaluation
+	units   [32]item // short sequences of the running evaluation
 	tree    Tree     // the values are of
 	values  map[*Expression][]keptValue
 	held    int // the bytes of the values
@@ -118,11 +119,12 @@ func (v *Evaluator) keptOf(x *Expression, tree Tree) []keptValue {
 // keptNodes is the number of nodes for which an evaluator keeps room.
 const keptNodes = 1 << 12
 
-// Evaluate returns the value of an expression at a node. An evaluation that reaches one of the limits is
+// Append appends the value of an expression at a node. An evaluation that reaches one of the limits is
 // an error.
-func (v *Evaluator) Evaluate(x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
+func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
 	e := &v.running
-	*e = evaluation{tree: tree, free: e.free, units: v.units[:], compatible: x.compatible, left: limits.Steps, room: limits.Bytes}
+	*e = evaluation{tree: tree, free: e.free, units: v.units[:], args: e.args, compatible: x.compatible,
+		left: limits.Steps, room: limits.Bytes}
 	if e.left <= 0 {
 		e.left = max(leastSteps, stepsPerNode*int(e.tree.Len()))
 	}
@@ -138,32 +140,37 @@ func (v *Evaluator) Evaluate(x *Expression, tree Tree, at int32, limits Limits) 
 	room := min(keptBytes, e.room/4) - v.held
 	e.keptRoom = room
 	e.room -= v.held
-	items, err := e.evaluate(x, at)
+	dst = e.append(dst, x, at)
 	v.held += room - e.keptRoom
-	clear(v.units[:len(v.units)-len(e.units)])
-	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })}
-	return items, err
+	e.rewind(v.units[:])
+	clear(e.args)
+	err := e.err
+	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes }), args: e.args[:0]}
+	if err != nil {
+		return dst, err
+	}
+	return dst, nil
 }
 
-// evaluate evaluates a whole expression.
-func (e *evaluation) evaluate(x *Expression, at int32) ([]Item, error) {
-	value := x.root.eval(e, focus{at: nodeAt(at), position: 1, size: 1})
-	if e.err != nil {
-		return nil, e.err
-	}
-	items := make([]Item, len(value))
-	for i, v := range value {
+// append appends the value of a whole expression, if that is no error.
+func (e *evaluation) append(dst []Item, x *Expression, at int32) []Item {
+	value, before := x.root.eval(e, focus{at: nodeAt(at), position: 1, size: 1}), len(dst)
+	for i := range value {
+		v := &value[i]
 		if v.typ == nodeItem {
-			items[i] = Item{Node: int32(v.n)}
+			dst = append(dst, Item{Node: int32(v.n)})
 			continue
 		}
-		text := e.text(v)
+		text := e.text(*v)
 		if !e.hold(len(text)) {
-			return nil, e.err
+			break
 		}
-		items[i] = Item{Node: -1, Text: text}
+		dst = append(dst, Item{Node: -1, Text: text})
 	}
-	return items, nil
+	if e.err != nil {
+		return dst[:before]
+	}
+	return dst
 }
 
 // spend uses a number of steps and reports whether the evaluation may go on.
@@ -221,14 +228,27 @@ func (e *evaluation) fail(code, format string, args ...any) sequence {
 	return nil
 }
 
-// unit returns a sequence of one item. The first ones of an evaluation take no memory of their own.
+// unit returns a sequence of one item.
 func (e *evaluation) unit(i item) sequence {
-	if len(e.units) == 0 {
-		return one(i)
-	}
-	s := e.units[:1:1]
-	s[0], e.units = i, e.units[1:]
+	s := e.items(1)
+	s[0] = i
 	return s
+}
+
+// items returns a sequence to fill. The first short ones of an evaluation take no memory of their own.
+func (e *evaluation) items(n int) sequence {
+	if n > len(e.units) {
+		return make(sequence, n)
+	}
+	s := e.units[:n:n]
+	e.units = e.units[n:]
+	return s
+}
+
+// rewind frees the items that were taken since there was so much room for them.
+func (e *evaluation) rewind(units []item) {
+	clear(units[:len(units)-len(e.units)])
+	e.units = units
 }
 
 // value evaluates an expression and counts it.
@@ -267,15 +287,12 @@ func (e *evaluation) atomizeNodes(s sequence) sequence {
 	if !e.holdItems(len(s)) {
 		return nil
 	}
-	if len(s) == 1 {
-		return e.unit(e.atomOf(s[0]))
-	}
-	out := make(sequence, 0, len(s))
-	for _, i := range s {
+	out := e.items(len(s))
+	for i := range s {
 		if e.err != nil {
 			return nil
 		}
-		out = append(out, e.atomOf(i))
+		out[i] = e.atomOf(s[i])
 	}
 	return out
 }

@@ -119,9 +119,9 @@ func (b *binding) eval(e *evaluation, f focus) sequence {
 		return e.value(b.ret, f)
 	}
 	var out sequence
-	for _, v := range values {
+	for i := range values {
 		room := e.room
-		e.vars[b.slot] = one(v)
+		e.vars[b.slot] = values[i : i+1 : i+1]
 		result := e.value(b.ret, f)
 		if !e.spend(1) || !e.keepOnly(room, result) {
 			return nil
@@ -141,9 +141,9 @@ type quantified struct {
 func (q *quantified) eval(e *evaluation, f focus) sequence {
 	values := e.value(q.of, f)
 	room := e.room
-	for _, v := range values {
+	for i := range values {
 		e.room = room
-		e.vars[q.slot] = one(v)
+		e.vars[q.slot] = values[i : i+1 : i+1]
 		if e.test(q.test, f) != q.every {
 			return aTruth(!q.every)
 		}

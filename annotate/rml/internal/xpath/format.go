@@ -32,9 +32,9 @@ func formatNumber(e *evaluation, _ focus, a []sequence) sequence {
 	}
 	switch f := v.float(); {
 	case math.IsNaN(f):
-		return oneText("NaN")
+		return e.unit(str("NaN"))
 	case math.IsInf(f, 0):
-		return oneText(p.prefix + "Infinity" + p.suffix)
+		return e.unit(str(p.prefix + "Infinity" + p.suffix))
 	}
 	r := new(big.Rat)
 	if v.typ >= float {

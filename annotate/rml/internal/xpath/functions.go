@@ -21,11 +21,11 @@ func text(arg sequence) string {
 }
 
 // contextOr returns the argument at an index, or the context item if it was left out.
-func contextOr(f focus, args []sequence, at int) sequence {
+func (e *evaluation) contextOr(f focus, args []sequence, at int) sequence {
 	if len(args) > at {
 		return args[at]
 	}
-	return one(f.at)
+	return e.unit(f.at)
 }
 
 // stringOf returns the string value of an item.

@@ -26,7 +26,7 @@ func dateFunctions() map[string]function {
 			if d.zone && t.zone && left != right {
 				return e.fail("FORG0008", "the date and the time have different time zones")
 			}
-			return one(item{typ: dateTime, zone: d.zone || t.zone, t: time.Date(d.t.Year(), d.t.Month(), d.t.Day(),
+			return e.unit(item{typ: dateTime, zone: d.zone || t.zone, t: time.Date(d.t.Year(), d.t.Month(), d.t.Day(),
 				t.t.Hour(), t.t.Minute(), t.t.Second(), t.t.Nanosecond(), zone)})
 		}),
 		"format-date":           def("D? s | s? s? s?", formatDate),
@@ -37,21 +37,21 @@ func dateFunctions() map[string]function {
 		"days-from-duration":    def("U?", spanPart(func(d item) int64 { return int64(d.span / (24 * time.Hour)) })),
 		"hours-from-duration":   def("U?", spanPart(func(d item) int64 { return int64(d.span / time.Hour % 24) })),
 		"minutes-from-duration": def("U?", spanPart(func(d item) int64 { return int64(d.span / time.Minute % 60) })),
-		"seconds-from-duration": def("U?", func(_ *evaluation, _ focus, a []sequence) sequence {
+		"seconds-from-duration": def("U?", func(e *evaluation, _ focus, a []sequence) sequence {
 			if len(a[0]) == 0 {
 				return nil
 			}
-			return one(dec(big.NewRat(int64(a[0][0].span%time.Minute), int64(time.Second))))
+			return e.unit(dec(big.NewRat(int64(a[0][0].span%time.Minute), int64(time.Second))))
 		}),
 	}
 	for suffix, kind := range map[string]string{"dateTime": "M", "date": "D", "time": "T"} {
 		all["adjust-"+suffix+"-to-timezone"] = def(kind+"? | U?", adjust)
-		all["timezone-from-"+suffix] = def(kind+"?", func(_ *evaluation, _ focus, a []sequence) sequence {
+		all["timezone-from-"+suffix] = def(kind+"?", func(e *evaluation, _ focus, a []sequence) sequence {
 			if len(a[0]) == 0 || !a[0][0].zone {
 				return nil
 			}
 			_, seconds := a[0][0].t.Zone()
-			return one(item{typ: dayTime, span: time.Duration(seconds) * time.Second})
+			return e.unit(item{typ: dayTime, span: time.Duration(seconds) * time.Second})
 		})
 		if suffix != "time" {
 			all["year-from-"+suffix] = def(kind+"?", part(func(t time.Time) int { return t.Year() }))
@@ -61,12 +61,12 @@ func dateFunctions() map[string]function {
 		if suffix != "date" {
 			all["hours-from-"+suffix] = def(kind+"?", part(func(t time.Time) int { return t.Hour() }))
 			all["minutes-from-"+suffix] = def(kind+"?", part(func(t time.Time) int { return t.Minute() }))
-			all["seconds-from-"+suffix] = def(kind+"?", func(_ *evaluation, _ focus, a []sequence) sequence {
+			all["seconds-from-"+suffix] = def(kind+"?", func(e *evaluation, _ focus, a []sequence) sequence {
 				if len(a[0]) == 0 {
 					return nil
 				}
 				t := a[0][0].t
-				return one(dec(big.NewRat(int64(t.Second())*int64(time.Second)+int64(t.Nanosecond()), int64(time.Second))))
+				return e.unit(dec(big.NewRat(int64(t.Second())*int64(time.Second)+int64(t.Nanosecond()), int64(time.Second))))
 			})
 		}
 	}
@@ -79,27 +79,27 @@ func current(typ atom) func(*evaluation, focus, []sequence) sequence {
 		if e.now.IsZero() {
 			e.now = time.Now().UTC().Truncate(time.Millisecond)
 		}
-		return one(convertMoment(item{typ: dateTime, t: e.now, zone: true}, typ))
+		return e.unit(convertMoment(item{typ: dateTime, t: e.now, zone: true}, typ))
 	}
 }
 
 // part makes a function of a part of a date or a time.
 func part(of func(time.Time) int) func(*evaluation, focus, []sequence) sequence {
-	return func(_ *evaluation, _ focus, a []sequence) sequence {
+	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[0]) == 0 {
 			return nil
 		}
-		return one(integral(int64(of(a[0][0].t))))
+		return e.unit(integral(int64(of(a[0][0].t))))
 	}
 }
 
 // spanPart makes a function of a part of a duration.
 func spanPart(of func(item) int64) func(*evaluation, focus, []sequence) sequence {
-	return func(_ *evaluation, _ focus, a []sequence) sequence {
+	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[0]) == 0 {
 			return nil
 		}
-		return one(integral(of(a[0][0])))
+		return e.unit(integral(of(a[0][0])))
 	}
 }
 
@@ -113,7 +113,7 @@ func adjust(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[1]) == 0 {
 			v.zone = false
 			v.t = time.Date(v.t.Year(), v.t.Month(), v.t.Day(), v.t.Hour(), v.t.Minute(), v.t.Second(), v.t.Nanosecond(), time.UTC)
-			return one(v)
+			return e.unit(v)
 		}
 		span := a[1][0].span
 		if span%time.Minute != 0 || span < -14*time.Hour || span > 14*time.Hour || a[1][0].n != 0 {
@@ -130,5 +130,5 @@ func adjust(e *evaluation, _ focus, a []sequence) sequence {
 	if v.typ != dateTime {
 		v = convertMoment(v, v.typ)
 	}
-	return one(v)
+	return e.unit(v)
 }

@@ -26,15 +26,15 @@ func nodeFunctions() map[string]function {
 				return nil
 			}
 			if len(name.Prefix) > 0 {
-				return one(item{typ: qname, s: string(name.Prefix) + ":" + string(name.Local)})
+				return e.unit(item{typ: qname, s: string(name.Prefix) + ":" + string(name.Local)})
 			}
-			return one(item{typ: qname, s: string(name.Local)})
+			return e.unit(item{typ: qname, s: string(name.Local)})
 		}).reaching(inFocus),
 		"root": nodesOf("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			if _, ok := e.nodeArgument(f, a, 0); !ok {
 				return nil
 			}
-			return one(nodeAt(0))
+			return e.unit(nodeAt(0))
 		}).reaching(everywhere),
 		"has-children": def("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			n, ok := e.nodeArgument(f, a, 0)
@@ -60,7 +60,7 @@ func nodeFunctions() map[string]function {
 
 // nodeArgument returns the node of an argument that may be left out.
 func (e *evaluation) nodeArgument(f focus, a []sequence, at int) (int32, bool) {
-	v := contextOr(f, a, at)
+	v := e.contextOr(f, a, at)
 	if len(v) == 0 {
 		return 0, false
 	}
@@ -76,7 +76,7 @@ func ofName(part func(Name) string) func(*evaluation, focus, []sequence) sequenc
 	return func(e *evaluation, f focus, a []sequence) sequence {
 		n, ok := e.nodeArgument(f, a, 0)
 		if !ok || len(e.tree.Name(n).Local) == 0 {
-			return oneText("")
+			return e.unit(str(""))
 		}
 		return e.made(part(e.tree.Name(n)))
 	}
@@ -85,9 +85,9 @@ func ofName(part func(Name) string) func(*evaluation, focus, []sequence) sequenc
 func generateID(e *evaluation, f focus, a []sequence) sequence {
 	n, ok := e.nodeArgument(f, a, 0)
 	if !ok {
-		return oneText("")
+		return e.unit(str(""))
 	}
-	return oneText("n" + strconv.Itoa(int(n)))
+	return e.unit(str("n" + strconv.Itoa(int(n))))
 }
 
 func lang(e *evaluation, f focus, a []sequence) sequence {

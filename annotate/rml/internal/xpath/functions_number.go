@@ -12,11 +12,11 @@ import (
 func numberFunctions() map[string]function {
 	all := map[string]function{
 		"number": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
-			v := e.atomize(contextOr(f, a, 0))
+			v := e.atomize(e.contextOr(f, a, 0))
 			if len(v) != 1 {
-				return one(dbl(math.NaN()))
+				return e.unit(dbl(math.NaN()))
 			}
-			return one(e.number(v[0]))
+			return e.unit(e.number(v[0]))
 		}).reaching(inFocus),
 		"abs":   def("n?", whole(math.Abs, func(r *big.Rat) *big.Rat { return new(big.Rat).Abs(r) })),
 		"floor": def("n?", whole(math.Floor, floorRat)),
@@ -30,21 +30,21 @@ func numberFunctions() map[string]function {
 		"avg":                def("a*", average),
 		"min":                def("a* | s", extreme(-1)),
 		"max":                def("a* | s", extreme(1)),
-		"math:pi":            def("", func(*evaluation, focus, []sequence) sequence { return one(dbl(math.Pi)) }),
+		"math:pi":            def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.unit(dbl(math.Pi)) }),
 		"math:pow":           def("d? n", power),
-		"math:atan2": def("d d", func(_ *evaluation, _ focus, a []sequence) sequence {
-			return one(dbl(math.Atan2(a[0][0].f, a[1][0].f)))
+		"math:atan2": def("d d", func(e *evaluation, _ focus, a []sequence) sequence {
+			return e.unit(dbl(math.Atan2(a[0][0].f, a[1][0].f)))
 		}),
 	}
 	for name, fn := range map[string]func(float64) float64{
 		"exp": math.Exp, "exp10": func(x float64) float64 { return math.Pow(10, x) }, "log": math.Log, "log10": math.Log10,
 		"sqrt": math.Sqrt, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
 	} {
-		all["math:"+name] = def("d?", func(_ *evaluation, _ focus, a []sequence) sequence {
+		all["math:"+name] = def("d?", func(e *evaluation, _ focus, a []sequence) sequence {
 			if len(a[0]) == 0 {
 				return nil
 			}
-			return one(dbl(fn(a[0][0].f)))
+			return e.unit(dbl(fn(a[0][0].f)))
 		})
 	}
 	return all
@@ -69,7 +69,7 @@ func whole(ofFloat func(float64) float64, ofRat func(*big.Rat) *big.Rat) func(*e
 		default:
 			v.f = ofFloat(v.f)
 		}
-		return one(v)
+		return e.unit(v)
 	}
 }
 
@@ -96,15 +96,15 @@ func rounding(toEven bool) func(*evaluation, focus, []sequence) sequence {
 		if v.typ <= decimal {
 			r := roundRat(v.rat(), places, toEven)
 			if v.typ == decimal {
-				return one(dec(r))
+				return e.unit(dec(r))
 			}
 			if !r.Num().IsInt64() {
 				return e.fail("FOAR0002", "the result is not an integer of 64 bits")
 			}
-			return one(integral(r.Num().Int64()))
+			return e.unit(integral(r.Num().Int64()))
 		}
 		if v.f == 0 || math.IsNaN(v.f) || math.IsInf(v.f, 0) {
-			return one(v)
+			return e.unit(v)
 		}
 		bits := 64
 		if v.typ == float {
@@ -113,7 +113,7 @@ func rounding(toEven bool) func(*evaluation, focus, []sequence) sequence {
 		r, _ := new(big.Rat).SetString(strconv.FormatFloat(v.f, 'g', -1, bits))
 		f, _ := roundRat(r, places, toEven).Float64()
 		v.f = math.Copysign(f, v.f)
-		return one(v)
+		return e.unit(v)
 	}
 }
 
@@ -192,7 +192,7 @@ func sum(e *evaluation, _ focus, a []sequence) sequence {
 	if len(a) > 1 {
 		return a[1]
 	}
-	return one(integral(0))
+	return e.unit(integral(0))
 }
 
 func average(e *evaluation, _ focus, a []sequence) sequence {
@@ -231,13 +231,13 @@ func extreme(sign int) func(*evaluation, focus, []sequence) sequence {
 		} else if _, _, ok := order(best, best, true); !ok {
 			return e.fail("FORG0006", "values of type %v have no order", best.typ)
 		}
-		return one(best)
+		return e.unit(best)
 	}
 }
 
-func power(_ *evaluation, _ focus, a []sequence) sequence {
+func power(e *evaluation, _ focus, a []sequence) sequence {
 	if len(a[0]) == 0 {
 		return nil
 	}
-	return one(dbl(math.Pow(a[0][0].f, a[1][0].float())))
+	return e.unit(dbl(math.Pow(a[0][0].f, a[1][0].float())))
 }

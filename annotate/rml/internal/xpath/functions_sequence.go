@@ -25,10 +25,10 @@ func sequenceFunctions() map[string]function {
 		"empty":   def("I*", empty(true)),
 		"exists":  def("I*", empty(false)),
 		"count":   def("I*", func(e *evaluation, _ focus, a []sequence) sequence { return e.unit(integral(int64(len(a[0])))) }),
-		"data":    def("| I*", func(e *evaluation, f focus, a []sequence) sequence { return e.atomize(contextOr(f, a, 0)) }).reaching(inFocus),
-		"last":    def("", func(_ *evaluation, f focus, _ []sequence) sequence { return one(integral(f.size)) }).reaching(inFocus),
-		"position": def("", func(_ *evaluation, f focus, _ []sequence) sequence {
-			return one(integral(f.position))
+		"data":    def("| I*", func(e *evaluation, f focus, a []sequence) sequence { return e.atomize(e.contextOr(f, a, 0)) }).reaching(inFocus),
+		"last":    def("", func(e *evaluation, f focus, _ []sequence) sequence { return e.unit(integral(f.size)) }).reaching(inFocus),
+		"position": def("", func(e *evaluation, f focus, _ []sequence) sequence {
+			return e.unit(integral(f.position))
 		}).reaching(inFocus),
 		"head": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][:min(1, len(a[0]))] }),
 		"tail": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][min(1, len(a[0])):] }),

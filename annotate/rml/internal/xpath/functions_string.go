@@ -16,7 +16,7 @@ import (
 func stringFunctions() map[string]function {
 	return map[string]function{
 		"string": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
-			return oneText(e.stringOf(contextOr(f, a, 0)))
+			return e.unit(str(e.stringOf(e.contextOr(f, a, 0))))
 		}).reaching(inFocus),
 		"upper-case":    def("s?", changed(func(s string) string { return cases.Upper(language.Und).String(s) })),
 		"lower-case":    def("s?", changed(func(s string) string { return cases.Lower(language.Und, cases.HandleFinalSigma(false)).String(s) })),
@@ -25,7 +25,7 @@ func stringFunctions() map[string]function {
 		"substring":     def("s? d | d", substring),
 		"string-length": def("| s?", stringLength).reaching(inFocus),
 		"normalize-space": def("| s?", func(e *evaluation, f focus, a []sequence) sequence {
-			return e.made(collapse(e.stringOf(contextOr(f, a, 0))))
+			return e.made(collapse(e.stringOf(e.contextOr(f, a, 0))))
 		}).reaching(inFocus),
 		"normalize-unicode": def("s? | s", normalizeUnicode),
 		"translate":         def("s? s s", translate),
@@ -50,7 +50,7 @@ func stringFunctions() map[string]function {
 				return nil
 			}
 			e.spendText(min(len(a[0][0].s), len(a[1][0].s)))
-			return one(integral(int64(strings.Compare(a[0][0].s, a[1][0].s))))
+			return e.unit(integral(int64(strings.Compare(a[0][0].s, a[1][0].s))))
 		}),
 		"codepoint-equal": def("s? s?", func(e *evaluation, _ focus, a []sequence) sequence {
 			if len(a[0]) == 0 || len(a[1]) == 0 || !e.spendText(min(len(a[0][0].s), len(a[1][0].s))) {
@@ -72,8 +72,8 @@ func stringFunctions() map[string]function {
 		"encode-for-uri":    def("s?", changed(func(s string) string { return escapeBytes(s, unreserved) })),
 		"iri-to-uri":        def("s?", changed(func(s string) string { return escapeBytes(s, inURI) })),
 		"escape-html-uri":   def("s?", changed(func(s string) string { return escapeBytes(s, printable) })),
-		"default-collation": def("", func(*evaluation, focus, []sequence) sequence { return oneText(codepointCollation) }),
-		"implicit-timezone": def("", func(*evaluation, focus, []sequence) sequence { return one(item{typ: dayTime}) }),
+		"default-collation": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.unit(str(codepointCollation)) }),
+		"implicit-timezone": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.unit(item{typ: dayTime}) }),
 		"error":             def("| a? s I*", raise),
 		"trace":             nodesOf("I* | s", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0] }),
 		"exactly-one":       nodesOf("I*", counted(1, 1, "FORG0005")),
@@ -131,7 +131,7 @@ func concat(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		b.WriteString(s)
 	}
-	return oneText(b.String())
+	return e.unit(str(b.String()))
 }
 
 func stringJoin(e *evaluation, _ focus, a []sequence) sequence {
@@ -150,7 +150,7 @@ func stringJoin(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		b.WriteString(s)
 	}
-	return oneText(b.String())
+	return e.unit(str(b.String()))
 }
 
 // roundHalfUp rounds to the nearest integer, halves towards infinity.
@@ -187,9 +187,9 @@ func substring(e *evaluation, _ focus, a []sequence) sequence {
 }
 
 func stringLength(e *evaluation, f focus, a []sequence) sequence {
-	s := e.stringOf(contextOr(f, a, 0))
+	s := e.stringOf(e.contextOr(f, a, 0))
 	e.spendText(len(s))
-	return one(integral(int64(utf8.RuneCountInString(s))))
+	return e.unit(integral(int64(utf8.RuneCountInString(s))))
 }
 
 // mostNormalized is how many times as long a text can become: U+FDFA has 3 bytes, and 33 in the form NFKC.

@@ -40,9 +40,9 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// FuzzEvaluator_Evaluate evaluates arbitrary expressions within a small budget: nothing may panic,
+// FuzzEvaluator_Append evaluates arbitrary expressions within a small budget: nothing may panic,
 // values are the same each time, and an expression without nodes selects none.
-func FuzzEvaluator_Evaluate(f *testing.F) {
+func FuzzEvaluator_Append(f *testing.F) {
 	for i, row := range rows(f) {
 		if i%seedEvery == 1 {
 			f.Add(row[0], uint8(i%40))
@@ -61,11 +61,11 @@ func FuzzEvaluator_Evaluate(f *testing.F) {
 		}
 		node := int32(at) % tree.Len()
 		var evaluator xpath.Evaluator
-		first, err := evaluator.Evaluate(x, tree, node, xpath.Limits{Steps: fuzzSteps})
+		first, err := evaluator.Append(nil, x, tree, node, xpath.Limits{Steps: fuzzSteps})
 		if limit := (*xpath.Error)(nil); errors.As(err, &limit) && limit.Code == "limit" {
 			return // what the first evaluation has kept takes no more steps
 		}
-		again, err2 := evaluator.Evaluate(x, tree, node, xpath.Limits{Steps: fuzzSteps})
+		again, err2 := evaluator.Append(nil, x, tree, node, xpath.Limits{Steps: fuzzSteps})
 		require.Equal(t, err, err2)
 		require.Equal(t, first, again)
 		for _, i := range first {
@@ -74,8 +74,8 @@ func FuzzEvaluator_Evaluate(f *testing.F) {
 	})
 }
 
-// TestEvaluator_Evaluate_endsWithinItsBudget holds expressions that would run for long otherwise.
-func TestEvaluator_Evaluate_endsWithinItsBudget(t *testing.T) {
+// TestEvaluator_Append_endsWithinItsBudget holds expressions that would run for long otherwise.
+func TestEvaluator_Append_endsWithinItsBudget(t *testing.T) {
 	tree := readTree(t, []byte("<r>"+strings.Repeat("<a>x</a>", 400)+"</r>"))
 	for _, source := range []string{
 		"count(1 to 1000000000)",
@@ -102,15 +102,15 @@ func TestEvaluator_Evaluate_endsWithinItsBudget(t *testing.T) {
 	require.Equal(t, "=32768", outcome(tree, "1"+strings.Repeat("+1", 32767), 0, xpath.Limits{}))
 }
 
-// TestEvaluator_Evaluate_looksForTheNodesOfAnArgumentOnce compares the steps of a path that selects one node with
+// TestEvaluator_Append_looksForTheNodesOfAnArgumentOnce compares the steps of a path that selects one node with
 // those of a path that selects none.
-func TestEvaluator_Evaluate_looksForTheNodesOfAnArgumentOnce(t *testing.T) {
+func TestEvaluator_Append_looksForTheNodesOfAnArgumentOnce(t *testing.T) {
 	tree := readTree(t, []byte("<r><b/>"+strings.Repeat("<a>x</a>", 400)+"</r>"))
 	steps := func(source, want string) int {
 		x, err := xpath.Compile(source, &xpath.Options{Compatible: true})
 		require.NoError(t, err)
 		return sort.Search(1<<16, func(steps int) bool {
-			items, err := new(xpath.Evaluator).Evaluate(x, tree, 0, xpath.Limits{Steps: steps + 1})
+			items, err := new(xpath.Evaluator).Append(nil, x, tree, 0, xpath.Limits{Steps: steps + 1})
 			if err != nil {
 				return false
 			}
@@ -140,7 +140,7 @@ func ExampleCompile() {
 		fmt.Println(err)
 		return
 	}
-	items, err := new(xpath.Evaluator).Evaluate(x, &document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, xpath.Limits{})
+	items, err := new(xpath.Evaluator).Append(nil, x, &document{nodes: []xpath.Node{{Parent: -1, End: 1}}}, 0, xpath.Limits{})
 	fmt.Println(items, err)
 	// Output: [{-1 2} {-1 4} {-1 6}] <nil>
 }

@@ -17,7 +17,7 @@ func manyNodes(t testing.TB) *document {
 		strings.Repeat("<a>x</a>", 5000)+"</r>"))
 }
 
-func TestEvaluator_Evaluate_keepsPartsThatAreTheSameEverywhere(t *testing.T) {
+func TestEvaluator_Append_keepsPartsThatAreTheSameEverywhere(t *testing.T) {
 	tree := manyNodes(t)
 	const few = 100 // steps, where the document has 15,000 nodes
 	for source, want := range map[string][2]string{
@@ -41,24 +41,24 @@ func TestEvaluator_Evaluate_keepsPartsThatAreTheSameEverywhere(t *testing.T) {
 				require.Equal(t, 1, x.Hoisted())
 			}
 			var evaluator xpath.Evaluator
-			first, err := evaluator.Evaluate(x, tree, 2, xpath.Limits{})
+			first, err := evaluator.Append(nil, x, tree, 2, xpath.Limits{})
 			if !compatible && err != nil {
 				continue // more than one item where one is expected
 			}
 			require.NoError(t, err, source)
 			require.Equal(t, []xpath.Item{{Node: -1, Text: want[0]}}, first, source)
-			second, err := evaluator.Evaluate(x, tree, 4, xpath.Limits{Steps: few})
+			second, err := evaluator.Append(nil, x, tree, 4, xpath.Limits{Steps: few})
 			require.NoError(t, err, source)
 			require.Equal(t, []xpath.Item{{Node: -1, Text: want[1]}}, second, source)
 			evaluator.Forget()
-			_, err = evaluator.Evaluate(x, tree, 4, xpath.Limits{Steps: few})
+			_, err = evaluator.Append(nil, x, tree, 4, xpath.Limits{Steps: few})
 			require.Error(t, err, source)
 			require.Zero(t, evaluator.Held())
 		}
 	}
 }
 
-func TestEvaluator_Evaluate_evaluatesOnceWhatIsTheSameInPredicates(t *testing.T) {
+func TestEvaluator_Append_evaluatesOnceWhatIsTheSameInPredicates(t *testing.T) {
 	tree := manyNodes(t)
 	for source, want := range map[string]string{
 		"count(//a[count(//a) = 5000])":                    "=5000",
@@ -71,7 +71,7 @@ func TestEvaluator_Evaluate_evaluatesOnceWhatIsTheSameInPredicates(t *testing.T)
 	}
 }
 
-func TestEvaluator_Evaluate_hoistsNoErrorAway(t *testing.T) {
+func TestEvaluator_Append_hoistsNoErrorAway(t *testing.T) {
 	tree := manyNodes(t)
 	for _, source := range []string{
 		"(count(//a), 1 ! count(//a))", "string-join((@id, 'x') ! (//i/string()), '')", "for $x in (//t, 1) return $x/count(//a)",
@@ -104,8 +104,8 @@ func TestCompile_hoistingChangesNoValue(t *testing.T) {
 				hoisted += x.Hoisted()
 				var evaluator xpath.Evaluator
 				for _, at := range []int32{3, 0, 5} {
-					got, err := evaluator.Evaluate(x, tree, at, xpath.Limits{})
-					want, wantErr := new(xpath.Evaluator).Evaluate(whole, tree, at, xpath.Limits{})
+					got, err := evaluator.Append(nil, x, tree, at, xpath.Limits{})
+					want, wantErr := new(xpath.Evaluator).Append(nil, whole, tree, at, xpath.Limits{})
 					require.Equal(t, wantErr, err, source)
 					require.Equal(t, want, got, source)
 				}
@@ -115,7 +115,7 @@ func TestCompile_hoistingChangesNoValue(t *testing.T) {
 	require.Greater(t, hoisted, 100)
 }
 
-func TestEvaluator_Evaluate_keepsLittle(t *testing.T) {
+func TestEvaluator_Append_keepsLittle(t *testing.T) {
 	tree := manyNodes(t)
 	const room = 3 << 20
 	x, err := xpath.Compile("@id, count((//a, @id)), count((//i, @id)), count((//a/text(), @id)), count((//lookup, @id))", nil)
@@ -123,12 +123,12 @@ func TestEvaluator_Evaluate_keepsLittle(t *testing.T) {
 	require.Equal(t, 4, x.Hoisted())
 	var evaluator xpath.Evaluator
 	for _, at := range []int32{2, 4, 2} {
-		_, err = evaluator.Evaluate(x, tree, at, xpath.Limits{Bytes: room})
+		_, err = evaluator.Append(nil, x, tree, at, xpath.Limits{Bytes: room})
 		require.NoError(t, err)
 		require.Positive(t, evaluator.Held())
 		require.LessOrEqual(t, evaluator.Held(), room/4)
 	}
-	_, err = evaluator.Evaluate(x, readTree(t, []byte("<r><t id='1'/></r>")), 2, xpath.Limits{Bytes: room})
+	_, err = evaluator.Append(nil, x, readTree(t, []byte("<r><t id='1'/></r>")), 2, xpath.Limits{Bytes: room})
 	require.NoError(t, err)
 	require.Less(t, evaluator.Held(), 10*200, "of another tree")
 }

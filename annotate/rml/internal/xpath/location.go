@@ -16,10 +16,7 @@ func (e *evaluation) nodesOf(x nodeExpr, f focus) sequence {
 	if !e.holdItems(len(nodes)) || len(nodes) == 0 {
 		return nil
 	}
-	if len(nodes) == 1 {
-		return e.unit(nodeAt(nodes[0]))
-	}
-	out := make(sequence, len(nodes))
+	out := e.items(len(nodes))
 	for i, n := range nodes {
 		out[i] = nodeAt(n)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
 )
 
-// TestEvaluator_Evaluate_endsWithinItsMemory holds expressions that would take much memory otherwise. They
+// TestEvaluator_Append_endsWithinItsMemory holds expressions that would take much memory otherwise. They
 // may take any number of steps.
-func TestEvaluator_Evaluate_endsWithinItsMemory(t *testing.T) {
+func TestEvaluator_Append_endsWithinItsMemory(t *testing.T) {
 	const (
 		room = 1 << 20
 		// allocated is the most bytes that are allocated, in use or not.
@@ -60,9 +60,9 @@ func TestEvaluator_Evaluate_endsWithinItsMemory(t *testing.T) {
 	}
 }
 
-// TestEvaluator_Evaluate_freesWhatItNoLongerUses holds expressions whose values fit the memory one after the
+// TestEvaluator_Append_freesWhatItNoLongerUses holds expressions whose values fit the memory one after the
 // other, but not together.
-func TestEvaluator_Evaluate_freesWhatItNoLongerUses(t *testing.T) {
+func TestEvaluator_Append_freesWhatItNoLongerUses(t *testing.T) {
 	tree := readTree(t, []byte("<r>"+strings.Repeat("<a>"+strings.Repeat("x", 100)+"</a>", 300)+"</r>"))
 	for source, want := range map[string]string{
 		"count(//a[upper-case(.) = 'Y'])":                     "=0",

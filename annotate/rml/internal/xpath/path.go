@@ -224,12 +224,12 @@ type path struct {
 }
 
 func (p *path) eval(e *evaluation, f focus) sequence {
-	current := one(f.at)
+	current := e.unit(f.at)
 	if p.absolute {
 		if f.at.typ != nodeItem {
 			return e.fail("XPDY0050", "/ stands where the context item is of type %v, expected a node", f.at.typ)
 		}
-		current = one(nodeAt(0))
+		current = e.unit(nodeAt(0))
 	} else if len(p.steps) > 0 {
 		current = e.value(p.steps[0], f)
 		current = e.stepResult(current, len(p.steps) == 1)

@@ -28,7 +28,7 @@ func outcome(tree xpath.Tree, source string, at int32, limits xpath.Limits) stri
 	if err != nil {
 		return failed(err)
 	}
-	items, err := new(xpath.Evaluator).Evaluate(x, tree, at, limits)
+	items, err := new(xpath.Evaluator).Append(nil, x, tree, at, limits)
 	if err != nil {
 		return failed(err)
 	}
@@ -65,10 +65,10 @@ var differences = map[string]struct{ value, reason string }{
 	`matches('aa', '(a)\1')`: {"!unsupported", "back-references do not match in linear time"},
 }
 
-// TestEvaluator_Evaluate_agreesWithSaxon compares the values with those of Saxon-HE 12.5, which made
+// TestEvaluator_Append_agreesWithSaxon compares the values with those of Saxon-HE 12.5, which made
 // testdata/values.tsv at the first i element of testdata/document.xml. Where Saxon reports an
 // error, any error will do.
-func TestEvaluator_Evaluate_agreesWithSaxon(t *testing.T) {
+func TestEvaluator_Append_agreesWithSaxon(t *testing.T) {
 	data, err := os.ReadFile("testdata/document.xml")
 	require.NoError(t, err)
 	tree := readTree(t, data)
