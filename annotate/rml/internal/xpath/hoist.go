@@ -62,7 +62,7 @@ func (e *evaluation) keepValue(slot int, v sequence) {
 // hoister hoists parts of an expression.
 type hoister struct {
 	slots   int
-	reaches reaches
+	reaches reaches // before anything in the expression is hoisted
 }
 
 // inside hoists what is the same everywhere in an expression, but not the whole. Where the expression is

@@ -34,21 +34,30 @@ func (r reach) bound(slot int) reach {
 	return r
 }
 
-// reaches are what the parts of one expression depend on. Each part is looked at once: an expression of
-// 64 KiB may have thousands of levels.
+// reaches is what expressions depend on, as far as it has been asked for.
 type reaches map[expr]reach
 
-// of returns what a part depends on.
-func (m reaches) of(x expr) reach {
-	r, known := m[x]
-	if !known {
-		r = m.find(x)
-		m[x] = r
+// of returns what an expression depends on.
+func (known reaches) of(x expr) reach {
+	if r, ok := known[x]; ok {
+		return r
 	}
+	r := own(x)
+	for _, p := range operands(x) {
+		r = r.with(p, known.of(*p.of))
+	}
+	switch x := x.(type) {
+	case *binding:
+		r = r.bound(x.slot)
+	case *quantified:
+		r = r.bound(x.slot)
+	}
+	known[x] = r
 	return r
 }
 
-func (m reaches) find(x expr) reach {
+// own returns what an expression depends on by itself, whatever it consists of.
+func own(x expr) reach {
 	var r reach
 	switch x := x.(type) {
 	case *variable:
@@ -67,15 +76,6 @@ func (m reaches) find(x expr) reach {
 	case *call:
 		r = x.function.reach
 		r.focus = r.focus && len(x.args) <= x.function.required
-	}
-	for _, p := range operands(x) {
-		r = r.with(p, m.of(*p.of))
-	}
-	switch x := x.(type) {
-	case *binding:
-		return r.bound(x.slot)
-	case *quantified:
-		return r.bound(x.slot)
 	}
 	return r
 }
