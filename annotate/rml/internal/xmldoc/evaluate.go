@@ -102,6 +102,19 @@ func (t tree) Node(n int32) xpath.Node {
 	return xpath.Node{Kind: xpath.Kind(at.kind), Parent: at.parent, End: at.end, Attributes: int32(at.attrs), Known: at.known}
 }
 
+// Named appends the siblings of a name.
+func (t tree) Named(dst []int32, from, to, known int32) ([]int32, int) {
+	siblings := 0
+	for nodes := t.d.nodes[:max(from, to)]; from < to; siblings++ {
+		n := &nodes[from]
+		if n.known == known {
+			dst = append(dst, from)
+		}
+		from = n.end
+	}
+	return dst, siblings
+}
+
 // Name returns the name of a node.
 func (t tree) Name(n int32) xpath.Name {
 	at := &t.d.nodes[n]

@@ -32,7 +32,7 @@ func (a *arithmetic) eval(e *evaluation, f focus) sequence {
 
 // operand returns an operand of arithmetic: what is untyped becomes a double.
 func (e *evaluation) operand(s sequence, operator string) (item, bool) {
-	v, ok := e.optional(s, "an operand of "+operator)
+	v, ok := e.optional(s, operator)
 	if e.compatible {
 		return e.compatibleOperand(v, ok), true
 	}

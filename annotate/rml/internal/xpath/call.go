@@ -86,22 +86,22 @@ func (c *call) eval(e *evaluation, f focus) sequence {
 		}
 		e.args = append(e.args, v)
 	}
-	args, out := e.args[before:], sequence(nil)
+	args := e.args[before:]
+	e.args = e.args[:before] // functions evaluate no expressions
 	if c.pattern != nil {
-		out = e.withPattern(c, args)
-	} else {
-		out = c.function.call(e, f, args)
+		return e.withPattern(c, args)
 	}
-	clear(args)
-	e.args = e.args[:before]
-	return out
+	return c.function.call(e, f, args)
 }
 
 // firstNode returns the text of the first node of an argument, where the mode that is compatible with XPath
 // 1.0 takes no other. It is empty without nodes, and nil where the argument is to be evaluated as a whole.
 func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
-	x, ok := c.args[at].(nodeExpr)
-	if !ok || !e.compatible || c.function.params == nil {
+	if !e.compatible || c.function.params == nil {
+		return nil
+	}
+	x, ok := asNodes(c.args[at])
+	if !ok {
 		return nil
 	}
 	if p := c.function.params[min(at, len(c.function.params)-1)]; p.many || p.kind != 's' && p.kind != 'a' {
@@ -141,72 +141,73 @@ func (e *evaluation) argument(c *call, at int, v sequence) sequence {
 		}
 		return e.fail("XPTY0004", "argument %d of %s() has %d items, expected %s", at+1, c.name, len(v), want)
 	}
-	var out sequence
-	for i, x := range v {
-		y, ok := e.convertArgument(p.kind, x)
+	first := 0
+	for first < len(v) && p.accepts(v[first].typ) {
+		first++
+	}
+	if first == len(v) || !e.hold(len(v)*itemBytes) {
+		return v
+	}
+	out := e.items(len(v))
+	for i := range v {
+		if out[i] = v[i]; i >= first {
+			out[i] = e.convertArgument(p, v[i])
+		}
 		if e.err != nil {
 			return nil
 		}
-		if !ok {
-			return e.fail("XPTY0004", "argument %d of %s() is of type %v", at+1, c.name, x.typ)
-		}
-		if out == nil && (x.typ != y.typ) {
-			if !e.hold(len(v) * itemBytes) {
-				return nil
-			}
-			out = append(make(sequence, 0, len(v)), v[:i]...)
-		}
-		if out != nil {
-			out = append(out, y)
+		if !p.accepts(out[i].typ) {
+			return e.fail("XPTY0004", "argument %d of %s() is of type %v", at+1, c.name, v[i].typ)
 		}
 	}
-	if out != nil {
-		return out
-	}
-	return v
+	return out
 }
 
-// convertArgument converts one item and reports whether it is of the type then.
-func (e *evaluation) convertArgument(kind byte, x item) (item, bool) {
-	to := func(typ atom) (item, bool) {
-		if x.typ == untyped {
-			x = e.cast(x, typ)
-		}
-		return x, x.typ == typ
-	}
-	switch kind {
+// atom is the type that untyped values become for a parameter.
+func (p param) atom() atom {
+	switch p.kind {
 	case 's':
-		if x.typ == untyped || x.typ == anyURI {
-			x.typ = stringAtom
-		}
-		return x, x.typ == stringAtom
-	case 'n':
-		if x.typ == untyped {
-			x = e.cast(x, double)
-		}
-		return x, x.typ.numeric()
-	case 'd':
-		if x.typ == untyped || x.typ.numeric() {
-			x = e.cast(x, double)
-		}
-		return x, x.typ == double
+		return stringAtom
+	case 'n', 'd':
+		return double
 	case 'i':
-		return to(integer)
+		return integer
 	case 'D':
-		return to(dateAtom)
+		return dateAtom
 	case 'T':
-		return to(timeAtom)
+		return timeAtom
 	case 'M':
-		return to(dateTime)
+		return dateTime
 	case 'U':
-		if x.typ == untyped {
-			x = e.cast(x, duration)
-		}
-		return x, x.typ >= duration && x.typ <= dayTime
-	case 'N':
-		return x, x.typ == nodeItem
+		return duration
 	}
-	return x, true
+	return untyped
+}
+
+// accepts reports whether values of a type are of the type of the parameter.
+func (p param) accepts(typ atom) bool {
+	switch p.kind {
+	case 'n':
+		return typ.numeric()
+	case 'U':
+		return typ >= duration && typ <= dayTime
+	case 'N':
+		return typ == nodeItem
+	case 'a', 'I':
+		return true
+	}
+	return typ == p.atom()
+}
+
+// convertArgument converts one item to the type of a parameter, if that is possible without a cast.
+func (e *evaluation) convertArgument(p param, x item) item {
+	switch {
+	case p.kind == 's' && x.typ.textual():
+		x.typ = stringAtom
+	case x.typ == untyped, p.kind == 'd' && x.typ.numeric():
+		return e.cast(x, p.atom())
+	}
+	return x
 }
 
 // call parses the arguments of a function whose name is read, after one that stands before => if any.

@@ -1,6 +1,7 @@
 package xpath
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"regexp"
@@ -11,12 +12,11 @@ import (
 // blanks are the white space of XML.
 const blanks = " \t\r\n"
 
-// The lexical forms of numbers in XML Schema.
-var (
-	doubleForm  = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
-	decimalForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
-	integerForm = regexp.MustCompile(`^[+-]?[0-9]+$`)
-)
+// decimalForm is the lexical form of decimals in XML Schema.
+var decimalForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
+
+// doubleChars are the characters of a double. What [strconv.ParseFloat] reads of them is what XML Schema allows.
+const doubleChars = "+-.0123456789eE"
 
 // cast converts an atomic value to a type, or fails.
 func (e *evaluation) cast(v item, to atom) item {
@@ -126,12 +126,11 @@ func parseAtom(s string, to atom) (item, *Error) {
 			}
 		}
 	case integer:
-		if integerForm.MatchString(s) {
-			n, err := strconv.ParseInt(strings.TrimPrefix(s, "+"), 10, 64)
-			if err != nil {
-				return item{}, &Error{Code: "FOCA0003", Offset: -1, Reason: s[:min(len(s), 40)] + " is not an integer of 64 bits"}
-			}
+		switch n, err := strconv.ParseInt(s, 10, 64); {
+		case err == nil:
 			return integral(n), nil
+		case errors.Is(err, strconv.ErrRange):
+			return item{}, &Error{Code: "FOCA0003", Offset: -1, Reason: s[:min(len(s), 40)] + " is not an integer of 64 bits"}
 		}
 	case dateAtom, timeAtom, dateTime:
 		if v, ok := parseMoment(s, to); ok {
@@ -155,15 +154,17 @@ func parseDouble(s string, to atom) (float64, bool) {
 	case "-INF":
 		return math.Inf(-1), true
 	}
-	if !doubleForm.MatchString(s) {
-		return 0, false
+	for i := range len(s) {
+		if strings.IndexByte(doubleChars, s[i]) < 0 {
+			return 0, false
+		}
 	}
 	bits := 64
 	if to == float {
 		bits = 32
 	}
-	f, _ := strconv.ParseFloat(s, bits) // what is out of range is infinite or zero
-	return f, true
+	f, err := strconv.ParseFloat(s, bits)
+	return f, err == nil || errors.Is(err, strconv.ErrRange) // what is out of range is infinite or zero
 }
 
 // collapse removes white space around a text and makes each run of it one space.

@@ -39,8 +39,8 @@ type valueComparison struct {
 }
 
 func (c *valueComparison) eval(e *evaluation, f focus) sequence {
-	left, ok := e.single(e.value(c.left, f), "an operand of "+c.name)
-	right, ok2 := e.single(e.value(c.right, f), "an operand of "+c.name)
+	left, ok := e.single(e.value(c.left, f), c.name)
+	right, ok2 := e.single(e.value(c.right, f), c.name)
 	if !ok || !ok2 || e.err != nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (c *generalComparison) eval(e *evaluation, f focus) sequence { return aTrut
 func (c *generalComparison) holds(e *evaluation, f focus) bool {
 	operator := c.operator
 	if k, ok := c.right.(*constant); ok && len(k.value) == 1 && (e.compatible || k.value[0].typ == stringAtom) {
-		if x, ok := c.left.(nodeExpr); ok {
+		if x, ok := asNodes(c.left); ok {
 			return e.anyNode(x, f, operator, k.value[0])
 		}
 	}

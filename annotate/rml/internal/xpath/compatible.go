@@ -41,7 +41,7 @@ func (e *evaluation) allNumbers(s sequence) sequence {
 	if !e.holdItems(len(s)) {
 		return nil
 	}
-	out := make(sequence, len(s))
+	out := e.items(len(s))
 	for i := range s {
 		out[i] = e.number(s[i])
 	}
@@ -55,7 +55,9 @@ func (e *evaluation) compatibleArgument(kind byte, v sequence) sequence {
 	}
 	switch kind {
 	case 's':
-		return e.unit(str(e.stringOf(v)))
+		if len(v) == 0 || v[0].typ != stringAtom {
+			return e.unit(str(e.stringOf(v)))
+		}
 	case 'd', 'n':
 		v = e.atomize(v)
 		if len(v) == 0 {

@@ -119,12 +119,15 @@ func (v *Evaluator) keptOf(x *Expression, tree Tree) []keptValue {
 // keptNodes is the number of nodes for which an evaluator keeps room.
 const keptNodes = 1 << 12
 
+// keptArguments is the number of arguments for which an evaluator keeps room.
+const keptArguments = 64
+
 // Append appends the value of an expression at a node. An evaluation that reaches one of the limits is
 // an error.
 func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
 	e := &v.running
-	*e = evaluation{tree: tree, free: e.free, units: v.units[:], args: e.args, compatible: x.compatible,
-		left: limits.Steps, room: limits.Bytes}
+	e.tree, e.compatible, e.err, e.now = tree, x.compatible, nil, time.Time{}
+	e.units, e.left, e.room = v.units[:], limits.Steps, limits.Bytes
 	if e.left <= 0 {
 		e.left = max(leastSteps, stepsPerNode*int(e.tree.Len()))
 	}
@@ -143,18 +146,33 @@ func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limit
 	dst = e.append(dst, x, at)
 	v.held += room - e.keptRoom
 	e.rewind(v.units[:])
-	clear(e.args)
-	err := e.err
-	*e = evaluation{free: slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes }), args: e.args[:0]}
-	if err != nil {
-		return dst, err
+	if e.args = e.args[:0]; cap(e.args) > keptArguments {
+		e.args = nil
+	}
+	clear(e.args[:cap(e.args)])
+	e.free = slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })
+	e.vars, e.patterns, e.kept = nil, nil, nil
+	if e.err != nil {
+		return dst, e.err
 	}
 	return dst, nil
 }
 
 // append appends the value of a whole expression, if that is no error.
 func (e *evaluation) append(dst []Item, x *Expression, at int32) []Item {
-	value, before := x.root.eval(e, focus{at: nodeAt(at), position: 1, size: 1}), len(dst)
+	f, before := focus{at: nodeAt(at), position: 1, size: 1}, len(dst)
+	if root, ok := asNodes(x.root); ok {
+		nodes := root.appendNodes(e, f, e.buffer())
+		e.release(nodes)
+		if !e.holdItems(len(nodes)) {
+			return dst
+		}
+		for _, n := range nodes {
+			dst = append(dst, Item{Node: n})
+		}
+		return dst
+	}
+	value := x.root.eval(e, f)
 	for i := range value {
 		v := &value[i]
 		if v.typ == nodeItem {
@@ -175,14 +193,14 @@ func (e *evaluation) append(dst []Item, x *Expression, at int32) []Item {
 
 // spend uses a number of steps and reports whether the evaluation may go on.
 func (e *evaluation) spend(steps int) bool {
-	if e.err != nil {
-		return false
-	}
-	if e.left -= steps; e.left < 0 {
-		e.fail("limit", "the expression takes too many steps on this document")
-		return false
-	}
-	return true
+	e.left -= steps
+	return e.err == nil && e.left >= 0 || e.exhausted("the expression takes too many steps")
+}
+
+// exhausted fails for a limit, unless the evaluation has failed, and returns false.
+func (e *evaluation) exhausted(what string) bool {
+	e.fail(LimitCode, "%s on this document", what)
+	return false
 }
 
 // spendText is spend for reading a text of so many bytes.
@@ -190,14 +208,8 @@ func (e *evaluation) spendText(size int) bool { return e.spend(1 + size/bytesPer
 
 // hold takes memory and reports whether the evaluation may go on.
 func (e *evaluation) hold(bytes int) bool {
-	if e.err != nil {
-		return false
-	}
-	if e.room -= bytes; e.room < 0 {
-		e.fail("limit", "the values of the expression take too much memory on this document")
-		return false
-	}
-	return true
+	e.room -= bytes
+	return e.err == nil && e.room >= 0 || e.exhausted("the values of the expression take too much memory")
 }
 
 // holdItems is hold for new items, with the steps of making them.
@@ -334,23 +346,23 @@ func (e *evaluation) truth(s sequence) bool {
 	return false
 }
 
-// optional returns the only item of an atomized operand; false stands for none. In the compatible mode
+// optional returns the only item of an operand, atomized; false stands for none. In the compatible mode
 // it is the first.
-func (e *evaluation) optional(s sequence, what string) (item, bool) {
+func (e *evaluation) optional(s sequence, operator string) (item, bool) {
 	if e.compatible && len(s) > 1 {
 		s = s[:1]
 	}
-	return e.single(s, what)
+	return e.single(s, operator)
 }
 
 // single is optional in both modes alike.
-func (e *evaluation) single(s sequence, what string) (item, bool) {
-	s = e.atomize(s)
+func (e *evaluation) single(s sequence, operator string) (item, bool) {
 	if len(s) > 1 {
-		e.fail("XPTY0004", "%s has %d items, expected one; write [1] after it, or string-join()", what, len(s))
+		e.fail("XPTY0004", "an operand of %s has %d items, expected one; write [1] after it, or string-join()", operator, len(s))
 	}
 	if len(s) != 1 || e.err != nil {
 		return item{}, false
 	}
-	return s[0], true
+	v := e.atomOf(s[0])
+	return v, e.err == nil
 }

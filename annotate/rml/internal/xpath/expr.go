@@ -58,7 +58,7 @@ func (s *span) eval(e *evaluation, f focus) sequence {
 
 // integerOperand converts an operand of a range.
 func (e *evaluation) integerOperand(s sequence) (int64, bool) {
-	v, ok := e.optional(s, "an operand of to")
+	v, ok := e.optional(s, "to")
 	if ok && v.typ == untyped {
 		v = e.cast(v, integer)
 	}
@@ -90,8 +90,8 @@ func (l *logical) holds(e *evaluation, f focus) bool {
 type concatenation struct{ left, right expr }
 
 func (c *concatenation) eval(e *evaluation, f focus) sequence {
-	left, _ := e.optional(e.value(c.left, f), "an operand of ||")
-	right, _ := e.optional(e.value(c.right, f), "an operand of ||")
+	left, _ := e.optional(e.value(c.left, f), "||")
+	right, _ := e.optional(e.value(c.right, f), "||")
 	return e.made(e.text(left) + e.text(right))
 }
 
@@ -140,9 +140,10 @@ type quantified struct {
 
 func (q *quantified) eval(e *evaluation, f focus) sequence {
 	values := e.value(q.of, f)
-	room := e.room
+	room, units := e.room, e.units
 	for i := range values {
 		e.room = room
+		e.rewind(units)
 		e.vars[q.slot] = values[i : i+1 : i+1]
 		if e.test(q.test, f) != q.every {
 			return aTruth(!q.every)
@@ -251,9 +252,10 @@ func (e *evaluation) keep(s sequence, predicate expr) sequence {
 		return nil
 	}
 	var out sequence
-	room := e.room
+	room, units := e.room, e.units
 	for i, v := range s {
 		kept := e.holds(predicate, focus{v, int64(i + 1), int64(len(s))})
+		e.rewind(units)
 		if e.err != nil {
 			return nil
 		}

@@ -123,15 +123,16 @@ func raise(e *evaluation, _ focus, a []sequence) sequence {
 }
 
 func concat(e *evaluation, _ focus, a []sequence) sequence {
-	var b strings.Builder
+	var room [64]byte
+	b := room[:0]
 	for _, arg := range a {
 		s := e.stringOf(arg)
 		if !e.holdText(len(s)) {
 			return nil
 		}
-		b.WriteString(s)
+		b = append(b, s...)
 	}
-	return e.unit(str(b.String()))
+	return e.unit(str(string(b)))
 }
 
 func stringJoin(e *evaluation, _ focus, a []sequence) sequence {

@@ -105,7 +105,7 @@ func (h *hoister) beginning(l *location) {
 func (h *hoister) hoist(x expr) expr {
 	slot := h.slots
 	h.slots++
-	if _, ok := x.(nodeExpr); ok {
+	if _, ok := asNodes(x); ok {
 		return &hoistedNodes{hoisted{x, slot}}
 	}
 	return &hoisted{x, slot}

@@ -9,6 +9,19 @@ type nodeExpr interface {
 	appendNodes(e *evaluation, f focus, dst []int32) []int32
 }
 
+// asNodes returns an expression as one of nodes, if it is one.
+func asNodes(x expr) (nodeExpr, bool) {
+	switch x := x.(type) { // which is faster than to look for the methods
+	case *axisStep:
+		return x, true
+	case *location:
+		return x, true
+	case *hoistedNodes:
+		return x, true
+	}
+	return nil, false
+}
+
 // nodesOf returns the value of an expression of nodes.
 func (e *evaluation) nodesOf(x nodeExpr, f focus) sequence {
 	nodes := x.appendNodes(e, f, e.buffer())
@@ -126,9 +139,10 @@ func (e *evaluation) keepNodes(nodes []int32, predicate expr) []int32 {
 		nodes[0] = nodes[n-1]
 		return nodes[:1]
 	}
-	kept, size, room := nodes[:0], len(nodes), e.room
+	kept, size, room, units := nodes[:0], len(nodes), e.room, e.units
 	for i, at := range nodes {
 		holds := e.holds(predicate, focus{nodeAt(at), int64(i + 1), int64(size)})
+		e.rewind(units)
 		if e.room = room; e.err != nil {
 			return nodes[:0]
 		}
@@ -155,7 +169,7 @@ func position(predicate expr, size int) (int64, bool) {
 // holds reports whether a predicate holds for a context item.
 func (e *evaluation) holds(predicate expr, f focus) bool {
 	switch predicate.(type) {
-	case *generalComparison, *logical, nodeExpr:
+	case *generalComparison, *logical, *axisStep, *location, *hoistedNodes:
 		return e.test(predicate, f)
 	}
 	v := e.value(predicate, f)
@@ -174,9 +188,10 @@ func (e *evaluation) test(x expr, f focus) bool {
 		return e.spend(1) && x.holds(e, f)
 	case *hoistedNodes:
 		return len(e.value(x, f)) > 0
-	case nodeExpr:
+	}
+	if x, ok := asNodes(x); ok {
 		nodes := x.appendNodes(e, f, e.buffer())
-		defer e.release(nodes)
+		e.release(nodes)
 		return e.spend(1) && len(nodes) > 0
 	}
 	return e.truth(e.value(x, f))

@@ -117,6 +117,13 @@ func (s *axisStep) from(e *evaluation, at int32, dst []int32) []int32 {
 // walk appends the nodes of the axis that pass the test, in document order.
 func (s *axisStep) walk(e *evaluation, at int32, dst []int32) []int32 {
 	node := e.tree.Node(at)
+	content := at + 1 + node.Attributes
+	switch s.axis {
+	case attributeAxis:
+		return s.among(e, at+1, content, dst)
+	case childAxis:
+		return s.among(e, content, node.End, dst)
+	}
 	visit := func(i int32, n Node) bool {
 		if s.test.accepts(e.tree, i, n, s.axis) {
 			dst = append(dst, i)
@@ -124,12 +131,7 @@ func (s *axisStep) walk(e *evaluation, at int32, dst []int32) []int32 {
 		return e.spend(1)
 	}
 	one := func(i int32) bool { return visit(i, e.tree.Node(i)) }
-	content := at + 1 + node.Attributes
 	switch s.axis {
-	case attributeAxis:
-		return s.among(e, at+1, content, dst)
-	case childAxis:
-		return s.among(e, content, node.End, dst)
 	case descendantOrSelfAxis, descendantAxis:
 		if s.axis == descendantOrSelfAxis {
 			visit(at, node)
@@ -180,6 +182,11 @@ func (s *axisStep) walk(e *evaluation, at int32, dst []int32) []int32 {
 
 // among appends the siblings from one to before another that pass the test.
 func (s *axisStep) among(e *evaluation, from, to int32, dst []int32) []int32 {
+	if s.test.principal && s.test.known > 0 {
+		dst, visited := e.tree.Named(dst, from, to, s.test.known)
+		e.spend(visited)
+		return dst
+	}
 	for i := from; i < to && e.spend(1); {
 		n := e.tree.Node(i)
 		if s.test.accepts(e.tree, i, n, s.axis) {

@@ -34,6 +34,9 @@ type Tree interface {
 	Len() int32
 	// Node describes a node.
 	Node(n int32) Node
+	// Named appends the siblings from one to before another whose names have a number, and returns how many
+	// siblings there are.
+	Named(dst []int32, from, to, known int32) ([]int32, int)
 	// Name returns the name of a node.
 	Name(n int32) Name
 	// Value returns the string value of a node. It is valid until the next input is loaded.

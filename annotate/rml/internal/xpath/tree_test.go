@@ -21,6 +21,16 @@ func (d *document) Len() int32              { return int32(len(d.nodes)) }
 func (d *document) Node(n int32) xpath.Node { return d.nodes[n] }
 func (d *document) Name(n int32) xpath.Name { return d.names[n] }
 
+func (d *document) Named(dst []int32, from, to, known int32) ([]int32, int) {
+	siblings := 0
+	for i := from; i < to; i = d.nodes[i].End {
+		if siblings++; d.nodes[i].Known == known {
+			dst = append(dst, i)
+		}
+	}
+	return dst, siblings
+}
+
 func (d *document) Value(n int32) []byte {
 	if d.nodes[n].Kind > xpath.Element {
 		return []byte(d.texts[n])
