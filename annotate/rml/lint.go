@@ -66,7 +66,7 @@ func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 		l.deadReferences(s, m.uses)
 	}
 	for _, found := range m.illTyped {
-		l.add(found.generator.node, "%s of the sample have a text that their datatype does not have, such as %s",
+		l.add(found.generator.node, "%s of the sample with a text that the datatype does not have, such as %s",
 			count(found.Count, "literal"), found)
 	}
 	for _, rows := range m.IrregularRows() {

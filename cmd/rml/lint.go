@@ -53,7 +53,7 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.W
 		fmt.Fprintln(stdout, f)
 	}
 	if len(findings) > 0 {
-		return fmt.Errorf("%s: %d findings", flags.Arg(0), len(findings))
+		return fmt.Errorf("%s: %s", flags.Arg(0), count(len(findings), "finding"))
 	}
 	return nil
 }

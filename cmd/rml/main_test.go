@@ -107,7 +107,7 @@ func TestRun_lintsAndExplains(t *testing.T) {
 	require.Empty(t, out)
 
 	out, err = rmlCommand(t, "", "lint", "-sample", write(t, "s.json", `{"id":1,"w":2}`), file)
-	require.ErrorContains(t, err, "1 findings")
+	require.ErrorContains(t, err, "one finding")
 	require.Contains(t, out, `its reference "v" has no value`)
 
 	out, err = rmlCommand(t, "", "explain", file)

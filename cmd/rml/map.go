@@ -123,15 +123,23 @@ func note(stderr io.Writer, mapper *rml.Mapper) {
 	}
 	t := mapper.Tally()
 	if t.Statements == 0 {
-		say(t.Records, "no statement was made of %d records", t.Records)
+		say(t.Records, "no statement was made of %s", count(t.Records, "record"))
 	}
-	say(t.LeftOut, "%d terms could not be made; their statements are left out (-strict makes that an error)", t.LeftOut)
+	say(t.LeftOut, "%s could not be made; statements with such a term are left out (-strict makes that an error)", count(t.LeftOut, "term"))
 	for _, rows := range mapper.IrregularRows() {
 		say(rows.Count, "%s", rows)
 	}
-	say(t.CommentRows, "%d lines of CSV begin with the comment character; they are not read", t.CommentRows)
-	say(t.IllTyped, "%d literals have a text that their datatype does not have; they are given out as they are", t.IllTyped)
+	say(t.CommentRows, "%s of CSV with the comment character at the beginning, not read", count(t.CommentRows, "line"))
+	say(t.IllTyped, "%s with a text that the datatype does not have; the text is given out as it is", count(t.IllTyped, "literal"))
 	for _, found := range mapper.IllTyped() {
 		say(found.Count, "%s: %d of them, such as %s", found.Node, found.Count, found)
 	}
+}
+
+// count renders a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "one " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

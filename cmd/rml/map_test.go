@@ -31,16 +31,21 @@ func TestRunMap_notesOnStandardError(t *testing.T) {
 	}{
 		"all is well": {`{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, nil, 1, ""},
 		"ill-typed": {`{"list":[{"id":1,"until":"2022-05-01"}]}`, nil, 1,
-			"rml: note: 1 literals have a text that their datatype does not have; they are given out as they are\n" +
+			"rml: note: one literal with a text that the datatype does not have; the text is given out as it is\n" +
 				"rml: note: object map of predicate-object map of triples map ex:M (mapping line 9): 1 of them, such as \"2022-05-01\" " +
 				"at /list/0/until, which xsd:dateTime does not have\n"},
 		"nothing selected": {`{"items":[]}`, nil, 0,
 			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
 		"nothing in the lines": {`{"items":[]}`, []string{"-stream", "ndjson"}, 0,
 			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
+		"nothing of a record": {`{"list":[{"id":1}]}`, nil, 0, "rml: note: no statement was made of one record\n"},
+		"two ill-typed": {`{"list":[{"id":1,"until":"2022"},{"id":2,"until":"2022"}]}`, nil, 2,
+			"rml: note: 2 literals with a text that the datatype does not have; the text is given out as it is\n" +
+				"rml: note: object map of predicate-object map of triples map ex:M (mapping line 9): 2 of them, such as \"2022\" " +
+				"at /list/0/until, which xsd:dateTime does not have\n"},
 		"nothing of records": {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statement was made of 2 records\n"},
 		"left out": {`{"list":[{"id":1,"page":"http://b c"},{"id":2,"page":"http://b"}]}`, nil, 1,
-			"rml: note: 1 terms could not be made; their statements are left out (-strict makes that an error)\n"},
+			"rml: note: one term could not be made; statements with such a term are left out (-strict makes that an error)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, notes, err := rmlNotes(t, c.stdin, append([]string{"map", "-mapping", file}, c.flags...)...)
@@ -64,7 +69,7 @@ func TestRunMap_notesIrregularRows(t *testing.T) {
 		"with 3 cells where the header has 2\n"+
 		"rml: note: one row of CSV with fewer cells than the header, and no value in the other columns, such as row 2 (line 3), "+
 		"with one cell where the header has 2\n"+
-		"rml: note: 1 lines of CSV begin with the comment character; they are not read\n", notes)
+		"rml: note: one line of CSV with the comment character at the beginning, not read\n", notes)
 
 	_, err = rmlCommand(t, "", "lint", "-dialect", "carml", "-sample", write(t, "sample.csv", message), file)
 	require.ErrorContains(t, err, "2 findings")
