@@ -44,6 +44,7 @@ type Document struct {
 	sameSize  int // the bytes of same
 	evaluator xpath.Evaluator
 	items     []xpath.Item // buffer of the evaluator's values
+	texts     []byte       // what is left of a chunk for their texts
 
 	room int // the bytes that the values of an expression may take, 0 for the default
 }

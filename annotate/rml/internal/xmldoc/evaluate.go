@@ -69,14 +69,30 @@ func (d *Document) fullValues(dst []input.Value, p *path, record, place input.No
 		return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 	}
 	for _, i := range items {
-		v := input.Value{Text: []byte(i.Text), Kind: input.String, Node: place}
 		if i.Node >= 0 {
-			v.Text, v.Node = d.value(i.Node), input.Node(i.Node)
+			dst = append(dst, input.Value{Text: d.value(i.Node), Kind: input.String, Node: input.Node(i.Node)})
+			continue
 		}
-		dst = append(dst, v)
+		dst = append(dst, input.Value{Text: d.copied(i.Text), Kind: input.String, Node: place})
 	}
 	clear(items)
 	return dst, nil
+}
+
+// chunk is the memory that short texts are put into, one after the other.
+const chunk = 512
+
+// copied returns the bytes of a text. They stay where they are while a value refers to them.
+func (d *Document) copied(text string) []byte {
+	if text == "" || len(text) > chunk/8 {
+		return []byte(text)
+	}
+	if len(text) > cap(d.texts)-len(d.texts) {
+		d.texts = make([]byte, 0, chunk)
+	}
+	from := len(d.texts)
+	d.texts = append(d.texts, text...)
+	return d.texts[from:len(d.texts):len(d.texts)]
 }
 
 // withoutEmpty removes the values from an index on that are empty.

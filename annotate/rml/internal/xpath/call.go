@@ -112,19 +112,22 @@ func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 		if len(v) == 0 {
 			return sequence{}
 		}
-		return e.unit(str(e.nodeText(v[0].n)))
+		return e.oneText(e.nodeText(v[0].n))
 	}
 	nodes := x.appendNodes(e, f, e.buffer())
-	defer e.release(nodes)
+	e.release(nodes)
 	if !e.spend(1) || len(nodes) == 0 {
 		return sequence{}
 	}
-	return e.unit(str(e.nodeText(int64(nodes[0]))))
+	return e.oneText(e.nodeText(int64(nodes[0])))
 }
 
 // argument converts an argument to the type of its parameter (section 3.1.5.2 of XPath 3.1).
 func (e *evaluation) argument(c *call, at int, v sequence) sequence {
 	p := c.function.params[min(at, len(c.function.params)-1)]
+	if len(v) == 1 && p.accepts(v[0].typ) && (v[0].typ != nodeItem || p.kind != 'a') {
+		return v
+	}
 	if e.compatible && !p.many {
 		v = e.compatibleArgument(p.kind, v)
 	}

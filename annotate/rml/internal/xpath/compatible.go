@@ -56,7 +56,7 @@ func (e *evaluation) compatibleArgument(kind byte, v sequence) sequence {
 	switch kind {
 	case 's':
 		if len(v) == 0 || v[0].typ != stringAtom {
-			return e.unit(str(e.stringOf(v)))
+			return e.oneText(e.stringOf(v))
 		}
 	case 'd', 'n':
 		v = e.atomize(v)

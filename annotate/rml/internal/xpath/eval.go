@@ -247,7 +247,14 @@ func (e *evaluation) unit(i item) sequence {
 	return s
 }
 
-// items returns a sequence to fill. The first short ones of an evaluation take no memory of their own.
+// oneText returns a string as a sequence.
+func (e *evaluation) oneText(text string) sequence {
+	s := e.items(1)
+	s[0].typ, s[0].s = stringAtom, text
+	return s
+}
+
+// items returns a sequence of empty items to fill. The first short ones of an evaluation take no memory of their own.
 func (e *evaluation) items(n int) sequence {
 	if n > len(e.units) {
 		return make(sequence, n)

@@ -32,9 +32,9 @@ func formatNumber(e *evaluation, _ focus, a []sequence) sequence {
 	}
 	switch f := v.float(); {
 	case math.IsNaN(f):
-		return e.unit(str("NaN"))
+		return e.oneText("NaN")
 	case math.IsInf(f, 0):
-		return e.unit(str(p.prefix + "Infinity" + p.suffix))
+		return e.oneText(p.prefix + "Infinity" + p.suffix)
 	}
 	r := new(big.Rat)
 	if v.typ >= float {

@@ -44,7 +44,7 @@ func (e *evaluation) made(s string) sequence {
 	if !e.holdText(len(s)) {
 		return nil
 	}
-	return e.unit(str(s))
+	return e.oneText(s)
 }
 
 // codepointCollation is the only collation.

@@ -76,7 +76,7 @@ func ofName(part func(Name) string) func(*evaluation, focus, []sequence) sequenc
 	return func(e *evaluation, f focus, a []sequence) sequence {
 		n, ok := e.nodeArgument(f, a, 0)
 		if !ok || len(e.tree.Name(n).Local) == 0 {
-			return e.unit(str(""))
+			return e.oneText("")
 		}
 		return e.made(part(e.tree.Name(n)))
 	}
@@ -85,9 +85,9 @@ func ofName(part func(Name) string) func(*evaluation, focus, []sequence) sequenc
 func generateID(e *evaluation, f focus, a []sequence) sequence {
 	n, ok := e.nodeArgument(f, a, 0)
 	if !ok {
-		return e.unit(str(""))
+		return e.oneText("")
 	}
-	return e.unit(str("n" + strconv.Itoa(int(n))))
+	return e.oneText("n" + strconv.Itoa(int(n)))
 }
 
 func lang(e *evaluation, f focus, a []sequence) sequence {

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // numberFunctions are the functions on numbers and the aggregates (sections 4 and 14.4 of Functions
@@ -135,6 +136,12 @@ func roundRat(r *big.Rat, places int64, toEven bool) *big.Rat {
 // number returns an atomic value as a double, NaN if it is no number.
 func (e *evaluation) number(v item) item {
 	if e.spendText(len(v.s)) {
+		if v.typ == untyped || v.typ == stringAtom {
+			if f, ok := parseDouble(strings.Trim(v.s, blanks), double); ok {
+				return dbl(f)
+			}
+			return dbl(math.NaN())
+		}
 		if n, err := e.convert(v, double); err == nil {
 			return n
 		}

@@ -16,7 +16,7 @@ import (
 func stringFunctions() map[string]function {
 	return map[string]function{
 		"string": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
-			return e.unit(str(e.stringOf(e.contextOr(f, a, 0))))
+			return e.oneText(e.stringOf(e.contextOr(f, a, 0)))
 		}).reaching(inFocus),
 		"upper-case":    def("s?", changed(func(s string) string { return cases.Upper(language.Und).String(s) })),
 		"lower-case":    def("s?", changed(func(s string) string { return cases.Lower(language.Und, cases.HandleFinalSigma(false)).String(s) })),
@@ -72,7 +72,7 @@ func stringFunctions() map[string]function {
 		"encode-for-uri":    def("s?", changed(func(s string) string { return escapeBytes(s, unreserved) })),
 		"iri-to-uri":        def("s?", changed(func(s string) string { return escapeBytes(s, inURI) })),
 		"escape-html-uri":   def("s?", changed(func(s string) string { return escapeBytes(s, printable) })),
-		"default-collation": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.unit(str(codepointCollation)) }),
+		"default-collation": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.oneText(codepointCollation) }),
 		"implicit-timezone": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.unit(item{typ: dayTime}) }),
 		"error":             def("| a? s I*", raise),
 		"trace":             nodesOf("I* | s", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0] }),
@@ -132,7 +132,7 @@ func concat(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		b = append(b, s...)
 	}
-	return e.unit(str(string(b)))
+	return e.oneText(string(b))
 }
 
 func stringJoin(e *evaluation, _ focus, a []sequence) sequence {
@@ -151,7 +151,7 @@ func stringJoin(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		b.WriteString(s)
 	}
-	return e.unit(str(b.String()))
+	return e.oneText(b.String())
 }
 
 // roundHalfUp rounds to the nearest integer, halves towards infinity.

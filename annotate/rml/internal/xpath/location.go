@@ -25,13 +25,13 @@ func asNodes(x expr) (nodeExpr, bool) {
 // nodesOf returns the value of an expression of nodes.
 func (e *evaluation) nodesOf(x nodeExpr, f focus) sequence {
 	nodes := x.appendNodes(e, f, e.buffer())
-	defer e.release(nodes)
+	e.release(nodes)
 	if !e.holdItems(len(nodes)) || len(nodes) == 0 {
 		return nil
 	}
 	out := e.items(len(nodes))
 	for i, n := range nodes {
-		out[i] = nodeAt(n)
+		out[i].n = int64(n)
 	}
 	return out
 }

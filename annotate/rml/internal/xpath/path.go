@@ -124,6 +124,11 @@ func (s *axisStep) walk(e *evaluation, at int32, dst []int32) []int32 {
 	case childAxis:
 		return s.among(e, content, node.End, dst)
 	}
+	return s.along(e, at, node, dst)
+}
+
+// along is walk for the other axes.
+func (s *axisStep) along(e *evaluation, at int32, node Node, dst []int32) []int32 {
 	visit := func(i int32, n Node) bool {
 		if s.test.accepts(e.tree, i, n, s.axis) {
 			dst = append(dst, i)
@@ -136,7 +141,7 @@ func (s *axisStep) walk(e *evaluation, at int32, dst []int32) []int32 {
 		if s.axis == descendantOrSelfAxis {
 			visit(at, node)
 		}
-		e.between(content, node.End, visit)
+		e.between(at+1+node.Attributes, node.End, visit)
 	case selfAxis:
 		visit(at, node)
 	case parentAxis:
