@@ -32,6 +32,9 @@ func (a *arithmetic) eval(e *evaluation, f focus) sequence {
 
 // operand returns an operand of arithmetic: what is untyped becomes a double.
 func (e *evaluation) operand(s sequence, operator string) (item, bool) {
+	if e.compatible && len(s) > 0 && s[0].typ == nodeItem {
+		return dbl(e.textNumber(e.nodeText(s[0].n))), true
+	}
 	v, ok := e.optional(s, operator)
 	if e.compatible {
 		return e.compatibleOperand(v, ok), true

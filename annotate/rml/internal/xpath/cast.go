@@ -15,8 +15,8 @@ const blanks = " \t\r\n"
 // decimalForm is the lexical form of decimals in XML Schema.
 var decimalForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
 
-// doubleChars are the characters of a double. What [strconv.ParseFloat] reads of them is what XML Schema allows.
-const doubleChars = "+-.0123456789eE"
+// doubleChars are the characters of a double beside the digits. What [strconv.ParseFloat] reads of them is what XML Schema allows.
+const doubleChars = "+-.eE"
 
 // cast converts an atomic value to a type, or fails.
 func (e *evaluation) cast(v item, to atom) item {
@@ -155,7 +155,7 @@ func parseDouble(s string, to atom) (float64, bool) {
 		return math.Inf(-1), true
 	}
 	for i := range len(s) {
-		if strings.IndexByte(doubleChars, s[i]) < 0 {
+		if c := s[i]; (c < '0' || c > '9') && strings.IndexByte(doubleChars, c) < 0 {
 			return 0, false
 		}
 	}

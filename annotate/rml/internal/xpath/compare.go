@@ -111,7 +111,7 @@ func (e *evaluation) anyNode(x nodeExpr, f focus, operator comparison, literal i
 		v := item{typ: stringAtom}
 		switch {
 		case asNumbers:
-			v = e.number(item{typ: untyped, s: string(text)})
+			v = dbl(e.textNumber(string(text)))
 		case !operator.ordered():
 			if (string(text) == literal.s) == operator.equal {
 				return true

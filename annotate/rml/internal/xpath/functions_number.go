@@ -135,18 +135,28 @@ func roundRat(r *big.Rat, places int64, toEven bool) *big.Rat {
 
 // number returns an atomic value as a double, NaN if it is no number.
 func (e *evaluation) number(v item) item {
+	switch v.typ {
+	case untyped, stringAtom:
+		return dbl(e.textNumber(v.s))
+	case integer:
+		return dbl(float64(v.n))
+	}
 	if e.spendText(len(v.s)) {
-		if v.typ == untyped || v.typ == stringAtom {
-			if f, ok := parseDouble(strings.Trim(v.s, blanks), double); ok {
-				return dbl(f)
-			}
-			return dbl(math.NaN())
-		}
 		if n, err := e.convert(v, double); err == nil {
 			return n
 		}
 	}
 	return dbl(math.NaN())
+}
+
+// textNumber returns a text as a double, which is NaN for what is no number.
+func (e *evaluation) textNumber(text string) float64 {
+	if e.spendText(len(text)) {
+		if f, ok := parseDouble(strings.Trim(text, blanks), double); ok {
+			return f
+		}
+	}
+	return math.NaN()
 }
 
 // numbers makes untyped values doubles; with nan strings too, those that are no number as NaN.
