@@ -101,11 +101,15 @@ func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 		return nil
 	}
 	x, ok := asNodes(c.args[at])
-	if !ok {
+	_, here := c.args[at].(contextItem)
+	if here = here && f.at.typ == nodeItem; !ok && !here {
 		return nil
 	}
 	if p := c.function.params[min(at, len(c.function.params)-1)]; p.many || p.kind != 's' && p.kind != 'a' {
 		return nil
+	}
+	if here {
+		return e.oneText(e.nodeText(f.at.n))
 	}
 	if h, ok := x.(*hoistedNodes); ok {
 		v := e.value(h, f)
