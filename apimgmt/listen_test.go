@@ -24,7 +24,7 @@ func platform(t *testing.T) map[string][]byte {
 	files := map[string][]byte{}
 	for name, folder := range map[string]string{
 		"annotator":     "annotate/manager/rest",
-		"collector":     "flcollect",
+		"collector":     "flcollect/rest",
 		"fl-repository": "flcollect/repository",
 		"models":        "modelrepo/rest",
 		"publisher":     "apimgmt/rest",

@@ -126,7 +126,7 @@ func TestFiles_sayWhenAPageIsNoLongerLive(t *testing.T) {
 func files(t *testing.T, patterns ...string) []string {
 	t.Helper()
 	var found []string
-	for _, folder := range []string{"*/page", "*/*/page", "*/*/*/page"} {
+	for _, folder := range []string{"*/*/page", "*/*/*/page", "*/page/assets", "*/*/page/assets"} {
 		for _, pattern := range patterns {
 			some, err := filepath.Glob(filepath.Join("../..", folder, pattern))
 			require.NoError(t, err)
