@@ -63,9 +63,9 @@ func variablesOf(t *testing.T, command string) []string {
 	return names
 }
 
-// isStandard reports whether a variable is one of OpenTelemetry or of S3, which help does not list.
+// isStandard reports whether a variable is one of Go, OpenTelemetry or S3, which help does not list.
 func isStandard(name string) bool {
-	return strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "AWS_")
+	return name == "GOMEMLIMIT" || strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "AWS_")
 }
 
 // process is a server that runs with the environment of a container.
