@@ -15,6 +15,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // Config configures a [Publisher].
@@ -117,7 +118,7 @@ type Publisher struct {
 	watch     *watch
 	checks    chan struct{} // an element for each upload that is checked
 	totals    totals
-	removed   map[string]removed // by key; left by the last sweep, which has the turn
+	removed   lease.Observations // records of deleted enablers, of the sweep, which has the turn
 }
 
 // Totals count what a [Publisher] has done since it was made.

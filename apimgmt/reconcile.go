@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // Recover commits or rolls back a change that a process has left pending, makes the
@@ -178,12 +179,6 @@ func inSync(served entity.Config, owner string, desired entity.Config) bool {
 	return err == nil && len(diff) == 0
 }
 
-// removed is the record of a deleted enabler, as a sweep has found it.
-type removed struct {
-	revision storage.Revision
-	found    time.Time // by the monotonic clock of this process
-}
-
 // sweep deletes blobs that no record refers to, and records of deleted enablers that this process has
 // seen for the grace period. It compares no stored time with a clock, and is safe beside changes and sweeps
 // of other processes. The caller has the turn.
@@ -196,35 +191,10 @@ func (p *Publisher) sweep(ctx context.Context) error {
 	if err != nil || h.Pending != nil { // the next sweep comes when that is over
 		return err
 	}
-	now, left := time.Now(), map[string]removed{}
-	for doc, err := range storage.All(ctx, p.config.Documents, recordPrefix) {
-		if err != nil {
-			return fmt.Errorf("read the records: %w", err)
-		}
-		r, err := decodeRecord(doc)
-		if err != nil {
-			return err
-		}
-		for _, e := range r.Versions {
-			delete(unused, e.Upload)
-		}
-		if r.Removed == nil {
-			continue
-		}
-		was, known := p.removed[doc.Key]
-		if !known || was.revision != doc.Revision {
-			was = removed{doc.Revision, now}
-		}
-		if now.Sub(was.found) < p.config.Grace {
-			left[doc.Key] = was
-			continue
-		}
-		err = p.config.Documents.Delete(ctx, doc.Key, doc.Revision)
-		if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
-			return fmt.Errorf("delete record %q: %w", doc.Key, err)
-		}
+	err = p.removed.Look(func(unchanged lease.Unchanged) error { return p.sweepRecords(ctx, unused, unchanged) })
+	if err != nil {
+		return err
 	}
-	p.removed = left
 	if len(unused) == 0 {
 		return nil
 	}
@@ -237,5 +207,30 @@ func (p *Publisher) sweep(ctx context.Context) error {
 		return err
 	}
 	p.files.discard(ctx, slices.Sorted(maps.Keys(unused)))
+	return nil
+}
+
+// sweepRecords removes the blobs that records refer to from the unused ones, and deletes the records
+// of enablers that were deleted long ago.
+func (p *Publisher) sweepRecords(ctx context.Context, unused map[string]bool, unchanged lease.Unchanged) error {
+	for doc, err := range storage.All(ctx, p.config.Documents, recordPrefix) {
+		if err != nil {
+			return fmt.Errorf("read the records: %w", err)
+		}
+		r, err := decodeRecord(doc)
+		if err != nil {
+			return err
+		}
+		for _, e := range r.Versions {
+			delete(unused, e.Upload)
+		}
+		if r.Removed == nil || unchanged(doc.Key, doc.Revision) < p.config.Grace {
+			continue
+		}
+		err = p.config.Documents.Delete(ctx, doc.Key, doc.Revision)
+		if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+			return fmt.Errorf("delete record %q: %w", doc.Key, err)
+		}
+	}
 	return nil
 }

@@ -23,8 +23,8 @@ type together struct {
 	*fleet.Fleet
 	server *Server
 
-	swept   time.Time         // when blobs were swept last; zero for never
-	unnamed persist.Sightings // blobs that nothing names
+	swept   time.Time          // when blobs were swept last; zero for never
+	unnamed lease.Observations // blobs that nothing names
 
 	mu     sync.Mutex
 	tenure context.Context // of the lease of now; nil before the first
@@ -249,8 +249,8 @@ func (g *together) sweep(ctx context.Context) error {
 			folders[checkpoint.Folder(r.Token)] = true
 		}
 	}
-	return g.unnamed.Look(func(age func(key string) time.Duration) error {
-		young := func(blob storage.BlobInfo) bool { return age(blob.Key) < sweepAge }
+	return g.unnamed.Look(func(unchanged lease.Unchanged) error {
+		young := func(blob storage.BlobInfo) bool { return unchanged(blob.Key, 0) < sweepAge }
 		if err := g.server.contexts.Sweep(ctx, young); err != nil || !complete {
 			return err
 		}

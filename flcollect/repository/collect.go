@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // Run collects once at the beginning and then every [Config].Interval, until the
@@ -40,11 +41,11 @@ func (s *Store) Collect(ctx context.Context) (int, error) {
 	s.collecting.Lock()
 	defer s.collecting.Unlock()
 	removed := 0
-	err := s.unnamed.Look(func(age func(key string) time.Duration) error {
+	err := s.unnamed.Look(func(unchanged lease.Unchanged) error {
 		for doc, err := range s.documents(ctx, filePrefix) {
 			gone := false
 			if err == nil {
-				gone, err = s.collect(ctx, doc, age)
+				gone, err = s.collect(ctx, doc, unchanged)
 			}
 			if err != nil {
 				return fmt.Errorf("collect files: %w", err)
@@ -59,7 +60,7 @@ func (s *Store) Collect(ctx context.Context) (int, error) {
 }
 
 // collect removes a file if its record has not named it for long.
-func (s *Store) collect(ctx context.Context, doc storage.Document, age func(key string) time.Duration) (bool, error) {
+func (s *Store) collect(ctx context.Context, doc storage.Document, unchanged lease.Unchanged) (bool, error) {
 	var info fileInfo
 	var err error
 	if info.unknown, err = keep.Unmarshal(doc.Data, &info); err != nil {
@@ -69,7 +70,7 @@ func (s *Store) collect(ctx context.Context, doc storage.Document, age func(key 
 	if err != nil || named && !info.Condemned {
 		return false, err
 	}
-	if !info.Condemned && age(fmt.Sprint(doc.Key, " ", doc.Revision)) < s.config.Grace {
+	if !info.Condemned && unchanged(doc.Key, doc.Revision) < s.config.Grace {
 		return false, nil
 	}
 	if !named {

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
 // Config configures a [Store].
@@ -54,7 +54,7 @@ type Store struct {
 	log    *slog.Logger
 
 	collecting sync.Mutex // guards unnamed
-	unnamed    persist.Sightings
+	unnamed    lease.Observations
 }
 
 // largestLimit is greater than any file, with room for sums.

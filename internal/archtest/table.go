@@ -147,8 +147,8 @@ func importTable() []room {
 		}},
 		{dir: "flcollect/internal/jobstest", imports: []string{"flcollect", "flcollect/strategy", "storage"}, modules: []string{testify}},
 		{dir: "flcollect/repository", imports: []string{
-			"flcollect", "flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "internal/exposition",
-			"internal/httpapi", "internal/httpclient", "internal/keep", "storage",
+			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/exposition",
+			"internal/httpapi", "internal/httpclient", "internal/keep", "storage", "storage/lease",
 		}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor",
@@ -209,7 +209,7 @@ func importTable() []room {
 			modules: []string{compress, crypto}},
 
 		{dir: "apimgmt", imports: []string{
-			"apimgmt/definition", "apimgmt/entity", "internal/keep", "internal/outbound", "storage",
+			"apimgmt/definition", "apimgmt/entity", "internal/keep", "internal/outbound", "storage", "storage/lease",
 		}, modules: []string{uuid}},
 		{dir: "apimgmt/client", imports: []string{"apimgmt", "apimgmt/internal/wire", "internal/httpapi", "internal/httpclient"}},
 		{dir: "apimgmt/rest", imports: []string{

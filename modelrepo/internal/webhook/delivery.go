@@ -31,7 +31,7 @@ type work struct {
 	busy map[string]bool   // webhooks that are being called; guarded by mu
 	seen map[string]*sight // the leases of webhooks; guarded by mu
 
-	intents map[string]*lease.Observation // by key; of the goroutine of Run
+	intents lease.Observations // of the goroutine of Run
 }
 
 func newWork() work {

@@ -145,37 +145,36 @@ func (h *Hooks) emit(ctx context.Context, e Event, revision storage.Revision) er
 // process has seen them for long enough: those that happened become events, the others are
 // deleted after [Config].GiveUp. An operation that is only slow loses nothing by it.
 func (h *Hooks) settleIntents(ctx context.Context) error {
-	before := h.work.intents
-	h.work.intents = map[string]*lease.Observation{}
-	for doc, err := range storage.All(ctx, h.docs, intentPrefix) {
-		if err != nil {
-			return err
+	return h.work.intents.Look(func(unchanged lease.Unchanged) error {
+		for doc, err := range storage.All(ctx, h.docs, intentPrefix) {
+			if err == nil && unchanged(doc.Key, doc.Revision) >= h.settle {
+				err = h.settleIntent(ctx, doc)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		seen := before[doc.Key]
-		if seen == nil {
-			seen = &lease.Observation{}
-		}
-		h.work.intents[doc.Key] = seen
-		if seen.Unchanged(doc.Revision) < h.settle {
-			continue
-		}
-		var e Event
-		if err := json.Unmarshal(doc.Data, &e); err != nil {
-			return err
-		}
-		body, happened, err := h.tree.Happened(ctx, e)
-		switch {
-		case err != nil:
-			return err
-		case happened:
-			e.Body = body
-			err = h.emit(ctx, e, doc.Revision)
-		case clock.Passed(e.Time, h.config.GiveUp):
-			err = h.docs.Delete(ctx, doc.Key, doc.Revision)
-		}
-		if err != nil && !cas.Moved(err) {
-			return err
-		}
+		return nil
+	})
+}
+
+func (h *Hooks) settleIntent(ctx context.Context, doc storage.Document) error {
+	var e Event
+	if err := json.Unmarshal(doc.Data, &e); err != nil {
+		return err
 	}
-	return nil
+	body, happened, err := h.tree.Happened(ctx, e)
+	switch {
+	case err != nil:
+		return err
+	case happened:
+		e.Body = body
+		err = h.emit(ctx, e, doc.Revision)
+	case clock.Passed(e.Time, h.config.GiveUp):
+		err = h.docs.Delete(ctx, doc.Key, doc.Revision)
+	}
+	if cas.Moved(err) {
+		return nil
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package persist_test
+package lease_test
 
 import (
 	"errors"
@@ -8,16 +8,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/lease"
 )
 
-func TestSightings_Look_countsFromTheFirstLookThatFound(t *testing.T) {
+func TestObservations_Look_countsFromTheFirstLookThatFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s persist.Sightings
+		var o lease.Observations
+		revision := storage.Revision(0)
 		look := func(fails error, keys ...string) (ages []time.Duration) {
-			require.Equal(t, fails, s.Look(func(age func(string) time.Duration) error {
+			require.Equal(t, fails, o.Look(func(unchanged lease.Unchanged) error {
 				for _, key := range keys {
-					ages = append(ages, age(key))
+					ages = append(ages, unchanged(key, revision))
 				}
 				return fails
 			}))
@@ -31,5 +33,7 @@ func TestSightings_Look_countsFromTheFirstLookThatFound(t *testing.T) {
 		require.Equal(t, []time.Duration{0}, look(errors.New("the store is away"), "a"))
 		time.Sleep(time.Hour)
 		require.Equal(t, []time.Duration{0, 2 * time.Hour}, look(nil, "a", "b"), "the look that failed does not count")
+		revision++
+		require.Equal(t, []time.Duration{0}, look(nil, "a"), "it has changed")
 	})
 }
