@@ -166,8 +166,7 @@ func isPage(path string) bool {
 // writeError answers with a page that says what went wrong, or as the REST interface does
 // for programs and scripts.
 func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Error) {
-	mode := r.Header.Get("Sec-Fetch-Mode")
-	if mode != "" && mode != "navigate" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !httpapi.WantsPage(r) {
 		rest.WriteError(w, r, e)
 		return
 	}

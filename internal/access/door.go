@@ -279,12 +279,7 @@ func bearer(header string) string {
 // opensPage reports whether a browser opens a page with the request, rather than a program
 // or a script that would not understand a form.
 func opensPage(r *http.Request) bool {
-	if r.Method != http.MethodGet || r.Header.Get("Authorization") != "" ||
-		!strings.Contains(r.Header.Get("Accept"), "text/html") {
-		return false
-	}
-	mode := r.Header.Get("Sec-Fetch-Mode")
-	return mode == "" || mode == "navigate"
+	return r.Method == http.MethodGet && r.Header.Get("Authorization") == "" && httpapi.WantsPage(r)
 }
 
 // takesTokens reports whether callers can prove who they are with a token.

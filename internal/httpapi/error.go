@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 )
 
 // Error is an error with the status and text that a client gets for it.
@@ -66,6 +67,13 @@ func classified(err error, classify func(error) *Error) *Error {
 		return &Error{Status: statusClientClosed, Detail: "The connection was closed before the request was answered.", Err: err}
 	}
 	return &Error{Status: http.StatusInternalServerError, Err: err}
+}
+
+// WantsPage reports whether a browser shows the answer to a request as a page, rather than a program
+// or a script that would not understand one.
+func WantsPage(r *http.Request) bool {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	return (mode == "" || mode == "navigate") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // WriteTextError answers with the error's text and hint as plain text.

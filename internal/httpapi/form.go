@@ -111,3 +111,13 @@ func ReadField(field io.Reader, limit int64) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// ReadForm reads the fields of a form without files, of the URL and of a body of at most limit bytes, for
+// [http.Request.Form]. The error is an [*Error].
+func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) error {
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	if err := r.ParseForm(); err != nil {
+		return &Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	return nil
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/web"
@@ -122,7 +123,7 @@ func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
 // deleteVersion deletes a version; an immutable one, whose content goes with it, and one that
 // aliases name, which go with it, only if its tag was typed.
 func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	at, force := web.PathOf(r), r.PostForm.Has("tag")

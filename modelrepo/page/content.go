@@ -99,7 +99,7 @@ func (p *pages) storeFile(w http.ResponseWriter, r *http.Request, format string,
 }
 
 func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	at, format := web.PathOf(r), r.PostForm.Get("format")

@@ -62,7 +62,7 @@ func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) erro
 		return p.part.Show(w, r, http.StatusOK, "form.html", f)
 	}
 	take := func(w http.ResponseWriter, r *http.Request) error {
-		if err := readForm(w, r); err != nil {
+		if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 			return err
 		}
 		f := p.newForm(r, read == nil)
@@ -121,15 +121,6 @@ func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
 	f.Kind = [...]string{"", "namespace", "model", "version"}[depth]
 	f.Frame = p.part.Frame(r, "Change "+at.String(), trailTo(at)...)
 	return f
-}
-
-// readForm reads a form without a file.
-func readForm(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
-	}
-	return nil
 }
 
 // metadata returns the change of the metadata that the form asks for. Keys whose lines are

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
 )
@@ -41,7 +42,7 @@ func (p *pages) webhooks(w http.ResponseWriter, r *http.Request) error {
 
 // createWebhook answers with the page itself, because the secret must not be kept in a notice.
 func (p *pages) createWebhook(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	field := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }

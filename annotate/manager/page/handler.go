@@ -95,8 +95,7 @@ func (p *pages) routes() []httpapi.Route {
 // writeError answers with a page that says what went wrong, or with the sentence alone for a
 // script.
 func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Error) {
-	if r.Header.Get("Sec-Fetch-Mode") != "" && r.Header.Get("Sec-Fetch-Mode") != "navigate" ||
-		!strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !httpapi.WantsPage(r) {
 		httpapi.WriteTextError(w, r, e)
 		return
 	}

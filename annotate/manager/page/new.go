@@ -28,15 +28,6 @@ const maxForm = 8 << 20
 // connectionTrials is how many forms have their connections tried at a time.
 const connectionTrials = 4
 
-// readForm reads the form of a request.
-func readForm(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
-	}
-	return nil
-}
-
 // new shows the form of a channel, with what another page suggests.
 func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 	form := r.URL.Query()
@@ -59,7 +50,7 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 // its sample, with what comes of its connections, with what comes from the workbench, or with
 // what is wrong.
 func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	v := p.newForm(r, r.PostForm, nil)
@@ -101,7 +92,7 @@ func (p *pages) edit(w http.ResponseWriter, r *http.Request) error {
 
 // change gives a channel what the form says, or shows it again.
 func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	c, err := p.get(r)
@@ -179,7 +170,7 @@ func (p *pages) showTried(w http.ResponseWriter, r *http.Request, v *formView) e
 
 // connect answers a script with what comes of the connections of a form.
 func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	var channel *manager.Channel

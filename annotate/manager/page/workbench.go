@@ -170,7 +170,7 @@ func (b *workbench) load(r *http.Request, v *workbenchView, id string) error {
 // submit is the workbench as a form: it loads a stored mapping, suggests one for the sample, and
 // shows what the mapping makes of the sample.
 func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	form := r.PostForm
@@ -256,7 +256,7 @@ func languageOf(form url.Values) annotate.MappingLanguage {
 
 // useMapping gives a channel the mapping of a form.
 func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	c, err := b.get(r)
@@ -274,7 +274,7 @@ func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
 
 // storeMapping stores the mapping of a form as an annotation.
 func (b *workbench) storeMapping(w http.ResponseWriter, r *http.Request) error {
-	if err := readForm(w, r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	m := mappingOfForm(r.PostForm)

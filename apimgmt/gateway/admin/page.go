@@ -108,8 +108,7 @@ func classifyPage(err error) *httpapi.Error {
 // writeError answers with a page that says what went wrong, or with the sentence alone for a
 // script.
 func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Error) {
-	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" ||
-		!strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !httpapi.WantsPage(r) {
 		httpapi.WriteTextError(w, r, e)
 		return
 	}

@@ -145,8 +145,7 @@ func (p *pages) routes() []httpapi.Route {
 
 // writeError answers with a page that says what went wrong, and a program with a problem.
 func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Error) {
-	if r.Header.Get("Sec-Fetch-Mode") != "" && r.Header.Get("Sec-Fetch-Mode") != "navigate" ||
-		!strings.Contains(r.Header.Get("Accept"), "text/html") || e.Status < http.StatusBadRequest {
+	if !httpapi.WantsPage(r) || e.Status < http.StatusBadRequest {
 		rest.WriteError(w, r, e)
 		return
 	}
