@@ -36,10 +36,12 @@ type metadata struct {
 	IssParameter bool `json:"authorization_response_iss_parameter_supported"`
 }
 
+// WellKnown is where the discovery document of an issuer is, below its address (OpenID Connect
+// Discovery 1.0 section 4).
+const WellKnown = "/.well-known/openid-configuration"
+
 // discoveryOf is where an issuer's discovery document is.
-func discoveryOf(issuer string) string {
-	return strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
-}
+func discoveryOf(issuer string) string { return strings.TrimSuffix(issuer, "/") + WellKnown }
 
 // parseMetadata reads a discovery document. Members that are not used may be
 // anything.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
 // ClientSecret is the secret of the gateway's client at an identity provider. Configurations of the
@@ -53,7 +55,7 @@ func (c *oidcConfig) resolve(known []ClientSecret) error {
 		field, address string
 		below          bool
 	}{
-		{"discovery", strings.TrimSuffix(string(c.Discovery), "/.well-known/openid-configuration"), false},
+		{"discovery", strings.TrimSuffix(string(c.Discovery), oidc.WellKnown), false},
 		{"issuer", string(c.Issuer), false}, {"introspection_endpoint", string(c.IntrospectionEndpoint), true},
 	} {
 		if one.address != "" && !known[i].isFor(one.address, one.below) {

@@ -209,7 +209,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	if m.provider != nil && c.Discovery == "" {
 		// This process reaches it at its own listener, whatever name browsers use.
 		here := m.addressOf(c.Portal)
-		asked.Discovery = here + "/auth/realms/" + c.Realm + wellKnown
+		asked.Discovery = here + "/auth/realms/" + c.Realm + oidc.WellKnown
 		if at, err := url.Parse(c.PortalURL); err == nil && at.Scheme+"://"+at.Host != here {
 			asked.Endpoints = oidc.Endpoints{
 				Keys:  here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/certs",
@@ -218,7 +218,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 		}
 		asked.HTTPClient = c.Door.Client() // which knows the certificate, whatever names that has
 	}
-	m.discovery = cmp.Or(asked.Discovery, m.Issuer+wellKnown)
+	m.discovery = cmp.Or(asked.Discovery, m.Issuer+oidc.WellKnown)
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
 	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -24,14 +25,11 @@ func droppedLines(log *server.AccessLog) prometheus.Collector {
 // {vault://env/apimanager-client-secret}.
 func clientSecret(secret, issuer, discovery string) plugin.ClientSecret {
 	made := plugin.ClientSecret{Variable: "APIMANAGER_CLIENT_SECRET", Secret: secret, Issuers: []string{issuer}}
-	if at := strings.TrimSuffix(discovery, wellKnown); discovery != "" && at != issuer {
+	if at := strings.TrimSuffix(discovery, oidc.WellKnown); discovery != "" && at != issuer {
 		made.Issuers = append(made.Issuers, at)
 	}
 	return made
 }
-
-// wellKnown is where the discovery document of an issuer is, below its address.
-const wellKnown = "/.well-known/openid-configuration"
 
 // sharedKinds returns the plugins of a gateway that shares the counts of rate limits and the
 // secret of cookies with all others of the store.
