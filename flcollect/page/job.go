@@ -53,9 +53,7 @@ func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
 		fleet := p.options.Fleet
 		page.Fleet, page.Key = reach(r, ClientEndpoint{Address: fleet.Address, TLS: fleet.TLS}), fleet.Key
 	}
-	if page.Job, err = view.WithMetrics(r.Context(), p.jobs, status); err != nil {
-		return err
-	}
+	page.Job = view.FromStatus(status)
 	page.Missing = max(0, page.Job.Needed-page.Job.Clients)
 	settings, err := json.MarshalIndent(status.Config, "", "  ")
 	if err != nil {
@@ -66,6 +64,9 @@ func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	slices.Reverse(page.Rounds)
+	if len(page.Rounds) > 0 && status.Round > 0 {
+		page.Job.Loss, page.Job.Metrics = page.Rounds[0].Loss, page.Rounds[0].Metrics
+	}
 	if page.Job.ID > 1 {
 		earlier, err := p.jobs.Runs(r.Context(), id, page.Job.ID, lastRuns)
 		if err != nil {

@@ -28,7 +28,7 @@ type formView struct {
 
 	Languages []annotate.MappingLanguage
 
-	Stored map[string]annotate.Mapping
+	Stored bool
 	Fault  string
 	At     string // the field that Fault is about, by its name
 	Tried  []triedView
@@ -82,9 +82,6 @@ var topicRoles = map[string]annotate.TopicRole{
 func (p *pages) newForm(r *http.Request, values url.Values, channel *manager.Channel) *formView {
 	v := &formView{Form: values, Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats(),
 		Languages: annotate.MappingLanguages(), drivers: p.env.Drivers, channel: channel}
-	if stored, err := p.manager.Annotations().List(r.Context()); err == nil {
-		v.Stored = stored
-	}
 	if channel == nil {
 		v.Frame = p.part.Frame(r, "New channel", shell.Crumb{Name: "New channel", Href: "new"})
 		return v
@@ -102,6 +99,8 @@ func (p *pages) showForm(w http.ResponseWriter, r *http.Request, status int, v *
 	for _, name := range topicNames() {
 		v.Topics[name] = v.topic(name)
 	}
+	stored, _, err := p.manager.Annotations().Page(r.Context(), "", 1)
+	v.Stored = err == nil && len(stored) > 0
 	return p.part.Show(w, r, status, "form.html", v)
 }
 

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
@@ -9,10 +10,10 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-func viewAnnotation(mapping annotate.Mapping, req *http.Request) any {
-	switch all := flag(req, "all"); {
-	case all || flag(req, "header"):
-		return channelform.MappingOf(mapping, all || flag(req, "rml"))
+func viewAnnotation(mapping annotate.Mapping, query url.Values) any {
+	switch all := flag(query, "all"); {
+	case all || flag(query, "header"):
+		return channelform.MappingOf(mapping, all || flag(query, "rml"))
 	}
 	return struct{}{}
 }
@@ -22,9 +23,9 @@ func (r *rest) listAnnotations(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return AnnotationError(err, "")
 	}
-	views := map[string]any{}
+	views, query := map[string]any{}, req.URL.Query()
 	for id, mapping := range mappings {
-		views[id] = viewAnnotation(mapping, req)
+		views[id] = viewAnnotation(mapping, query)
 	}
 	return httpapi.WriteJSON(w, views)
 }
@@ -35,7 +36,7 @@ func (r *rest) getAnnotation(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return AnnotationError(err, id)
 	}
-	return httpapi.WriteJSON(w, viewAnnotation(mapping, req))
+	return httpapi.WriteJSON(w, viewAnnotation(mapping, req.URL.Query()))
 }
 
 func (r *rest) addAnnotation(w http.ResponseWriter, req *http.Request) error {

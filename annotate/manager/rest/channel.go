@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
@@ -27,10 +28,10 @@ type statusView struct {
 	IrregularRows             uint64 `json:"irregularRows,omitempty"`
 }
 
-func (r *rest) viewChannel(c manager.Channel, req *http.Request) channelView {
+func (r *rest) viewChannel(c manager.Channel, query url.Values) channelView {
 	var view channelView
-	all := flag(req, "all")
-	if all || flag(req, "status") {
+	all := flag(query, "all")
+	if all || flag(query, "status") {
 		s := r.manager.Activity(c.ID).Stats()
 		view.Status = &statusView{
 			Status:                    channelform.StatusOf(&c.ChannelConfig.ChannelConfig, channelform.State(c.Status)),
@@ -38,22 +39,22 @@ func (r *rest) viewChannel(c manager.Channel, req *http.Request) channelView {
 			IllTypedLiterals: s.IllTyped, IrregularRows: s.IrregularRows,
 		}
 	}
-	if all || flag(req, "settings") {
+	if all || flag(query, "settings") {
 		settings := r.forms.Settings(c.Form())
 		view.Settings = &settings
 	}
-	if all || flag(req, "metadata") {
+	if all || flag(query, "metadata") {
 		form := c.Form()
-		metadata := form.Metadata(all || flag(req, "rml"))
+		metadata := form.Metadata(all || flag(query, "rml"))
 		view.Metadata = &metadata
 	}
 	return view
 }
 
 func (r *rest) listChannels(w http.ResponseWriter, req *http.Request) error {
-	views := map[string]channelView{}
+	views, query := map[string]channelView{}, req.URL.Query()
 	for _, c := range r.manager.List() {
-		views[c.ID] = r.viewChannel(c, req)
+		views[c.ID] = r.viewChannel(c, query)
 	}
 	return httpapi.WriteJSON(w, views)
 }
@@ -64,7 +65,7 @@ func (r *rest) getChannel(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return ChannelError(err, id)
 	}
-	return httpapi.WriteJSON(w, r.viewChannel(c, req))
+	return httpapi.WriteJSON(w, r.viewChannel(c, req.URL.Query()))
 }
 
 func (r *rest) createChannel(w http.ResponseWriter, req *http.Request) error {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 
 	"github.com/iotenablers/enablers/annotate/manager"
@@ -128,7 +129,7 @@ func redirectToDocs(w http.ResponseWriter, req *http.Request) error {
 
 // flag reports whether a query has a flag: present, with any value but false
 // and 0.
-func flag(req *http.Request, name string) bool {
-	values, present := req.URL.Query()[name]
+func flag(query url.Values, name string) bool {
+	values, present := query[name]
 	return present && values[0] != "false" && values[0] != "0"
 }

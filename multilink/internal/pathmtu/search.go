@@ -164,7 +164,7 @@ func (q *Search) Report(now time.Duration, longest, theirs int) {
 }
 
 // Next is how long the probe that is sent now should be; 0 is as short as may be. A try
-// is lost after the timeout, and patience is the time between two searches.
+// is lost after the timeout; confirm is how often what is known is tried again, and raise how often more is.
 func (q *Search) Next(now, timeout, confirm, raise time.Duration) int {
 	switch {
 	case !q.reports:

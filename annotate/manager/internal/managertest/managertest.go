@@ -59,8 +59,8 @@ func WithSideTopics(c manager.ChannelConfig) manager.ChannelConfig {
 	return c
 }
 
-// Environment returns drivers of MQTT and Kafka over one broker.
-func Environment(b annotate.Broker) annotate.Environment {
+// environment returns drivers of MQTT and Kafka over one broker.
+func environment(b annotate.Broker) annotate.Environment {
 	return annotate.Environment{
 		Drivers: []annotate.Driver{mqtt.Driver(b, nil), kafka.Driver(b, nil)},
 	}
@@ -94,8 +94,8 @@ func Texts(messages []annotate.Message) []string {
 	return texts
 }
 
-// Triple returns the output of Mapping for a message of Publish.
-func Triple(i int) string {
+// triple returns the output of Mapping for a message of Publish.
+func triple(i int) string {
 	return fmt.Sprintf("<http://example.com/%d> <http://example.com/value> \"v%d\" .\n", i, i)
 }
 
@@ -103,7 +103,7 @@ func Triple(i int) string {
 func Triples(from, to int) []string {
 	var all []string
 	for i := from; i < to; i++ {
-		all = append(all, Triple(i))
+		all = append(all, triple(i))
 	}
 	return all
 }

@@ -40,7 +40,7 @@ func Run(tb testing.TB, m *manager.Manager) (stop func() error) {
 // Config returns the configuration of a manager that repeats attempts soon.
 func Config(b annotate.Broker, documents storage.Documents) manager.Config {
 	return manager.Config{
-		Environment: Environment(b), Documents: documents,
+		Environment: environment(b), Documents: documents,
 		RetryMin: time.Millisecond, RetryMax: 5 * time.Millisecond,
 	}
 }
