@@ -29,7 +29,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	mapper := plan.NewMapper() // one a goroutine
+	mapper := plan.NewMapper() // one per goroutine
 	out, err := mapper.Append(nil, []byte(`{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}`))
 	if err != nil {
 		panic(err)
