@@ -8,6 +8,9 @@ type Description struct {
 	Name string
 	// Meaning is a sentence about what it does.
 	Meaning string
+	// MeanOnly says that the strategy needs nothing of the updates but their mean, as secure
+	// aggregation has it.
+	MeanOnly bool
 	// Parameters are in the order in which they should be shown: those of every strategy
 	// come first.
 	Parameters []Parameter
@@ -19,11 +22,13 @@ type Parameter = conf.Parameter
 // Describe returns the description of a built-in strategy. Defaults and bounds are those
 // that [New] applies.
 func Describe(name string) (Description, bool) {
-	r := newReader(name, nil)
-	if build(name, r) == nil {
+	one, ok := find(name)
+	if !ok {
 		return Description{}, false
 	}
-	return Description{Name: name, Meaning: meanings[name], Parameters: r.Parameters(parameterMeanings)}, true
+	r := newReader(name, nil)
+	one.build(r)
+	return Description{Name: name, Meaning: one.meaning, MeanOnly: one.meanOnly, Parameters: r.Parameters(parameterMeanings)}, true
 }
 
 // DescribeBounds returns the parameters of [NewBounded].
@@ -31,24 +36,6 @@ func DescribeBounds() []Parameter {
 	r := newReader(NormBounding, nil)
 	readBounds(r, nil)
 	return r.Parameters(parameterMeanings)
-}
-
-// meanings are the sentences about the built-in strategies.
-var meanings = map[string]string{
-	"avg":                 "Federated averaging: the mean of the updates, weighted by their numbers of examples. Another name of FedAvg.",
-	"FedAvg":              "Federated averaging: the mean of the updates, weighted by their numbers of examples.",
-	"FedProx":             "Federated averaging with clients that are held close to the model, for data that differ much between clients.",
-	"FaultTolerantFedAvg": "Federated averaging that accepts a round from which clients are missing.",
-	"FedAvgM":             "Federated averaging with momentum at the server, which smooths the way of the model.",
-	"FedAdam":             "The Adam optimizer at the server: steps adapt to each parameter.",
-	"FedYogi":             "The Yogi optimizer at the server: as Adam, with steps that grow more carefully.",
-	"FedAdagrad":          "The Adagrad optimizer at the server: steps shrink where parameters have moved much.",
-	"QFedAvg":             "Fair averaging: clients with a high loss count more, so that the model serves all alike.",
-	"FedMedian":           "The median of every parameter, which a minority of faulty clients cannot move far.",
-	"FedTrimmedAvg":       "The mean of every parameter without its greatest and least values.",
-	"Krum":                "The one update that lies closest to the others, so that faulty clients have no say.",
-	"MultiKrum":           "The mean of the updates that lie closest to the others.",
-	"Bulyan":              "Krum and the trimmed mean together, against clients that work together.",
 }
 
 // parameterMeanings are the sentences about the parameters of the built-in strategies and

@@ -14,7 +14,10 @@ import (
 // summable returns the names of the strategies that need nothing but the mean of the
 // updates.
 func summable() []string {
-	return []string{"avg", "FedAvg", "FedProx", "FaultTolerantFedAvg", "FedAvgM", "FedAdam", "FedYogi", "FedAdagrad"}
+	return slices.DeleteFunc(strategy.Names(), func(name string) bool {
+		d, _ := strategy.Describe(name)
+		return !d.MeanOnly
+	})
 }
 
 // checkSecAgg returns nil if secure aggregation is possible with the rest of the
