@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/storage"
@@ -112,6 +113,42 @@ func ExampleAll() {
 	// a/1 <nil>
 	// a/10 <nil>
 	// a/2 <nil>
+}
+
+func ExampleChange() {
+	ctx := context.Background()
+	docs := storage.NewMemoryDocuments()
+	count := func(found storage.Document) ([]byte, error) {
+		if found.Revision == 0 {
+			return []byte(`1`), nil
+		}
+		n, err := strconv.Atoi(string(found.Data))
+		return []byte(strconv.Itoa(n + 1)), err
+	}
+	for range 3 {
+		if _, err := storage.Change(ctx, docs, "visits", count); err != nil {
+			log.Fatal(err)
+		}
+	}
+	doc, err := docs.Get(ctx, "visits")
+	fmt.Println(string(doc.Data), err)
+	// Output: 3 <nil>
+}
+
+func ExampleRemove() {
+	ctx := context.Background()
+	docs := storage.NewMemoryDocuments()
+	_, _ = docs.Create(ctx, "job/7", []byte(`"running"`))
+	ended := func(found storage.Document) (bool, error) { return string(found.Data) == `"ended"`, nil }
+
+	fmt.Println(storage.Remove(ctx, docs, "job/7", ended)) // it stays
+	_, _ = storage.Change(ctx, docs, "job/7", func(storage.Document) ([]byte, error) { return []byte(`"ended"`), nil })
+	fmt.Println(storage.Remove(ctx, docs, "job/7", ended))
+	fmt.Println(errors.Is(storage.Remove(ctx, docs, "job/7", ended), storage.ErrNotFound))
+	// Output:
+	// <nil>
+	// <nil>
+	// true
 }
 
 func ExampleValidKey() {

@@ -14,7 +14,7 @@ func importTable() []room {
 	return []room{
 		{dir: "."},
 
-		{dir: "storage"},
+		{dir: "storage", imports: []string{"internal/retry"}},
 		{dir: "storage/lease", imports: []string{"storage"}},
 		{dir: "storage/storagetest", imports: []string{"storage"}},
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},

@@ -100,7 +100,8 @@ func documentFaults() []fault[storage.Documents] {
 					return good.Update(ctx, key, prev, data)
 				}
 			}),
-		broken("delete does not compare", []string{"a delete needs the current revision"},
+		broken("delete does not compare",
+			[]string{"a delete needs the current revision", "nothing is lost between changes and removals"},
 			func(good storage.Documents, f *faultyDocuments) {
 				f.delete = func(ctx context.Context, key string, prev storage.Revision) error {
 					if doc, err := good.Get(ctx, key); err == nil {

@@ -22,6 +22,11 @@ func documentRaceChecks() []check[storage.Documents] {
 			concurrentCounter,
 		},
 		{
+			"nothing is lost between changes and removals",
+			"a document that some change and others remove has each acknowledged entry once, or one removal has seen it",
+			concurrentRemovals,
+		},
+		{
 			"concurrent updates have one winner",
 			"of concurrent Updates at one revision exactly one succeeds, the others get ErrConflict, and its data stays",
 			concurrentUpdates,
@@ -50,22 +55,17 @@ func concurrentCounter(ctx context.Context, docs storage.Documents) error {
 		return noError("Create", err)
 	}
 	err := together(racers, func(int) error {
-		for done := 0; done < rounds; {
-			doc, err := docs.Get(ctx, "counter")
+		for range rounds {
+			_, err := storage.Change(ctx, docs, "counter", func(found storage.Document) ([]byte, error) {
+				count, err := strconv.Atoi(string(found.Data))
+				if err != nil {
+					return nil, fmt.Errorf("the counter reads %q", found.Data)
+				}
+				runtime.Gosched() // so that several reads precede one write
+				return []byte(strconv.Itoa(count + 1)), nil
+			})
 			if err != nil {
-				return noError("Get", err)
-			}
-			count, err := strconv.Atoi(string(doc.Data))
-			if err != nil {
-				return fmt.Errorf("the counter reads %q", doc.Data)
-			}
-			runtime.Gosched() // so that several reads precede one write
-			_, err = docs.Update(ctx, "counter", doc.Revision, []byte(strconv.Itoa(count+1)))
-			switch {
-			case err == nil:
-				done++
-			case !errors.Is(err, storage.ErrConflict):
-				return noError("Update", err)
+				return noError("storage.Change", err)
 			}
 		}
 		return nil
@@ -81,6 +81,72 @@ func concurrentCounter(ctx context.Context, docs storage.Documents) error {
 		return fmt.Errorf("after %s acknowledged increments the counter reads %s", want, doc.Data)
 	}
 	return nil
+}
+
+// concurrentRemovals adds to a document, which the first addition after a removal creates, and collects what
+// the removals have deleted. There is an addition in the middle of each removal.
+func concurrentRemovals(ctx context.Context, docs storage.Documents) error {
+	const rounds = 15
+	var added, removed atomic.Int64
+	add := func() error {
+		_, err := storage.Change(ctx, docs, "basket", func(found storage.Document) ([]byte, error) {
+			n, err := basketSize(found.Data)
+			return []byte(strconv.Itoa(n + 1)), err
+		})
+		if err == nil {
+			added.Add(1)
+		}
+		return noError("storage.Change", err)
+	}
+	remove := func() error {
+		n, first := 0, true
+		err := storage.Remove(ctx, docs, "basket", func(found storage.Document) (remove bool, err error) {
+			if n, err = basketSize(found.Data); err == nil && first {
+				first, err = false, add()
+			}
+			return true, err
+		})
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		removed.Add(int64(n))
+		return noError("storage.Remove", err)
+	}
+	err := together(racers, func(racer int) error {
+		for range rounds {
+			do := add
+			if racer%2 == 1 {
+				do = remove
+			}
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	doc, err := docs.Get(ctx, "basket")
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return noError("Get", err)
+	}
+	left, err := basketSize(doc.Data)
+	if err != nil {
+		return err
+	}
+	if sum := removed.Load() + int64(left); sum != added.Load() {
+		return fmt.Errorf("of %d acknowledged entries, %d are in the document or were seen by a removal", added.Load(), sum)
+	}
+	return nil
+}
+
+// basketSize reads the number that is stored, where no document counts as 0.
+func basketSize(data []byte) (int, error) {
+	if data == nil {
+		return 0, nil
+	}
+	return strconv.Atoi(string(data))
 }
 
 func concurrentUpdates(ctx context.Context, docs storage.Documents) error {
