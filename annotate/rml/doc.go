@@ -43,34 +43,45 @@
 // Mappings call functions in the form of RML-FNML (rml:functionExecution,
 // rml:condition) and in the older one (fnml:functionValue). A [Function] of the
 // program, given in [Options].Functions, is available beside the built-in ones
-// and replaces one with the same IRI. The built-in functions of GREL are:
+// and replaces one with the same IRI. The built-in functions are those of GREL and
+// of IDLab, here with their aliases in parentheses:
 //
-//   - strings: toLowerCase toUpperCase string_chomp string_contains string_diff
-//     string_endsWith string_get string_indexOf string_lastIndexOf string_length
-//     string_md5 string_replace string_replaceChars string_sha1
-//     string_startsWith string_substring string_toNumber string_toString
-//     string_toTitlecase string_trim
-//   - parts: string_match string_partition string_rpartition string_smartSplit
-//     string_split string_splitByCharType string_splitByLengths
-//   - codes: escape string_unescape string_unicode string_phonetic (soundex,
-//     cologne) string_reinterpret
-//   - arrays: array_get array_join array_length array_reverse array_slice
-//     array_sort array_sum array_uniques
-//   - numbers: math_abs acos asin atan atan2 ceil combin cos cosh degrees even
-//     exp fact factn floor gcd lcm ln log max min mod multinomial odd pow
-//     quotient radians randomNumber round sin sinh tan tanh, each after math_
-//   - dates: date_datePart date_diff date_inc date_now date_toDate
-//   - choices: boolean_and boolean_not boolean_or boolean_xor controls_if
-//     other_coalesce other_hasField other_type
+//   - strings: string_chomp, string_contains (contains), string_diff,
+//     string_endsWith (endsWith), string_get, string_indexOf,
+//     string_lastIndexOf, string_length (length), string_md5, string_replace,
+//     string_replaceChars, string_sha1, string_startsWith (startsWith),
+//     string_substring, string_toNumber, string_toString, string_toTitlecase
+//     (toTitleCase, toTitlecase), string_trim (trim), toLowerCase (toLowercase),
+//     toUpperCase (toUppercase)
+//   - parts: string_match, string_partition, string_rpartition,
+//     string_smartSplit, string_split (split), string_splitByCharType,
+//     string_splitByLengths
+//   - codes: escape (string_escape), string_phonetic, string_reinterpret,
+//     string_unescape (unescape), string_unicode
+//   - arrays: array_get, array_join, array_length, array_reverse, array_slice,
+//     array_sort, array_sum, array_uniques
+//   - numbers: math_abs, math_acos, math_asin, math_atan, math_atan2, math_ceil,
+//     math_combin, math_cos, math_cosh, math_degrees, math_even, math_exp,
+//     math_fact, math_factn, math_floor, math_gcd, math_lcm, math_ln, math_log,
+//     math_max, math_min, math_mod, math_multinomial, math_odd, math_pow,
+//     math_quotient, math_radians, math_randomNumber, math_round, math_sin,
+//     math_sinh, math_tan, math_tanh
+//   - dates: date_datePart, date_diff, date_inc, date_now, date_toDate
+//   - choices: boolean_and, boolean_not, boolean_or, boolean_xor, controls_if
+//     (IF, if), equal (equals), isNotNull (controls_isNotNull), isNull
+//     (controls_isNull), notEqual (notEquals), other_coalesce, other_hasField,
+//     other_type
+//   - IDLab: IF, alwaysReturnsABC, concat, concatSequence, crossConcatSequence,
+//     decide, equal (equals), getMIMEType, inRange, isNotNull
+//     (controls_isNotNull), isNull (controls_isNull), listContainsElement,
+//     normalizeDate, normalizeDateTime, normalizeDateTimeWithLang,
+//     normalizeDateWithLang, notEqual (notEquals), random, slugify,
+//     stringContainsOtherString, toUpperCaseURL, trueCondition
 //
-// and those of IDLab: alwaysReturnsABC concat concatSequence
-// crossConcatSequence decide equal getMIMEType inRange isNull
-// listContainsElement normalizeDate normalizeDateTime normalizeDateTimeWithLang
-// normalizeDateWithLang notEqual random slugify stringContainsOtherString
-// toUpperCaseURL trueCondition. The functions for conditions (isNull,
-// isNotNull, equal or equals, notEqual or notEquals, IF) exist in both
-// namespaces. The functions of IDLab, their parameters and outputs also have
+// The functions for conditions (isNull, isNotNull, equal, notEqual, IF) exist in
+// both namespaces. The functions of IDLab, their parameters and outputs also have
 // the names of their older namespace, http://example.com/idlab/function/.
+// string_phonetic computes codes by the methods soundex and cologne.
 //
 // Values are passed to a function as text. If a parameter that is not a list
 // has several values, the function is called for each. A call without the value

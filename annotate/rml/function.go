@@ -119,7 +119,7 @@ func ownIRIs(own []Function) []string {
 // of the library has one output.
 func fromLibrary(f function.Function) *Function {
 	made := &Function{
-		IRI: f.IRI, Outputs: f.Outputs, Datatypes: f.Datatypes,
+		IRI: f.IRI(), Outputs: f.Outputs, Datatypes: f.Datatypes,
 		Apply: func(c Call) ([]string, error) {
 			values, err := f.Apply(function.Call{Arguments: c.Arguments})
 			return values, markLimit(err)

@@ -25,15 +25,10 @@ func FuzzFunctions(f *testing.F) {
 	f.Add("Müller", "cologne", "9999999")
 	mappers := make(map[string]*rml.Mapper)
 	var names []string
-	for _, table := range [][]functionCase{
-		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(),
-		dateFunctions(), idlabFunctions(),
-	} {
-		for _, c := range table {
-			if name := c.function + fmt.Sprint(len(c.args)); mappers[name] == nil && !strings.HasPrefix(c.want, "!") {
-				mappers[name] = anyArguments(f, c)
-				names = append(names, name)
-			}
+	for _, c := range functionTables() {
+		if name := c.function + fmt.Sprint(len(c.args)); mappers[name] == nil && !strings.HasPrefix(c.want, "!") {
+			mappers[name] = anyArguments(f, c)
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

@@ -3,15 +3,16 @@ package rml_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/annotate/internal/xsd"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/annotate/rml/internal/function"
 )
 
 const functionPrefixes = `@prefix rml: <http://w3id.org/rml/> .
@@ -117,48 +118,43 @@ func runFunctions(t *testing.T, cases []functionCase) {
 	}
 }
 
-// The functions that FnO describes, those of RMLMapper and those that the
-// conditions of FNML need.
-const builtInFunctions = `
-grel:array_get grel:array_join grel:array_length grel:array_reverse grel:array_slice grel:array_sort grel:array_sum grel:array_uniques
-grel:boolean_and grel:boolean_not grel:boolean_or grel:boolean_xor grel:controls_if
-grel:date_datePart grel:date_diff grel:date_inc grel:date_now grel:date_toDate grel:escape
-grel:math_abs grel:math_acos grel:math_asin grel:math_atan grel:math_atan2 grel:math_ceil grel:math_combin ` +
-	`grel:math_cos grel:math_cosh grel:math_degrees
-grel:math_even grel:math_exp grel:math_fact grel:math_factn grel:math_floor grel:math_gcd grel:math_lcm ` +
-	`grel:math_ln grel:math_log grel:math_max grel:math_min
-grel:math_mod grel:math_multinomial grel:math_odd grel:math_pow grel:math_quotient grel:math_radians ` +
-	`grel:math_randomNumber grel:math_round grel:math_sin
-grel:math_sinh grel:math_tan grel:math_tanh grel:other_coalesce grel:other_hasField grel:other_type
-grel:string_chomp grel:string_contains grel:string_diff grel:string_endsWith grel:string_indexOf ` +
-	`grel:string_lastIndexOf grel:string_length grel:string_match
-grel:string_md5 grel:string_partition grel:string_phonetic grel:string_reinterpret grel:string_replace ` +
-	`grel:string_replaceChars grel:string_rpartition
-grel:string_sha1 grel:string_smartSplit grel:string_split grel:string_splitByCharType ` +
-	`grel:string_splitByLengths grel:string_startsWith grel:string_substring
-grel:string_toNumber grel:string_toString grel:string_toTitlecase grel:string_trim grel:string_unescape ` +
-	`grel:string_unicode grel:toLowerCase grel:toUpperCase
-grel:isNull grel:isNotNull grel:equal grel:notEqual grel:IF
-idlab:equal idlab:notEqual idlab:stringContainsOtherString idlab:listContainsElement idlab:getMIMEType ` +
-	`idlab:decide idlab:isNull idlab:isNotNull
-idlab:trueCondition idlab:random idlab:inRange idlab:slugify idlab:normalizeDate idlab:normalizeDateWithLang idlab:normalizeDateTime
-idlab:normalizeDateTimeWithLang idlab:toUpperCaseURL idlab:concat idlab:concatSequence ` +
-	`idlab:crossConcatSequence idlab:alwaysReturnsABC idlab:IF`
+// functionTables returns the cases of all tables.
+func functionTables() []functionCase {
+	return slices.Concat(stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(),
+		controlFunctions(), dateFunctions(), idlabFunctions())
+}
 
-// Every function of the list stands in one of the tables of this package.
-func TestFunction_tablesCoverEveryBuiltInFunction(t *testing.T) {
-	// TestFunction_returnsRandomAndCurrentValues
-	tested := map[string]bool{"grel:date_now": true, "grel:math_randomNumber": true, "idlab:random": true}
-	for _, table := range [][]functionCase{
-		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(),
-		dateFunctions(), idlabFunctions(),
-	} {
-		for _, c := range table {
-			tested[c.function] = true
+// Every function of the library has a case that gives a value, and the values of its cases fit its
+// natural datatypes: some value of a function with datatypes has one of them, and a function without
+// datatypes does not give integers or truth values only.
+func TestFunction_hasCasesThatFitItsDatatypes(t *testing.T) {
+	// TestFunction_returnsRandomAndCurrentValues has these.
+	values := map[string][]string{"grel:date_now": {"2026-01-31T12:00:00Z"}, "grel:math_randomNumber": {"7"}, "idlab:random": {"x"}}
+	for _, c := range functionTables() {
+		if !strings.HasPrefix(c.want, "!") && c.want != none {
+			values[c.function] = append(values[c.function], strings.Split(c.want, "|")...)
 		}
 	}
-	listed := strings.Fields(builtInFunctions)
-	require.Subset(t, slices.Collect(maps.Keys(tested)), listed)
+	has := func(datatype string) func(string) bool {
+		space := xsd.LexicalSpaceOf(datatype)
+		return func(value string) bool { return space([]byte(value)) }
+	}
+	plain := func(value string) bool { return !has(rdf.XSDInteger)(value) && !has(rdf.XSDBoolean)(value) }
+	for _, group := range function.Groups() {
+		prefix := "grel:"
+		if group.Name == "IDLab" {
+			prefix = "idlab:"
+		}
+		for _, f := range group.Functions {
+			name := prefix + f.Name
+			require.NotEmpty(t, values[name], "the tables of this package have no case of %s", name)
+			fits := len(f.Datatypes) == 0 && slices.ContainsFunc(values[name], plain)
+			for _, datatype := range f.Datatypes {
+				fits = fits || slices.ContainsFunc(values[name], has(datatype))
+			}
+			require.True(t, fits, "%s has the datatypes %q, and gives %q", name, f.Datatypes, values[name])
+		}
+	}
 }
 
 func TestFunction_strings(t *testing.T)  { runFunctions(t, stringFunctions()) }

@@ -10,18 +10,24 @@ import (
 // values of its parameter.
 func grelArrays() []Function {
 	values := func(name string, apply func([]string) []string) Function {
-		return grelFunction(name, func(c Call) ([]string, error) { return apply(slices.Clone(c.Arguments[0])), nil },
-			grelArray())
+		return grelFunction(name, listResult, func(c Call) ([]string, error) {
+			return apply(slices.Clone(c.Arguments[0])), nil
+		}, grelArray())
 	}
 	return []Function{
-		grelFunction("array_join", func(c Call) ([]string, error) { return join(c.Arguments[0], c.Arg(1)) }, grelArray(),
-			grelSeparator().optional()),
-		grelFunction("array_length", func(c Call) ([]string, error) { return integer(len(c.Arguments[0])) }, grelArray()),
-		grelFunction("array_sum", func(c Call) ([]string, error) { return number(sum(c.Arguments[0])) }, grelArray()),
-		grelFunction("array_get", func(c Call) ([]string, error) { return slice(c, true) }, grelArray(), grelFrom(),
-			grelTo()),
-		grelFunction("array_slice", func(c Call) ([]string, error) { return slice(c, false) }, grelArray(), grelFrom(),
-			grelTo()),
+		grelFunction("array_join", textResult, func(c Call) ([]string, error) {
+			return join(c.Arguments[0], c.Arg(1))
+		}, grelArray(), grelSeparator().optional()),
+		grelFunction("array_length", integerResult, func(c Call) ([]string, error) {
+			return integer(len(c.Arguments[0]))
+		}, grelArray()),
+		grelFunction("array_sum", numberResult, func(c Call) ([]string, error) {
+			return number(sum(c.Arguments[0]))
+		}, grelArray()),
+		grelFunction("array_get", listResult, func(c Call) ([]string, error) { return slice(c, true) },
+			grelArray(), grelFrom(), grelTo()),
+		grelFunction("array_slice", listResult, func(c Call) ([]string, error) { return slice(c, false) },
+			grelArray(), grelFrom(), grelTo()),
 		values("array_reverse", func(a []string) []string { slices.Reverse(a); return a }),
 		values("array_sort", sorted),
 		values("array_uniques", func(a []string) []string {

@@ -17,11 +17,13 @@ func grelCodes() []Function {
 	target := grel("param_string_encoder", "p_string_encoder")
 	source := grel("param_string_encoder2", "p_string_encoder2").optional()
 	return []Function{
-		grelFunction("escape", escape, grelValue(), mode), grelFunction("string_escape", escape, grelValue(), mode),
-		grelFunction("string_unescape", unescape, grelValue(), mode), grelFunction("unescape", unescape, grelValue(), mode),
-		grelFunction("string_unicode", func(c Call) ([]string, error) { return codePoints(c.Arg(0)), nil }, grelValue()),
-		grelFunction("string_phonetic", phonetic, grelValue(), method),
-		grelFunction("string_reinterpret", reinterpret, grelValue(), target, source),
+		grelFunction("escape", textResult, escape, grelValue(), mode).also("string_escape"),
+		grelFunction("string_unescape", textResult, unescape, grelValue(), mode).also("unescape"),
+		grelFunction("string_unicode", integerResult, func(c Call) ([]string, error) {
+			return codePoints(c.Arg(0)), nil
+		}, grelValue()),
+		grelFunction("string_phonetic", textResult, phonetic, grelValue(), method),
+		grelFunction("string_reinterpret", textResult, reinterpret, grelValue(), target, source),
 	}
 }
 

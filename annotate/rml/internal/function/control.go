@@ -18,7 +18,7 @@ func grelControls() []Function {
 		"param_array_a", "valueParam", "valueParameter",
 		"valueParam2", "valueParameter2", "param_any_e", "p_any_e").list()
 	logic := func(name string, apply func(flags []string) bool) Function {
-		return grelFunction(name, func(c Call) ([]string, error) {
+		return grelFunction(name, booleanResult, func(c Call) ([]string, error) {
 			if !c.Has(0) {
 				return nil, nil
 			}
@@ -34,19 +34,18 @@ func grelControls() []Function {
 			first := slices.IndexFunc(flags, isTrue)
 			return first >= 0 && !slices.ContainsFunc(flags[first+1:], isTrue)
 		}),
-		grelFunction("boolean_not", func(c Call) ([]string, error) { return boolean(!isTrue(c.Arg(0))) }, flag),
-		grelFunction("other_coalesce", func(c Call) ([]string, error) {
+		grelFunction("boolean_not", booleanResult, func(c Call) ([]string, error) { return boolean(!isTrue(c.Arg(0))) }, flag),
+		grelFunction("other_coalesce", textResult, func(c Call) ([]string, error) {
 			if !c.Has(0) {
 				return nil, nil
 			}
 			return text(c.Arg(0))
 		}, objects),
-		grelFunction("other_type", typeOfValues, object.optional()),
-		grelFunction("other_hasField", func(c Call) ([]string, error) { return boolean(hasField(c.Arg(0), c.Arg(1))) },
-			grelValue(), field),
-	}
-	for _, name := range []string{"controls_if", "IF", "if"} {
-		functions = append(functions, grelFunction(name, choose, choice(nsGREL)...))
+		grelFunction("other_type", textResult, typeName, object.optional()),
+		grelFunction("other_hasField", booleanResult, func(c Call) ([]string, error) {
+			return boolean(hasField(c.Arg(0), c.Arg(1)))
+		}, grelValue(), field),
+		grelFunction("controls_if", listResult, choose, choice(nsGREL)...).also("IF", "if"),
 	}
 	return append(functions, nullTests(nsGREL)...)
 }
@@ -82,32 +81,23 @@ func nullTests(namespace string) []Function {
 	present := func(c Call) ([]string, error) { return boolean(c.Has(0)) }
 	same := func(c Call) ([]string, error) { return boolean(c.Has(0) && c.Has(1) && c.Arg(0) == c.Arg(1)) }
 	different := func(c Call) ([]string, error) { return boolean(c.Has(0) != c.Has(1) || c.Arg(0) != c.Arg(1)) }
-	var functions []Function
-	for _, f := range []struct {
-		names      []string
-		apply      func(Call) ([]string, error)
-		parameters []Parameter
-	}{
+	functions := []Function{
 		// A list is missing when all of its values are.
-		{[]string{"isNull", "controls_isNull"}, missing, []Parameter{value.list().optional()}},
-		{[]string{"isNotNull", "controls_isNotNull"}, present, []Parameter{value.list().optional()}},
-		{[]string{"equal", "equals"}, same, []Parameter{value.optional(), other.optional()}},
-		{[]string{"notEqual", "notEquals"}, different, []Parameter{value.optional(), other.optional()}},
-	} {
-		for _, name := range f.names {
-			function := grelFunction(name, f.apply, f.parameters...)
-			function.IRI = namespace + name
-			function.Outputs = append([]string{nsIDLab + "_boolOut", nsIDLab + "o_boolOut", nsIDLab + "boolOut"},
-				function.Outputs...)
-			functions = append(functions, function)
-		}
+		grelFunction("isNull", booleanResult, missing, value.list().optional()).also("controls_isNull"),
+		grelFunction("isNotNull", booleanResult, present, value.list().optional()).also("controls_isNotNull"),
+		grelFunction("equal", booleanResult, same, value.optional(), other.optional()).also("equals"),
+		grelFunction("notEqual", booleanResult, different, value.optional(), other.optional()).also("notEquals"),
+	}
+	for i, f := range functions {
+		functions[i].Namespace = namespace
+		functions[i].Outputs = append([]string{nsIDLab + "_boolOut", nsIDLab + "o_boolOut", nsIDLab + "boolOut"}, f.Outputs...)
 	}
 	return functions
 }
 
-// typeOfValues returns the GREL type of values. All values are text, whatever
+// typeName returns the GREL type of values. All values are text, whatever
 // they were in the message.
-func typeOfValues(c Call) ([]string, error) {
+func typeName(c Call) ([]string, error) {
 	switch len(c.Arguments[0]) {
 	case 0:
 		return text("undefined")

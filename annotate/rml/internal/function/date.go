@@ -60,10 +60,10 @@ func grelDates() []Function {
 	pattern := grel("param_string_pattern", "p_string_pattern", "param_string_format", "p_string_format")
 	amount := grel("param_dec_n", "p_dec_n", "param_int_n", "p_int_n", "param_int_i", "p_int_i")
 	return []Function{
-		grelFunction("date_now", func(Call) ([]string, error) {
+		grelFunction("date_now", dateResult, func(Call) ([]string, error) {
 			return text(time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
 		}),
-		grelFunction("date_toDate", func(c Call) ([]string, error) {
+		grelFunction("date_toDate", dateResult, func(c Call) ([]string, error) {
 			m, err := parseDateTime(c.Arg(0))
 			if c.Has(1) {
 				m, err = parseByPattern(c.Arg(0), c.Arg(1), "en")
@@ -73,7 +73,7 @@ func grelDates() []Function {
 			}
 			return text(m.String())
 		}, grelValue(), pattern.optional()),
-		grelFunction("date_diff", func(c Call) ([]string, error) {
+		grelFunction("date_diff", integerResult, func(c Call) ([]string, error) {
 			later, err := parseDateTime(c.Arg(0))
 			if err != nil {
 				return nil, err
@@ -88,8 +88,8 @@ func grelDates() []Function {
 			}
 			return text(fmt.Sprint(n))
 		}, date, date2, unit),
-		grelFunction("date_inc", increase, date, amount, unit.optional()),
-		grelFunction("date_datePart", func(c Call) ([]string, error) {
+		grelFunction("date_inc", dateResult, increase, date, amount, unit.optional()),
+		grelFunction("date_datePart", integerResult, func(c Call) ([]string, error) {
 			m, err := parseDateTime(c.Arg(0))
 			if err != nil {
 				return nil, err

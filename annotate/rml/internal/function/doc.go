@@ -3,7 +3,6 @@
 // returns text; it reads nothing but its arguments, except for the clock
 // (date_now) and random numbers (math_randomNumber, random).
 //
-// A file holds one group of functions, as package rml lists them. To add a
-// function, add it to the table of its group, and to natural.go when its result
-// is not text.
+// [Groups] returns the tables of functions. The documentation of package rml
+// lists the same functions, and the tests of package rml have an example of each.
 package function

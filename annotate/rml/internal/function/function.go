@@ -12,8 +12,11 @@ func limitErrorf(format string, args ...any) error { return LimitError(fmt.Sprin
 
 // Function is one function of the library.
 type Function struct {
-	// IRI names the function in mappings.
-	IRI string
+	// Namespace and Name are the two parts of the IRI that names the function in
+	// mappings.
+	Namespace, Name string
+	// Aliases are further names in the same namespace.
+	Aliases []string
 	// Parameters are the parameters of the function, in the order of
 	// [Call].Arguments.
 	Parameters []Parameter
@@ -26,6 +29,15 @@ type Function struct {
 	// Apply computes the result: no values when there is no term, several
 	// values for several terms.
 	Apply func(Call) ([]string, error)
+}
+
+// IRI returns the IRI that names the function in mappings.
+func (f Function) IRI() string { return f.Namespace + f.Name }
+
+// also returns the function with further names.
+func (f Function) also(aliases ...string) Function {
+	f.Aliases = aliases
+	return f
 }
 
 // Parameter is one parameter of a [Function].

@@ -38,12 +38,14 @@ func grelFlag() Parameter { return grel("param_bool_opt_b", "p_bool_opt_b").opti
 
 // grelFunction returns a GREL function. Its output has all names that FnO has
 // for outputs, because descriptions of GREL differ in them.
-func grelFunction(name string, apply func(Call) ([]string, error), parameters ...Parameter) Function {
+func grelFunction(name string, result result, apply func(Call) ([]string, error), parameters ...Parameter) Function {
 	f := Function{
-		IRI:        nsGREL + name,
+		Namespace:  nsGREL,
+		Name:       name,
 		Parameters: parameters,
-		Apply:      apply,
 		Outputs:    []string{nsGREL + "stringOut", nsGREL + "stringOutput"},
+		Datatypes:  result.datatypes(),
+		Apply:      apply,
 	}
 	for _, kind := range []string{
 		"string", "number", "int", "dec", "decimal", "bool", "array", "any", "date", "datetime",

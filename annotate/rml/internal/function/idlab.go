@@ -19,11 +19,18 @@ func idlabText() Parameter { return idlab("_str", "str").or(grelValue()) }
 
 func idlabDelimiter() Parameter { return idlab("_delimiter", "delimiter").optional() }
 
-// idlabFunction returns a function of IDLab. Its output is named after the
-// given type: stringOut, boolOut or listOut. The older descriptions of functions on truth values
-// name stringOut.
-func idlabFunction(name, output string, apply func(Call) ([]string, error), parameters ...Parameter) Function {
-	f := Function{IRI: nsIDLab + name, Parameters: parameters, Apply: apply}
+// idlabFunction returns a function of IDLab. Its output is named after the type
+// of its result. The older descriptions of functions on truth values name
+// stringOut.
+func idlabFunction(name string, result result, apply func(Call) ([]string, error), parameters ...Parameter) Function {
+	f := Function{Namespace: nsIDLab, Name: name, Parameters: parameters, Datatypes: result.datatypes(), Apply: apply}
+	output := "stringOut"
+	switch result {
+	case booleanResult:
+		output = "boolOut"
+	case listResult:
+		output = "listOut"
+	}
 	for _, local := range []string{"_" + output, output, "o_" + output, "_stringOut", "stringOut"} {
 		f.Outputs = append(f.Outputs, nsIDLab+local)
 	}
@@ -35,31 +42,31 @@ func idlabFunction(name, output string, apply func(Call) ([]string, error), para
 func idlabStrings() []Function {
 	other := idlab("_otherStr", "otherStr")
 	return []Function{
-		idlabFunction("alwaysReturnsABC", "stringOut", func(Call) ([]string, error) { return text("ABC") }),
-		idlabFunction("toUpperCaseURL", "stringOut", func(c Call) ([]string, error) {
+		idlabFunction("alwaysReturnsABC", textResult, func(Call) ([]string, error) { return text("ABC") }),
+		idlabFunction("toUpperCaseURL", textResult, func(c Call) ([]string, error) {
 			upper := strings.ToUpper(c.Arg(0))
 			if !strings.HasPrefix(upper, "HTTP://") && !strings.HasPrefix(upper, "HTTPS://") {
 				upper = "http://" + upper
 			}
 			return text(upper)
 		}, idlabText()),
-		idlabFunction("concat", "stringOut", func(c Call) ([]string, error) {
+		idlabFunction("concat", textResult, func(c Call) ([]string, error) {
 			return join([]string{c.Arg(0), c.Arg(1)}, c.Arg(2))
 		}, idlabText(), other, idlabDelimiter()),
-		idlabFunction("concatSequence", "stringOut", func(c Call) ([]string, error) {
+		idlabFunction("concatSequence", textResult, func(c Call) ([]string, error) {
 			return join(slices.Concat(c.Arguments[1:]...), c.Arg(0))
 		}, sequence()...),
-		idlabFunction("crossConcatSequence", "listOut", func(c Call) ([]string, error) {
+		idlabFunction("crossConcatSequence", listResult, func(c Call) ([]string, error) {
 			return crossJoin(c.Arguments[1:], c.Arg(0))
 		}, sequence()...),
-		idlabFunction("slugify", "stringOut", func(c Call) ([]string, error) { return text(slugify(c.Arg(0))) }, idlabText()),
-		idlabFunction("getMIMEType", "stringOut", func(c Call) ([]string, error) {
-			if mediaType := mediaTypeOf(c.Arg(0)); mediaType != "" {
+		idlabFunction("slugify", textResult, func(c Call) ([]string, error) { return text(slugify(c.Arg(0))) }, idlabText()),
+		idlabFunction("getMIMEType", textResult, func(c Call) ([]string, error) {
+			if mediaType := guessMediaType(c.Arg(0)); mediaType != "" {
 				return text(mediaType)
 			}
 			return nil, nil
 		}, idlabText()),
-		idlabFunction("random", "stringOut", func(Call) ([]string, error) { return text(randomUUID()) }),
+		idlabFunction("random", textResult, func(Call) ([]string, error) { return text(randomUUID()) }),
 	}
 }
 
@@ -67,30 +74,30 @@ func idlabStrings() []Function {
 // under a condition.
 func idlabChoices() []Function {
 	functions := []Function{
-		idlabFunction("trueCondition", "stringOut", func(c Call) ([]string, error) {
+		idlabFunction("trueCondition", textResult, func(c Call) ([]string, error) {
 			if !isTrue(c.Arg(0)) {
 				return nil, nil
 			}
 			return text(c.Arg(1))
 		}, idlab("_strBoolean", "strBoolean"), idlabText()),
-		idlabFunction("decide", "stringOut", func(c Call) ([]string, error) {
+		idlabFunction("decide", textResult, func(c Call) ([]string, error) {
 			if c.Arg(0) != c.Arg(1) {
 				return nil, nil
 			}
 			return text(c.Arg(2))
 		}, idlabText(), idlab("_expectedStr", "expectedStr"), idlab("_result", "result")),
-		idlabFunction("stringContainsOtherString", "boolOut", func(c Call) ([]string, error) {
+		idlabFunction("stringContainsOtherString", booleanResult, func(c Call) ([]string, error) {
 			if c.Arg(2) == "" {
 				return boolean(strings.Contains(c.Arg(0), c.Arg(1)))
 			}
 			return boolean(slices.Contains(strings.Split(c.Arg(0), c.Arg(2)), c.Arg(1)))
 		}, idlabText(), idlab("_otherStr", "otherStr"), idlabDelimiter()),
-		idlabFunction("listContainsElement", "boolOut", func(c Call) ([]string, error) {
+		idlabFunction("listContainsElement", booleanResult, func(c Call) ([]string, error) {
 			return boolean(slices.Contains(c.Arguments[0], c.Arg(1)))
 		}, idlab("_list", "list").list(), idlabText()),
-		idlabFunction("inRange", "boolOut", inRange, idlab("_test", "p_test").optional(),
+		idlabFunction("inRange", booleanResult, inRange, idlab("_test", "p_test").optional(),
 			idlab("_from", "p_from").optional(), idlab("_to", "p_to").optional()),
-		idlabFunction("IF", "stringOut", choose, choice(nsIDLab)...),
+		idlabFunction("IF", textResult, choose, choice(nsIDLab)...),
 	}
 	return append(functions, nullTests(nsIDLab)...)
 }
@@ -218,10 +225,10 @@ func idlabDates() []Function {
 		}
 	}
 	return []Function{
-		idlabFunction("normalizeDate", "stringOut", normalize(false), date, pattern),
-		idlabFunction("normalizeDateWithLang", "stringOut", normalize(false), date, pattern, language),
-		idlabFunction("normalizeDateTime", "stringOut", normalize(true), date, pattern),
-		idlabFunction("normalizeDateTimeWithLang", "stringOut", normalize(true), date, pattern, language),
+		idlabFunction("normalizeDate", textResult, normalize(false), date, pattern),
+		idlabFunction("normalizeDateWithLang", textResult, normalize(false), date, pattern, language),
+		idlabFunction("normalizeDateTime", textResult, normalize(true), date, pattern),
+		idlabFunction("normalizeDateTimeWithLang", textResult, normalize(true), date, pattern, language),
 	}
 }
 

@@ -23,21 +23,40 @@ const MaxText = 16 << 20
 // ValueOverhead is what a value counts for against [MaxText] besides its text.
 const ValueOverhead = 16
 
-// ByIRI returns the functions of the library by their IRI.
+// Group is the functions that the documentation of package rml lists together.
+type Group struct {
+	Name      string
+	Functions []Function
+}
+
+// Groups returns the functions of the library.
+func Groups() []Group {
+	patterns := newPatternCache()
+	return []Group{
+		{"strings", grelStrings(patterns)},
+		{"parts", grelParts(patterns)},
+		{"codes", grelCodes()},
+		{"arrays", grelArrays()},
+		{"numbers", slices.Concat(grelNumbers(), grelIntegers())},
+		{"dates", grelDates()},
+		{"choices", grelControls()},
+		{"IDLab", slices.Concat(idlabStrings(), idlabChoices(), idlabDates())},
+	}
+}
+
+// ByIRI returns the functions of the library by their IRI, under each of their names.
 func ByIRI() map[string]Function {
 	functions := make(map[string]Function)
-	patterns := newPatternCache()
-	for _, list := range [][]Function{
-		grelStrings(patterns), grelParts(patterns), grelCodes(), grelArrays(), grelNumbers(), grelIntegers(),
-		grelControls(), grelDates(), idlabStrings(), idlabChoices(), idlabDates(),
-	} {
-		for _, f := range list {
-			f.Datatypes = naturalDatatypesOf(f.IRI)
+	for _, group := range Groups() {
+		for _, f := range group.Functions {
 			f = f.withOldNames()
-			functions[f.IRI] = f
-			if old := oldNames([]string{f.IRI}); len(old) > 0 {
-				f.IRI = old[0]
-				functions[f.IRI] = f
+			for _, f.Name = range append([]string{f.Name}, f.Aliases...) {
+				functions[f.IRI()] = f
+				if f.Namespace == nsIDLab {
+					old := f
+					old.Namespace = nsOldIDLab
+					functions[old.IRI()] = old
+				}
 			}
 		}
 	}

@@ -37,7 +37,7 @@ var mediaTypes = map[string]string{
 	"woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
 }
 
-// mediaTypeOf returns the media type of a file by its name, or an empty string.
-func mediaTypeOf(name string) string {
+// guessMediaType returns the media type of a file by its name, or an empty string.
+func guessMediaType(name string) string {
 	return mediaTypes[strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])]
 }

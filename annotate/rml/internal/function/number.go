@@ -27,8 +27,8 @@ func grelNumber2() Parameter {
 
 // grelNumbers are the functions of GREL on numbers with a fraction.
 func grelNumbers() []Function {
-	one := func(name string, apply func(float64) float64) Function {
-		return grelFunction(name, func(c Call) ([]string, error) {
+	one := func(name string, result result, apply func(float64) float64) Function {
+		return grelFunction(name, result, func(c Call) ([]string, error) {
 			f, err := parseNumber(c.Arg(0))
 			if err != nil {
 				return nil, err
@@ -36,8 +36,8 @@ func grelNumbers() []Function {
 			return number(apply(f))
 		}, grelNumber())
 	}
-	two := func(name string, apply func(a, b float64) float64) Function {
-		return grelFunction(name, func(c Call) ([]string, error) {
+	two := func(name string, result result, apply func(a, b float64) float64) Function {
+		return grelFunction(name, result, func(c Call) ([]string, error) {
 			a, err := parseNumber(c.Arg(0))
 			if err != nil {
 				return nil, err
@@ -50,18 +50,32 @@ func grelNumbers() []Function {
 		}, grelNumber(), grelNumber2())
 	}
 	return []Function{
-		one("math_abs", math.Abs), one("math_ceil", math.Ceil), one("math_floor", math.Floor), one("math_round", round),
-		one("math_even", func(f float64) float64 { return 2 * math.Ceil(f/2) }),
-		one("math_odd", func(f float64) float64 { return 2*math.Ceil((f-1)/2) + 1 }),
-		one("math_exp", math.Exp), one("math_ln", math.Log), one("math_log", math.Log10),
-		one("math_sin", math.Sin), one("math_cos", math.Cos), one("math_tan", math.Tan),
-		one("math_asin", math.Asin), one("math_acos", math.Acos), one("math_atan", math.Atan),
-		one("math_sinh", math.Sinh), one("math_cosh", math.Cosh), one("math_tanh", math.Tanh),
-		one("math_degrees", func(f float64) float64 { return f * 180 / math.Pi }),
-		one("math_radians", func(f float64) float64 { return f * math.Pi / 180 }),
-		two("math_atan2", math.Atan2), two("math_max", math.Max), two("math_min", math.Min), two("math_pow", math.Pow),
-		two("math_mod", func(a, b float64) float64 { return a - b*math.Floor(a/b) }),
-		two("math_quotient", func(a, b float64) float64 { return math.Trunc(a / b) }),
+		one("math_ceil", integerResult, math.Ceil),
+		one("math_floor", integerResult, math.Floor),
+		one("math_round", integerResult, round),
+		one("math_even", integerResult, func(f float64) float64 { return 2 * math.Ceil(f/2) }),
+		one("math_odd", integerResult, func(f float64) float64 { return 2*math.Ceil((f-1)/2) + 1 }),
+		one("math_abs", numberResult, math.Abs),
+		one("math_exp", numberResult, math.Exp),
+		one("math_ln", numberResult, math.Log),
+		one("math_log", numberResult, math.Log10),
+		one("math_sin", numberResult, math.Sin),
+		one("math_cos", numberResult, math.Cos),
+		one("math_tan", numberResult, math.Tan),
+		one("math_asin", numberResult, math.Asin),
+		one("math_acos", numberResult, math.Acos),
+		one("math_atan", numberResult, math.Atan),
+		one("math_sinh", numberResult, math.Sinh),
+		one("math_cosh", numberResult, math.Cosh),
+		one("math_tanh", numberResult, math.Tanh),
+		one("math_degrees", numberResult, func(f float64) float64 { return f * 180 / math.Pi }),
+		one("math_radians", numberResult, func(f float64) float64 { return f * math.Pi / 180 }),
+		two("math_atan2", numberResult, math.Atan2),
+		two("math_max", numberResult, math.Max),
+		two("math_min", numberResult, math.Min),
+		two("math_pow", numberResult, math.Pow),
+		two("math_mod", numberResult, func(a, b float64) float64 { return a - b*math.Floor(a/b) }),
+		two("math_quotient", integerResult, func(a, b float64) float64 { return math.Trunc(a / b) }),
 	}
 }
 
@@ -78,7 +92,7 @@ func round(f float64) float64 {
 // may have more than 64 bits.
 func grelIntegers() []Function {
 	two := func(name string, apply func(a, b int64) (*big.Int, error)) Function {
-		return grelFunction(name, func(c Call) ([]string, error) {
+		return grelFunction(name, integerResult, func(c Call) ([]string, error) {
 			a, err := parseInteger(c.Arg(0))
 			if err != nil {
 				return nil, err
@@ -98,7 +112,7 @@ func grelIntegers() []Function {
 	numbers = numbers.or(grel("param_int_i", "p_int_i", "param_int_i2", "p_int_i2", "param_int_rep_i", "p_rep_i",
 		"valueParam", "valueParameter"))
 	return []Function{
-		grelFunction("math_fact", func(c Call) ([]string, error) {
+		grelFunction("math_fact", integerResult, func(c Call) ([]string, error) {
 			n, err := parseInteger(c.Arg(0))
 			if err != nil {
 				return nil, err
@@ -109,10 +123,14 @@ func grelIntegers() []Function {
 			}
 			return text(product.String())
 		}, grelNumber()),
-		two("math_factn", factorial), two("math_combin",
-			combinations), two("math_gcd", greatestDivisor), two("math_lcm", leastMultiple),
+		two("math_factn", factorial),
+		two("math_combin", combinations),
+		two("math_gcd", greatestDivisor),
+		two("math_lcm", leastMultiple),
 		two("math_randomNumber", randomNumber),
-		grelFunction("math_multinomial", func(c Call) ([]string, error) { return multinomial(c.Arguments[0]) }, numbers),
+		grelFunction("math_multinomial", integerResult, func(c Call) ([]string, error) {
+			return multinomial(c.Arguments[0])
+		}, numbers),
 	}
 }
 

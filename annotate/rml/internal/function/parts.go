@@ -22,24 +22,25 @@ func grelParts(patterns *patternCache) []Function {
 		return parts, err
 	}
 	return []Function{
-		grelFunction("string_split", split, grelValue(), grelSeparator(), grelFlag()),
-		grelFunction("split", split, grelValue(), grelSeparator(), grelFlag()),
-		grelFunction("string_smartSplit", func(c Call) ([]string, error) {
+		grelFunction("string_split", listResult, split, grelValue(), grelSeparator(), grelFlag()).also("split"),
+		grelFunction("string_smartSplit", listResult, func(c Call) ([]string, error) {
 			return patterns.smartSplit(c.Arg(0), c.Arg(1))
 		}, grelValue(), grel("param_opt_sep", "p_opt_sep").or(grelSeparator()).optional()),
-		grelFunction("string_splitByLengths", func(c Call) ([]string, error) {
+		grelFunction("string_splitByLengths", listResult, func(c Call) ([]string, error) {
 			return splitByLengths(c.Arg(0), slices.Concat(c.Arguments[1:]...))
 		}, grelValue(), lengths, second, more),
-		grelFunction("string_splitByCharType", func(c Call) ([]string, error) { return splitByCategory(c.Arg(0)), nil },
-			grelValue()),
-		grelFunction("string_partition", func(c Call) ([]string, error) {
+		grelFunction("string_splitByCharType", listResult, func(c Call) ([]string, error) {
+			return splitByCategory(c.Arg(0)), nil
+		}, grelValue()),
+		grelFunction("string_partition", listResult, func(c Call) ([]string, error) {
 			return partition(c, patterns.first)
 		}, grelValue(), fragment, grelFlag()),
-		grelFunction("string_rpartition", func(c Call) ([]string, error) {
+		grelFunction("string_rpartition", listResult, func(c Call) ([]string, error) {
 			return partition(c, patterns.last)
 		}, grelValue(), fragment, grelFlag()),
-		grelFunction("string_match", func(c Call) ([]string, error) { return patterns.match(c.Arg(0), c.Arg(1)) },
-			grelValue(), pattern),
+		grelFunction("string_match", listResult, func(c Call) ([]string, error) {
+			return patterns.match(c.Arg(0), c.Arg(1))
+		}, grelValue(), pattern),
 	}
 }
 

@@ -16,14 +16,15 @@ import (
 // character is split.
 func grelStrings(patterns *patternCache) []Function {
 	simple := func(name string, apply func(string) string) Function {
-		return grelFunction(name, func(c Call) ([]string, error) { return text(apply(c.Arg(0))) }, grelValue())
+		return grelFunction(name, textResult, func(c Call) ([]string, error) { return text(apply(c.Arg(0))) }, grelValue())
 	}
 	compare := func(name string, apply func(s, sub string) bool) Function {
-		return grelFunction(name, func(c Call) ([]string, error) { return boolean(apply(c.Arg(0), c.Arg(1))) },
-			grelValue(), grelSub())
+		return grelFunction(name, booleanResult, func(c Call) ([]string, error) {
+			return boolean(apply(c.Arg(0), c.Arg(1)))
+		}, grelValue(), grelSub())
 	}
 	locate := func(name string, apply func(s, sub string) int) Function {
-		return grelFunction(name, func(c Call) ([]string, error) {
+		return grelFunction(name, integerResult, func(c Call) ([]string, error) {
 			i := apply(c.Arg(0), c.Arg(1))
 			if i > 0 {
 				i = utf8.RuneCountInString(c.Arg(0)[:i])
@@ -42,23 +43,23 @@ func grelStrings(patterns *patternCache) []Function {
 	find := grel("param_find", "p_string_find", "param_string_find", "p_find", "param_regex_find")
 	replacement := grel("param_replace", "p_string_replace", "param_string_replace", "p_replace")
 	return []Function{
-		simple("toUpperCase", upperCase), simple("toUppercase", upperCase),
-		simple("toLowerCase", strings.ToLower), simple("toLowercase", strings.ToLower),
-		simple("string_toTitlecase", titleCase), simple("toTitleCase", titleCase), simple("toTitlecase", titleCase),
-		simple("string_trim", strings.TrimSpace), simple("trim", strings.TrimSpace),
+		simple("toUpperCase", upperCase).also("toUppercase"),
+		simple("toLowerCase", strings.ToLower).also("toLowercase"),
+		simple("string_toTitlecase", titleCase).also("toTitleCase", "toTitlecase"),
+		simple("string_trim", strings.TrimSpace).also("trim"),
 		simple("string_toString", func(s string) string { return s }),
 		// #nosec G401 -- see above
 		simple("string_md5", func(s string) string { sum := md5.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }),
 		// #nosec G401 -- likewise
 		simple("string_sha1", func(s string) string { sum := sha1.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }),
-		grelFunction("string_contains", contains, grelValue(),
-			grelSub()), grelFunction("contains", contains, grelValue(), grelSub()),
-		compare("string_startsWith", strings.HasPrefix), compare("startsWith", strings.HasPrefix),
-		compare("string_endsWith", strings.HasSuffix), compare("endsWith", strings.HasSuffix),
-		locate("string_indexOf", strings.Index), locate("string_lastIndexOf", strings.LastIndex),
-		grelFunction("string_length", length, grelValue()), grelFunction("length", length, grelValue()),
-		grelFunction("string_substring", substring, grelValue(), grelFrom(), grelTo()),
-		grelFunction("string_get", func(c Call) ([]string, error) {
+		grelFunction("string_contains", booleanResult, contains, grelValue(), grelSub()).also("contains"),
+		compare("string_startsWith", strings.HasPrefix).also("startsWith"),
+		compare("string_endsWith", strings.HasSuffix).also("endsWith"),
+		locate("string_indexOf", strings.Index),
+		locate("string_lastIndexOf", strings.LastIndex),
+		grelFunction("string_length", integerResult, length, grelValue()).also("length"),
+		grelFunction("string_substring", textResult, substring, grelValue(), grelFrom(), grelTo()),
+		grelFunction("string_get", textResult, func(c Call) ([]string, error) {
 			if c.Has(2) {
 				return substring(c)
 			}
@@ -69,19 +70,19 @@ func grelStrings(patterns *patternCache) []Function {
 			}
 			return text(string(s[i]))
 		}, grelValue(), grelFrom(), grelTo()),
-		grelFunction("string_replace", func(c Call) ([]string, error) {
+		grelFunction("string_replace", textResult, func(c Call) ([]string, error) {
 			return patterns.replace(c.Arg(0), c.Arg(1), c.Arg(2))
 		}, grelValue(), find, replacement),
-		grelFunction("string_replaceChars", func(c Call) ([]string, error) {
+		grelFunction("string_replaceChars", textResult, func(c Call) ([]string, error) {
 			return replaceChars(c.Arg(0), c.Arg(1), c.Arg(2))
 		}, grelValue(), find, replacement),
-		grelFunction("string_chomp", func(c Call) ([]string, error) {
+		grelFunction("string_chomp", textResult, func(c Call) ([]string, error) {
 			return text(strings.TrimSuffix(c.Arg(0), c.Arg(1)))
 		}, grelValue(), grelSeparator()),
-		grelFunction("string_diff", func(c Call) ([]string, error) {
+		grelFunction("string_diff", textResult, func(c Call) ([]string, error) {
 			return text(difference(c.Arg(0), c.Arg(1)))
 		}, grelValue(), grelValue2()),
-		grelFunction("string_toNumber", func(c Call) ([]string, error) { return toNumber(c.Arg(0)) }, grelValue()),
+		grelFunction("string_toNumber", numberResult, func(c Call) ([]string, error) { return toNumber(c.Arg(0)) }, grelValue()),
 	}
 }
 
