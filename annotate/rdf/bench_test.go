@@ -48,7 +48,7 @@ func (o *observation) append(dst []byte, e *rdf.Encoder) []byte {
 
 func TestEncoder_allocatesNothing(t *testing.T) {
 	o := newObservation()
-	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
+	for _, f := range rdf.Formats() {
 		e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
 		require.NoError(t, err)
 		dst := o.append(nil, e)
@@ -75,7 +75,7 @@ func TestAppendTerm_allocatesNothing(t *testing.T) {
 
 func BenchmarkEncoder(b *testing.B) {
 	o := newObservation()
-	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
+	for _, f := range rdf.Formats() {
 		b.Run(f.String(), func(b *testing.B) {
 			e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
 			require.NoError(b, err)
@@ -106,7 +106,7 @@ func BenchmarkAppendLiteral(b *testing.B) {
 
 func BenchmarkReader(b *testing.B) {
 	o := newObservation()
-	for f := rdf.NTriples; f <= rdf.TriG; f++ {
+	for _, f := range readable() {
 		b.Run(f.String(), func(b *testing.B) {
 			e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
 			require.NoError(b, err)

@@ -1,7 +1,6 @@
 package rdf
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -29,10 +28,8 @@ type EncoderOptions struct {
 	MaxBytes int
 }
 
-const (
-	defaultGathered = 64 << 20
-	largestGathered = 1 << 30
-)
+// largestMaxBytes bounds [EncoderOptions.MaxBytes].
+const largestMaxBytes = 1 << 30
 
 // Encoder writes statements in one format by appending them to byte slices. The
 // output of a document is the concatenation of what [Encoder.AppendEncoded],
@@ -53,13 +50,24 @@ const (
 // these are left out, and [Encoder.Err] returns an error.
 type Encoder struct {
 	format  Format
+	graphs  bool // the format has named graphs
+	writer  writer
 	scratch []byte
-	group   *grouping  // Turtle and TriG
-	tree    *tree      // JSON-LD and RDF/JSON
-	most    int        // bytes that tree may take, for RDF/JSON
-	xml     *xmlWriter // RDF/XML
-	err     error      // about the first statement that was left out
-	ended   bool       // err is about a document that has ended
+	err     error // about the first statement that was left out
+	ended   bool  // err is about a document that has ended
+}
+
+// writer writes documents in one syntax. The terms of a statement are as
+// [Encoder.AppendEncoded] takes them; g is empty where the syntax has no named
+// graphs.
+type writer interface {
+	// append appends a statement. If the syntax cannot express it, append returns
+	// dst unchanged and an error.
+	append(dst, s, p, o, g []byte) ([]byte, error)
+	// appendEnd appends the end of the document. [writer.reset] follows.
+	appendEnd(dst []byte) []byte
+	// reset drops the document.
+	reset()
 }
 
 // NewEncoder returns an encoder for the format. It refuses prefixes that are
@@ -72,21 +80,11 @@ func NewEncoder(f Format, opts *EncoderOptions) (*Encoder, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	e := &Encoder{format: f}
-	switch f {
-	case NTriples, NQuads:
-	case Turtle, TriG:
-		e.group = &grouping{short: newShortener(opts)}
-	case JSONLD:
-		e.tree = newTree()
-	case RDFJSON:
-		e.tree, e.most = newTree(), cmp.Or(opts.MaxBytes, defaultGathered)
-	case RDFXML:
-		e.xml = newXMLWriter(opts.Prefixes)
-	default:
-		return nil, fmt.Errorf("make encoder for %s: not one of %s", f, formatNames)
+	syntax := f.Syntax()
+	if syntax.newWriter == nil {
+		return nil, fmt.Errorf("create encoder for %s: expected one of %s", f, FormatNames(nil))
 	}
-	return e, nil
+	return &Encoder{format: f, graphs: syntax.NamedGraphs, writer: syntax.newWriter(opts)}, nil
 }
 
 func (o *EncoderOptions) check() error {
@@ -95,8 +93,8 @@ func (o *EncoderOptions) check() error {
 			return fmt.Errorf("use base %q: not an absolute IRI (byte %d)", o.Base, at)
 		}
 	}
-	if o.MaxBytes < 0 || o.MaxBytes > largestGathered {
-		return fmt.Errorf("use MaxBytes %d: not within 0 and %d", o.MaxBytes, largestGathered)
+	if o.MaxBytes < 0 || o.MaxBytes > largestMaxBytes {
+		return fmt.Errorf("use MaxBytes %d: not within 0 and %d", o.MaxBytes, largestMaxBytes)
 	}
 	for i, p := range o.Prefixes {
 		if !validPrefix(p.Name) {
@@ -130,60 +128,18 @@ func (e *Encoder) Append(dst []byte, q Quad) []byte {
 }
 
 // AppendEncoded appends one statement whose terms are in the canonical form of
-// N-Triples already, as [AppendTerm] gives it. The terms are not checked and not
+// N-Triples already, as [AppendTerm] returns it. The terms are not checked and not
 // kept: the caller may use their memory for the next statement. An empty
 // g is the default graph. N-Triples, Turtle, RDF/XML and RDF/JSON have no named
 // graphs: there the statement is written and g is dropped.
 func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
-	switch e.format {
-	case NTriples:
+	e.begin()
+	if !e.graphs {
 		g = nil
-		fallthrough
-	case NQuads:
-		dst = append(dst, s...)
-		dst = append(dst, ' ')
-		dst = append(dst, p...)
-		dst = append(dst, ' ')
-		dst = append(dst, o...)
-		if len(g) > 0 {
-			dst = append(dst, ' ')
-			dst = append(dst, g...)
-		}
-		return append(dst, " .\n"...)
-	case Turtle, TriG:
-		if e.format == Turtle {
-			g = nil
-		}
-		predicate, same := e.group.short.predicate(p)
-		switch {
-		case !e.group.continues(s, g):
-			dst = e.group.appendSubject(dst, s, g)
-			dst = append(dst, predicate.short[len(nextPredicate):]...)
-		case same:
-			dst = append(dst, nextObject...)
-		default:
-			dst = append(dst, predicate.short...)
-		}
-		return e.group.short.appendObject(dst, o, predicate)
-	case JSONLD:
-		e.tree.add(s, p, o, g)
-		if e.tree.size() >= jsonldFull {
-			dst = e.tree.appendNodes(dst)
-		}
-	case RDFJSON:
-		e.begin()
-		if e.tree.size()+len(s)+len(p)+len(o)+3*entrySize > e.most {
-			e.refuse(fmt.Errorf("write statement about %s in rdfjson: the document takes more than %d bytes: %w",
-				shorten(s), e.most, ErrLimit))
-			break
-		}
-		e.tree.add(s, p, o, nil)
-	case RDFXML:
-		e.begin()
-		var err error
-		if dst, err = e.xml.append(dst, s, p, o); err != nil {
-			e.refuse(err)
-		}
+	}
+	dst, err := e.writer.append(dst, s, p, o, g)
+	if err != nil && e.err == nil {
+		e.err = err
 	}
 	return dst
 }
@@ -191,13 +147,8 @@ func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
 // begin clears the error of the previous document.
 func (e *Encoder) begin() {
 	if e.ended {
-		e.ended, e.err = false, nil
-	}
-}
-
-func (e *Encoder) refuse(err error) {
-	if e.err == nil {
-		e.err = err
+		e.ended = false
+		e.err = nil
 	}
 }
 
@@ -216,20 +167,9 @@ func (e *Encoder) Err() error { return e.err }
 // which starts with its prefixes again. A document with no statement is empty,
 // "[]" in JSON-LD, "{}" in RDF/JSON and an empty element in RDF/XML.
 func (e *Encoder) AppendEnd(dst []byte) []byte {
-	switch e.format {
-	case Turtle, TriG:
-		dst = e.group.appendEnd(dst)
-	case JSONLD:
-		dst = e.tree.appendNodes(dst)
-		dst = e.tree.appendNodesEnd(dst)
-	case RDFJSON:
-		e.begin()
-		dst = e.tree.appendSubjects(dst)
-	case RDFXML:
-		e.begin()
-		dst = e.xml.appendEnd(dst)
-	}
-	e.forget()
+	e.begin()
+	dst = e.writer.appendEnd(dst)
+	e.writer.reset()
 	e.ended = true
 	return dst
 }
@@ -237,18 +177,6 @@ func (e *Encoder) AppendEnd(dst []byte) []byte {
 // Reset drops the unfinished document and its error: the next statement starts a
 // new one.
 func (e *Encoder) Reset() {
-	e.forget()
+	e.writer.reset()
 	e.err = nil
-}
-
-func (e *Encoder) forget() {
-	if e.group != nil {
-		e.group.reset()
-	}
-	if e.tree != nil {
-		e.tree.reset()
-	}
-	if e.xml != nil {
-		e.xml.reset()
-	}
 }

@@ -5,6 +5,27 @@ import "bytes"
 // jsonldFull is how many bytes JSON-LD buffers before it writes them.
 const jsonldFull = 4 << 20
 
+// jsonldWriter writes documents in JSON-LD.
+type jsonldWriter struct{ *tree }
+
+func newJSONLDWriter(*EncoderOptions) writer { return jsonldWriter{newTree()} }
+
+func (w jsonldWriter) append(dst, s, p, o, g []byte) ([]byte, error) {
+	w.add(s, p, o, g)
+	if w.size() >= jsonldFull {
+		dst = w.appendNodes(dst)
+	}
+	return dst, nil
+}
+
+func (w jsonldWriter) appendEnd(dst []byte) []byte {
+	dst = w.appendNodes(dst)
+	if !w.started {
+		dst = append(dst, '[')
+	}
+	return append(dst, "]\n"...)
+}
+
 // appendNodes writes and drops the buffered node objects.
 func (t *tree) appendNodes(dst []byte) []byte {
 	for g := t.entries[0].first; g != 0; g = t.entries[g].after {
@@ -38,13 +59,6 @@ func (t *tree) separate(dst []byte) []byte {
 	}
 	t.started = true
 	return append(dst, '[')
-}
-
-func (t *tree) appendNodesEnd(dst []byte) []byte {
-	if !t.started {
-		dst = append(dst, '[')
-	}
-	return append(dst, "]\n"...)
 }
 
 func (t *tree) appendNode(dst []byte, node *entry) []byte {

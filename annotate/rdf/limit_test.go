@@ -78,7 +78,7 @@ func TestReader_boundsTokens(t *testing.T) {
 
 func TestReader_boundsDocuments(t *testing.T) {
 	const line = "<s:a> <s:b> <s:c> .\n"
-	for f := rdf.NTriples; f <= rdf.TriG; f++ {
+	for _, f := range readable() {
 		n, err := drain(t, &endless{text: line}, f, &rdf.ReaderOptions{MaxBytes: 1000})
 		require.ErrorIs(t, err, rdf.ErrLimit)
 		require.ErrorContains(t, err, "longer than 1000 bytes")

@@ -31,7 +31,7 @@ func (r *Reader) readLine() error {
 		return err
 	}
 	r.skipInline()
-	if r.format == NQuads && r.at(0) != '.' {
+	if r.syntax.NamedGraphs && r.at(0) != '.' {
 		if q.Graph, err = r.lineTerm("a graph or \".\"", false); err != nil {
 			return err
 		}

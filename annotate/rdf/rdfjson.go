@@ -1,15 +1,39 @@
 package rdf
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+)
 
-// appendSubjects writes the buffered statements as one RDF/JSON object: subjects
-// to predicates to arrays of objects.
-func (t *tree) appendSubjects(dst []byte) []byte {
+// defaultMaxTree is the default of [EncoderOptions.MaxBytes].
+const defaultMaxTree = 64 << 20
+
+// rdfjsonWriter writes documents in RDF/JSON: one object that maps subjects to
+// predicates, and these to arrays of objects.
+type rdfjsonWriter struct {
+	*tree
+	maxBytes int // of the tree
+}
+
+func newRDFJSONWriter(opts *EncoderOptions) writer {
+	return rdfjsonWriter{newTree(), cmp.Or(opts.MaxBytes, defaultMaxTree)}
+}
+
+func (w rdfjsonWriter) append(dst, s, p, o, _ []byte) ([]byte, error) {
+	if w.size()+len(s)+len(p)+len(o)+3*entrySize > w.maxBytes {
+		return dst, fmt.Errorf("write statement about %s in rdfjson: the document takes more than %d bytes: %w", shorten(s), w.maxBytes, ErrLimit)
+	}
+	w.add(s, p, o, nil)
+	return dst, nil
+}
+
+func (w rdfjsonWriter) appendEnd(dst []byte) []byte {
 	dst = append(dst, '{')
-	if graph := t.entries[0].first; graph != 0 {
-		dst = t.appendMembers(dst, &t.entries[graph], func(dst []byte, subject *entry) []byte {
+	if graph := w.entries[0].first; graph != 0 {
+		dst = w.appendMembers(dst, &w.entries[graph], func(dst []byte, subject *entry) []byte {
 			dst = append(dst, '{')
-			dst = t.appendMembers(dst, subject, t.appendObjects)
+			dst = w.appendMembers(dst, subject, w.appendObjects)
 			return append(dst, '}')
 		})
 	}

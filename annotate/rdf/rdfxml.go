@@ -38,10 +38,10 @@ type xmlWriter struct {
 	subject    []byte // of the statement before
 }
 
-func newXMLWriter(prefixes []Prefix) *xmlWriter {
+func newXMLWriter(opts *EncoderOptions) writer {
 	x := &xmlWriter{predicates: &shortened{}}
 	x.head = append(x.head, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<rdf:RDF xmlns:rdf="`+rdfNamespace+`"`...)
-	for _, p := range prefixes {
+	for _, p := range opts.Prefixes {
 		value, err := appendXML(nil, []byte(p.IRI))
 		if err != nil || p.Name == "rdf" || strings.HasPrefix(strings.ToLower(p.Name), "xml") || !bindable([]byte(p.IRI)) {
 			continue
@@ -59,12 +59,12 @@ func newXMLWriter(prefixes []Prefix) *xmlWriter {
 }
 
 func (x *xmlWriter) reset() {
-	x.started, x.open, x.subject = false, false, x.subject[:0]
+	x.started = false
+	x.open = false
+	x.subject = x.subject[:0]
 }
 
-// append writes a statement. If RDF/XML cannot express it, dst is returned
-// unchanged.
-func (x *xmlWriter) append(dst, s, p, o []byte) ([]byte, error) {
+func (x *xmlWriter) append(dst, s, p, o, _ []byte) ([]byte, error) {
 	predicate, err := x.predicate(p)
 	if err != nil {
 		return dst, fmt.Errorf("write predicate %s in rdfxml: %w", shorten(p), err)

@@ -50,7 +50,7 @@ const (
 // same statements.
 type Reader struct {
 	scanner
-	format   Format
+	syntax   Syntax
 	base     string
 	baseIRI  parts
 	prefixes []Prefix
@@ -76,14 +76,15 @@ type parsed struct {
 }
 
 // NewReader returns a reader of the format. It reads nothing yet. It returns an
-// error for formats that cannot be read (JSON-LD), a base that is not an
+// error for formats whose [Syntax] is not readable, a base that is not an
 // absolute IRI and negative limits. A nil opts means the defaults.
 func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 	if opts == nil {
 		opts = &ReaderOptions{}
 	}
-	if f > TriG {
-		return nil, fmt.Errorf("make reader for %s: only ntriples, nquads, turtle and trig can be read", f)
+	syntax := f.Syntax()
+	if !syntax.Readable {
+		return nil, fmt.Errorf("create reader for %s: expected one of %s", f, FormatNames(func(s Syntax) bool { return s.Readable }))
 	}
 	if opts.Base != "" {
 		if at, ok := ValidIRI([]byte(opts.Base)); !ok {
@@ -91,16 +92,20 @@ func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 		}
 	}
 	if opts.MaxBytes < 0 || opts.MaxToken < 0 || opts.MaxDepth < 0 {
-		return nil, fmt.Errorf("make reader for %s: MaxBytes %d, MaxToken %d, MaxDepth %d: none may be below 0",
+		return nil, fmt.Errorf("create reader for %s: MaxBytes %d, MaxToken %d, MaxDepth %d: none may be below 0",
 			f, opts.MaxBytes, opts.MaxToken, opts.MaxDepth)
 	}
 	rd := &Reader{
 		scanner: scanner{
-			in: r, line: 1, maxBytes: opts.MaxBytes, maxToken: opts.MaxToken, interned: make([]string,
-				internSlots), seed: maphash.MakeSeed(),
-			generates: f == Turtle || f == TriG,
+			in:        r,
+			line:      1,
+			maxBytes:  opts.MaxBytes,
+			maxToken:  opts.MaxToken,
+			interned:  make([]string, internSlots),
+			seed:      maphash.MakeSeed(),
+			generates: !syntax.Lines,
 		},
-		format:   f,
+		syntax:   syntax,
 		declared: map[string]string{},
 		maxDepth: opts.MaxDepth,
 	}
@@ -185,7 +190,7 @@ func (r *Reader) step() error {
 	if r.read == 0 {
 		r.skipMark()
 	}
-	if r.format == NTriples || r.format == NQuads {
+	if r.syntax.Lines {
 		return r.readLine()
 	}
 	return r.stepTurtle()

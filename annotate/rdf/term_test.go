@@ -38,7 +38,7 @@ func ExampleNewLang() {
 
 func ExampleParseFormat() {
 	f, err := rdf.ParseFormat("ttl")
-	fmt.Println(f, f.MediaType(), err)
+	fmt.Println(f, f.Syntax().MediaType, err)
 	// Output: turtle text/turtle <nil>
 }
 

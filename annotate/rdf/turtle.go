@@ -49,7 +49,7 @@ func (r *Reader) stepTurtle() error {
 	c := r.at(0)
 	switch f.want {
 	case wantPredicate:
-		if c == '{' && f.named && !r.inGraph && r.format == TriG {
+		if c == '{' && f.named && !r.inGraph && r.syntax.NamedGraphs {
 			r.openGraph(f.subject)
 			return nil
 		}
@@ -84,7 +84,7 @@ func (r *Reader) readBlock() error {
 		r.pos++
 		r.inGraph, r.graph = false, Term{}
 		return nil
-	case c == '{' && !r.inGraph && r.format == TriG:
+	case c == '{' && !r.inGraph && r.syntax.NamedGraphs:
 		r.openGraph(Term{})
 		return nil
 	case c == '@' && !r.inGraph:
@@ -99,7 +99,7 @@ func (r *Reader) readBlock() error {
 		case strings.EqualFold(word, "base"):
 			r.pos += len(word)
 			return r.readBase()
-		case strings.EqualFold(word, "graph") && r.format == TriG:
+		case strings.EqualFold(word, "graph") && r.syntax.NamedGraphs:
 			r.pos += len(word)
 			start.mustName = true
 		}
