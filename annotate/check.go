@@ -60,7 +60,7 @@ func (e *Environment) brokers() string {
 			kinds = append(kinds, d.Type)
 		}
 	}
-	return namesOf(kinds)
+	return joinNames(kinds)
 }
 
 // checkDelivery returns a *FieldError for guarantees that the brokers of the

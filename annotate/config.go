@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
 // ChannelConfig says what a channel connects and what mapping it applies.
@@ -166,11 +169,12 @@ const (
 	XML  InputFormat = "XML"
 )
 
-// OutputFormat names the RDF serialisation of the messages that go out.
+// OutputFormat is the name of a syntax of package rdf in upper case: the syntax of
+// the messages that a channel publishes.
 type OutputFormat string
 
-// The output formats: TTL and JSONLD are the REST contract's, the others are
-// added by this implementation.
+// Some output formats; [OutputFormats] returns all. TTL and JSONLD are the REST
+// contract's, the others are added by this implementation.
 const (
 	Turtle   OutputFormat = "TTL"
 	JSONLD   OutputFormat = "JSONLD"
@@ -185,8 +189,17 @@ func MappingLanguages() []MappingLanguage { return []MappingLanguage{LanguageRML
 // InputFormats returns all input formats.
 func InputFormats() []InputFormat { return []InputFormat{JSON, CSV, XML} }
 
-// OutputFormats returns all output formats.
-func OutputFormats() []OutputFormat { return []OutputFormat{Turtle, JSONLD, NTriples, NQuads, TriG} }
+// OutputFormats returns all output formats: the two of the REST contract, then the
+// other syntaxes of package rdf that can express every statement.
+func OutputFormats() []OutputFormat {
+	formats := []OutputFormat{Turtle, JSONLD}
+	for _, f := range rdf.Formats() {
+		if f != rdf.Turtle && f != rdf.JSONLD && !f.Syntax().Partial {
+			formats = append(formats, OutputFormat(strings.ToUpper(f.String())))
+		}
+	}
+	return formats
+}
 
 // Hash returns the upper-case hexadecimal SHA-256 of the mapping's text.
 func (m Mapping) Hash() string {

@@ -3,6 +3,7 @@ package annotate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
@@ -21,8 +22,8 @@ func (e unsuitable) Is(target error) bool { return target == ErrMapping }
 
 func (e unsuitable) Unwrap() error { return e.error }
 
-// namesOf lists the values of a member.
-func namesOf[T ~string](values []T) string {
+// joinNames lists the values of a member in an error text.
+func joinNames[T ~string](values []T) string {
 	names := make([]string, len(values))
 	for i, v := range values {
 		names[i] = string(v)
@@ -31,20 +32,11 @@ func namesOf[T ~string](values []T) string {
 }
 
 func (f OutputFormat) rdf() (rdf.Format, error) {
-	switch f {
-	case Turtle:
-		return rdf.Turtle, nil
-	case JSONLD:
-		return rdf.JSONLD, nil
-	case NTriples:
-		return rdf.NTriples, nil
-	case NQuads:
-		return rdf.NQuads, nil
-	case TriG:
-		return rdf.TriG, nil
+	if slices.Contains(OutputFormats(), f) {
+		return rdf.ParseFormat(string(f))
 	}
 	return 0, &FieldError{"metadata.mapping.outputFormat",
-		fmt.Sprintf("expected one of %s, got %q", namesOf(OutputFormats()), f)}
+		fmt.Sprintf("expected one of %s, got %q", joinNames(OutputFormats()), f)}
 }
 
 // formulation returns the reference formulation that a mapping of messages in
@@ -58,7 +50,7 @@ func (f InputFormat) formulation() (rml.Formulation, error) {
 	case XML:
 		return rml.XPath, nil
 	}
-	return "", &FieldError{"metadata.mapping.inputFormat", fmt.Sprintf("expected one of %s, got %q", namesOf(InputFormats()), f)}
+	return "", &FieldError{"metadata.mapping.inputFormat", fmt.Sprintf("expected one of %s, got %q", joinNames(InputFormats()), f)}
 }
 
 // Check returns nil if the mapping can be loaded. It does not ask whether it
@@ -95,7 +87,7 @@ func (m Mapping) parse() (*rml.Mapping, error) {
 		return yarrrml.Load([]byte(m.RML), nil)
 	}
 	return nil, &FieldError{"metadata.mapping.language",
-		fmt.Sprintf("expected one of %s, got %q", namesOf(MappingLanguages()), m.Language)}
+		fmt.Sprintf("expected one of %s, got %q", joinNames(MappingLanguages()), m.Language)}
 }
 
 // compile loads the mapping and prepares it for the messages of a channel,

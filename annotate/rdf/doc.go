@@ -10,10 +10,9 @@
 //
 // # Writing
 //
-// An [Encoder] appends statements to a byte slice in N-Triples, N-Quads, Turtle,
-// TriG, JSON-LD, RDF/XML or RDF/JSON, document after document, without allocating.
-// RDF/XML cannot express every statement; [Encoder.Err] returns the first one that
-// was left out.
+// An [Encoder] appends statements to a byte slice in any [Format], document after
+// document, without allocating. A few formats cannot express every statement;
+// [Encoder.Err] returns an error about the first one that was left out.
 //
 // # Reading
 //

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/resultset"
 )
 
@@ -26,7 +25,10 @@ const flushAt = 64 << 10
 // target are written there and not to w; a target appears when the whole run
 // has succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
-	m.out, m.collect, m.lines, m.limit = m.out[:0], false, m.plan.format <= rdf.NQuads, 0
+	m.out = m.out[:0]
+	m.collect = false
+	m.lines = m.plan.format.Syntax().Lines
+	m.limit = 0
 	defer func() {
 		m.out, m.limit = nil, m.plan.limits.MaxStatements
 		m.encoder.Reset()
@@ -284,7 +286,9 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 // that cannot be mapped ends it; the error names the line. Where the mapping says that its
 // source is packed, or not UTF-8, r is, and not each line.
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
-	m.out, m.collect, m.lines = nil, false, m.plan.format <= rdf.NQuads
+	m.out = nil
+	m.collect = false
+	m.lines = m.plan.format.Syntax().Lines
 	m.beginTally()
 	defer func() {
 		m.out = nil

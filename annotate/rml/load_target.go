@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,21 @@ const (
 	nsDCAT    = "http://www.w3.org/ns/dcat#"
 )
 
-// serializations are the formats that a logical target may name.
-var serializations = map[string]rdf.Format{
-	"N-Triples": rdf.NTriples, "N-Quads": rdf.NQuads, "Turtle": rdf.Turtle, "TriG": rdf.TriG,
-	"JSON-LD": rdf.JSONLD, "RDF_XML": rdf.RDFXML, "RDF_JSON": rdf.RDFJSON, "N3": rdf.Turtle,
+// serialization returns the format that a logical target names. Every Turtle
+// document is one of Notation3.
+func serialization(iri string) (rdf.Format, error) {
+	names := []string{"N3"}
+	if iri == nsFormats+names[0] {
+		return rdf.Turtle, nil
+	}
+	for _, f := range rdf.Formats() {
+		name := f.Syntax().Identifier
+		if iri == nsFormats+name {
+			return f, nil
+		}
+		names = append(names, name)
+	}
+	return 0, fmt.Errorf("expected one of %s of %s", strings.Join(names, ", "), nsFormats)
 }
 
 // compressions are the ways to pack a file, by local name.
@@ -51,12 +63,9 @@ func (l *loader) targets(r *document.Resource, tm *termMap) error {
 			return err
 		}
 		for _, s := range tr.All("serialization") {
-			format, ok := serializations[strings.TrimPrefix(s.Value, nsFormats)]
-			if !ok {
-				return n.errorf("its serialization is %s: expected N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF_XML, "+
-					"RDF_JSON or N3 of %s", l.Write(s), nsFormats)
+			if target.Format, err = serialization(s.Value); err != nil {
+				return n.errorf("its serialization is %s: %v", l.Write(s), err)
 			}
-			target.Format = format
 		}
 		for _, described := range []*document.Resource{tr, place} {
 			if target.Encoding, err = l.encoding(described, n, target.Encoding); err != nil {

@@ -206,17 +206,16 @@ func rdfFormat(name string) (rdf.Format, error) {
 	case ".gz", ".zip", ".xz", ".tgz":
 		ending = strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".tar")))
 	}
-	switch ending {
-	case ".nt":
-		return rdf.NTriples, nil
-	case ".nq":
-		return rdf.NQuads, nil
-	case ".ttl":
-		return rdf.Turtle, nil
-	case ".trig":
-		return rdf.TriG, nil
+	var endings []string
+	for _, f := range rdf.Formats() {
+		if syntax := f.Syntax(); syntax.Readable {
+			if syntax.Extension == ending {
+				return f, nil
+			}
+			endings = append(endings, syntax.Extension)
+		}
 	}
-	return 0, fmt.Errorf("the file %q is asked in SPARQL: expected a name that ends in .nt, .nq, .ttl or .trig", name)
+	return 0, fmt.Errorf("the file %q is asked in SPARQL: expected a name that ends in one of %s", name, strings.Join(endings, ", "))
 }
 
 // formulationName returns the name of a reference formulation without its namespace.

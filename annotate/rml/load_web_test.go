@@ -179,7 +179,7 @@ func TestMapper_Run_asksAFileInSPARQL(t *testing.T) {
 
 func TestLoad_saysWhatIsWrongWithAQueryOfAFile(t *testing.T) {
 	for source, want := range map[string]string{
-		`rml:source "x.csv"; rml:query "SELECT ?a {?a ?b ?c}"`:            "expected a name that ends in .nt, .nq, .ttl or .trig",
+		`rml:source "x.csv"; rml:query "SELECT ?a {?a ?b ?c}"`:            "expected a name that ends in one of .nt, .nq, .ttl, .trig",
 		`rml:source "x.ttl.gz"; rml:query "SELECT ?a {?a ?b ?c} LIMIT 1"`: `"LIMIT" is not evaluated over a file`,
 		`rml:source "x.ttl"`:                                                "it has no query in SPARQL",
 		`rml:query "SELECT ?a {?a ?b ?c}"`:                                  "it has no source",

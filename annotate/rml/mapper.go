@@ -116,7 +116,9 @@ func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 // A message of 256 KiB or more is mapped in parts where the iterators allow it, see
 // [Plan.Explain]. The statements are the same, in an order that may differ.
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
-	m.out, m.collect, m.lines = dst, false, m.plan.format <= rdf.NQuads
+	m.out = dst
+	m.collect = false
+	m.lines = m.plan.format.Syntax().Lines
 	m.beginTally()
 	err := m.message(message)
 	out := m.out

@@ -99,7 +99,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.functions = functionsByIRI(c.opts.Functions)
 	c.opts.Limits = c.opts.Limits.withDefaults()
 	c.plan = &Plan{mapping: m, format: c.opts.Format, limits: c.opts.Limits}
-	c.plan.graphless = !slices.Contains([]rdf.Format{rdf.NQuads, rdf.TriG, rdf.JSONLD}, c.plan.format)
+	c.plan.graphless = !c.plan.format.Syntax().NamedGraphs
 	if _, err := rdf.NewEncoder(c.opts.Format, &rdf.EncoderOptions{Prefixes: c.opts.Prefixes}); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (s *mapSettings) declare() *flag.FlagSet {
 	f.StringVar(&s.dir, "dir", "", "the `folder` that the mapping's sources are relative to (default the folder of the mapping)")
 	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	declareDialect(f, &s.dialect)
-	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
+	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: one of "+rdf.FormatNames(nil))
 	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
 	f.BoolVar(&s.strict, "strict", false,
 		"make a term that cannot be made an error in the legacy vocabulary too, as a channel does; otherwise its "+

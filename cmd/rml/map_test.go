@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/internal/cli"
 )
 
@@ -144,5 +145,21 @@ func TestRun_readsInTheDialectOfTheFlag(t *testing.T) {
 		_, err := rmlCommand(t, "", command, "-dialect", "jena", file)
 		require.ErrorContains(t, err, `dialect "jena": expected rml or carml`)
 		require.Equal(t, 2, cli.Status(err))
+	}
+}
+
+func TestRunMap_knowsEveryFormat(t *testing.T) {
+	help, err := rmlCommand(t, "", "map", "-h")
+	require.NoError(t, err)
+	documentation, err := os.ReadFile("../../docs/mapping.md")
+	require.NoError(t, err)
+	names := rdf.FormatNames(nil)
+	require.Contains(t, help, names)
+	require.Contains(t, string(documentation), "[-format "+strings.ReplaceAll(names, ", ", "|")+"]")
+	mapping := write(t, "m.ttl", datedMapping)
+	for _, format := range rdf.Formats() {
+		out, err := rmlCommand(t, `{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, "map", "-mapping", mapping, "-format", format.String())
+		require.NoError(t, err)
+		require.Contains(t, out, "http://a/1", format)
 	}
 }

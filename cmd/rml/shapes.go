@@ -23,8 +23,9 @@ func loadShapes(name string, format rdf.Format) (*shapesFile, error) {
 	if name == "" {
 		return nil, nil
 	}
-	if format > rdf.TriG {
-		return nil, cli.Usage(fmt.Errorf("-shapes needs -format ntriples, nquads, turtle or trig, got %s", format))
+	if !format.Syntax().Readable {
+		readable := rdf.FormatNames(func(s rdf.Syntax) bool { return s.Readable })
+		return nil, cli.Usage(fmt.Errorf("-shapes: -format must be one of %s, got %s", readable, format))
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

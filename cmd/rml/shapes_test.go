@@ -40,7 +40,7 @@ func TestRunMap_shapes_holdTheOutputBack(t *testing.T) {
 func TestRunMap_shapes_areCheckedFirst(t *testing.T) {
 	file := write(t, "m.ttl", datedMapping)
 	_, _, err := rmlNotes(t, "", "map", "-mapping", file, "-shapes", write(t, "s.ttl", "x"), "-format", "jsonld")
-	require.ErrorContains(t, err, "-shapes needs -format")
+	require.ErrorContains(t, err, "-shapes: -format must be one of ntriples, nquads, turtle, trig, got ")
 	require.Equal(t, 2, cli.Status(err))
 	for text, want := range map[string]string{
 		untilShapes + "ex:S sh:targetNode ex:a ; sh:minCont 1 .":                    "line 5: shape <http://example.com/ns#S>: sh:minCont",

@@ -55,6 +55,19 @@ func channelForm(id string) url.Values {
 		"rml": {managertest.Mapping}}
 }
 
+func TestNewHandler_formsOfferEveryFormat(t *testing.T) {
+	s := newVisit(t, nil)
+	for _, path := range []string{"/new", "/workbench"} {
+		page := s.get(path).Body.String()
+		_, list, found := strings.Cut(page, `<select id="outputFormat"`)
+		require.True(t, found, path)
+		list, _, _ = strings.Cut(list, "</select>")
+		for _, format := range annotate.OutputFormats() {
+			require.Contains(t, list, ">"+string(format)+"</option>", path)
+		}
+	}
+}
+
 func TestNewHandler_saysWhatToDoWithoutChannels(t *testing.T) {
 	s := newVisit(t, nil)
 	page := s.get("/").Body.String()

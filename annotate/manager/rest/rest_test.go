@@ -451,6 +451,26 @@ func TestNewHandler_routesAgreeWithTheOpenAPIDocument(t *testing.T) {
 	require.True(t, bytes.Equal(document, []byte(c.get("/openapi.json").body)))
 }
 
+func TestNewHandler_documentListsTheFormats(t *testing.T) {
+	parsed, err := openapi3.NewLoader().LoadFromData([]byte(newClient(t, nil).get("/openapi.json").body))
+	require.NoError(t, err)
+	for _, schema := range []string{"Mapping", "MappingView"} {
+		properties := parsed.Components.Schemas[schema].Value.Properties
+		requireEnum(t, properties["inputFormat"], annotate.InputFormats())
+		requireEnum(t, properties["outputFormat"], annotate.OutputFormats())
+		requireEnum(t, properties["language"], annotate.MappingLanguages())
+	}
+}
+
+func requireEnum[T ~string](t *testing.T, schema *openapi3.SchemaRef, values []T) {
+	t.Helper()
+	var want []any
+	for _, v := range values {
+		want = append(want, string(v))
+	}
+	require.Equal(t, want, schema.Value.Enum)
+}
+
 func TestNewHandler_servesTheExampleOfItsDocument(t *testing.T) {
 	c := newClient(t, nil)
 	parsed, err := openapi3.NewLoader().LoadFromData([]byte(c.get("/openapi.json").body))

@@ -6,12 +6,14 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// serializations are the formats of targets by the name that the language has for them.
+// serializations returns the identifiers of the formats of targets by their names
+// in the language.
 func serializations() map[string]string {
-	return map[string]string{
-		"jsonld": "JSON-LD", "n3": "N3", "nquads": "N-Quads", "ntriples": "N-Triples",
-		"rdfjson": "RDF_JSON", "rdfxml": "RDF_XML", "trig": "TriG", "turtle": "Turtle",
+	identifiers := map[string]string{"n3": "N3"}
+	for _, f := range rdf.Formats() {
+		identifiers[f.String()] = f.Syntax().Identifier
 	}
+	return identifiers
 }
 
 // logicalTargets says the targets of a term: names, inline ones, or both in a list.
@@ -76,8 +78,7 @@ func (r *reader) logicalTarget(t rdf.Term, v value) {
 	if serialization != "" {
 		format, ok := serializations()[strings.ToLower(serialization)]
 		if !ok {
-			r.fail(v, "the serialization %q is not known: expected jsonld, n3, nquads, ntriples, rdfjson, rdfxml, trig or turtle",
-				serialization)
+			r.fail(v, "the serialization %q is not known: expected one of n3, %s", serialization, rdf.FormatNames(nil))
 		}
 		r.say(v, node, nsModern+"serialization", rdf.NewIRI(nsFormats+format))
 	}
