@@ -44,7 +44,7 @@ func (t *errorTopic) report(p *pipeline, j *job, cause error) {
 		Key:     p.channel.keyFor(j.delivery.Key),
 		Payload: p.channel.failureMessage(t.format, j.delivery.Message, cause),
 	}
-	m.Trace = p.send(j, p.channel.config.Error, len(m.Payload))
+	m.Trace = p.startPublish(j, p.channel.config.Error, len(m.Payload))
 	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()

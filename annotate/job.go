@@ -19,7 +19,7 @@ type job struct {
 	held     int              // bytes taken from the budget
 	err      error            // why the message could not be annotated
 	acked    bool             // it is acknowledged already
-	journey  journey          // its spans
+	spans    spans
 
 	// mapped receives once a worker is done with the job, settled once
 	// nothing more will happen to its output: nil, or why it must not be

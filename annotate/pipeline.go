@@ -121,12 +121,12 @@ func (p *pipeline) receive() {
 		}
 		counters.received.Add(1)
 		counters.receivedBytes.Add(uint64(len(delivery.Payload)))
-		j.delivery, j.held = delivery, len(delivery.Payload)+traceSize(delivery.Trace)
+		j.delivery, j.held = delivery, len(delivery.Payload)+delivery.Trace.size()
 		j.at, j.mapping = time.Now(), p.channel.mapping.Load()
 		if p.bytes.take(p.ctx, j.held) != nil {
 			return
 		}
-		p.depart(j)
+		p.startProcess(j)
 		if note := p.noteIn.Load(); note != nil {
 			note.note()
 		}
@@ -187,7 +187,7 @@ func (p *pipeline) publishOutput(j *job) {
 		Topic:   p.channel.config.Output.Name,
 		Key:     p.channel.keyFor(j.delivery.Key),
 		Payload: j.out,
-		Trace:   p.send(j, &p.channel.config.Output, len(j.out)),
+		Trace:   p.startPublish(j, &p.channel.config.Output, len(j.out)),
 		Origin:  j.delivery.Origin,
 		ID:      p.channel.env.identify(&p.channel.config, &j.delivery.Message),
 	}
@@ -195,7 +195,7 @@ func (p *pipeline) publishOutput(j *job) {
 	switch {
 	case err == nil:
 	case p.transactional() && p.isRefusal(err):
-		j.sent(err)
+		j.endPublish(err)
 		p.reportInOrder(j, p.refused(err))
 	default:
 		j.confirmed(err)
@@ -246,7 +246,7 @@ func (p *pipeline) complete() {
 		if err != nil && j.err == nil && p.isRefusal(err) {
 			// The broker will never take this output: the message failed.
 			j.err = p.refused(err)
-			j.sent(err)
+			j.endPublish(err)
 			p.reportFailure(j, j.err)
 			err = <-j.settled
 		}
@@ -261,7 +261,7 @@ func (p *pipeline) complete() {
 		default:
 			p.acknowledge(j)
 		}
-		j.arrive(err)
+		j.endProcess(err)
 		p.bytes.release(j.held)
 		j.reset()
 		p.free <- j

@@ -8,25 +8,28 @@ import (
 	"github.com/iotenablers/enablers/internal/tracing"
 )
 
-// Trace is the place of a message in a trace, as W3C Trace Context writes it: the texts
-// traceparent and tracestate, which travel in the headers of a Kafka record and in the user
-// properties of MQTT 5. MQTT 3.1.1 has no place for them. The zero value is none.
+// Trace is the trace context of a message (W3C Trace Context). The headers of a Kafka
+// record and the user properties of MQTT 5 carry it; MQTT 3.1.1 cannot. The zero value
+// is no trace.
 //
-// A channel passes the trace of a message on to what it makes of it. With
-// Environment.TracerProvider it adds spans of its own and passes the place of the last one on.
-type Trace = tracing.Context
+// The output of a channel has the trace of its input. With Environment.TracerProvider the
+// channel adds spans, and the output has the last of them as its parent.
+type Trace struct {
+	Parent string // the text traceparent
+	State  string // the text tracestate, which may be empty
+}
 
-// maxTraceParent and maxTraceState bound the texts of a Trace in bytes. The first one has 55
-// in its present version; of the second one, 512 have to be carried.
+// maxTraceParent and maxTraceState bound the texts of a Trace in bytes. In version 00, a
+// parent has 55 bytes, and at least 512 bytes of state must be propagated.
 const (
 	maxTraceParent = 128
 	maxTraceState  = 1024
 )
 
-// NewTrace returns the trace that a message carries. Nothing comes of a parent that is
-// malformed or longer than 128 bytes, and of a state that has other than visible ASCII
-// characters and spaces or is longer than 1,024 bytes: the message is as one without. Drivers
-// call it for what arrives, so that a channel passes nothing on that a broker would refuse.
+// NewTrace returns the trace of a message that was received. It ignores a parent that is
+// malformed or longer than 128 bytes, and a state that is longer than 1,024 bytes or has
+// characters other than visible ASCII and spaces, because another broker would refuse to
+// carry them. Drivers call it for every message.
 func NewTrace(parent, state string) Trace {
 	if len(parent) > maxTraceParent || !tracing.WellFormed(parent) {
 		return Trace{}
@@ -37,26 +40,27 @@ func NewTrace(parent, state string) Trace {
 	return Trace{Parent: parent, State: state}
 }
 
-// traceSize is the size of a message's trace, for the limits on bytes.
-func traceSize(t Trace) int { return len(t.Parent) + len(t.State) }
+// size returns the bytes of the trace, for the limits on memory.
+func (t Trace) size() int { return len(t.Parent) + len(t.State) }
 
-// journey is the spans of one message on its way through a channel. The zero value is off.
-type journey struct {
+// spans are those of one message in a channel. The zero value has none.
+type spans struct {
 	ctx     context.Context // carries process
-	process tracing.Span    // from its arrival to its acknowledgement
-	publish tracing.Span    // from handing its output over to the broker's confirmation
+	process tracing.Span    // from receipt to acknowledgement
+	publish tracing.Span    // from publishing the output to the broker's confirmation
 }
 
-// depart begins the journey of a message.
-func (p *pipeline) depart(j *job) {
+// startProcess starts the span of a message.
+func (p *pipeline) startProcess(j *job) {
 	c := p.channel
 	if !c.tracer.On() {
 		return
 	}
 	topic := &c.config.Input
 	m := &j.delivery.Message
-	ctx, span := c.tracer.Continue(context.Background(), m.Trace, "process "+topic.Name, tracing.Consumer)
-	j.journey.ctx, j.journey.process = ctx, span
+	ctx, span := c.tracer.Continue(context.Background(), tracing.Context(m.Trace), "process "+topic.Name, tracing.Consumer)
+	j.spans.ctx = ctx
+	j.spans.process = span
 	name := cmp.Or(m.Topic, topic.Name)
 	describe(span, topic.Broker, name, "process", len(m.Payload))
 	if name != topic.Name {
@@ -65,7 +69,7 @@ func (p *pipeline) depart(j *job) {
 	span.Text("annotate.channel", c.ID())
 }
 
-// describe adds the attributes of messaging (OpenTelemetry semantic conventions).
+// describe adds the attributes of messaging spans (OpenTelemetry semantic conventions).
 func describe(s tracing.Span, broker BrokerType, topic, operation string, size int) {
 	if !s.On() {
 		return
@@ -81,47 +85,47 @@ func describe(s tracing.Span, broker BrokerType, topic, operation string, size i
 	s.Number("messaging.message.body.size", int64(size))
 }
 
-// traced calls a mapper in a span.
+// traced calls mapMessage in a span.
 func (p *pipeline) traced(j *job, mapMessage func(*job)) {
 	if !p.channel.tracer.On() {
 		mapMessage(j)
 		return
 	}
-	_, span := p.channel.tracer.Start(j.journey.ctx, "map", tracing.Internal)
+	_, span := p.channel.tracer.Start(j.spans.ctx, "map", tracing.Internal)
 	mapMessage(j)
 	span.Fail(j.err)
 	span.End()
 }
 
-// send begins the span of a message that is published on a topic, and returns what the message
-// carries: the place of the span, or without one the place that the input came with.
-func (p *pipeline) send(j *job, topic *Topic, size int) Trace {
+// startPublish starts the span of a message that is published on a topic, and returns the
+// trace of the message: with the span as its parent, or that of the input if there is no span.
+func (p *pipeline) startPublish(j *job, topic *Topic, size int) Trace {
 	if !p.channel.tracer.On() {
 		return j.delivery.Trace
 	}
-	_, span := p.channel.tracer.Start(j.journey.ctx, "publish "+topic.Name, tracing.Producer)
+	_, span := p.channel.tracer.Start(j.spans.ctx, "publish "+topic.Name, tracing.Producer)
 	describe(span, topic.Broker, topic.Name, "publish", size)
-	j.journey.publish = span
-	if trace := span.Context(); trace.Parent != "" {
-		return trace
+	j.spans.publish = span
+	if parent := span.Context(); parent.Parent != "" {
+		return Trace(parent)
 	}
 	return j.delivery.Trace
 }
 
-// sent ends the span of the message that was published last.
-func (j *job) sent(err error) {
-	j.journey.publish.Fail(err)
-	j.journey.publish.End()
-	j.journey.publish = tracing.Span{}
+// endPublish ends the span of the message that was published last.
+func (j *job) endPublish(err error) {
+	j.spans.publish.Fail(err)
+	j.spans.publish.End()
+	j.spans.publish = tracing.Span{}
 }
 
-// arrive ends the journey. err is why the message is not acknowledged.
-func (j *job) arrive(err error) {
-	j.sent(err)
+// endProcess ends all spans. err is why the message is not acknowledged.
+func (j *job) endProcess(err error) {
+	j.endPublish(err)
 	if err == nil {
 		err = j.err
 	}
-	j.journey.process.Fail(err)
-	j.journey.process.End()
-	j.journey = journey{}
+	j.spans.process.Fail(err)
+	j.spans.process.End()
+	j.spans = spans{}
 }
