@@ -9,7 +9,7 @@ import (
 )
 
 // ErrInvalid is wrapped by every error about the contents of a definition. The
-// places are in the [*PlaceError] values within it.
+// places are in the [*position.Error] values within it.
 var ErrInvalid = errors.New("definition: invalid")
 
 // ErrVersion is wrapped by the error of a file that is not of OpenAPI 3.0 or 3.1.
@@ -17,10 +17,6 @@ var ErrVersion = errors.New("definition: unsupported version")
 
 // ErrLimit is wrapped by the error of a file that exceeds a limit.
 var ErrLimit = errors.New("definition: limit exceeded")
-
-// PlaceError reports where in the file something is wrong: it names the line, and
-// the JSON pointer (RFC 6901) of the value.
-type PlaceError = document.Error
 
 // Definition is a checked OpenAPI file. It does not change, and may be used by
 // several goroutines at once.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 const things = `openapi: 3.0.3
@@ -174,7 +175,7 @@ func TestLoad_namesThePlaceOfAnError(t *testing.T) {
 			if tc.is != nil {
 				require.ErrorIs(t, err, tc.is)
 			}
-			var at *definition.PlaceError
+			var at *position.Error
 			require.ErrorAs(t, err, &at)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 // everything is a file that has each field of OpenAPI 3.1 whose type is fixed.
@@ -247,7 +248,7 @@ func TestLoad_saysWhatAFieldMustBe(t *testing.T) {
 			_, err := definition.Load(t.Context(), []byte(file), definition.Limits{})
 			require.ErrorIs(t, err, definition.ErrInvalid)
 			require.ErrorContains(t, err, tc.want)
-			var place *definition.PlaceError
+			var place *position.Error
 			require.ErrorAs(t, err, &place)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 // plugin is a plugin of a definition that is not attached to an entity yet.
@@ -144,7 +145,7 @@ func (c *converter) decode(n *document.Node, into any, reserved ...string) error
 		fields.Members = append(fields.Members, member)
 	}
 	err := entity.Decode(fields.AppendJSON(nil), into)
-	var wrong *document.Error
+	var wrong *position.Error
 	if errors.As(err, &wrong) {
 		if at, ok := n.Resolve(wrong.Pointer); ok {
 			return at.Errorf("%w", wrong.Err)

@@ -40,7 +40,7 @@ type Limits struct {
 // entity, as Kong's command line does. Other fields that are not known are
 // errors, as are sections of kinds that this package does not have.
 //
-// The error is either an [*DecodeError] with the place, which wraps
+// The error is either a [*position.Error] with the place, which wraps
 // [ErrDeclaration], or one of [Config.Normalize].
 func Read(data []byte, limits Limits) (Config, error) {
 	root, _, err := document.Parse(data, document.Limits(limits))

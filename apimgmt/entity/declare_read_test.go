@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 const nested = `
@@ -113,7 +114,7 @@ func TestRead_namesThePlaceOfAnError(t *testing.T) {
 			_, err := entity.Read([]byte(tc.text), entity.Limits{})
 			require.ErrorIs(t, err, entity.ErrDeclaration)
 			require.ErrorContains(t, err, tc.want)
-			var at *entity.DecodeError
+			var at *position.Error
 			require.ErrorAs(t, err, &at)
 		})
 	}

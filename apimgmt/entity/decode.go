@@ -10,17 +10,13 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// DecodeError reports where in a text something is wrong: it names the line, and the
-// JSON pointer (RFC 6901) of the value. It is found with errors.As.
-type DecodeError = document.Error
-
 // Decode reads one entity, or another structure of this package, from JSON or
 // YAML of up to 1 MiB. Fields that it does not have are errors, fields that are
 // null are as if they were not there, references may be a string (an id or a
 // name) or an object, and a [Service] may have "url" for its protocol, host, port
 // and path. Fields that the text does not name keep the value they have, so that
-// a change of some fields can be decoded onto the entity. The error is an
-// [*DecodeError].
+// a change of some fields can be decoded onto the entity. The error is a
+// [*position.Error].
 func Decode(data []byte, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {

@@ -220,30 +220,32 @@ func importTable() []room {
 			"apimgmt/oidc", "apimgmt/rest", "internal/httpapi", "internal/look", "internal/shell", "storage",
 		}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
+		{dir: "apimgmt/position"},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
 		{dir: "apimgmt/gateway", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway/internal/...", "internal/outbound", "internal/tracing",
 		}, modules: []string{oteltrace, prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity", "apimgmt/internal/urlpath"}},
 		{dir: "apimgmt/gateway/plugin", imports: []string{
-			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "internal/clientaddr", "internal/notify", "storage",
+			"apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc", "apimgmt/position", "internal/clientaddr", "internal/notify", "storage",
 		}, modules: []string{crypto, openapi, prometheus}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"},
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
-			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password",
+			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password", "apimgmt/position",
 			"internal/access", "internal/clientaddr", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep",
 			"internal/shell", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/gateway/follow", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/gateway/admin", "internal/httpclient", "internal/secretfile",
 		}, modules: []string{prometheus}},
-		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document", "apimgmt/internal/urlpath"},
-			modules: []string{openapi}},
+		{dir: "apimgmt/definition", imports: []string{
+			"apimgmt/entity", "apimgmt/internal/document", "apimgmt/internal/urlpath", "apimgmt/position",
+		}, modules: []string{openapi}},
 		{dir: "apimgmt/internal/apitest", imports: []string{"apimgmt", "apimgmt/oidc", "apimgmt/rest", "storage"},
 			modules: []string{testify}},
 		{dir: "apimgmt/internal/cookies"},
-		{dir: "apimgmt/internal/document", modules: []string{yaml}},
+		{dir: "apimgmt/internal/document", imports: []string{"apimgmt/position"}, modules: []string{yaml}},
 		{dir: "apimgmt/kong", imports: []string{
 			"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient", "internal/retry",
 		}, modules: []string{uuid}},

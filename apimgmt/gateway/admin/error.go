@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/apimgmt/position"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -164,7 +165,7 @@ func fieldErrors(err error) []*entity.FieldError {
 
 // undecodable is what is wrong with the text of a request.
 func undecodable(err error) error {
-	var wrong *entity.DecodeError
+	var wrong *position.Error
 	if !errors.As(err, &wrong) {
 		return badRequest("Cannot parse JSON body")
 	}

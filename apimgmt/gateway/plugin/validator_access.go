@@ -16,6 +16,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 // invalid describes what is wrong with a request.
@@ -182,7 +183,7 @@ func parseBody(data []byte) (any, error) {
 		return value, nil // which has no members
 	}
 	_, format, err := document.Parse(data, document.Limits{Bytes: len(data), Depth: deepestBody, Values: mostValues})
-	var wrong *document.Error
+	var wrong *position.Error
 	if errors.As(err, &wrong) {
 		return nil, &invalid{"body " + wrong.Pointer, "a member is there twice, or the JSON is too deep"}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 // syntaxError marks text that is no JSON at all.
@@ -42,7 +44,8 @@ func parseJSON(data []byte, limits Limits) (*Node, error) {
 	}
 	if _, err := r.tokens.Token(); err != io.EOF {
 		r.locate(root, int(r.tokens.InputOffset()))
-		return nil, &Error{Line: root.Line, Column: root.Column, Err: syntaxError{errors.New("there is text after the end of the document")}}
+		trailing := syntaxError{errors.New("there is text after the end of the document")}
+		return nil, &position.Error{Line: root.Line, Column: root.Column, Err: trailing}
 	}
 	return root, nil
 }
@@ -63,7 +66,7 @@ func (r *jsonReader) next() (json.Token, error) {
 		offset, err = len(r.data), errors.New("the document ends too early")
 	}
 	r.locate(at, offset)
-	return nil, &Error{Line: at.Line, Column: at.Column, Err: syntaxError{err}}
+	return nil, &position.Error{Line: at.Line, Column: at.Column, Err: syntaxError{err}}
 }
 
 // locate sets the line and column of the first mark at or after an offset.
@@ -94,7 +97,7 @@ func (r *jsonReader) value(n *Node, token json.Token, depth int) error {
 		r.locate(n, 0)
 	}
 	if err := r.budget.take(depth); err != nil {
-		return &Error{Line: n.Line, Column: n.Column, Pointer: n.Pointer(), Err: err}
+		return &position.Error{Line: n.Line, Column: n.Column, Pointer: n.Pointer(), Err: err}
 	}
 	switch t := token.(type) {
 	case json.Delim:
@@ -128,7 +131,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 		}
 		key, ok := token.(string)
 		if !ok {
-			return &Error{Line: value.Line, Column: value.Column, Err: syntaxError{fmt.Errorf("a key is a %T", token)}}
+			return &position.Error{Line: value.Line, Column: value.Column, Err: syntaxError{fmt.Errorf("a key is a %T", token)}}
 		}
 		if line, twice := seen[key]; twice {
 			return value.under(n, key).Errorf("the key stands here a second time, after line %d", line)

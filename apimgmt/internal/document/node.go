@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 // Kind is what a value of JSON is.
@@ -150,13 +152,13 @@ func (n *Node) Resolve(pointer string) (*Node, bool) {
 	return at, true
 }
 
-// Errorf makes an [*Error] at the place of the node.
+// Errorf returns a [*position.Error] at the position of the node.
 func (n *Node) Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if n == nil {
-		return &Error{Err: err}
+		return &position.Error{Err: err}
 	}
-	return &Error{Line: n.Line, Column: n.Column, Pointer: n.Pointer(), Err: err}
+	return &position.Error{Line: n.Line, Column: n.Column, Pointer: n.Pointer(), Err: err}
 }
 
 // Append adds an item to an array.
@@ -170,33 +172,6 @@ func (n *Node) Put(key string, value *Node) {
 	value.parent, value.step = n, key
 	n.Members = append(n.Members, Member{Key: key, Value: value})
 }
-
-// Error is what is wrong at a place.
-type Error struct {
-	// Line and Column count from one; zero means unknown.
-	Line, Column int
-	// Pointer is the JSON pointer of the value, empty for the root or if unknown.
-	Pointer string
-	Err     error
-}
-
-// Error names the place before what is wrong there.
-func (e *Error) Error() string {
-	var place []string
-	if e.Line > 0 {
-		place = append(place, "line "+strconv.Itoa(e.Line))
-	}
-	if e.Pointer != "" {
-		place = append(place, strconv.Quote(e.Pointer))
-	}
-	if len(place) == 0 {
-		return e.Err.Error()
-	}
-	return strings.Join(place, ", ") + ": " + e.Err.Error()
-}
-
-// Unwrap returns what is wrong.
-func (e *Error) Unwrap() error { return e.Err }
 
 // ErrLimit is wrapped by the error of a document that is too large, too deep or
 // has too many values.

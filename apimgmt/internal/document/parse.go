@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 // Limits bound a document. Zero fields mean the defaults.
@@ -56,18 +58,18 @@ func (f Format) String() string {
 }
 
 // Parse reads a document of either format: text that begins with a brace or a
-// bracket and is JSON is JSON, any other is YAML. Errors are of type [*Error].
+// bracket and is JSON is JSON, any other is YAML. Errors are of type [*position.Error].
 func Parse(data []byte, limits Limits) (*Node, Format, error) {
 	limits = limits.withDefaults()
 	if len(data) > limits.Bytes {
-		return nil, JSON, &Error{Err: fmt.Errorf("%w: the document has %d bytes, more than %d", ErrLimit, len(data), limits.Bytes)}
+		return nil, JSON, &position.Error{Err: fmt.Errorf("%w: the document has %d bytes, more than %d", ErrLimit, len(data), limits.Bytes)}
 	}
 	if !utf8.Valid(data) {
-		return nil, JSON, &Error{Line: lineOfInvalid(data), Err: fmt.Errorf("the text is not UTF-8")}
+		return nil, JSON, &position.Error{Line: lineOfInvalid(data), Err: fmt.Errorf("the text is not UTF-8")}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if marks := countMarks(data); marks > 4*limits.Values {
-		return nil, JSON, &Error{Err: fmt.Errorf("%w: the document may have %d values, more than %d", ErrLimit, marks, 4*limits.Values)}
+		return nil, JSON, &position.Error{Err: fmt.Errorf("%w: the document may have %d values, more than %d", ErrLimit, marks, 4*limits.Values)}
 	}
 	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		root, err := parseJSON(data, limits)

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
 func parseYAML(data []byte, limits Limits) (*Node, error) {
@@ -19,13 +21,13 @@ func parseYAML(data []byte, limits Limits) (*Node, error) {
 	var parsed yaml.Node
 	if err := decoder.Decode(&parsed); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, &Error{Err: errors.New("the document is empty")}
+			return nil, &position.Error{Err: errors.New("the document is empty")}
 		}
 		return nil, yamlError(err)
 	}
 	var more yaml.Node
 	if err := decoder.Decode(&more); err == nil {
-		return nil, &Error{Line: more.Line, Column: more.Column, Err: errors.New("there is a second document")}
+		return nil, &position.Error{Line: more.Line, Column: more.Column, Err: errors.New("there is a second document")}
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
@@ -43,11 +45,11 @@ func yamlError(err error) error {
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		if number, what, ok := strings.Cut(rest, ": "); ok {
 			if line, convErr := strconv.Atoi(number); convErr == nil {
-				return &Error{Line: line, Err: errors.New(what)}
+				return &position.Error{Line: line, Err: errors.New(what)}
 			}
 		}
 	}
-	return &Error{Err: errors.New(message)}
+	return &position.Error{Err: errors.New(message)}
 }
 
 // yamlReader makes a tree of the nodes of the parser, in which aliases are
