@@ -24,14 +24,14 @@ type apis struct {
 	access *door.Door
 	at     *listeners
 	log    *slog.Logger
-	there  *inventory
+	there  *overview.Inventory
 }
 
 // openAPIs opens API management over its store. The caller closes it, and the store after it.
 func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, at *listeners, d *door.Door,
 	events *overview.Events, log *slog.Logger,
 ) (*apis, error) {
-	log = events.Logger(log, overview.Source{Block: apisBlock, Href: pageOf("apis/", "apis/", "enabler")})
+	log = events.Logger(log, overview.Source{Block: apisBlock, Href: overview.Page("apis/", "apis/", "enabler")})
 	web := server.Reachable(d.URL(at.web))
 	m, err := management.Open(ctx, management.Config{
 		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
@@ -44,7 +44,7 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 	}
 	m.Warn()
 	return &apis{m, store, d, at, log,
-		newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+		overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 			n, err := m.Publisher.Inventory(ctx)
 			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
 			return []overview.Fact{
@@ -87,6 +87,6 @@ func (a *apis) block() overview.Block {
 			{Text: "Metrics", Href: portal + "/metrics"},
 		},
 	}
-	a.there.show(&b)
+	a.there.Show(&b)
 	return b
 }

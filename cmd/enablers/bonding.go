@@ -55,7 +55,7 @@ const probing = 100 * time.Millisecond
 // openBonding opens the instances. The caller closes it.
 func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger,
 ) (_ *bonding, err error) {
-	log = events.Logger(log, overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: pageOf("links/", "", "")})
+	log = events.Logger(log, overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: overview.Page("links/", "", "")})
 	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, door: d, access: d,
 		events: events, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"net/http"
-	"net/url"
 
 	"github.com/iotenablers/enablers/annotate/manager"
 	annotationpage "github.com/iotenablers/enablers/annotate/manager/page"
@@ -124,16 +123,4 @@ func (b *broker) block() overview.Block {
 		block.Facts = append(block.Facts, overview.Fact{Name: "lost since the start", Value: count(dropped)})
 	}
 	return block
-}
-
-// pageOf returns the function that finds the page about an event: that of the item which an
-// attribute of the line names, or the first page of the part. Item is the address of items
-// below it.
-func pageOf(part, item, attribute string) func(map[string]string) string {
-	return func(attributes map[string]string) string {
-		if id := attributes[attribute]; id != "" {
-			return part + item + url.PathEscape(id)
-		}
-		return part
-	}
 }

@@ -145,7 +145,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			},
 			Functions:      functions.Functions(),
 			TracerProvider: server.TracerProvider(ctx),
-			Logger:         events.Logger(log, overview.Source{Block: annotationBlock, Href: pageOf("annotation/", "channels/", "channel")}),
+			Logger:         events.Logger(log, overview.Source{Block: annotationBlock, Href: overview.Page("annotation/", "channels/", "channel")}),
 		},
 		Documents: store.Documents(),
 		Secret:    store.Secret,

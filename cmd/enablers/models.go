@@ -19,7 +19,7 @@ type models struct {
 	*disk.Store
 	repository *modelrepo.Store
 	address    string
-	there      *inventory
+	there      *overview.Inventory
 }
 
 // openModels opens the repository. The caller closes it.
@@ -30,12 +30,12 @@ func openModels(ctx context.Context, dir, address string, events *overview.Event
 	}
 	repository, err := modelrepo.New(modelrepo.Config{Documents: store.Documents(), Blobs: store.Blobs(),
 		TracerProvider: server.TracerProvider(ctx),
-		Logger:         events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: pageOf("models/", "", "")}),
+		Logger:         events.Logger(log, overview.Source{Block: modelsBlock, Level: slog.LevelWarn, Href: overview.Page("models/", "", "")}),
 		Changed:        func(c modelrepo.Change) { events.Add(modelEvent(c)) }})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	there := newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+	there := overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := repository.Inventory(ctx)
 		return []overview.Fact{
 			{Name: "namespaces", Value: n.Namespaces, Href: "models/"}, {Name: "models", Value: n.Models, Href: "models/"},
@@ -51,7 +51,7 @@ func (m *models) block() overview.Block {
 		Href: "models/", Address: m.address,
 		Links: []overview.Link{{Text: "Interface", Href: m.address + "/docs/"}, {Text: "Metrics", Href: m.address + "/metrics"}},
 	}
-	m.there.show(&b)
+	m.there.Show(&b)
 	return b
 }
 

@@ -25,13 +25,13 @@ type training struct {
 	fleet        net.Listener        // nil if there is none
 	keys         *collector.NodeKeys // nil without a file of them
 	access       *door.Door
-	there        *inventory
+	there        *overview.Inventory
 }
 
 // openTraining opens the collector. The caller closes it.
 func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger,
 ) (*training, error) {
-	log = events.Logger(log, overview.Source{Block: trainingBlock, Href: pageOf("training/", "live/", "job")})
+	log = events.Logger(log, overview.Source{Block: trainingBlock, Href: overview.Page("training/", "live/", "job")})
 	if s.clientAccess.IsOpen() {
 		collector.WarnIfExposed(log, at.clients)
 	}
@@ -55,7 +55,7 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 		return nil, errors.Join(err, store.Close())
 	}
 	c.SayNodes(log, at.taken)
-	there := newInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+	there := overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := c.Results(ctx)
 		return []overview.Fact{{Name: "results", Value: uint64(n), Href: "training/"}}, err
 	})
@@ -95,7 +95,7 @@ func (t *training) block() overview.Block {
 			{Name: "clients", Value: uint64(totals.Clients), Href: page},
 		},
 	}
-	t.there.show(&b)
+	t.there.Show(&b)
 	if err := t.Jobs.Ready(); err != nil {
 		b.Fault = err.Error()
 	}

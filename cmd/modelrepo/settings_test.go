@@ -22,7 +22,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 		"log-to-file": {"true", "false", "true"}, "webhooks-private": {"true", "false",
 			"true"},
 	}
-	new(settings).declare().VisitAll(func(one *flag.Flag) {
+	declare().VisitAll(func(one *flag.Flag) {
 		if one.Name == "config" || one.Name == "version" {
 			return // which cannot be in itself
 		}
@@ -33,10 +33,10 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "modelrepo.conf")
 			require.NoError(t, os.WriteFile(file, []byte(one.Name+" "+given[0]+"\n"), 0o600))
-			variable := new(settings).declare().Variable(one.Name)
+			variable := declare().Variable(one.Name)
 			require.Regexp(t, "^MODELREPO_[A-Z_]+$", variable)
 			value := func(args ...string) string {
-				flags := new(settings).declare()
+				flags := declare()
 				require.NoError(t, flags.Parse(args))
 				return flags.Lookup(one.Name).Value.String()
 			}

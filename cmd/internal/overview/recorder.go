@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 )
 
@@ -16,6 +17,18 @@ type Source struct {
 	// Href returns the address of the page about an event, from the attributes of its line.
 	// Nil means that there is none.
 	Href func(attributes map[string]string) string
+}
+
+// Page returns the function of [Source] that finds the page about an event: that of the item which
+// an attribute of the line names, or the first page of the part. Item is the address of items
+// below it.
+func Page(part, item, attribute string) func(attributes map[string]string) string {
+	return func(attributes map[string]string) string {
+		if id := attributes[attribute]; id != "" {
+			return part + item + url.PathEscape(id)
+		}
+		return part
+	}
 }
 
 // Logger returns a logger that logs as the given one does, and adds what it logs to the

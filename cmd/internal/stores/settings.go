@@ -47,6 +47,9 @@ func Declare(f *server.Flags, t Texts) *Settings {
 	return s
 }
 
+// In returns the settings of a server without the flags, which keeps everything in a folder.
+func In(folder string) *Settings { return &Settings{data: folder} }
+
 // Check returns an error for settings that cannot work. What -store and -blobs name is
 // checked by [Settings.Open].
 func (s *Settings) Check() error {

@@ -58,6 +58,8 @@ type Stores struct {
 	// secrets: the folder of documents, or that of -data if they are in a database. It is
 	// empty if they are in memory. A folder of -data need not exist.
 	Dir string
+	// Flag is the flag that names the store of documents, for errors.
+	Flag string
 	// Work is the folder of files that a start makes anew: that of -data, unless -store alone
 	// is set and names a folder. It need not exist.
 	Work string
@@ -90,10 +92,10 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", flag, err), all.Close())
 	}
-	all.Shared, all.Work = len(all.servers.databases) > 0, s.data
+	all.Shared, all.Work, all.Flag = len(all.servers.databases) > 0, s.data, flag
 	if dir, onDisk := strings.CutPrefix(where, "disk:"); onDisk {
 		all.folder, all.Dir = dir, dir
-		if !s.flags.Given("data") {
+		if s.store != "" && !s.flags.Given("data") {
 			all.Work = dir
 		}
 	} else if all.Shared {

@@ -1,4 +1,4 @@
-package main
+package overview
 
 import (
 	"context"
@@ -8,25 +8,23 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/iotenablers/enablers/cmd/internal/overview"
 )
 
 func TestInventory_showsTheLastCountAndCountsRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts uint64
 		took, failure := 10*time.Millisecond, error(nil)
-		i := newInventory(t.Context(), func(context.Context) ([]overview.Fact, error) {
+		i := NewInventory(t.Context(), func(context.Context) ([]Fact, error) {
 			time.Sleep(took)
 			counts++
-			return []overview.Fact{{Name: "models", Value: counts}}, failure
+			return []Fact{{Name: "models", Value: counts}}, failure
 		})
-		look := func() overview.Block {
-			var b overview.Block
-			i.show(&b)
+		look := func() Block {
+			var b Block
+			i.Show(&b)
 			return b
 		}
-		require.Equal(t, []overview.Fact{{Name: "models", Value: 1}}, look().Facts, "the first page waits")
+		require.Equal(t, []Fact{{Name: "models", Value: 1}}, look().Facts, "the first page waits")
 		for range 100 {
 			look()
 		}

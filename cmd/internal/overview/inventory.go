@@ -1,25 +1,24 @@
-package main
+package overview
 
 import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/iotenablers/enablers/cmd/internal/overview"
 )
 
-// inventory counts the records of a block for the overview. A count may read all of
+// Inventory counts the records of a block for the  A count may read all of
 // them. The overview therefore shows the last count while the next one runs, and counting
-// takes at most a fiftieth of the time, however often the page is loaded.
-type inventory struct {
+// takes at most a fiftieth of the time, however often the page is loaded. Create it with
+// [NewInventory].
+type Inventory struct {
 	ctx   context.Context // of the program
-	count func(context.Context) ([]overview.Fact, error)
+	count func(context.Context) ([]Fact, error)
 
 	mu    sync.Mutex
 	busy  bool
 	due   time.Time // of the next count
 	known bool      // a count has ended
-	facts []overview.Fact
+	facts []Fact
 	err   error
 }
 
@@ -29,12 +28,13 @@ const (
 	inventoryFirst = time.Second     // how long the first page waits for the first count
 )
 
-func newInventory(ctx context.Context, count func(context.Context) ([]overview.Fact, error)) *inventory {
-	return &inventory{ctx: ctx, count: count}
+// NewInventory returns the counts that a function counts, whose context is that of the program.
+func NewInventory(ctx context.Context, count func(context.Context) ([]Fact, error)) *Inventory {
+	return &Inventory{ctx: ctx, count: count}
 }
 
-// show adds the counts to a block, or the error of counting.
-func (i *inventory) show(b *overview.Block) {
+// Show adds the counts to a block, or the error of counting.
+func (i *Inventory) Show(b *Block) {
 	i.mu.Lock()
 	if !i.busy && !time.Now().Before(i.due) {
 		i.busy = true
@@ -60,7 +60,7 @@ func (i *inventory) show(b *overview.Block) {
 }
 
 // take counts once.
-func (i *inventory) take() {
+func (i *Inventory) take() {
 	begin := time.Now()
 	facts, err := i.count(i.ctx)
 	took := time.Since(begin)

@@ -1,0 +1,26 @@
+// Package host runs building blocks as a server. The command of one block is its flags and that
+// block; enablers is a list of five, a broker and a console.
+//
+// # Order
+//
+// [Flags.Serve] does for every server the same, in this order:
+//
+//  1. It opens the listeners, so that a port that is taken is known before anything else happens.
+//  2. It opens the stores, and contacts no server yet.
+//  3. The blocks prepare: they read the files that their settings name, and refuse wrong ones.
+//  4. Until the servers of the stores have answered, it answers 503.
+//  5. It opens the door.
+//  6. The blocks open: each returns what it serves and runs, see [Block].
+//  7. It runs the parts: backups, the door, those of the blocks, the web interface. Then it prints
+//     the addresses, and runs what begins later, such as a demonstration.
+//
+// When the context ends it stops the parts and closes everything in the opposite order.
+//
+// # What is beside
+//
+// A block that its command and enablers have in common is a package beside this one: annotation,
+// models, collector, management and links. Such a package has one constructor, whose type holds
+// the configuration of the block: flags bind to its fields. The other packages are parts of a
+// server (door, stores, datafolder, backup, session, telemetry), of its pages (console, overview),
+// and the demonstrations.
+package host

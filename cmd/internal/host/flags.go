@@ -1,0 +1,70 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/telemetry"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// Flags are the flags of a server: those that every server has, and those that its command
+// declares. Make them with [NewFlags].
+type Flags struct {
+	*server.Flags
+	// Door has the flags of access and TLS.
+	Door *door.Settings
+	// Stores has the flags of the stores, nil without [Flags.DeclareStores].
+	Stores *stores.Settings
+	// Bound bounds the connections to the listeners.
+	Bound *server.Connections
+
+	wrong []error
+}
+
+// NewFlags returns the flags of a command, as [server.NewFlags] does, and declares those that
+// every server has.
+func NewFlags(command, prefix, about string) *Flags {
+	f := &Flags{Flags: server.NewFlags(command, prefix, about)}
+	f.Bound = f.Connections()
+	f.Door = door.Declare(f.Flags)
+	f.Logging("log/" + command + ".log")
+	f.Lifecycle()
+	f.Traces(telemetry.Open)
+	return f
+}
+
+// DeclareStores declares the flags of the stores.
+func (f *Flags) DeclareStores(texts stores.Texts) { f.Stores = stores.Declare(f.Flags, texts) }
+
+// Wrong notes that the value of a flag cannot work, for [Flags.Check].
+func (f *Flags) Wrong(name, format string, args ...any) {
+	f.wrong = append(f.wrong, fmt.Errorf("-%s (%s): %w", name, f.Variable(name), fmt.Errorf(format, args...)))
+}
+
+// Between notes a number of a flag that is not between two others.
+func (f *Flags) Between(name string, value, least, most int64) {
+	if value < least || value > most {
+		f.Wrong(name, "expected %d to %d, got %d", least, most, value)
+	}
+}
+
+// Positive notes a time of a flag that is not above 0.
+func (f *Flags) Positive(name string, value time.Duration) {
+	if value <= 0 {
+		f.Wrong(name, "expected more than nothing, got %v", value)
+	}
+}
+
+// Check returns an error for the values that [Flags.Wrong] has noted, and for those of the stores
+// and the door that cannot work.
+func (f *Flags) Check() error {
+	errs := f.wrong
+	if f.Stores != nil {
+		errs = append(errs, f.Stores.Check())
+	}
+	return errors.Join(append(errs, f.Door.Check())...)
+}
