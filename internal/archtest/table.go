@@ -233,8 +233,8 @@ func importTable() []room {
 			modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/cookies", "apimgmt/internal/password", "apimgmt/position",
-			"internal/access", "internal/clientaddr", "internal/exposition", "internal/history", "internal/httpapi", "internal/keep",
-			"internal/shell", "storage",
+			"internal/access", "internal/clientaddr", "internal/exposition", "internal/form", "internal/history", "internal/httpapi",
+			"internal/keep", "internal/shell", "storage",
 		}, modules: []string{prometheus, uuid}},
 		{dir: "apimgmt/gateway/follow", imports: []string{
 			"apimgmt/entity", "apimgmt/gateway", "apimgmt/gateway/admin", "internal/httpclient", "internal/secretfile",
@@ -301,7 +301,7 @@ func importTable() []room {
 		}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look", "internal/tracing"}, modules: []string{swgui, uuid}},
-		{dir: "internal/shell", imports: []string{"internal/history", "internal/httpapi", "internal/look", "internal/uplot"}},
+		{dir: "internal/shell", imports: []string{"internal/form", "internal/history", "internal/httpapi", "internal/look", "internal/uplot"}},
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
@@ -365,6 +365,7 @@ func importTable() []room {
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},
 		{dir: "internal/archtest"},
 		{dir: "internal/editor"},
+		{dir: "internal/form"},
 		{dir: "internal/graph"},
 		{dir: "internal/history"},
 		{dir: "internal/keep"},

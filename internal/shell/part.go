@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/history"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
@@ -31,7 +32,7 @@ type PartConfig struct {
 	// Section is the name of the section that the pages belong to.
 	Section string
 	// Files has the templates, named *.html, and the other files that the pages load. The
-	// file shared.html, if there is one, has definitions that all templates use.
+	// file shared.html, if there is one, has definitions that all templates use, beside those of package form.
 	Files fs.FS
 	// Funcs are the functions of the templates, besides those of this package.
 	Funcs template.FuncMap
@@ -75,7 +76,7 @@ func NewPart(config PartConfig) *Part {
 		case name == sharedFile:
 		case path.Ext(name) == ".html":
 			t := template.New(name).Funcs(functions()).Funcs(config.Funcs)
-			t = template.Must(t.ParseFS(files, "page/shell.html"))
+			t = template.Must(template.Must(t.ParseFS(files, "page/shell.html")).ParseFS(form.Files, "field.html"))
 			p.templates[name] = template.Must(t.ParseFS(config.Files, append([]string{name}, shared...)...))
 		default:
 			p.assets[name] = httpapi.Asset{Files: config.Files}

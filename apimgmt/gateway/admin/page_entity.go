@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -29,7 +30,7 @@ type editView struct {
 	Kind, Plural string
 	Back         string // the page to return to
 	Entity       *listed
-	Fields       []input
+	Fields       form.Fields
 	Fingerprint  string
 	Fault        string
 	// ID is that of a new entity, so that sending a form twice makes one.
@@ -104,7 +105,7 @@ func (p *pages) viewOf(r *http.Request, t *table, config *entity.Config, e row, 
 	if v.Raw {
 		v.Fields = asJSON(v.Fields)
 	}
-	show(v.Fields, values)
+	v.Fields.Show(values)
 	nameReferences(v.Fields, config)
 	trail := []shell.Crumb{gatewayCrumb()}
 	list := t.plural
@@ -142,9 +143,9 @@ func (p *pages) viewOf(r *http.Request, t *table, config *entity.Config, e row, 
 }
 
 // nameReferences shows references to one of very many entities by their names.
-func nameReferences(inputs []input, config *entity.Config) {
+func nameReferences(inputs form.Fields, config *entity.Config) {
 	for i := range inputs {
-		if f := &inputs[i]; f.Type == refInput && f.Options == nil && f.Value != "" {
+		if f := &inputs[i]; f.Kind == form.Reference && f.Options == nil && f.Value != "" {
 			if found, ok := tableFor(entity.Kind(f.Name)).find(config, f.Value); ok {
 				f.Value = found.label()
 			}
@@ -153,9 +154,9 @@ func nameReferences(inputs []input, config *entity.Config) {
 }
 
 // findReferences puts the identifiers of the entities that texts name into the values of a form.
-func findReferences(inputs []input, config *entity.Config, values map[string]any) {
+func findReferences(inputs form.Fields, config *entity.Config, values map[string]any) {
 	for i := range inputs {
-		if f := &inputs[i]; f.Type == refInput && f.Options == nil && values[f.Name] != nil {
+		if f := &inputs[i]; f.Kind == form.Reference && f.Options == nil && values[f.Name] != nil {
 			if found, ok := tableFor(entity.Kind(f.Name)).find(config, f.Value); ok {
 				values[f.Name] = map[string]any{"id": found.meta().ID}
 			}
@@ -269,18 +270,19 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 		if plugin, ok := e.entity.(*entity.Plugin); ok {
 			values["config"] = shownConfig(plugin.Config)
 		}
-		if !read(v.Fields, r.PostForm, values) {
+		if !v.Fields.Read(r.PostForm, values) {
+			v.Fields.Forget()
 			v.Fault = "Nothing is saved: some fields have mistakes"
 			return p.part.Show(w, r, http.StatusBadRequest, "edit.html", &v)
 		}
-		if form := r.PostForm.Get("show"); form != "" && t.kind == entity.KindPlugin {
-			return p.showAs(w, r, &v, form, e, config, values)
+		if view := r.PostForm.Get("show"); view != "" && t.kind == entity.KindPlugin {
+			return p.showAs(w, r, &v, view, e, config, values)
 		}
 		findReferences(v.Fields, config, values)
 		made, err := p.put(r, t, v, values)
 		var wrong *problem
 		if errors.As(err, &wrong) {
-			v.Fault = blame(v.Fields, wrong)
+			v.blame(wrong)
 			return p.part.Show(w, r, wrong.status, "edit.html", &v)
 		}
 		if err != nil {
@@ -293,6 +295,14 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 	}
 }
 
+// blame puts what is wrong at the fields it is about, and the rest above the form.
+func (v *editView) blame(wrong *problem) {
+	if v.Fields.Blame(wrong.Fields) || len(wrong.Fields) == 0 {
+		v.Fault = wrong.Message
+	}
+	v.Fields.Forget()
+}
+
 // see leads to a page, and says there what was done.
 func (p *pages) see(w http.ResponseWriter, r *http.Request, page, text string) error {
 	return shell.SeeOther(w, shell.Root(r)+page, text)
@@ -300,22 +310,22 @@ func (p *pages) see(w http.ResponseWriter, r *http.Request, page, text string) e
 
 // showAs shows the form of a plugin in its other form, with what was entered and is not saved.
 func (p *pages) showAs(
-	w http.ResponseWriter, r *http.Request, v *editView, form string, e row, config *entity.Config, values map[string]any,
+	w http.ResponseWriter, r *http.Request, v *editView, view string, e row, config *entity.Config, values map[string]any,
 ) error {
 	if text, ok := values["config"].(json.RawMessage); ok {
 		object := map[string]any{}
 		if json.Unmarshal(text, &object) != nil || object == nil {
-			blame(v.Fields, &problem{Fields: map[string]any{"config": "is not a JSON object"}})
+			v.Fields.Blame(map[string]any{"config": "is not a JSON object"})
 			return p.part.Show(w, r, http.StatusBadRequest, "edit.html", v)
 		}
 		values["config"] = object
 	}
 	fields := p.inputs(e, config)
-	v.Raw = form == "json" || v.OnlyRaw
+	v.Raw = view == "json" || v.OnlyRaw
 	if v.Raw {
 		fields = asJSON(fields)
 	}
-	show(fields, values)
+	fields.Show(values)
 	v.Fields = fields
 	return p.part.Show(w, r, http.StatusOK, "edit.html", v)
 }

@@ -97,7 +97,7 @@ func TestPages_changeUpstreamsAndTargets(t *testing.T) {
 	upstream.Set("healthchecks.active.unhealthy.http_failures", "many")
 	a = b.submit("/admin/upstreams/"+id, upstream)
 	require.Equal(t, 400, a.status)
-	require.Contains(t, a.text, `<span class="fault">&#34;many&#34; is not a number</span>`)
+	require.Contains(t, a.text, `">&#34;many&#34; is not a number</span>`)
 	upstream.Set("healthchecks.active.unhealthy.http_failures", "1")
 	upstream.Del("seen")
 	upstream.Del("watched")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
@@ -39,9 +40,9 @@ func (p *pages) chooseKind(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pluginInputs are the fields of the form of a plugin, with those of its kind.
-func (p *pages) pluginInputs(e *entity.Plugin, config *entity.Config, enabled, tags input) []input {
+func (p *pages) pluginInputs(e *entity.Plugin, config *entity.Config, enabled, tags form.Field) form.Fields {
 	kind, _ := p.store.gateway.Kind(e.Name)
-	made := []input{
+	made := form.Fields{
 		reference(config, entity.KindService, "On service", "Every service"),
 		reference(config, entity.KindRoute, "On route", "Every route"),
 	}
@@ -56,23 +57,23 @@ func (p *pages) pluginInputs(e *entity.Plugin, config *entity.Config, enabled, t
 		}
 	}
 	if len(fields) > 0 {
-		made = append(made, input{Name: "config", Label: "Configuration", Type: groupInput, Fields: fields})
+		made = append(made, form.Field{Name: "config", Label: "Configuration", Kind: form.Group, Fields: fields})
 	}
 	return append(made, append(more(
-		input{Name: "instance_name", Label: "Instance name", Type: textInput, Hint: "Tells plugins of one kind apart"},
-		input{Name: "protocols", Label: "Protocols", Type: linesInput, Hint: "http, https, grpc, grpcs; one in a line"}), tags)...)
+		form.Field{Name: "instance_name", Label: "Instance name", Hint: "Tells plugins of one kind apart"},
+		form.Field{Name: "protocols", Label: "Protocols", Kind: form.Lines, Hint: "http, https, grpc, grpcs; one in a line"}), tags)...)
 }
 
 // asJSON returns the fields with one for the whole configuration of a plugin.
-func asJSON(inputs []input) []input {
+func asJSON(inputs form.Fields) form.Fields {
 	for i := range inputs {
 		if inputs[i].Name == "config" {
-			inputs[i].Type, inputs[i].Fields = jsonInput, nil
+			inputs[i].Kind, inputs[i].Fields = form.JSON, nil
 			inputs[i].Hint = "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"
 			return inputs
 		}
 	}
-	return append(inputs, input{Name: "config", Label: "Configuration", Type: jsonInput, Hint: "A JSON object"})
+	return append(inputs, form.Field{Name: "config", Label: "Configuration", Kind: form.JSON, Hint: "A JSON object"})
 }
 
 // isWhole reports whether a configuration is the whole form of an extension, which has the

@@ -44,7 +44,7 @@ func TestPages_pluginForms_areMadeOfSchemas(t *testing.T) {
 	require.Equal(t, 400, a.status)
 	for _, fault := range []string{"&#34;many&#34; is not a number", "200 is not between 400 and 599",
 		"&#34;colour&#34; is not one of the choices"} {
-		require.Contains(t, a.text, `<span class="fault">`+fault+"</span>")
+		require.Contains(t, a.text, `">`+fault+"</span>")
 	}
 	require.Contains(t, a.text, `value="many"`)
 	form.Set("config.minute", "60")
@@ -53,7 +53,7 @@ func TestPages_pluginForms_areMadeOfSchemas(t *testing.T) {
 	form.Set("config.limit_by", "ip")
 	a = b.submit(limits, form)
 	require.Equal(t, 400, a.status)
-	require.Contains(t, a.text, `<span class="fault">60 is less than the 100 for a second</span>`)
+	require.Contains(t, a.text, `<span class="fault" id="fault-config.minute">60 is less than the 100 for a second</span>`)
 	form.Set("config.second", "5")
 	a = b.submit(limits, form)
 	require.Equal(t, "/admin/plugins", a.at, a.text)

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/form"
 )
 
 // schemaInputs makes the fields of a form of the fields of a schema. The prefix is that of
 // their names.
-func schemaInputs(prefix string, fields []map[string]schemaField) []input {
-	var made []input
+func schemaInputs(prefix string, fields []map[string]schemaField) form.Fields {
+	var made form.Fields
 	for _, field := range fields {
 		for name, described := range field {
 			if described["unsupported"] != true {
@@ -23,53 +24,53 @@ func schemaInputs(prefix string, fields []map[string]schemaField) []input {
 	return made
 }
 
-func schemaInput(prefix, name string, described schemaField) input {
-	f := input{Name: prefix + name, Label: labelOf(name), Type: textInput, sparse: true}
+func schemaInput(prefix, name string, described schemaField) form.Field {
+	f := form.Field{Name: prefix + name, Label: labelOf(name), Sparse: true}
 	f.Hint, _ = described["description"].(string)
 	f.Required, _ = described["required"].(bool)
-	f.fallback = plain(described["default"])
+	f.Default = plain(described["default"])
 	switch described["type"] {
 	case "record":
-		f.Type, f.Required = groupInput, false
+		f.Kind, f.Required = form.Group, false
 		inner, _ := described["fields"].([]map[string]schemaField)
 		f.Fields = schemaInputs(f.Name+".", inner)
 	case "boolean":
-		f.Type = checkInput
+		f.Kind = form.Check
 	case "integer", "number":
-		f.Type, f.whole = numberInput, described["type"] == "integer"
+		f.Kind, f.Whole = form.Number, described["type"] == "integer"
 		if between, ok := described["between"].([]json.Number); ok {
-			f.low, f.high = between[0], between[1]
+			f.Low, f.High = between[0].String(), between[1].String()
 		}
 	case "array", "set":
-		f.Type = jsonInput
+		f.Kind = form.JSON
 		elements, _ := described["elements"].(schemaField)
 		switch elements["type"] {
 		case "string":
-			f.Type = linesInput
+			f.Kind = form.Lines
 		case "integer", "number":
-			f.Type, f.whole = digitsInput, elements["type"] == "integer"
+			f.Kind, f.Whole = form.Numbers, elements["type"] == "integer"
 		}
 	case "map":
-		f.Type = jsonInput
+		f.Kind = form.JSON
 		values, _ := described["values"].(schemaField)
 		elements, _ := values["elements"].(schemaField)
 		switch {
 		case values["type"] == "string":
-			f.Type = pairsInput
+			f.Kind = form.Pairs
 		case elements["type"] == "string":
-			f.Type = fieldsInput
+			f.Kind = form.Lists
 		}
 	case "json":
-		f.Type = jsonInput
+		f.Kind = form.JSON
 	}
-	if choices, ok := described["one_of"].([]string); ok && f.Type == textInput {
-		f.Type, f.Options = choiceInput, options(choices...)
-		if !f.Required && !slices.Contains(choices, shownValue(textInput, f.fallback)) {
-			f.Options = slices.Insert(f.Options, 0, option{"", "not set"})
+	if choices, ok := described["one_of"].([]string); ok && f.Kind == form.Text {
+		f.Kind, f.Options = form.Choice, form.Options(choices...)
+		if !f.Required && !slices.Contains(choices, form.Text.Text(f.Default)) {
+			f.Options = slices.Insert(f.Options, 0, form.Option{Label: "not set"})
 		}
 	}
-	if described["encrypted"] == true && f.Type == textInput {
-		f.Type = secretInput
+	if described["encrypted"] == true && f.Kind == form.Text {
+		f.Kind, f.Mask = form.Secret, entity.Redaction
 	}
 	return f
 }
