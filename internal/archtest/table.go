@@ -297,7 +297,7 @@ func importTable() []room {
 		}, modules: []string{prometheus}},
 		{dir: "multilink/node/page", imports: []string{
 			"multilink/settings", "multilink/status", "multilink/node", "multilink/node/internal/...", "multilink/node/rest",
-			"internal/access", "internal/httpapi", "internal/shell",
+			"internal/access", "internal/form", "internal/httpapi", "internal/shell",
 		}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look", "internal/tracing"}, modules: []string{swgui, uuid}},

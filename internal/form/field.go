@@ -158,3 +158,11 @@ func (fields Fields) Fill(form url.Values) {
 		}
 	})
 }
+
+// Get returns the value of the field with a name, without space around it; empty if there is none.
+func (fields Fields) Get(name string) string {
+	if f := fields.Find(name); f != nil {
+		return strings.TrimSpace(f.Value)
+	}
+	return ""
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 )
@@ -12,29 +13,33 @@ func (p *pages) newAttachment(w http.ResponseWriter, r *http.Request) error {
 	if err := p.node.Settings().Only(desired.RoleClient); err != nil {
 		return err
 	}
-	view, err := p.form(w, r, "Attach")
-	if err != nil {
-		return err
-	}
-	return p.show(w, r, "attach.html", view, nil)
+	return p.show(w, r, p.attachForm(r), nil)
+}
+
+func (p *pages) attachForm(r *http.Request) *formView {
+	return &formView{Frame: p.part.Frame(r, "Attach"), Action: "attach", Submit: "Attach", Back: "clients", Fields: form.Fields{
+		{Name: "server", Label: "URL of the server", Type: "url", Placeholder: "https://203.0.113.9:3333", Hint: "Empty: the one in the object"},
+		{Name: "object", Label: "What the server answered when it added this client", Kind: form.JSON, Required: true},
+	}}
 }
 
 // attach takes what a server has answered, and its URL. The page that says what is wrong
 // does not have the object, which is secret, again.
 func (p *pages) attach(w http.ResponseWriter, r *http.Request) error {
-	view, err := p.form(w, r, "Attach")
-	if err != nil {
+	view := p.attachForm(r)
+	if err := view.read(w, r); err != nil {
 		return err
 	}
 	var object desired.Provision
-	text := view.Value("object")
-	view.Values.Del("object")
-	if err = desired.Decode([]byte(text), &object, true); err == nil {
-		object.Server = cmp.Or(view.Value("server"), object.Server)
+	text := view.Get("object")
+	view.Find("object").Value = ""
+	err := desired.Decode([]byte(text), &object, true)
+	if err == nil {
+		object.Server = cmp.Or(view.Get("server"), object.Server)
 		_, err = p.node.Change(r.Context(), desired.Attach(object))
 	}
 	if err != nil {
-		return p.show(w, r, "attach.html", view, err)
+		return p.show(w, r, view, err)
 	}
 	return shell.SeeOther(w, toHome(0, "clients"), "Attached to "+object.Server+".")
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
@@ -15,31 +16,37 @@ func (p *pages) newClient(w http.ResponseWriter, r *http.Request) error {
 	if err := p.node.Settings().Only(desired.RoleServer); err != nil {
 		return err
 	}
-	view, err := p.form(w, r, "New client")
-	if err != nil {
-		return err
-	}
-	return p.show(w, r, "client.html", view, nil)
+	return p.show(w, r, p.clientForm(r), nil)
+}
+
+func (p *pages) clientForm(r *http.Request) *formView {
+	return &formView{Frame: p.part.Frame(r, "New client"), Action: "clients/new", Submit: "Add the client", Back: "clients",
+		Fields: form.Fields{
+			{Name: "name", Label: "Name", MaxLength: 32, Pattern: namePattern, Placeholder: "gateway-1", Hint: "Empty: client-1 and so on"},
+			{Name: "addresses", Label: "Address", Placeholder: "10.9.0.2/24", Hint: "Empty: the next that is free"},
+			{Name: "public_key", ID: "key", Label: "Public key", MaxLength: 44,
+				Hint: "Of the client, from its page. Empty: a pair is generated here and shown once"},
+		}}
 }
 
 // addClient answers with what the client needs to attach. It has secrets, and no page has
 // them again.
 func (p *pages) addClient(w http.ResponseWriter, r *http.Request) error {
-	view, err := p.form(w, r, "New client")
-	if err != nil {
+	view := p.clientForm(r)
+	if err := view.read(w, r); err != nil {
 		return err
 	}
-	form := desired.ClientForm{Name: view.Value("name")}
-	if key := view.Value("public_key"); key != "" {
-		form.PublicKey = &key
+	client := desired.ClientForm{Name: view.Get("name")}
+	if key := view.Get("public_key"); key != "" {
+		client.PublicKey = &key
 	}
-	if address := view.Value("addresses"); address != "" {
-		form.Addresses = []string{address}
+	if address := view.Get("addresses"); address != "" {
+		client.Addresses = []string{address}
 	}
-	admission := desired.Admit(form)
+	admission := desired.Admit(client)
 	next, err := p.node.Change(r.Context(), admission.Edit())
 	if err != nil {
-		return p.show(w, r, "client.html", view, err)
+		return p.show(w, r, view, err)
 	}
 	made, err := admission.Provision(next)
 	if err != nil {

@@ -136,7 +136,7 @@ func TestNewHandler_changesThePolicyAndSwitchesByHand(t *testing.T) {
 	v.submit("/policy", url.Values{"policy": {"redundant"}, "wait_to_restore_ms": {"250"}}, "./#status")
 	bond := v.Do(http.StatusOK, "GET", "/bond", nil)
 	require.Subset(t, bond, nodetest.Object{"policy": "redundant", "wait_to_restore_ms": 250.0, "replay": false})
-	require.Contains(t, v.get("/policy").Body.String(), "<option selected>redundant</option>")
+	require.Contains(t, v.get("/policy").Body.String(), `<option value="redundant" selected>redundant</option>`)
 	v.submit("/switch", url.Values{"link": {"mesh0"}, "hold_s": {"5"}}, "./#status")
 	v.submit("/switch", url.Values{"link": {"mesh0"}, "hold_s": {"5"}, "end": {"1"}}, "./#status")
 }
@@ -161,7 +161,7 @@ func TestNewHandler_admitsAClientAndShowsItsKeysOnce(t *testing.T) {
 	require.Contains(t, at.get("/").Body.String(), "Not attached")
 	w = at.open("POST", "/attach", url.Values{"object": {object}, "server": {"no URL"}})
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "Server: want the URL of the server")
+	require.Contains(t, w.Body.String(), "URL of the server: want the URL of the server")
 	require.NotContains(t, w.Body.String(), made.PrivateKey, "it is not sent back")
 	at.submit("/attach", url.Values{"object": {object}}, "./#clients")
 	require.Contains(t, at.get("/").Body.String(), "Attached to http://example.com as gw-1")

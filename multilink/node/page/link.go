@@ -6,46 +6,71 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-func (p *pages) newLink(w http.ResponseWriter, r *http.Request) error {
-	view, err := p.form(w, r, "New link")
-	if err != nil {
-		return err
+// linkForm returns the form of a link, of a new one without a name.
+func (p *pages) linkForm(r *http.Request, name string) *formView {
+	fields := form.Fields{
+		{Name: "interface", Label: "Interface", MaxLength: 32, Placeholder: "wlan0", Hint: "Empty: the one with the link's name"},
+		{Name: "kind", Label: "Kind", Kind: form.Choice,
+			Options: append([]form.Option{{Label: "by its name"}}, form.Options(settings.Kinds()...)...)},
+		{Name: "probe.interval_ms", ID: "interval", Label: "Probe every (ms)", Kind: form.Number, Step: "any", Low: "1", High: "10000",
+			Placeholder: "10", Hint: "Three without an answer are a failure"},
+		{Name: "metered", Label: "Metered: carries only traffic that may cost, unless nothing else is left", Kind: form.Check},
 	}
-	return p.show(w, r, "link.html", view, nil)
+	if p.node.Settings().Head.Role == desired.RoleServer {
+		fields = append(form.Fields{{Name: "endpoint", Label: "Endpoint", Required: true, Placeholder: "203.0.113.9:51820",
+			Hint: "Where clients reach this server over the link"}}, fields...)
+	}
+	view := &formView{Frame: p.part.Frame(r, "New link"), Action: "new", Submit: "Add the link", Back: "links", Fields: fields}
+	if name != "" {
+		view.Title, view.Action, view.Submit = "Link "+name, "links/"+url.PathEscape(name), "Change the link"
+		return view
+	}
+	view.Fields = append(form.Fields{{Name: "name", Label: "Name", Required: true, MaxLength: 32, Pattern: namePattern, Placeholder: "wlan0",
+		Hint: "The same at both ends: it pairs them"}}, fields...)
+	return view
+}
+
+// namePattern is that of the names of links and clients.
+const namePattern = `[A-Za-z0-9._\-]+`
+
+func (p *pages) newLink(w http.ResponseWriter, r *http.Request) error {
+	return p.show(w, r, p.linkForm(r, ""), nil)
 }
 
 func (p *pages) addLink(w http.ResponseWriter, r *http.Request) error {
-	view, err := p.form(w, r, "New link")
-	if err != nil {
+	view := p.linkForm(r, "")
+	if err := view.read(w, r); err != nil {
 		return err
 	}
-	form := desired.Link{Name: view.Value("name")}
-	if err = view.link(&form); err == nil {
-		_, err = p.node.Change(r.Context(), desired.AddLink(form))
+	link := desired.Link{Name: view.Get("name")}
+	err := view.link(&link)
+	if err == nil {
+		_, err = p.node.Change(r.Context(), desired.AddLink(link))
 	}
 	if err != nil {
-		return p.show(w, r, "link.html", view, err)
+		return p.show(w, r, view, err)
 	}
-	return shell.SeeOther(w, toHome(0, "links"), "The link "+form.Name+" is added.")
+	return shell.SeeOther(w, toHome(0, "links"), "The link "+link.Name+" is added.")
 }
 
 // link puts what was entered into the settings of a link.
-func (v *formView) link(form *desired.Link) error {
-	form.Interface, form.Kind, form.Metered = v.Value("interface"), settings.Kind(v.Value("kind")), v.Is("metered")
-	if v.Server {
-		form.Endpoint = v.Value("endpoint")
+func (v *formView) link(link *desired.Link) error {
+	link.Interface, link.Kind, link.Metered = v.Get("interface"), settings.Kind(v.Get("kind")), v.Get("metered") != ""
+	if v.Find("endpoint") != nil {
+		link.Endpoint = v.Get("endpoint")
 	}
 	interval, err := v.number("probe.interval_ms")
 	if err != nil {
 		return err
 	}
-	form.Probe.Interval = interval
+	link.Probe.Interval = interval
 	return nil
 }
 
@@ -56,31 +81,26 @@ func (p *pages) editLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view, err := p.form(w, r, "Link "+name)
-	if err != nil {
-		return err
+	view, link := p.linkForm(r, name), s.Head.Links[at]
+	values := url.Values{"interface": {link.Interface}, "kind": {string(link.Kind)}, "endpoint": {link.Endpoint}}
+	if link.Probe.Interval > 0 {
+		values.Set("probe.interval_ms", strconv.FormatFloat(link.Probe.Interval, 'f', -1, 64))
 	}
-	form := s.Head.Links[at]
-	view.Name = name
-	view.Values = url.Values{"interface": {form.Interface}, "kind": {string(form.Kind)}, "endpoint": {form.Endpoint}}
-	if form.Probe.Interval > 0 {
-		view.Values.Set("probe.interval_ms", strconv.FormatFloat(form.Probe.Interval, 'f', -1, 64))
+	if link.Metered {
+		values.Set("metered", "true")
 	}
-	if form.Metered {
-		view.Values.Set("metered", "on")
-	}
-	return p.show(w, r, "link.html", view, nil)
+	view.Fill(values)
+	return p.show(w, r, view, nil)
 }
 
 func (p *pages) changeLink(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	view, err := p.form(w, r, "Link "+name)
-	if err != nil {
+	view := p.linkForm(r, name)
+	if err := view.read(w, r); err != nil {
 		return err
 	}
-	view.Name = name
 	if _, err := p.node.Change(r.Context(), desired.ChangeLink(name, view.link)); err != nil {
-		return p.show(w, r, "link.html", view, err)
+		return p.show(w, r, view, err)
 	}
 	return shell.SeeOther(w, toHome(1, "links"), "The link "+name+" is changed.")
 }

@@ -3,12 +3,16 @@ package page
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/form"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 	"github.com/iotenablers/enablers/multilink/node/internal/fault"
+	"github.com/iotenablers/enablers/multilink/node/rest"
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
@@ -17,23 +21,56 @@ func (p *pages) policy(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, "policy.html", view, nil)
+	return p.showPolicy(w, r, view, nil)
 }
 
-// policyForm is the form of the policy, with the present values where none are entered.
-func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*formView, error) {
-	view, err := p.form(w, r, "Policy")
-	if err != nil || view.Values.Has("policy") {
-		return view, err
+// policyView is the page of the policy: a form for the bond, and one that switches by hand.
+type policyView struct {
+	formView
+	Bond, Switch form.Fields
+}
+
+func (p *pages) showPolicy(w http.ResponseWriter, r *http.Request, view *policyView, err error) error {
+	return p.showAs(w, r, "policy.html", view, &view.formView, err)
+}
+
+// policyForm returns the page of the policy, with the present values where none are entered.
+func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*policyView, error) {
+	head := p.node.Settings().Head
+	links := make([]string, len(head.Links))
+	for i, link := range head.Links {
+		links[i] = link.Name
 	}
-	bond := p.node.Settings().Head.Bond
-	view.Values.Set("policy", string(bond.Policy))
-	view.Values.Set("wait_to_restore_ms", strconv.FormatFloat(*bond.Wait, 'f', -1, 64))
-	if *bond.Replay {
-		view.Values.Set("replay", "on")
+	view := &policyView{formView: formView{Frame: p.part.Frame(r, "Policy"), Fields: form.Fields{
+		{Name: "bond", Kind: form.Group, Fields: form.Fields{
+			{Name: "policy", Label: "Frames travel by", Kind: form.Choice, Options: form.Options(settings.Policies()...),
+				Hint: "active-backup: the best link alone. redundant: a copy over every link. adaptive: the best link, and copies over " +
+					"the next while it is doubtful. balance-flow: each flow keeps one of the links."},
+			{Name: "wait_to_restore_ms", ID: "wait", Label: "Wait to restore (ms)", Kind: form.Number, Step: "any", Low: "0", High: "3600000",
+				Hint: "How long a link has to be good before it is used again"},
+			{Name: "replay", Label: "Send again at a failover what was under way", Kind: form.Check},
+		}},
+		{Name: "switch", Kind: form.Group, Fields: form.Fields{
+			{Name: "link", Label: "Link", Kind: form.Choice, Options: form.Options(links...)},
+			{Name: "hold_s", ID: "hold", Label: "For (seconds)", Kind: form.Number, Step: "1", Low: "1", High: "86400"},
+		}},
+	}}}
+	view.Bond, view.Switch = view.Fields[0].Fields, view.Fields[1].Fields
+	view.Bond.Fill(url.Values{"policy": {string(head.Bond.Policy)}, "wait_to_restore_ms": {strconv.FormatFloat(*head.Bond.Wait, 'f', -1, 64)}})
+	if *head.Bond.Replay {
+		view.Find("replay").Value = "true"
 	}
-	if !view.Values.Has("hold_s") {
-		view.Values.Set("hold_s", "60")
+	view.Find("hold_s").Value = "60"
+	if r.Method != http.MethodPost {
+		return view, nil
+	}
+	if err := httpapi.ReadForm(w, r, rest.MaxBody); err != nil {
+		return nil, err
+	}
+	if r.PostForm.Has("policy") {
+		view.Bond.Fill(r.PostForm)
+	} else {
+		view.Switch.Fill(r.PostForm)
 	}
 	return view, nil
 }
@@ -45,16 +82,16 @@ func (p *pages) setPolicy(w http.ResponseWriter, r *http.Request) error {
 	}
 	wait, err := view.number("wait_to_restore_ms")
 	if err == nil {
-		_, err = p.node.Change(r.Context(), desired.SetBond(func(form *desired.Bond) error {
-			replay := view.Is("replay")
-			form.Policy, form.Wait, form.Replay = settings.Policy(view.Value("policy")), &wait, &replay
+		_, err = p.node.Change(r.Context(), desired.SetBond(func(bond *desired.Bond) error {
+			replay := view.Get("replay") != ""
+			bond.Policy, bond.Wait, bond.Replay = settings.Policy(view.Get("policy")), &wait, &replay
 			return nil
 		}))
 	}
 	if err != nil {
-		return p.show(w, r, "policy.html", view, err)
+		return p.showPolicy(w, r, view, err)
 	}
-	return shell.SeeOther(w, toHome(0, "status"), "The policy is "+view.Value("policy")+".")
+	return shell.SeeOther(w, toHome(0, "status"), "The policy is "+view.Get("policy")+".")
 }
 
 // switchTo prefers a link for a time, or ends that.
@@ -63,14 +100,14 @@ func (p *pages) switchTo(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	link, text := view.Value("link"), ""
-	if view.Is("end") {
+	link, text, end := view.Get("link"), "", r.PostForm.Has("end")
+	if end {
 		link, text = "", "The switch by hand has ended."
 	}
 	hold, err := view.number("hold_s")
 	switch {
 	case err != nil:
-	case !view.Is("end") && link == "":
+	case !end && link == "":
 		err = fault.Wrong("link", "there is no link to switch to")
 	case !(hold >= 0 && hold <= desired.LongestHold.Seconds()):
 		err = fault.Wrong("hold_s", "want 0 to %.0f, got %v", desired.LongestHold.Seconds(), hold)
@@ -78,7 +115,7 @@ func (p *pages) switchTo(w http.ResponseWriter, r *http.Request) error {
 		err = p.node.Switch(r.Context(), link, time.Duration(hold*float64(time.Second)))
 	}
 	if err != nil {
-		return p.show(w, r, "policy.html", view, err)
+		return p.showPolicy(w, r, view, err)
 	}
 	return shell.SeeOther(w, toHome(0, "status"), cmp.Or(text, "Switched to "+link+"."))
 }
