@@ -15,15 +15,17 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/page"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // asynchronous makes a configuration asynchronous.
-func asynchronous(conf flcollect.JobConfig, buffer, concurrency int, staleness float64) flcollect.JobConfig {
-	conf.Async = &flcollect.JobAsync{Buffer: buffer, Concurrency: concurrency, Staleness: &staleness}
+func asynchronous(conf jobconfig.Config, buffer, concurrency int, staleness float64) jobconfig.Config {
+	conf.Async = &jobconfig.Async{Buffer: buffer, Concurrency: concurrency, Staleness: &staleness}
 	return conf
 }
 
@@ -61,7 +63,7 @@ func TestServer_async_doesNotWaitForASlowClient(t *testing.T) {
 		}}, fmt.Sprintf("fast-%d", i))
 	}
 	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(versions, 2), 8, 2), 4, 8, 0.5)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, versions, status.Round)
 	require.Equal(t, versions, status.Aggregated)
 	require.Empty(t, status.Error)
@@ -74,10 +76,10 @@ func TestServer_async_doesNotWaitForASlowClient(t *testing.T) {
 		require.Equal(t, 4, r.Fit.Results)
 		require.LessOrEqual(t, r.Async.Kept, r.Async.Training)
 		require.Equal(t, 4, r.Evaluate.Results+r.Async.CutOff)
-		report, err := w.Report(t.Context(), "job", r.Number, 0, 0)
+		found, err := w.Report(t.Context(), "job", r.Number, 0, 0)
 		require.NoError(t, err)
 		greatest := 0
-		for _, c := range report.Clients {
+		for _, c := range found.Clients {
 			require.NotNil(t, c.Staleness)
 			greatest = max(greatest, *c.Staleness)
 			if c.Client == "name:slow" {
@@ -88,20 +90,20 @@ func TestServer_async_doesNotWaitForASlowClient(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, stale, 4)
 	require.NotNil(t, rounds[0].Loss)
-	_, err = flcollect.VerifyAudit(joined(w.auditLog(t, "job")))
+	_, err = report.VerifyAudit(joined(w.auditLog(t, "job")))
 	require.NoError(t, err)
 }
 
 // With as many clients as a version has updates all updates are fresh, and the model has
 // the bits of one that was trained in rounds.
 func TestServer_async_equalsRoundsWithoutStaleness(t *testing.T) {
-	train := func(conf flcollect.JobConfig) []float64 {
+	train := func(conf jobconfig.Config) []float64 {
 		w := newWorld(t, flcollect.Config{Initial: bitsModel})
 		for i := range 3 {
 			w.join(t, trainer{step: 0.1 + float64(i)/3, examples: int64(i + 1)})
 		}
 		require.NoError(t, w.Start(t.Context(), "job", conf))
-		w.untilState(t, "job", flcollect.Finished)
+		w.untilState(t, "job", report.Finished)
 		return w.weights(t, "job")
 	}
 	for _, name := range []string{"FedAvg", "FedAdam", "FedTrimmedAvg"} {
@@ -121,7 +123,7 @@ func TestServer_async_resumesAfterACrashAtAnyWrite(t *testing.T) {
 	undisturbed := newWorld(t, flcollect.Config{Initial: zeros})
 	join(t, undisturbed)
 	require.NoError(t, undisturbed.Start(t.Context(), "job", conf))
-	undisturbed.untilState(t, "job", flcollect.Finished)
+	undisturbed.untilState(t, "job", report.Finished)
 	want := undisturbed.weights(t, "job")
 	for died, writes := true, 1; died; writes++ {
 		require.Less(t, writes, 100)
@@ -139,15 +141,15 @@ func TestServer_async_resumesAfterACrashAtAnyWrite(t *testing.T) {
 			join(t, second)
 			status, err := second.Status(t.Context(), "job")
 			require.NoError(t, err)
-			if status.State == flcollect.Inactive {
+			if status.State == report.Inactive {
 				require.NoError(t, second.Start(t.Context(), "job", conf))
 			}
-			second.untilState(t, "job", flcollect.Finished)
+			second.untilState(t, "job", report.Finished)
 			require.Equal(t, want, second.weights(t, "job"))
 			second.hasRounds(t, versions)
 			require.Equal(t, 1, countBlobs(t, blobs), "what the crash left is collected")
 			lines := second.auditLog(t, "job")
-			_, err = flcollect.VerifyAudit(joined(lines))
+			_, err = report.VerifyAudit(joined(lines))
 			require.NoError(t, err)
 			counted, err := second.Rounds(t.Context(), "job", 0, 0)
 			require.NoError(t, err)
@@ -167,15 +169,15 @@ func TestServer_StopJob_endsAnAsynchronousJob(t *testing.T) {
 	slow, began, _ := straggler(1)
 	ended, _ := w.join(t, slow)
 	w.join(t, trainer{step: 1, examples: 10})
-	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(flcollect.MaxRounds, 1), 2, 1), 1, 2, 0)))
+	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(jobconfig.MaxRounds, 1), 2, 1), 1, 2, 0)))
 	<-began
 	w.until(t, "job", "at version 3", func(s flcollect.Status) bool { return s.Round >= 3 })
 	require.NoError(t, w.StopJob(t.Context(), "job"))
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Interrupted, status.State)
+	require.Equal(t, report.Interrupted, status.State)
 	require.Error(t, <-ended)
-	_, err = flcollect.VerifyAudit(joined(w.auditLog(t, "job")))
+	_, err = report.VerifyAudit(joined(w.auditLog(t, "job")))
 	require.NoError(t, err)
 }
 
@@ -187,7 +189,7 @@ func TestServer_async_endsEarlyAtATarget(t *testing.T) {
 	conf := asynchronous(config(1000, 2), 2, 2, 0.5)
 	conf.Stopping, conf.Targets = true, map[string]float64{"accuracy": 0.45}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 5, status.Early.Round)
 	require.Equal(t, 5, status.Round)
 	require.Equal(t, 5.0, w.weights(t, "job")[0], "the model is that of the version, however many were made since")
@@ -200,7 +202,7 @@ func TestServer_async_quarantinesWrongUpdates(t *testing.T) {
 		w.join(t, trainer{step: 1, examples: 10})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(6, 2), 3, 2), 2, 3, 0.5)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 6, status.Aggregated)
 	require.Equal(t, 12, status.Updates.Kept)
 	require.Positive(t, status.Updates.Refused)
@@ -231,7 +233,7 @@ func TestServer_async_recordsTheLossOfTheLastVersion(t *testing.T) {
 	status := w.until(t, "job", "evaluated", func(s flcollect.Status) bool { return s.Evaluating })
 	require.Zero(t, status.Round)
 	close(held)
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1.0, *rounds[0].Loss)
@@ -273,7 +275,7 @@ func TestServer_Handle_refusesEdgesOfAnAsynchronousJob(t *testing.T) {
 	require.NoError(t, upper.Start(t.Context(), "job", asynchronous(config(1, 1), 1, 1, 0.5)))
 	edge := newEdge(t, upper, "site")
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-	status := edge.untilState(t, "job", flcollect.Interrupted)
+	status := edge.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "asynchronous")
 }
 
@@ -310,7 +312,7 @@ func TestServer_async_convertsBeforeItMovesAnUpdate(t *testing.T) {
 		}})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(30, 2), 3, 2), 2, 3, 1)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Zero(t, status.Updates.Refused)
 	require.Positive(t, status.Updates.Converted)
 }
@@ -331,7 +333,7 @@ func TestServer_async_cutsOffAnEvaluationThatLastsTooLong(t *testing.T) {
 		w.join(t, trainer{step: 1, examples: 10})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(60, 1), 3, 1), 1, 3, 0.5)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	close(held)
 	require.Equal(t, 60, status.Aggregated)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
@@ -351,7 +353,7 @@ func TestServer_Rounds_showVersionsAndTheirStaleness(t *testing.T) {
 		w.join(t, trainer{step: 1, examples: 10})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", asynchronous(withAvailable(config(6, 1), 2, 1), 1, 2, 0.25)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	h := page.NewHandler(w.Server, nil)
 	page := jobstest.Ask(h, "GET", "/live/job", "").Body.String()
 	require.Contains(t, page, "Version 6 of 6")

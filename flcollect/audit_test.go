@@ -15,6 +15,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
@@ -37,24 +39,24 @@ func joined(lines []string) *strings.Reader {
 	return strings.NewReader(text.String())
 }
 
-func readLine(t *testing.T, text string) flcollect.AuditLine {
+func readLine(t *testing.T, text string) report.AuditLine {
 	t.Helper()
-	var line flcollect.AuditLine
+	var line report.AuditLine
 	require.NoError(t, json.Unmarshal([]byte(text), &line))
 	return line
 }
 
-func TestDigest_isWhatAClientComputes(t *testing.T) {
+func TestServer_Audit_digestIsWhatAClientComputes(t *testing.T) {
 	// hashlib.sha256(b"\2\0\0\0\0\0\0\0ab" + b"\0"*8 + b"\1\0\0\0\0\0\0\0c").hexdigest()
 	whole := flower.Parameters{Tensors: []flower.Blob{{[]byte("ab")}, {}, {[]byte("c")}}}
-	require.Equal(t, "fc8c9cb2fcf043eccbb4a1d9db773cf56aac8ccc96cd90987a38a862db532f0b", flcollect.Digest(whole))
+	require.Equal(t, "fc8c9cb2fcf043eccbb4a1d9db773cf56aac8ccc96cd90987a38a862db532f0b", whole.Digest())
 	chunked := flower.Parameters{Tensors: []flower.Blob{{[]byte("a"), nil, []byte("b")}, {nil}, {[]byte("c")}}}
-	require.Equal(t, flcollect.Digest(whole), flcollect.Digest(chunked))
+	require.Equal(t, whole.Digest(), chunked.Digest())
 	shifted := flower.Parameters{Tensors: []flower.Blob{{[]byte("a")}, {[]byte("b")}, {[]byte("c")}}}
-	require.NotEqual(t, flcollect.Digest(whole), flcollect.Digest(shifted))
+	require.NotEqual(t, whole.Digest(), shifted.Digest())
 	// numpy.save of numpy.array([1, 2, 3], "<f4"), as a client sends it
 	require.Equal(t, "2195406fbaf67ba1b81a88bb3aa4ae71e0d13c3717b278d743e7dd6982a47fe8",
-		flcollect.Digest(flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3}))))
+		flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3})).Digest())
 }
 
 func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
@@ -63,29 +65,29 @@ func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
 	for i := range 2 {
 		w.join(t, trainer{step: float64(i), examples: int64(10 * (i + 1)),
 			fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
-				sent <- flcollect.Digest(res.Parameters)
+				sent <- res.Parameters.Digest()
 				return nil
 			}})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	lines := w.auditLog(t, "job")
 	require.Len(t, lines, 2)
-	last, err := flcollect.VerifyAudit(joined(lines))
+	last, err := report.VerifyAudit(joined(lines))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, last.Line)
 	first, second := readLine(t, lines[0]), readLine(t, lines[1])
 	require.Equal(t, "job", first.Job)
 	require.Equal(t, 1, first.Round)
 	require.True(t, first.Aggregated)
-	require.Equal(t, flcollect.Counts{Kept: 2}, first.Counts)
+	require.Equal(t, report.Counts{Kept: 2}, first.Counts)
 	require.Equal(t, first.Result, second.Model, "what a round gives, the next sends")
-	initial, err := zeros(t.Context(), flcollect.JobConfig{})
+	initial, err := zeros(t.Context(), jobconfig.Config{})
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Digest(flower.FromTensors(initial...)), first.Model)
+	require.Equal(t, flower.FromTensors(initial...).Digest(), first.Model)
 	result, err := w.Result(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Digest(flower.FromTensors(result.Weights...)), second.Result)
+	require.Equal(t, flower.FromTensors(result.Weights...).Digest(), second.Result)
 	require.ElementsMatch(t, []string{<-sent, <-sent}, []string{first.Clients[0].Update, first.Clients[1].Update})
 	require.ElementsMatch(t, []int64{10, 20}, []int64{first.Clients[0].Examples, first.Clients[1].Examples})
 	require.Less(t, first.Clients[0].Client, first.Clients[1].Client)
@@ -93,13 +95,13 @@ func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, last, *rounds[1].Audit)
-	report, err := w.Report(t.Context(), "job", 2, 0, 0)
+	page, err := w.Report(t.Context(), "job", 2, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, second.Clients, report.Clients)
+	require.Equal(t, second.Clients, page.Clients)
 	_, err = w.Report(t.Context(), "job", 3, 0, 0)
-	require.ErrorIs(t, err, flcollect.ErrNoReport)
+	require.ErrorIs(t, err, report.ErrNoReport)
 	_, err = w.Report(t.Context(), "unknown", 1, 0, 0)
-	require.ErrorIs(t, err, flcollect.ErrNoReport)
+	require.ErrorIs(t, err, report.ErrNoReport)
 }
 
 func TestServer_Audit_goesOnWithTheNextRun(t *testing.T) {
@@ -107,12 +109,12 @@ func TestServer_Audit_goesOnWithTheNextRun(t *testing.T) {
 	for run := range 2 {
 		_, leave := w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), "job", config(1+run, 1)))
-		w.until(t, "job", "finished", func(s flcollect.Status) bool { return s.Run == int64(run+1) && s.State == flcollect.Finished })
+		w.until(t, "job", "finished", func(s flcollect.Status) bool { return s.Run == int64(run+1) && s.State == report.Finished })
 		leave()
 	}
 	lines := w.auditLog(t, "job")
 	require.Len(t, lines, 3)
-	_, err := flcollect.VerifyAudit(joined(lines))
+	_, err := report.VerifyAudit(joined(lines))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, readLine(t, lines[1]).Run)
 }
@@ -121,11 +123,11 @@ func TestServer_Audit_hasARoundThatChangesNothing(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: -1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Interrupted)
+	w.untilState(t, "job", report.Interrupted)
 	line := readLine(t, w.auditLog(t, "job")[0])
 	require.False(t, line.Aggregated)
 	require.Equal(t, line.Model, line.Result)
-	require.Equal(t, flcollect.Refused, line.Clients[0].Outcome)
+	require.Equal(t, report.Refused, line.Clients[0].Outcome)
 	require.Contains(t, line.Clients[0].Reason, "num_examples is -1")
 	require.NotEmpty(t, line.Clients[0].Update)
 }
@@ -135,20 +137,20 @@ func TestServer_Audit_hasAFailedAttempt(t *testing.T) {
 	slow, _ := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Training)
+	w.untilState(t, "job", report.Training)
 	require.NoError(t, w.Stop(t.Context()))
 	line := readLine(t, w.auditLog(t, "job")[0])
 	require.Equal(t, "stopped on request", line.Error)
-	require.Equal(t, flcollect.Failed, line.Clients[0].Outcome)
+	require.Equal(t, report.Failed, line.Clients[0].Outcome)
 	require.False(t, line.Aggregated)
 	require.NotEmpty(t, line.Model)
 }
 
-func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
+func TestServer_Audit_verificationRefusesAChangedLog(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 12})
 	require.NoError(t, w.Start(t.Context(), "job", config(5, 1)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	lines := w.auditLog(t, "job")
 	other := w.auditLog(t, "unknown")
 	require.Empty(t, other)
@@ -173,8 +175,8 @@ func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
 			"line 2: flcollect: the audit log is broken: it is of another job"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := flcollect.VerifyAudit(joined(c.touch(slices.Clone(lines))))
-			require.ErrorIs(t, err, flcollect.ErrAudit)
+			_, err := report.VerifyAudit(joined(c.touch(slices.Clone(lines))))
+			require.ErrorIs(t, err, report.ErrAudit)
 			require.ErrorContains(t, err, "verify audit log: "+c.says)
 		})
 	}
@@ -182,9 +184,9 @@ func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
 	text := make([]byte, whole.Len()-1)
 	_, err := whole.Read(text)
 	require.NoError(t, err)
-	_, err = flcollect.VerifyAudit(bytes.NewReader(text))
+	_, err = report.VerifyAudit(bytes.NewReader(text))
 	require.ErrorContains(t, err, "line 5: flcollect: the audit log is broken: it does not end")
-	last, err := flcollect.VerifyAudit(joined(lines[:3]))
+	last, err := report.VerifyAudit(joined(lines[:3]))
 	require.NoError(t, err, "what is missing at the end shows to who knows more")
 	rounds, err := w.Rounds(t.Context(), "job", 2, 1)
 	require.NoError(t, err)
@@ -215,7 +217,7 @@ func TestServer_Audit_neverReplacesALine(t *testing.T) {
 	_, err = w.documents.Create(t.Context(), next, []byte(`{"line":2}`))
 	require.NoError(t, err)
 	gate <- struct{}{}
-	status := w.untilState(t, "job", flcollect.Interrupted)
+	status := w.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "store what became of the updates of round 2")
 	require.Equal(t, 1, status.Round)
 	doc, err := w.documents.Get(t.Context(), next)
@@ -223,7 +225,7 @@ func TestServer_Audit_neverReplacesALine(t *testing.T) {
 	require.Equal(t, `{"line":2}`, string(doc.Data))
 }
 
-func TestVerifyAudit_showsALogThatWasCutOff(t *testing.T) {
+func TestServer_Audit_verificationShowsALogThatWasCutOff(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
@@ -240,9 +242,9 @@ func TestVerifyAudit_showsALogThatWasCutOff(t *testing.T) {
 	}
 	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs})
 	again.join(t, trainer{step: 1, examples: 1})
-	again.untilState(t, "job", flcollect.Finished)
-	_, err = flcollect.VerifyAudit(joined(again.auditLog(t, "job")))
-	require.ErrorIs(t, err, flcollect.ErrAudit)
+	again.untilState(t, "job", report.Finished)
+	_, err = report.VerifyAudit(joined(again.auditLog(t, "job")))
+	require.ErrorIs(t, err, report.ErrAudit)
 	require.ErrorContains(t, err, "line 2:")
 }
 
@@ -250,19 +252,19 @@ func TestServer_Report_worksWithoutAnAuditLog(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, NoAudit: true})
 	_, leave := w.join(t, trainer{step: 1, examples: 3})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	leave()
 	require.Empty(t, w.auditLog(t, "job"))
-	report, err := w.Report(t.Context(), "job", 2, 0, 0)
+	found, err := w.Report(t.Context(), "job", 2, 0, 0)
 	require.NoError(t, err)
-	require.Len(t, report.Clients, 1)
-	require.EqualValues(t, 3, report.Clients[0].Examples)
-	require.Empty(t, report.Clients[0].Update)
-	require.Nil(t, report.Audit)
+	require.Len(t, found.Clients, 1)
+	require.EqualValues(t, 3, found.Clients[0].Examples)
+	require.Empty(t, found.Clients[0].Update)
+	require.Nil(t, found.Audit)
 
 	w.join(t, trainer{step: 1, examples: 3})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.until(t, "job", "finished again", func(s flcollect.Status) bool { return s.Run == 2 && s.State == flcollect.Finished })
+	w.until(t, "job", "finished again", func(s flcollect.Status) bool { return s.Run == 2 && s.State == report.Finished })
 	require.Eventually(t, func() bool {
 		docs, err := w.documents.List(t.Context(), "report/", "", 0)
 		return err == nil && len(docs) == 1
@@ -273,9 +275,9 @@ func FuzzVerifyAudit(f *testing.F) {
 	f.Add([]byte(`{"line":1,"previous":"","part":1,"parts":1}` + "\n"))
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		last, err := flcollect.VerifyAudit(bytes.NewReader(log))
+		last, err := report.VerifyAudit(bytes.NewReader(log))
 		if err != nil {
-			require.ErrorIs(t, err, flcollect.ErrAudit)
+			require.ErrorIs(t, err, report.ErrAudit)
 			return
 		}
 		require.EqualValues(t, bytes.Count(log, []byte("\n")), last.Line)
@@ -286,7 +288,7 @@ func ExampleVerifyAudit() {
 	log := `{"line":1,"previous":"","job":"7","part":1,"parts":1}
 {"line":3,"previous":"?","job":"7","part":1,"parts":1}
 `
-	last, err := flcollect.VerifyAudit(strings.NewReader(log))
+	last, err := report.VerifyAudit(strings.NewReader(log))
 	fmt.Println(last.Line, err)
 	// Output: 1 verify audit log: line 2: flcollect: the audit log is broken: it says that it is line 3
 }
@@ -297,18 +299,18 @@ func TestServer_Audit_digestsEncryptedUpdatesAsSent(t *testing.T) {
 	first, second := message(t, "none-first"), message(t, "none-second")
 	w.join(t, keeper{message: first, examples: 5})
 	w.join(t, keeper{message: second, examples: 7})
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	lines := w.auditLog(t, "job")
 	require.Len(t, lines, 2)
 	begin, end := readLine(t, lines[0]), readLine(t, lines[1])
-	require.ElementsMatch(t, []string{flcollect.Digest(encrypted(first)), flcollect.Digest(encrypted(second))},
+	require.ElementsMatch(t, []string{encrypted(first).Digest(), encrypted(second).Digest()},
 		[]string{begin.Clients[0].Update, begin.Clients[1].Update})
 	require.Equal(t, begin.Result, end.Model)
 	result, err := w.Result(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Digest(flower.FromBytes(ckks.Type, result.Weights...)), end.Result)
+	require.Equal(t, flower.FromBytes(ckks.Type, result.Weights...).Digest(), end.Result)
 	for _, c := range end.Clients {
-		require.Equal(t, flcollect.Kept, c.Outcome)
+		require.Equal(t, report.Kept, c.Outcome)
 		require.Nil(t, c.Norm, "it cannot be measured")
 	}
 }

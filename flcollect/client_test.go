@@ -15,6 +15,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -26,8 +28,8 @@ func TestServer_Handle_sharesClientsAmongJobs(t *testing.T) {
 	for range 4 {
 		w.join(t, trainer{step: 1, examples: 1})
 	}
-	w.untilState(t, "old", flcollect.Finished)
-	w.untilState(t, "new", flcollect.Finished)
+	w.untilState(t, "old", report.Finished)
+	w.untilState(t, "new", report.Finished)
 	require.Equal(t, []float64{2, 2, 2, 3}, w.weights(t, "old"))
 	require.Equal(t, []float64{3, 3, 3, 4}, w.weights(t, "new"))
 	for _, id := range []string{"old", "new"} {
@@ -47,8 +49,8 @@ func TestServer_Handle_readsTheJobOfAClient(t *testing.T) {
 		w.join(t, trainer{step: 1, examples: 1, properties: flower.Config{"training_id": "b"}})
 		w.joinAs(t, trainer{step: 2, examples: 1}, "a.collector.example:443")
 	}
-	w.untilState(t, "a", flcollect.Finished)
-	w.untilState(t, "b", flcollect.Finished)
+	w.untilState(t, "a", report.Finished)
+	w.untilState(t, "b", report.Finished)
 	require.Equal(t, []float64{2, 2, 2, 3}, w.weights(t, "a"))
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "b"))
 }
@@ -62,7 +64,7 @@ func TestServer_Handle_keepsARoutedClientForItsJob(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, status.Clients)
 	require.NoError(t, w.Start(t.Context(), "later", config(1, 1)))
-	w.untilState(t, "later", flcollect.Finished)
+	w.untilState(t, "later", report.Finished)
 	require.NoError(t, <-ended)
 }
 
@@ -76,7 +78,7 @@ func TestServer_Handle_keepsClientsOfOtherJobsWhenOneEnds(t *testing.T) {
 	stays, _ := w.joinAs(t, trainer{step: 1, examples: 1}, "other")
 	leaves, _ := w.joinAs(t, trainer{step: 1, examples: 1}, "job")
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.NoError(t, <-leaves)
 	require.Eventually(t, func() bool { return w.Totals().Clients == 1 }, patience, time.Millisecond)
 	require.Empty(t, stays)
@@ -87,12 +89,12 @@ func TestServer_Handle_drawsALateClientInTheNextPhase(t *testing.T) {
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-	w.untilState(t, "job", flcollect.Training)
+	w.untilState(t, "job", report.Training)
 	w.join(t, trainer{step: 3, examples: 1})
 	w.until(t, "job", "joined by two", func(s flcollect.Status) bool { return s.Clients == 2 })
 	gate <- struct{}{}
 	gate <- struct{}{}
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, rounds[0].Fit.Clients)
@@ -114,23 +116,23 @@ func TestServer_Handle_countsAKilledClientAsAFailure(t *testing.T) {
 	<-dying
 	kill()
 	w.join(t, trainer{step: 1, examples: 1}) // in its place
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Empty(t, status.Quarantined)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
+	require.Equal(t, report.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
 	require.Contains(t, rounds[0].Note, "fit: 1 of 2 clients failed")
 	require.Equal(t, []float64{2, 2, 2, 3}, w.weights(t, "job"))
 }
 
 // withAvailable has a job wait for some clients and train with fewer.
-func withAvailable(c flcollect.JobConfig, available, least int) flcollect.JobConfig {
+func withAvailable(c jobconfig.Config, available, least int) jobconfig.Config {
 	c.StrategyConf = strategy.Conf{"min_available_clients": available, "min_fit_clients": least, "min_evaluate_clients": least}
 	return c
 }
 
-func counts(p flcollect.Phase) flcollect.Phase {
-	return flcollect.Phase{Clients: p.Clients, Results: p.Results, Failures: p.Failures}
+func counts(p report.Phase) report.Phase {
+	return report.Phase{Clients: p.Clients, Results: p.Results, Failures: p.Failures}
 }
 
 func TestServer_Handle_endsTheSessionOfASlowClient(t *testing.T) {
@@ -143,13 +145,13 @@ func TestServer_Handle_endsTheSessionOfASlowClient(t *testing.T) {
 		conf.StrategyConf["fraction_evaluate"] = 0
 		conf.RoundTimeout = 10 * time.Second
 		require.NoError(t, w.Start(t.Context(), "job", conf))
-		w.untilState(t, "job", flcollect.Finished)
+		w.untilState(t, "job", report.Finished)
 		require.ErrorContains(t, <-ended, "DeadlineExceeded")
 		rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 		require.NoError(t, err)
-		require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
+		require.Equal(t, report.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
 		require.Contains(t, rounds[0].Note, "no answer in time")
-		require.Equal(t, flcollect.Phase{}, rounds[0].Evaluate, "fraction_evaluate is 0")
+		require.Equal(t, report.Phase{}, rounds[0].Evaluate, "fraction_evaluate is 0")
 		require.Nil(t, rounds[0].Loss)
 		require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
 	})
@@ -161,7 +163,7 @@ func TestServer_Start_interruptsAJobWithTooFewClients(t *testing.T) {
 		ended, _ := w.join(t, trainer{step: 1, examples: 1})
 		require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
 		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-		status := w.untilState(t, "job", flcollect.Interrupted)
+		status := w.untilState(t, "job", report.Interrupted)
 		require.Equal(t, "not enough clients: 1 of 2 came within 10s", status.Error)
 		require.Equal(t, 0, status.Round)
 		require.NoError(t, <-ended, "it is sent away")
@@ -208,7 +210,7 @@ func TestStatus_Quarantined_hasRefusedUpdatesWithReasons(t *testing.T) {
 			w.join(t, c.client)
 			w.join(t, trainer{step: 1, examples: 1})
 			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-			status := w.untilState(t, "job", flcollect.Finished)
+			status := w.untilState(t, "job", report.Finished)
 			require.Len(t, status.Quarantined, 1)
 			require.Equal(t, 1, status.Quarantined[0].Round)
 			require.Contains(t, status.Quarantined[0].Client, "127.0.0.1")
@@ -223,7 +225,7 @@ func TestStatus_Quarantined_hasRefusedUpdatesWithReasons(t *testing.T) {
 	}
 }
 
-func TestRound_Aggregated_isFalseWhereTheModelStays(t *testing.T) {
+func TestServer_Rounds_aggregatedIsFalseWhereTheModelStays(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var fits atomic.Int64
 	w.join(t, trainer{step: 1, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
@@ -236,7 +238,7 @@ func TestRound_Aggregated_isFalseWhereTheModelStays(t *testing.T) {
 	conf := config(3, 2)
 	conf.StrategyConf["accept_failures"] = false
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Equal(t, []float64{2, 2, 2, 3}, w.weights(t, "job"))
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
@@ -253,7 +255,7 @@ func TestServer_Handle_failsAloneAClientThatAnswersTwice(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 2, 1)))
 	<-closed
 	w.join(t, trainer{step: 1, examples: 1}) // in its place
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Equal(t, []float64{2, 2, 2, 3}, w.weights(t, "job"))
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
@@ -287,7 +289,7 @@ func TestServer_Handle_trainsClientsBehindAProxy(t *testing.T) {
 		require.NoError(t, err)
 		go func() { ended <- client.Run(t.Context()) }()
 	}
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 2, status.Aggregated)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)

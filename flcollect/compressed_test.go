@@ -11,12 +11,14 @@ import (
 	"github.com/iotenablers/enablers/flcollect/compress"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // wide is a model to begin with whose first layer is worth compressing.
-func wide(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func wide(context.Context, jobconfig.Config) (strategy.Model, error) {
 	return strategy.Model{tensor.FromFloat32s(make([]float32, 400), 4, 100), tensor.FromFloat32s([]float32{1})}, nil
 }
 
@@ -56,7 +58,7 @@ func TestServer_takesCompressedUpdates(t *testing.T) {
 	conf := config(rounds, 4)
 	conf.Compression = []string{"int8", "topk"}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Empty(t, status.Quarantined)
 	require.Equal(t, 4*rounds, status.Updates.Kept)
 	require.Equal(t, 3*rounds, status.Updates.Compressed)
@@ -81,11 +83,11 @@ func TestServer_takesCompressedUpdates(t *testing.T) {
 			require.GreaterOrEqual(t, v, rounds*0.75-1e-6)
 		}
 	}
-	report, err := w.Report(t.Context(), "job", 2, 0, 0)
+	found, err := w.Report(t.Context(), "job", 2, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, 3, report.Counts.Compressed)
-	require.Equal(t, "int8", report.Clients[1].Compressed.Kind)
-	require.Nil(t, report.Clients[3].Compressed)
+	require.Equal(t, 3, found.Counts.Compressed)
+	require.Equal(t, "int8", found.Clients[1].Compressed.Kind)
+	require.Nil(t, found.Clients[3].Compressed)
 	done, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Contains(t, done[0].Note, "; fit: 2 updates compressed by the clients: 1 as int8, ")
@@ -118,16 +120,16 @@ func TestServer_judgesTheWholeUpdateOfACompressedOne(t *testing.T) {
 	fit := sending.fit
 	sending.fit = func(ctx context.Context, ins flower.FitIns, res *flower.FitRes) error {
 		err := fit(ctx, ins, res)
-		digest = flcollect.Digest(res.Parameters)
+		digest = res.Parameters.Digest()
 		return err
 	}
 	w.joinAs(t, sending, "int8")
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Finished)
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	w.untilState(t, "job", report.Finished)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, digest, report.Clients[0].Update)
-	require.InDelta(t, 20.0249, *report.Clients[0].Norm, 1e-3, "the root of 401")
+	require.Equal(t, digest, found.Clients[0].Update)
+	require.InDelta(t, 20.0249, *found.Clients[0].Norm, 1e-3, "the root of 401")
 }
 
 func TestServer_refusesMalformedCompressedUpdates(t *testing.T) {
@@ -147,11 +149,11 @@ func TestServer_refusesMalformedCompressedUpdates(t *testing.T) {
 	w.joinAs(t, broken(func(p *flower.Parameters) { p.Type = "enablers.topk/2" }), "newer")
 	w.joinAs(t, trainer{step: 1, examples: 10}, "whole")
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 4)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	reasons := map[string]string{}
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
-	for _, c := range report.Clients {
+	for _, c := range found.Clients {
 		reasons[c.Client] = c.Reason
 	}
 	require.Len(t, status.Quarantined, 3)
@@ -167,7 +169,7 @@ func TestServer_refusesMalformedCompressedUpdates(t *testing.T) {
 func TestServer_averagesFloat16UpdatesExactly(t *testing.T) {
 	values := [][]float32{{1, 2048, 65504}, {1.0009765625, 2050, 65472}, {1.0009765625, 2048, 65504}}
 	want := make([]float64, 3)
-	w := newWorld(t, flcollect.Config{Initial: func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+	w := newWorld(t, flcollect.Config{Initial: func(context.Context, jobconfig.Config) (strategy.Model, error) {
 		return strategy.Model{tensor.FromFloat32s([]float32{1, 2048, 65000})}, nil
 	}})
 	for _, mine := range values {
@@ -180,7 +182,7 @@ func TestServer_averagesFloat16UpdatesExactly(t *testing.T) {
 		w.join(t, answering(func(flower.FitIns) (strategy.Model, error) { return strategy.Model{half}, nil }))
 	}
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 3)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 3, status.Updates.Compressed)
 	for i, v := range w.weights(t, "job") {
 		require.Equal(t, float64(float32(want[i]/3)), v)
@@ -192,7 +194,7 @@ func TestServer_averagesFloat16UpdatesExactly(t *testing.T) {
 
 // The server clips the whole update, so its own noise covers it. Noise that clients have
 // added does not outlast compression.
-func TestPrivacy_coversCompressedUpdatesWithTheNoiseOfTheServer(t *testing.T) {
+func TestServer_privacy_coversCompressedUpdatesWithTheNoiseOfTheServer(t *testing.T) {
 	for _, serverSide := range []bool{true, false} {
 		w := newWorld(t, flcollect.Config{Initial: wide})
 		for range 2 {
@@ -208,11 +210,11 @@ func TestPrivacy_coversCompressedUpdatesWithTheNoiseOfTheServer(t *testing.T) {
 		conf.DPAdaptive["server_side_noising"] = serverSide
 		require.NoError(t, w.Start(t.Context(), "job", conf))
 		if serverSide {
-			status := w.untilState(t, "job", flcollect.Finished)
+			status := w.untilState(t, "job", report.Finished)
 			require.Equal(t, 2, status.Updates.Kept)
 			continue
 		}
-		status := w.untilState(t, "job", flcollect.Interrupted)
+		status := w.untilState(t, "job", report.Interrupted)
 		require.Contains(t, status.Quarantined[0].Reason, "the job has clients add the noise of differential privacy")
 		conf.Compression = []string{"int8"}
 		require.ErrorContains(t, w.Start(t.Context(), "other", conf), "clients add the noise")

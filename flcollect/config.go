@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/storage"
@@ -60,11 +61,11 @@ type Config struct {
 	// matches [ErrNoModel], the repository is asked, and then a client. Nil has
 	// none. With homomorphic encryption only a client is asked: the others could not
 	// encrypt.
-	Initial func(ctx context.Context, config JobConfig) (strategy.Model, error)
+	Initial func(ctx context.Context, config jobconfig.Config) (strategy.Model, error)
 	// InitialNamed is Initial with the names of the model's layers, in their order, nil
 	// for none. Apps of Flower's Message API find layers by their names. Only one of the
 	// two may be given.
-	InitialNamed func(ctx context.Context, config JobConfig) (model strategy.Model, layers []string, err error)
+	InitialNamed func(ctx context.Context, config jobconfig.Config) (model strategy.Model, layers []string, err error)
 	// Fleet carries the messages of SuperNodes, whose handler is [Server.HandleNode], and
 	// has the apps that jobs may name. Nil refuses jobs with an app.
 	Fleet *supernode.Server
@@ -139,7 +140,7 @@ func (c Config) withDefaults() (Config, error) {
 		err = errors.Join(err, errors.New("configure training collector: Initial and InitialNamed exclude each other"))
 	}
 	if initial := c.Initial; initial != nil {
-		c.InitialNamed = func(ctx context.Context, config JobConfig) (strategy.Model, []string, error) {
+		c.InitialNamed = func(ctx context.Context, config jobconfig.Config) (strategy.Model, []string, error) {
 			model, err := initial(ctx, config)
 			return model, nil, err
 		}

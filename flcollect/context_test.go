@@ -15,6 +15,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -53,10 +54,10 @@ func TestServer_PublicContext_returnsWhatWasStored(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, len(raw), stored.Size)
 	require.NoError(t, content.Close())
-	require.NoError(t, again.DeletePublicContext(t.Context(), "a/b", flcollect.Condition{Match: []string{stored.SHA256}}))
+	require.NoError(t, again.DeletePublicContext(t.Context(), "a/b", publiccontext.Condition{Match: []string{stored.SHA256}}))
 	require.Zero(t, countBlobs(t, again.blobs))
 	_, _, err = again.PublicContext(t.Context(), "a/b")
-	require.ErrorIs(t, err, flcollect.ErrNoContext)
+	require.ErrorIs(t, err, publiccontext.ErrNotFound)
 }
 
 func TestServer_SetPublicContext_refusesASecretKey(t *testing.T) {
@@ -122,7 +123,7 @@ func TestServer_SetPublicContext_storesOneOfConcurrentContexts(t *testing.T) {
 	results := make(chan error)
 	for range 8 {
 		go func() {
-			_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(raw), flcollect.Condition{NoneMatch: []string{"*"}})
+			_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(raw), publiccontext.Condition{NoneMatch: []string{"*"}})
 			results <- err
 		}()
 	}
@@ -131,7 +132,7 @@ func TestServer_SetPublicContext_storesOneOfConcurrentContexts(t *testing.T) {
 		if err := <-results; err == nil {
 			stored++
 		} else {
-			require.ErrorIs(t, err, flcollect.ErrCondition)
+			require.ErrorIs(t, err, publiccontext.ErrCondition)
 		}
 	}
 	require.Equal(t, 1, stored)
@@ -144,12 +145,12 @@ func TestServer_SetPublicContext_survivesACrashAtAnyWrite(t *testing.T) {
 		for writes := 1; writes <= 3; writes++ {
 			documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 			w := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs})
-			_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(first), flcollect.Condition{})
+			_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(first), publiccontext.Condition{})
 			require.NoError(t, err)
 			w.end()
 			f := newFuse(writes, happens)
 			dying := newWorld(t, flcollect.Config{Documents: fusedDocuments{documents, f}, Blobs: fusedBlobs{blobs, f}})
-			_, err = dying.SetPublicContext(t.Context(), "job", bytes.NewReader(second), flcollect.Condition{})
+			_, err = dying.SetPublicContext(t.Context(), "job", bytes.NewReader(second), publiccontext.Condition{})
 			acknowledged := err == nil
 			dying.end()
 			again := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs})

@@ -17,6 +17,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -75,14 +77,14 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 				w.joinAs(t, sending(tensor.Float32), fmt.Sprintf("same-%d", i))
 			}
 			require.NoError(t, w.Start(t.Context(), "job", config(rounds, 5)))
-			status := w.untilState(t, "job", flcollect.Finished)
+			status := w.untilState(t, "job", report.Finished)
 			require.Empty(t, status.Quarantined)
 			require.Zero(t, w.Totals().Suspensions)
 			require.EqualValues(t, rounds, w.Totals().Converted)
-			want := flcollect.Conversion{From: dtype.String(), To: "float32", Updates: rounds, Layers: 2 * rounds}
-			all := flcollect.Updates{
-				Counts:      flcollect.Counts{Kept: 5 * rounds, Converted: rounds},
-				Conversions: []flcollect.Conversion{want},
+			want := report.Conversion{From: dtype.String(), To: "float32", Updates: rounds, Layers: 2 * rounds}
+			all := report.Updates{
+				Counts:      report.Counts{Kept: 5 * rounds, Converted: rounds},
+				Conversions: []report.Conversion{want},
 			}
 			halved := 0
 			if dtype == tensor.Float16 { // which counts as compressed as well
@@ -99,13 +101,13 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, note, done[3].Note)
 			require.Contains(t, log.String(), `converted=1 note="`+note+`"`)
-			report, err := w.Report(t.Context(), "job", 3, 0, 0)
+			found, err := w.Report(t.Context(), "job", 3, 0, 0)
 			require.NoError(t, err)
-			require.Equal(t, flcollect.Counts{Kept: 5, Converted: 1, Compressed: halved}, report.Counts)
-			require.Equal(t, "name:other", report.Clients[0].Client)
-			require.Equal(t, []flcollect.Conversion{{From: dtype.String(), To: "float32", Updates: 1, Layers: 2}}, report.Clients[0].Converted)
-			require.Nil(t, report.Clients[0].Reputation)
-			require.Nil(t, report.Clients[1].Converted)
+			require.Equal(t, report.Counts{Kept: 5, Converted: 1, Compressed: halved}, found.Counts)
+			require.Equal(t, "name:other", found.Clients[0].Client)
+			require.Equal(t, []report.Conversion{{From: dtype.String(), To: "float32", Updates: 1, Layers: 2}}, found.Clients[0].Converted)
+			require.Nil(t, found.Clients[0].Reputation)
+			require.Nil(t, found.Clients[1].Converted)
 			result, stored := n.stored("job")
 			require.True(t, stored)
 			require.Equal(t, status.Updates, result.Updates)
@@ -120,7 +122,7 @@ func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 }
 
 func TestServer_roundsUpdatesOfCounters(t *testing.T) {
-	begin := func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+	begin := func(context.Context, jobconfig.Config) (strategy.Model, error) {
 		return strategy.Model{tensor.FromInt64s([]int64{4})}, nil
 	}
 	w := newWorld(t, flcollect.Config{Initial: begin})
@@ -128,7 +130,7 @@ func TestServer_roundsUpdatesOfCounters(t *testing.T) {
 		return strategy.Model{tensor.FromFloat64s([]float64{10.4})}, nil
 	}))
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	result, err := w.Result(t.Context(), "job")
 	require.NoError(t, err)
 	require.Equal(t, strategy.Model{tensor.FromInt64s([]int64{10})}, result.Weights)
@@ -141,7 +143,7 @@ func TestServer_refusesUpdatesThatTheTypeCannotHold(t *testing.T) {
 		return strategy.Model{tensor.FromFloat64s([]float64{1, 1e300, 1}), tensor.FromFloat64s([]float64{1})}, nil
 	}))
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Len(t, status.Quarantined, 1)
 	require.Contains(t, status.Quarantined[0].Reason,
 		"convert tensor 0 from float64 to float32: tensor: number out of range: element 1 is 1e+300")
@@ -150,7 +152,7 @@ func TestServer_refusesUpdatesThatTheTypeCannotHold(t *testing.T) {
 	require.EqualValues(t, 1, w.Totals().Refused)
 }
 
-func TestReputation_isNotWorseForAnotherType(t *testing.T) {
+func TestServer_reputation_isNotWorseForAnotherType(t *testing.T) {
 	const rounds = 6
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	w.joinAs(t, sending(tensor.Float32), "same")
@@ -161,10 +163,10 @@ func TestReputation_isNotWorseForAnotherType(t *testing.T) {
 		return nil
 	}}, "wide")
 	require.NoError(t, w.Start(t.Context(), "job", config(rounds, 2)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Zero(t, w.Totals().Suspensions)
 	for _, fate := range w.fates(t, rounds, "name:wide") {
-		require.Equal(t, flcollect.Refused, fate, "and the reason says why")
+		require.Equal(t, report.Refused, fate, "and the reason says why")
 	}
 }
 
@@ -175,14 +177,14 @@ func TestServer_Result_isNoneWhereNothingWasAggregated(t *testing.T) {
 	conf := config(3, 1)
 	conf.Stopping, conf.Targets = true, map[string]float64{"accuracy": -1} // the model to begin with surpasses it
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Interrupted)
+	status := w.untilState(t, "job", report.Interrupted)
 	require.Equal(t, 3, status.Round)
 	require.Contains(t, status.Error,
 		"no round has aggregated an update, so there is no result: the last of 3 rounds says: fit: 1 of 1 clients failed")
 	require.Contains(t, status.Error, "num_examples is 0")
 	require.Zero(t, status.Aggregated)
 	require.Nil(t, status.Early)
-	require.Equal(t, flcollect.Counts{Refused: 3}, status.Updates.Counts)
+	require.Equal(t, report.Counts{Refused: 3}, status.Updates.Counts)
 	require.False(t, status.Stored)
 	_, err := w.Result(t.Context(), "job")
 	require.ErrorIs(t, err, flcollect.ErrNoResult)
@@ -192,7 +194,7 @@ func TestServer_Result_isNoneWhereNothingWasAggregated(t *testing.T) {
 	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
 	after, err := again.Status(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Interrupted, after.State)
+	require.Equal(t, report.Interrupted, after.State)
 	require.Equal(t, status.Error, after.Error)
 }
 
@@ -206,13 +208,13 @@ func TestServer_Status_notesARoundThatAggregatedNothing(t *testing.T) {
 		return nil
 	}, examples: 1, step: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 2, status.Aggregated)
 	require.Contains(t, status.Note, "1 of 3 rounds aggregated nothing, the last of them was round 2: fit: 1 of 1 clients failed")
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Contains(t, rounds[1].Note, "fit: the model stays as it was: strategy: too few updates")
-	require.Equal(t, flcollect.Counts{Refused: 1}, rounds[1].Updates.Counts)
+	require.Equal(t, report.Counts{Refused: 1}, rounds[1].Updates.Counts)
 	require.True(t, rounds[2].Aggregated)
 }
 
@@ -245,7 +247,7 @@ func TestServer_Result_ofAnOlderRecord(t *testing.T) {
 		n := &neighbours{}
 		again := newWorldOn(t, lan, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
 		again.join(t, trainer{examples: 0}) // refused
-		status := again.untilState(t, "job", flcollect.Finished)
+		status := again.untilState(t, "job", report.Finished)
 		require.True(t, status.Stored)
 	})
 }
@@ -262,8 +264,8 @@ func TestServer_takesTypesFromTheFirstModel(t *testing.T) {
 	w.join(t, wideBeginner{sending(tensor.Float64)}) // the only one that has a model
 	w.join(t, sending(tensor.Float32))
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
-	status := w.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, []flcollect.Conversion{{From: "float32", To: "float64", Updates: 2, Layers: 2}}, status.Updates.Conversions)
+	status := w.untilState(t, "job", report.Finished)
+	require.Equal(t, []report.Conversion{{From: "float32", To: "float64", Updates: 2, Layers: 2}}, status.Updates.Conversions)
 	result, err := w.Result(t.Context(), "job")
 	require.NoError(t, err)
 	require.Equal(t, strategy.Model{tensor.FromFloat64s([]float64{3, 4})}, result.Weights)
@@ -317,7 +319,7 @@ func TestServer_Converting_isLimited(t *testing.T) {
 	job := config(1, clients)
 	job.Strategy = "crowded"
 	require.NoError(t, w.Start(t.Context(), "job", job))
-	status := w.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, flcollect.Counts{Kept: clients, Converted: clients}, status.Updates.Counts)
+	status := w.untilState(t, "job", report.Finished)
+	require.Equal(t, report.Counts{Kept: clients, Converted: clients}, status.Updates.Counts)
 	require.LessOrEqual(t, int(c.most.Load()), runtime.NumCPU())
 }

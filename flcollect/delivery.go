@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // Bounds of a call of the orchestrator and of the repository.
@@ -237,7 +238,7 @@ type Orchestrator interface {
 	// RoundDone reports that a round has ended.
 	RoundDone(ctx context.Context, round RoundDone) error
 	// EarlyEnd reports that a target was surpassed. By then the result is stored.
-	EarlyEnd(ctx context.Context, end EarlyEnd) error
+	EarlyEnd(ctx context.Context, end report.EarlyEnd) error
 }
 
 // RoundDone reports a round.
@@ -245,15 +246,4 @@ type RoundDone struct {
 	ModelName    string `json:"model_name"`
 	ModelVersion string `json:"model_version"`
 	Round        int    `json:"round"`
-}
-
-// EarlyEnd reports a metric that was greater than its target, or with Below less.
-type EarlyEnd struct {
-	ModelName    string  `json:"model_name"`
-	ModelVersion string  `json:"model_version"`
-	Round        int     `json:"round"`
-	Metric       string  `json:"metric"`
-	Value        float64 `json:"value_achieved"`
-	Target       float64 `json:"value_maximal"`
-	Below        bool    `json:"below,omitempty"`
 }

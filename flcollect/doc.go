@@ -19,7 +19,7 @@
 //	go server.Run(ctx)
 //	go clients.Serve(ctx, listener)
 //
-//	err = server.Start(ctx, "tumours", flcollect.JobConfig{Strategy: "FedAvg", Rounds: 3})
+//	err = server.Start(ctx, "tumours", jobconfig.Config{Strategy: "FedAvg", Rounds: 3})
 //	status, errStatus := server.Status(ctx, "tumours")
 //	fmt.Println(status.State, "for clients:", status.Needed, errors.Join(err, errStatus))
 //
@@ -31,8 +31,8 @@
 //
 //   - The model with which a job begins decides the types of its layers: updates of other types are
 //     converted, and a number that the type cannot hold refuses the update.
-//   - No client is trusted. Far updates are reported, and cut if [Config] says so; [Reputation] suspends
-//     clients whose updates are refused again and again. [Updates] counts, [Server.Report] and
+//   - No client is trusted. Far updates are reported, and cut if [Config] says so; [report.Reputation] suspends
+//     clients whose updates are refused again and again. [report.Updates] counts, [Server.Report] and
 //     [Server.Audit] list what became of each update, for operators alone.
-//   - A job in which no round has aggregated an update ends as [Interrupted], without a result.
+//   - A job in which no round has aggregated an update ends as [report.Interrupted], without a result.
 package flcollect

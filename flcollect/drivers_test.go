@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 	"github.com/iotenablers/enablers/storage/s3/s3test"
@@ -24,7 +25,7 @@ func TestServer_Run_resumesOverServers(t *testing.T) {
 	undisturbed := newWorld(t, flcollect.Config{Initial: zeros})
 	join(t, undisturbed)
 	require.NoError(t, undisturbed.Start(t.Context(), "job", adam(rounds)))
-	undisturbed.untilState(t, "job", flcollect.Finished)
+	undisturbed.untilState(t, "job", report.Finished)
 	want := undisturbed.weights(t, "job")
 
 	database, bucket := mongotest.Start(t), s3test.StartMinIO(t)
@@ -46,11 +47,11 @@ func TestServer_Run_resumesOverServers(t *testing.T) {
 			status, err := second.Status(t.Context(), "job")
 			require.NoError(t, err)
 			if acknowledged {
-				require.NotEqual(t, flcollect.Inactive, status.State)
-			} else if status.State == flcollect.Inactive {
+				require.NotEqual(t, report.Inactive, status.State)
+			} else if status.State == report.Inactive {
 				require.NoError(t, second.Start(t.Context(), "job", adam(rounds)))
 			}
-			second.untilState(t, "job", flcollect.Finished)
+			second.untilState(t, "job", report.Finished)
 			require.Equal(t, want, second.weights(t, "job"))
 			second.hasRounds(t, rounds)
 			second.audited(t, rounds)

@@ -3,25 +3,22 @@ package flcollect
 import (
 	"maps"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
-
-// JobGoal is a target of an early end that a metric has to reach for some rounds in a row,
-// see [JobConfig].Goals.
-type JobGoal = jobconfig.Goal
 
 // surpassed returns the first metric, in the order of their names, that has surpassed its
 // target, or reached its goal in enough rounds in a row; nil if none has, or if the model is
 // still the initial one, which is no result. It also returns for how many rounds in a row
 // goals have been reached. A round without the metric does not count.
-func (t *training) surpassed(rec Round) (early *EarlyEnd, reached map[string]int) {
+func (t *training) surpassed(rec report.Round) (early *report.EarlyEnd, reached map[string]int) {
 	if !t.config.Stopping || !t.aggregated {
 		return nil, nil
 	}
 	reached = maps.Clone(t.record().Reached)
 	note := func(name string, value, target float64, below bool) {
 		if early == nil || name < early.Metric {
-			early = &EarlyEnd{ModelName: t.config.ModelName, ModelVersion: t.config.ModelVersion, Round: rec.Number,
+			early = &report.EarlyEnd{ModelName: t.config.ModelName, ModelVersion: t.config.ModelVersion, Round: rec.Number,
 				Metric: name, Value: value, Target: target, Below: below}
 		}
 	}

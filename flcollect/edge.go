@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -58,13 +58,13 @@ func (u Upstream) check() error {
 }
 
 // refuseEdge returns the error of a job that can be no edge, a *[strategy.FieldError] or a
-// *[JobConfigError].
-func refuseEdge(config JobConfig, made strategy.Strategy) error {
+// *[jobconfig.Error].
+func refuseEdge(config jobconfig.Config, made strategy.Strategy) error {
 	if config.Async != nil {
 		return refuseAsync("has no meaning at a collector with an upper one, which decides on the rounds")
 	}
 	if config.App != "" && config.Records == jobconfig.Arrays {
-		return &JobConfigError{Faults: []JobConfigFault{{Path: []any{"server_conf", "records"}, Kind: jobconfig.Invalid,
+		return &jobconfig.Error{Faults: []jobconfig.Fault{{Path: []any{"server_conf", "records"}, Kind: jobconfig.Invalid,
 			Reason: "must be fitins at a collector with an upper one, whose instructions have no names of layers"}}}
 	}
 	if err := mergesSums(config, made); err != nil {
@@ -76,7 +76,7 @@ func refuseEdge(config JobConfig, made strategy.Strategy) error {
 
 // mergesSums returns nil if a job can be part of a tree of collectors, and otherwise the
 // reason why not.
-func mergesSums(config JobConfig, made strategy.Strategy) error {
+func mergesSums(config jobconfig.Config, made strategy.Strategy) error {
 	if names := config.Mechanisms(); len(names) > 0 {
 		return fmt.Errorf("the privacy mechanism %q needs the update of every client, and a sum does not have them", names[0])
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -25,7 +26,7 @@ import (
 type edge struct {
 	*training
 	orders chan order
-	last   *Round // of the last fit
+	last   *report.Round // of the last fit
 
 	// What follows belongs to the goroutine of follow.
 	joined   time.Time // when the session began; zero if there was none
@@ -216,13 +217,13 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 	if err != nil {
 		return nil, err
 	}
-	if e.record().State != Training {
-		if err := e.save(func(r *record) { r.State, r.Started = Training, now() }); err != nil {
+	if e.record().State != report.Training {
+		if err := e.save(func(r *record) { r.State, r.Started = report.Training, now() }); err != nil {
 			return nil, err
 		}
 	}
 	e.setRound(number)
-	rec := &Round{Number: number, Started: now(), Sampling: drawn.Sampling}
+	rec := &report.Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	attempt := audit.NewAttempt(number, e.audit.Chained())
 	made, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)
 	if err != nil {
@@ -285,7 +286,7 @@ func (e *edge) evaluate(ctx, asked context.Context, number int, model strategy.M
 }
 
 // store stores a round, after its fit and again after its evaluation.
-func (e *edge) store(ctx context.Context, rec *Round, refused []Quarantine, fresh bool) error {
+func (e *edge) store(ctx context.Context, rec *report.Round, refused []report.Quarantine, fresh bool) error {
 	head := e.audit.Head()
 	if e.audit.Chained() {
 		rec.Audit = &head

@@ -15,6 +15,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -50,7 +52,7 @@ func newEdge(t *testing.T, upper *world, name string) *world {
 }
 
 // bitsModel is a model with layers of several forms.
-func bitsModel(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func bitsModel(context.Context, jobconfig.Config) (strategy.Model, error) {
 	random := rand.New(rand.NewPCG(7, 7))
 	return strategy.Map(strategy.Model{
 		tensor.FromFloat32s(make([]float32, 2000), 40, 50), tensor.FromFloat64s(make([]float64, 700)),
@@ -97,9 +99,9 @@ func erratic(number int) trainer {
 }
 
 // finished returns the result and the rounds of a job once it has ended.
-func (w *world) finished(t *testing.T, id string) (flcollect.Result, []flcollect.Round) {
+func (w *world) finished(t *testing.T, id string) (flcollect.Result, []report.Round) {
 	t.Helper()
-	status := w.untilState(t, id, flcollect.Finished)
+	status := w.untilState(t, id, report.Finished)
 	require.Empty(t, status.Error)
 	result, err := w.Result(t.Context(), id)
 	require.NoError(t, err)
@@ -114,7 +116,7 @@ func TestUpstream_threeLevelsHaveTheBitsOfOne(t *testing.T) {
 	const clients, rounds = 30, 4
 	for _, name := range []string{"FedAvg", "FedYogi"} {
 		t.Run(name, func(t *testing.T) {
-			of := func(clients int) flcollect.JobConfig {
+			of := func(clients int) jobconfig.Config {
 				c := config(rounds, clients)
 				c.Strategy = name
 				return c
@@ -155,13 +157,13 @@ func TestUpstream_threeLevelsHaveTheBitsOfOne(t *testing.T) {
 				require.Equal(t, wantRounds[i].FitMetrics, r.FitMetrics)
 				require.Equal(t, wantRounds[i].Metrics, r.Metrics)
 				require.Equal(t, wantRounds[i].Loss, r.Loss)
-				require.Equal(t, flcollect.Phase{Clients: 3, Results: 3}, counts(r.Fit))
+				require.Equal(t, report.Phase{Clients: 3, Results: 3}, counts(r.Fit))
 				require.EqualValues(t, 30, r.Fit.Below.Results)
 				require.EqualValues(t, 30, r.Evaluate.Below.Clients)
 				require.Contains(t, r.Note, `metric "skill" is without client-03 (not sent)`)
 			}
 			for _, w := range below {
-				status := w.untilState(t, "job", flcollect.Finished)
+				status := w.untilState(t, "job", report.Finished)
 				require.Empty(t, status.Error)
 				require.Equal(t, rounds, status.Round)
 				own, err := w.Rounds(t.Context(), "job", 0, 0)
@@ -198,10 +200,10 @@ func TestUpstream_countsADyingEdgeAsAFailure(t *testing.T) {
 		other.joinNamed(t, trainer{step: 1, examples: 1}, "d")
 		require.NoError(t, other.Start(t.Context(), "job", config(9, 1)))
 		_, rounds := top.finished(t, "job")
-		require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
+		require.Equal(t, report.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
 		require.EqualValues(t, 2, rounds[0].Fit.Below.Results)
 		require.Equal(t, []float64{2, 2, 2, 3}, top.weights(t, "job"))
-		require.Equal(t, flcollect.Finished, lives.untilState(t, "job", flcollect.Finished).State)
+		require.Equal(t, report.Finished, lives.untilState(t, "job", report.Finished).State)
 	})
 }
 
@@ -222,7 +224,7 @@ func TestUpstream_goesOnAfterTheUpperServerCameBack(t *testing.T) {
 		_, rounds := top.finished(t, "job")
 		require.Len(t, rounds, 3)
 		require.Equal(t, []float64{3, 3, 3, 4}, top.weights(t, "job"))
-		edge.untilState(t, "job", flcollect.Finished)
+		edge.untilState(t, "job", report.Finished)
 		require.NoError(t, <-ended, "the client was not disturbed")
 	})
 }
@@ -243,10 +245,10 @@ func TestUpstream_failsTheRoundOfAnEdgeWithTooFewResults(t *testing.T) {
 	require.NoError(t, poor.Start(t.Context(), "job", config(9, 1)))
 	require.NoError(t, good.Start(t.Context(), "job", config(9, 1)))
 	_, rounds := top.finished(t, "job")
-	require.Equal(t, flcollect.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
+	require.Equal(t, report.Phase{Clients: 2, Results: 1, Failures: 1}, counts(rounds[0].Fit))
 	require.Contains(t, rounds[0].Note, "fit has no results, 1 failures")
-	require.Equal(t, flcollect.Phase{Clients: 2, Results: 2}, counts(rounds[1].Fit))
-	status := poor.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, report.Phase{Clients: 2, Results: 2}, counts(rounds[1].Fit))
+	status := poor.untilState(t, "job", report.Finished)
 	require.Len(t, status.Quarantined, 1)
 	require.Equal(t, "a", status.Quarantined[0].Client)
 }
@@ -261,7 +263,7 @@ func TestUpstream_reportsRefusalsUpwards(t *testing.T) {
 	}
 	require.NoError(t, edge.Start(t.Context(), "job", config(9, 2)))
 	_, rounds := top.finished(t, "job")
-	require.Equal(t, &flcollect.Below{Collectors: 1, Clients: 2, Results: 1, Failures: 1, Refused: 1}, rounds[0].Fit.Below)
+	require.Equal(t, &report.Below{Collectors: 1, Clients: 2, Results: 1, Failures: 1, Refused: 1}, rounds[0].Fit.Below)
 	status, err := top.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.Len(t, status.Quarantined, 2) // of the fit and of the evaluation
@@ -282,7 +284,7 @@ func TestUpstream_reportsFarUpdatesUpwards(t *testing.T) {
 	}
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 5)))
 	_, rounds := top.finished(t, "job")
-	require.Equal(t, &flcollect.Below{Collectors: 1, Clients: 5, Results: 5, Far: 1}, rounds[0].Fit.Below)
+	require.Equal(t, &report.Below{Collectors: 1, Clients: 5, Results: 5, Far: 1}, rounds[0].Fit.Below)
 	require.Contains(t, rounds[0].Note, "1 updates lay far from the model")
 	require.Equal(t, []float64{20, 20, 20, 21}, top.weights(t, "job"), "they are part of the model all the same")
 	own, err := edge.Rounds(t.Context(), "job", 0, 0)
@@ -296,10 +298,10 @@ func TestUpstream_refusesStrategiesThatNeedEveryUpdate(t *testing.T) {
 	krum.Strategy = "Krum"
 	require.NoError(t, top.Start(t.Context(), "job", krum))
 	edge := newEdge(t, top, "edge")
-	for _, change := range []func(*flcollect.JobConfig){
-		func(c *flcollect.JobConfig) { c.Strategy = "FedMedian" },
-		func(c *flcollect.JobConfig) { c.StrategyConf["norm_factor"] = 5.0 },
-		func(c *flcollect.JobConfig) {
+	for _, change := range []func(*jobconfig.Config){
+		func(c *jobconfig.Config) { c.Strategy = "FedMedian" },
+		func(c *jobconfig.Config) { c.StrategyConf["norm_factor"] = 5.0 },
+		func(c *jobconfig.Config) {
 			c.DPAdaptive = private(1).DPAdaptive
 		},
 	} {
@@ -312,7 +314,7 @@ func TestUpstream_refusesStrategiesThatNeedEveryUpdate(t *testing.T) {
 		require.ErrorContains(t, err, "needs the update of every client")
 	}
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-	status := edge.untilState(t, "job", flcollect.Interrupted)
+	status := edge.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, `job "job" with the strategy "Krum" takes no collectors as clients: it needs the update of every client`)
 }
 
@@ -348,7 +350,7 @@ func TestUpstream_countsARepeatedRoundOnce(t *testing.T) {
 	edge := newNamed(t, flcollect.Config{Upstream: &flcollect.Upstream{Target: upper}})
 	edge.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-	status := edge.untilState(t, "job", flcollect.Finished)
+	status := edge.untilState(t, "job", report.Finished)
 	require.Equal(t, 1, status.Round)
 	require.Equal(t, 1, status.Aggregated)
 }
@@ -365,7 +367,7 @@ func TestUpstream_endsWithAnUpperServerThatKnowsNoEdges(t *testing.T) {
 	})
 	edge := newNamed(t, flcollect.Config{Upstream: &flcollect.Upstream{Target: upper}})
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-	status := edge.untilState(t, "job", flcollect.Interrupted)
+	status := edge.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "the upper collector does not take the sums of collectors")
 	require.Error(t, <-answers, "and no mean")
 }
@@ -385,7 +387,7 @@ func TestUpstream_endsWhenTheUpperServerIsAwayForTooLong(t *testing.T) {
 			ClientTimeout: 10 * time.Second, Upstream: &flcollect.Upstream{Target: "192.0.2.1:8088", Dial: dropped},
 		})
 		require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-		status := edge.untilState(t, "job", flcollect.Interrupted)
+		status := edge.untilState(t, "job", report.Interrupted)
 		require.Contains(t, status.Error, "no connection for 10s")
 	})
 }
@@ -395,10 +397,10 @@ func TestConfig_NoEdges_refusesCollectors(t *testing.T) {
 	require.NoError(t, top.Start(t.Context(), "job", config(1, 1)))
 	edge := newEdge(t, top, "edge")
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
-	status := edge.untilState(t, "job", flcollect.Interrupted)
+	status := edge.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "this server takes no collectors as clients")
 	top.join(t, trainer{step: 1, examples: 1})
-	top.untilState(t, "job", flcollect.Finished)
+	top.untilState(t, "job", report.Finished)
 }
 
 func TestUpstream_endsWhenTheUpperJobIsStopped(t *testing.T) {
@@ -408,7 +410,7 @@ func TestUpstream_endsWhenTheUpperJobIsStopped(t *testing.T) {
 	require.NoError(t, edge.Start(t.Context(), "job", config(1, 1)))
 	top.until(t, "job", "joined by the edge", func(s flcollect.Status) bool { return s.Clients == 1 })
 	require.NoError(t, top.StopJob(t.Context(), "job"))
-	status := edge.untilState(t, "job", flcollect.Interrupted)
+	status := edge.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, `job "job" was interrupted`)
 }
 
@@ -423,7 +425,7 @@ func TestUpstream_quarantinesRubbish(t *testing.T) {
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- client.Run(t.Context()) }()
-	status := top.untilState(t, "job", flcollect.Finished)
+	status := top.untilState(t, "job", report.Finished)
 	require.NoError(t, <-ended)
 	require.Equal(t, []float64{1, 1, 1, 2}, top.weights(t, "job"))
 	require.Len(t, status.Quarantined, 2)

@@ -14,10 +14,11 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestEarlyEnd_endsTheTraining(t *testing.T) {
+func TestServer_earlyEnd_endsTheTraining(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	clients := make([]<-chan error, 2)
@@ -39,7 +40,7 @@ func TestEarlyEnd_endsTheTraining(t *testing.T) {
 	// that is only reached is not surpassed.
 	conf.Stopping, conf.Targets = true, map[string]float64{"accuracy": 0.1, "other": -1}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 2, status.Round)
 	require.Equal(t, "accuracy", status.Early.Metric)
 	require.InDelta(t, 0.2, status.Early.Value, 1e-9)
@@ -54,13 +55,13 @@ func TestEarlyEnd_endsTheTraining(t *testing.T) {
 	require.Equal(t, []float64{2, 2, 2, 3}, numbersOf(result.Weights))
 }
 
-func TestEarlyEnd_needsTheStoppingFlag(t *testing.T) {
+func TestServer_earlyEnd_needsTheStoppingFlag(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(3, 1)
 	conf.Targets = map[string]float64{"accuracy": 0}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 3, status.Round)
 	require.Nil(t, status.Early)
 }
@@ -71,12 +72,12 @@ func TestServer_StopJob_leavesTheOthers(t *testing.T) {
 	ended, _ := w.joinAs(t, slow, "one.example:1")
 	require.NoError(t, w.Start(t.Context(), "one", config(2, 1)))
 	require.NoError(t, w.Start(t.Context(), "other", config(2, 5)))
-	w.untilState(t, "one", flcollect.Training)
+	w.untilState(t, "one", report.Training)
 	for range 2 { // the second time it has ended
 		require.NoError(t, w.StopJob(t.Context(), "one"))
 		status, err := w.Status(t.Context(), "one")
 		require.NoError(t, err)
-		require.Equal(t, flcollect.Interrupted, status.State)
+		require.Equal(t, report.Interrupted, status.State)
 		require.Equal(t, "stopped on request", status.Error)
 		require.Zero(t, status.Needed)
 	}
@@ -84,14 +85,14 @@ func TestServer_StopJob_leavesTheOthers(t *testing.T) {
 	require.NoError(t, <-ended)
 	status, err := w.Status(t.Context(), "other")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Waiting, status.State)
+	require.Equal(t, report.Waiting, status.State)
 	require.Equal(t, 5, status.Needed)
 	require.ErrorIs(t, w.StopJob(t.Context(), "absent"), flcollect.ErrUnknown)
 	h := w.web()
 	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "POST", "/job/stop/absent", "").Code)
 	require.Equal(t, http.StatusUnprocessableEntity, jobstest.Ask(h, "POST", "/job/stop/"+strings.Repeat("x", 300), "").Code)
 	require.Equal(t, "200", jobstest.Ask(h, "POST", "/job/stop/other", "").Body.String())
-	w.untilState(t, "other", flcollect.Interrupted)
+	w.untilState(t, "other", report.Interrupted)
 }
 
 func TestServer_Clients_haveTheNamesThatTheyGiveThemselves(t *testing.T) {
@@ -106,11 +107,11 @@ func TestServer_Clients_haveTheNamesThatTheyGiveThemselves(t *testing.T) {
 	require.Equal(t, "ward", clients[1].Name)
 	require.Empty(t, w.Clients("absent"))
 	w.join(t, trainer{step: 1, examples: 1})
-	w.untilState(t, "job", flcollect.Finished)
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	w.untilState(t, "job", report.Finished)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
 	names := []string{}
-	for _, c := range report.Clients {
+	for _, c := range found.Clients {
 		names = append(names, c.Name)
 	}
 	require.ElementsMatch(t, []string{"", "clinic", "ward"}, names)
@@ -130,7 +131,7 @@ func TestServer_Stop_interruptsAllJobs(t *testing.T) {
 		for _, id := range []string{"trains", "waits"} {
 			status, err := w.Status(t.Context(), id)
 			require.NoError(t, err)
-			require.Equal(t, flcollect.Interrupted, status.State)
+			require.Equal(t, report.Interrupted, status.State)
 			require.Equal(t, "stopped on request", status.Error)
 		}
 	}
@@ -142,7 +143,7 @@ func TestServer_Stop_interruptsAllJobs(t *testing.T) {
 
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "trains", config(1, 1)), "and from the beginning")
-	status := w.untilState(t, "trains", flcollect.Finished)
+	status := w.untilState(t, "trains", report.Finished)
 	require.EqualValues(t, 2, status.Run)
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "trains"))
 }
@@ -160,7 +161,7 @@ func TestDelivery_outlastsAnOutage(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
 	client, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.NoError(t, <-client, "training does not wait for neighbours")
 	require.False(t, status.Stored)
 	require.Contains(t, status.Error, "repository: store: connection refused")
@@ -170,11 +171,11 @@ func TestDelivery_outlastsAnOutage(t *testing.T) {
 	// Another run does not cost the first one its result.
 	w.join(t, trainer{step: 5, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.until(t, "job", "finished again", func(s flcollect.Status) bool { return s.State == flcollect.Finished && s.Run == 2 })
+	w.until(t, "job", "finished again", func(s flcollect.Status) bool { return s.State == report.Finished && s.Run == 2 })
 	w.end()
 
 	w = newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Repository: n, Orchestrator: n})
-	status = w.untilState(t, "job", flcollect.Finished)
+	status = w.untilState(t, "job", report.Finished)
 	require.False(t, status.Stored)
 	down.Store(false)
 	status = w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored && s.Error == "" })
@@ -201,7 +202,7 @@ func TestDelivery_takesARefusalAsFinal(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.False(t, status.Stored)
 	require.Contains(t, status.Error, "tell the orchestrator of round 1: flcollect: refused: not of this house")
 	require.Contains(t, status.Error, "store the result: flcollect: refused")
@@ -221,10 +222,10 @@ func TestServer_Start_waitsForTheRepository(t *testing.T) {
 	w.join(t, trainer{step: 1, examples: 1, begin: []float32{1}})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	status := w.until(t, "job", "in trouble", func(s flcollect.Status) bool { return s.Error != "" })
-	require.Equal(t, flcollect.Waiting, status.State)
+	require.Equal(t, report.Waiting, status.State)
 	require.Equal(t, "model: connection refused", status.Error)
 	down.Store(false)
-	status = w.untilState(t, "job", flcollect.Finished)
+	status = w.untilState(t, "job", report.Finished)
 	require.Empty(t, status.Error)
 	require.Equal(t, []float64{2}, w.weights(t, "job"))
 }
@@ -242,7 +243,7 @@ func TestServer_Run_hasClientsReconnectAfterARestart(t *testing.T) {
 		again := w.restart(t, flcollect.Config{Initial: zeros})
 		again.until(t, "job", "joined again", func(s flcollect.Status) bool { return s.Clients == 1 })
 		again.join(t, trainer{step: 1, examples: 1})
-		again.untilState(t, "job", flcollect.Finished)
+		again.untilState(t, "job", report.Finished)
 		require.Len(t, seen, 1)
 	})
 }
@@ -253,7 +254,7 @@ func TestServer_Run_sendsTrainingClientsAway(t *testing.T) {
 		slow, gate := gated(1, 1)
 		client, _ := w.join(t, slow)
 		require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-		w.untilState(t, "job", flcollect.Training)
+		w.untilState(t, "job", report.Training)
 		go func() {
 			for w.Ready() == nil { // until the server is about to end
 				<-time.After(time.Millisecond)
@@ -262,7 +263,7 @@ func TestServer_Run_sendsTrainingClientsAway(t *testing.T) {
 			gate <- struct{}{} // for the round that is conducted again
 		}()
 		again := w.restart(t, flcollect.Config{Initial: zeros})
-		status := again.untilState(t, "job", flcollect.Finished)
+		status := again.untilState(t, "job", report.Finished)
 		require.EqualValues(t, 1, status.Run)
 		require.NoError(t, <-client)
 		require.Equal(t, []float64{1, 1, 1, 2}, again.weights(t, "job"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -32,7 +33,7 @@ func Example() {
 	go server.Run(ctx)
 	go clients.Serve(ctx, listener)
 
-	err = server.Start(ctx, "tumours", flcollect.JobConfig{Strategy: "FedAvg", Rounds: 3})
+	err = server.Start(ctx, "tumours", jobconfig.Config{Strategy: "FedAvg", Rounds: 3})
 	status, errStatus := server.Status(ctx, "tumours")
 	fmt.Println(status.State, "for clients:", status.Needed, errors.Join(err, errStatus))
 	// Output: WAITING for clients: 2 <nil>
@@ -43,7 +44,7 @@ func ExampleNewServer() {
 	server, err := flcollect.NewServer(flcollect.Config{
 		Documents: storage.NewMemoryDocuments(),
 		Blobs:     storage.NewMemoryBlobs(),
-		Initial: func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+		Initial: func(context.Context, jobconfig.Config) (strategy.Model, error) {
 			return strategy.Model{tensor.FromFloat32s([]float32{0, 10})}, nil
 		},
 	})
@@ -71,7 +72,7 @@ func ExampleNewServer() {
 	go func() { served <- clients.Serve(serving, listener) }()
 
 	ctx := context.Background()
-	err = server.Start(ctx, "weather", flcollect.JobConfig{
+	err = server.Start(ctx, "weather", jobconfig.Config{
 		Strategy: "avg", Rounds: 3, StrategyConf: strategy.Conf{"min_available_clients": 1, "min_fit_clients": 1, "min_evaluate_clients": 1},
 	})
 	if err != nil {
@@ -123,8 +124,8 @@ func ExampleOptions_strategies() {
 	ran := make(chan error, 1)
 	go func() { ran <- server.Run(running) }()
 	ctx := context.Background()
-	fmt.Println(server.Start(ctx, "one", flcollect.JobConfig{Strategy: "sparing", Rounds: 1}))
-	fmt.Println(server.Start(ctx, "two", flcollect.JobConfig{Strategy: "sparring", Rounds: 1}))
+	fmt.Println(server.Start(ctx, "one", jobconfig.Config{Strategy: "sparing", Rounds: 1}))
+	fmt.Println(server.Start(ctx, "two", jobconfig.Config{Strategy: "sparring", Rounds: 1}))
 	stop()
 	fmt.Println(<-ran)
 
@@ -136,23 +137,4 @@ func ExampleOptions_strategies() {
 	// start job "two": strategy "sparring": flcollect: no strategy of that name
 	// <nil>
 	// configure training collector: Strategies: "avg" has the name of a built-in one
-}
-
-func ExampleParseJobConfig() {
-	config, err := flcollect.ParseJobConfig([]byte(`{
-		"strategy": "avg", "strategy_conf": {"min_fit_clients": "3"},
-		"model_name": "tumours", "model_version": "1",
-		"server_conf": {"num_rounds": 5}, "client_conf": [{"epochs": 1}],
-		"privacy-mechanisms": {}, "configuration_id": 10
-	}`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(config.Rounds, config.StrategyConf, config.ClientConf[0]["batch_size"])
-
-	_, err = flcollect.ParseJobConfig([]byte(`{"strategy": "avg"}`))
-	fmt.Println(err)
-	// Output:
-	// 5 map[min_fit_clients:3] 32
-	// read job configuration: model_name: is required (and 6 more)
 }

@@ -6,37 +6,40 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
 // filing is the account of an attempt that is being stored. The goroutine that starts it
 // waits for it.
 type filing struct {
-	updates Updates
-	clients []ClientReport
-	late    []Quarantine // updates that were refused at the end of the round
+	updates report.Updates
+	clients []report.Client
+	late    []report.Quarantine // updates that were refused at the end of the round
 	judged  reputation.State
 	done    chan struct{} // closed once the fields below are set
 	err     error
-	head    AuditRef // the last line of the audit log
-	result  string   // the digest of the model after the round; empty without an audit log
+	head    report.AuditRef // the last line of the audit log
+	result  string          // the digest of the model after the round; empty without an audit log
 }
 
 // startFiling begins to store the reports of the clients of a round, and their
 // reputations; both before the round counts.
 func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
-	line := AuditLine{Round: a.Round, Time: now(), Aggregated: result != nil, Clients: a.Reports(t.conductor.Strategy())}
-	f.clients, f.updates = line.Clients, audit.Sum(line.Clients)
-	for _, c := range line.Clients {
-		if c.Late() && len(f.late) < MaxQuarantined {
-			f.late = append(f.late, Quarantine{Round: a.Round, Client: c.Session, Reason: c.Reason})
+	line := report.AuditLine{Round: a.Round, Time: now(), Aggregated: result != nil}
+	clients := a.Clients(t.conductor.Strategy())
+	for _, c := range clients.Late() {
+		if len(f.late) < report.MaxQuarantined {
+			f.late = append(f.late, report.Quarantine{Round: a.Round, Client: c.Session, Reason: c.Reason})
 		}
 	}
 	suspended := 0
 	if !t.server.config.TrustClients {
-		suspended = audit.Judge(t.reputations, a.Round, line.Clients)
+		suspended = audit.Judge(t.reputations, a.Round, clients)
 	}
+	line.Clients = clients.Reports()
+	f.clients, f.updates = line.Clients, report.Sum(line.Clients)
 	f.judged = t.reputations.State()
 	counted := f.updates // as the status has them
 	if t.conductor.Private() != nil {
@@ -49,7 +52,7 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 		if line.Model = a.Sent(); t.audit.Chained() {
 			line.Result = line.Model
 			if result != nil {
-				line.Result = Digest(t.encryption.Encode(result))
+				line.Result = t.encryption.Encode(result).Digest()
 			}
 			t.digest, f.result = line.Result, line.Result
 		}
@@ -93,9 +96,9 @@ func (t *training) fileFailed(a *audit.Attempt, reason error) {
 	if !a.Begun() || !t.audit.Chained() {
 		return
 	}
-	line := AuditLine{
+	line := report.AuditLine{
 		Round: a.Round, Time: now(), Error: excerpt.Reason(reason), Model: a.Sent(),
-		Clients: a.Reports(t.conductor.Strategy()),
+		Clients: a.Clients(t.conductor.Strategy()).Reports(),
 	}
 	line.Result = line.Model
 	if err := t.audit.Write(t.life, line); err != nil && t.life.Err() == nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -46,7 +48,7 @@ func BenchmarkUpdate(b *testing.B) {
 		parameters := flower.FromTensors(sent...)
 		b.SetBytes(4 * elements)
 		for b.Loop() {
-			flcollect.Digest(parameters)
+			parameters.Digest()
 		}
 	})
 }
@@ -55,7 +57,7 @@ func BenchmarkUpdate(b *testing.B) {
 // interface, without an evaluation, so that the server is all that takes time.
 func BenchmarkJob(b *testing.B) {
 	const elements, clients = 2_500_000, 8
-	initial := func(context.Context, flcollect.JobConfig) (strategy.Model, error) { return randomModel(elements), nil }
+	initial := func(context.Context, jobconfig.Config) (strategy.Model, error) { return randomModel(elements), nil }
 	for _, c := range []struct {
 		name    string
 		options flcollect.Config
@@ -85,12 +87,12 @@ func BenchmarkJob(b *testing.B) {
 			conf.StrategyConf["fraction_evaluate"] = 0
 			b.SetBytes(4 * elements * clients)
 			require.NoError(b, w.Start(b.Context(), "job", conf))
-			for status := (flcollect.Status{}); status.State != flcollect.Finished; {
+			for status := (flcollect.Status{}); status.State != report.Finished; {
 				changed := w.Changed("job")
 				var err error
 				status, err = w.Status(b.Context(), "job")
 				require.NoError(b, err)
-				if status.State != flcollect.Finished {
+				if status.State != report.Finished {
 					<-changed
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -39,7 +41,7 @@ func trained(model strategy.Model, examples int64, target float64) strategy.Mode
 }
 
 // withCounter is a model to begin with, with the counter of a batch normalisation.
-func withCounter(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func withCounter(context.Context, jobconfig.Config) (strategy.Model, error) {
 	return strategy.Model{tensor.FromFloat32s([]float32{0.1, -0.2, 0.3}), tensor.FromInt64s([]int64{0})}, nil
 }
 
@@ -53,10 +55,10 @@ func TestConfig_defaultsGiveTheWeightedMean(t *testing.T) {
 		w.join(t, batches(n, float64(k)))
 	}
 	require.NoError(t, w.Start(t.Context(), "job", config(rounds, len(shares))))
-	status := w.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, flcollect.Updates{Counts: flcollect.Counts{Kept: rounds * len(shares)}}, status.Updates)
+	status := w.untilState(t, "job", report.Finished)
+	require.Equal(t, report.Updates{Counts: report.Counts{Kept: rounds * len(shares)}}, status.Updates)
 
-	model, err := withCounter(t.Context(), flcollect.JobConfig{})
+	model, err := withCounter(t.Context(), jobconfig.Config{})
 	require.NoError(t, err)
 	for range rounds {
 		means, total := make([]float64, 4), 0.0
@@ -75,9 +77,9 @@ func TestConfig_defaultsGiveTheWeightedMean(t *testing.T) {
 	for i, v := range w.weights(t, "job") {
 		require.InEpsilon(t, numbersOf(model)[i], v, 1e-6)
 	}
-	report, err := w.Report(t.Context(), "job", 7, 0, 0)
+	found, err := w.Report(t.Context(), "job", 7, 0, 0)
 	require.NoError(t, err)
-	for _, c := range report.Clients {
+	for _, c := range found.Clients {
 		require.InDelta(t, float64(c.Examples), *c.Counters, 1e-6, "it is not hidden either")
 		require.Less(t, *c.Norm, 10.)
 	}
@@ -115,25 +117,25 @@ func farJob(t *testing.T, options flcollect.Config, conf strategy.Conf) (*world,
 		job.StrategyConf[field] = v
 	}
 	require.NoError(t, w.Start(t.Context(), "job", job))
-	return w, w.untilState(t, "job", flcollect.Finished)
+	return w, w.untilState(t, "job", report.Finished)
 }
 
 func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	var log lines
 	w, status := farJob(t, flcollect.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
-	require.Equal(t, flcollect.Counts{Kept: 20, Far: 4}, status.Updates.Counts)
+	require.Equal(t, report.Counts{Kept: 20, Far: 4}, status.Updates.Counts)
 	require.InDelta(t, 4*1004./5, w.weights(t, "job")[0], 1e-3)
 	require.EqualValues(t, 4, w.Totals().Far)
 	require.Zero(t, w.Totals().Clipped)
 	require.Contains(t, log.String(),
 		`clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole, that of \"`)
-	report, err := w.Report(t.Context(), "job", 4, 0, 0)
+	found, err := w.Report(t.Context(), "job", 4, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Counts{Kept: 5, Far: 1}, report.Counts)
-	far := report.Clients[0]
+	require.Equal(t, report.Counts{Kept: 5, Far: 1}, found.Counts)
+	far := found.Clients[0]
 	require.Equal(t, "name:far", far.Client)
 	require.True(t, far.Far)
-	require.Equal(t, flcollect.Kept, far.Outcome)
+	require.Equal(t, report.Kept, far.Outcome)
 	require.Equal(t, "its norm is 2000, the bound 20; it was kept as it was sent", far.Reason)
 	require.Nil(t, far.Reputation, "what is only reported costs nothing")
 	h := w.web()
@@ -144,11 +146,11 @@ func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 }
 
 func TestConfig_Clip_cutsFarUpdates(t *testing.T) {
-	cut, kept := flcollect.Counts{Kept: 16, Clipped: 4}, flcollect.Counts{Kept: 20, Far: 4}
+	cut, kept := report.Counts{Kept: 16, Clipped: 4}, report.Counts{Kept: 20, Far: 4}
 	for name, c := range map[string]struct {
 		options flcollect.Config
 		conf    strategy.Conf
-		want    flcollect.Counts
+		want    report.Counts
 	}{
 		"by the option":           {flcollect.Config{Clip: true}, nil, cut},
 		"by norm_bound":           {flcollect.Config{}, strategy.Conf{"norm_bound": 15}, cut},
@@ -157,7 +159,7 @@ func TestConfig_Clip_cutsFarUpdates(t *testing.T) {
 		"of clients trusted":      {flcollect.Config{TrustClients: true}, strategy.Conf{"norm_bound": 15}, cut},
 		"not, by norm_clip":       {flcollect.Config{Clip: true}, strategy.Conf{"norm_clip": false}, kept},
 		"not, though it is asked": {flcollect.Config{}, strategy.Conf{"norm_clip": false, "norm_bound": 15}, kept},
-		"not of trusted clients":  {flcollect.Config{TrustClients: true}, nil, flcollect.Counts{Kept: 20}},
+		"not of trusted clients":  {flcollect.Config{TrustClients: true}, nil, report.Counts{Kept: 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A client that is cut again and again is suspended, unless clients are trusted.
@@ -186,8 +188,8 @@ func TestConfig_Clip_keepsUpdatesThatGrowTogether(t *testing.T) {
 		w.join(t, jump(func() float64 { return []float64{0.001, 0.001, 0.3, 0.3}[w.Totals().Rounds] }))
 	}
 	require.NoError(t, w.Start(t.Context(), "job", config(4, 5)))
-	status := w.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, flcollect.Counts{Kept: 20}, status.Updates.Counts)
+	status := w.untilState(t, "job", report.Finished)
+	require.Equal(t, report.Counts{Kept: 20}, status.Updates.Counts)
 	require.InDelta(t, 0.602, w.weights(t, "job")[0], 1e-6)
 }
 
@@ -196,7 +198,7 @@ func TestNewServer_refusesClipWithTrustClients(t *testing.T) {
 	require.ErrorContains(t, err, "Clip and TrustClients exclude each other")
 }
 
-func TestRound_Fit_countsALateRefusalAsAFailure(t *testing.T) {
+func TestServer_Rounds_fitCountsALateRefusalAsAFailure(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	for i := range 4 {
 		w.joinAs(t, trainer{step: 1, examples: 1}, fmt.Sprintf("honest-%d", i))
@@ -205,8 +207,8 @@ func TestRound_Fit_countsALateRefusalAsAFailure(t *testing.T) {
 	job := withAvailable(config(1, 5), 5, 5)
 	job.StrategyConf["norm_refuse_factor"] = 2
 	require.NoError(t, w.Start(t.Context(), "job", job))
-	status := w.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, flcollect.Counts{Kept: 4, Refused: 1}, status.Updates.Counts)
+	status := w.untilState(t, "job", report.Finished)
+	require.Equal(t, report.Counts{Kept: 4, Refused: 1}, status.Updates.Counts)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, 4, rounds[0].Fit.Results)

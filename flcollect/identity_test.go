@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -45,10 +46,10 @@ func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
 		w.until(t, "job", "further", func(s flcollect.Status) bool { return s.Round >= round })
 		cancel()
 		group.Wait()
-		report, err := w.Report(t.Context(), "job", round, 0, 0)
+		found, err := w.Report(t.Context(), "job", round, 0, 0)
 		require.NoError(t, err)
-		require.Equal(t, "key:"+hex.EncodeToString(sum[:]), report.Clients[0].Client)
-		require.Equal(t, "hospital", report.Clients[0].Session)
+		require.Equal(t, "key:"+hex.EncodeToString(sum[:]), found.Clients[0].Client)
+		require.Equal(t, "hospital", found.Clients[0].Session)
 	}
 }
 
@@ -78,10 +79,10 @@ func TestServer_Handle_namesClientsByTheirTokens(t *testing.T) {
 			group.Go(func() { _ = client.Run(t.Context()) }) // ends with the job
 		}
 		require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(1, 2), 2, 2)))
-		w.untilState(t, "job", flcollect.Finished)
-		report, err := w.Report(t.Context(), "job", 1, 0, 0)
+		w.untilState(t, "job", report.Finished)
+		found, err := w.Report(t.Context(), "job", 1, 0, 0)
 		require.NoError(t, err)
-		for _, c := range report.Clients {
+		for _, c := range found.Clients {
 			require.Regexp(t, `^ward-3@ipv4:127\.0\.0\.1:\d+$`, c.Session)
 			all = append(all, c.Client)
 		}
@@ -113,6 +114,6 @@ func TestConfig_Identify_recognisesAClientThatReconnects(t *testing.T) {
 	for range 3 {
 		gate <- struct{}{}
 	}
-	w.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, []flcollect.Outcome{flcollect.Refused, flcollect.Refused, "", "", flcollect.Refused}, w.fates(t, 5, "name:liar"))
+	w.untilState(t, "job", report.Finished)
+	require.Equal(t, []report.Outcome{report.Refused, report.Refused, "", "", report.Refused}, w.fates(t, 5, "name:liar"))
 }

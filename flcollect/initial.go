@@ -10,9 +10,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -53,7 +53,7 @@ func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 
 // namedModel returns a model of a repository, with the names of its layers where it knows
 // them.
-func namedModel(ctx context.Context, from Repository, config JobConfig) (strategy.Model, []string, error) {
+func namedModel(ctx context.Context, from Repository, config jobconfig.Config) (strategy.Model, []string, error) {
 	if named, ok := from.(NamedModels); ok {
 		return named.NamedModel(ctx, config.ModelName, config.ModelVersion)
 	}

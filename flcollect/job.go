@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/internal/notify"
@@ -158,17 +159,17 @@ func (j *job) conduct(delivery *delivery) {
 		return // it goes on after the restart
 	}
 	j.server.jobs.shut(j)
-	change := func(r *record) { r.State = Finished }
+	change := func(r *record) { r.State = report.Finished }
 	if err != nil {
 		j.abrupt = errors.Is(err, errStopped)
 		j.log.Warn("the training was interrupted", "error", err)
-		change = func(r *record) { r.State, r.Error = Interrupted, excerpt.Reason(err) }
+		change = func(r *record) { r.State, r.Error = report.Interrupted, excerpt.Reason(err) }
 		if errors.Is(err, errUnchanged) { // the model to begin with is no result
 			if last := j.record().Checkpoint; last != nil {
 				defer j.drop(last)
 			}
 			change = func(r *record) {
-				r.State, r.Error, r.Checkpoint = Interrupted, excerpt.Cut(err.Error(), 4*excerpt.MaxReason), nil
+				r.State, r.Error, r.Checkpoint = report.Interrupted, excerpt.Cut(err.Error(), 4*excerpt.MaxReason), nil
 			}
 		}
 	} else {
@@ -186,7 +187,7 @@ func (j *job) conduct(delivery *delivery) {
 		j.log.Error("the end of the training cannot be stored", "error", err)
 		j.note(end)
 	}
-	if j.record().State == Finished {
+	if j.record().State == report.Finished {
 		j.log.Info("job finished")
 	}
 	close(j.ended)

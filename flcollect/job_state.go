@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -126,7 +127,7 @@ func (j *job) status() Status {
 	if !status.State.Ended() {
 		status.Needed = needed
 		status.Evaluating = j.fitted > status.Round
-		status.Suspended = j.reputations.Suspended(status.Round+1, MaxQuarantined)
+		status.Suspended = j.reputations.Suspended(status.Round+1, report.MaxQuarantined)
 	}
 	status.Note = joinNotes(status.Note, j.maskingNote(status, needed))
 	reasons := []string{}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -51,7 +52,7 @@ func TestSaving_runsWhileClientsEvaluate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 0, status.Round)
 	blobs.gate <- struct{}{}
-	status = w.untilState(t, "job", flcollect.Finished)
+	status = w.untilState(t, "job", report.Finished)
 	require.Equal(t, 1, status.Round)
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/internal/contextstore"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
-	"github.com/iotenablers/enablers/flcollect/internal/publiccontext"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -67,10 +68,10 @@ func (t *training) adoptKeys(ctx context.Context, client string, model strategy.
 
 // settingsOf returns the settings of a client's keys.
 func (t *training) settingsOf(ctx context.Context, client string, theirs ckks.Keys) (ckks.Settings, error) {
-	var stored publiccontext.Document
+	var stored contextstore.Document
 	err := t.storage.Insist(ctx, func() (err error) {
 		stored, err = t.server.contexts.Get(ctx, t.id)
-		if errors.Is(err, ErrNoContext) {
+		if errors.Is(err, publiccontext.ErrNotFound) {
 			err = nil
 		}
 		return err

@@ -12,6 +12,9 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // What the keys of the clients here are of, and those of other clients.
@@ -21,7 +24,7 @@ const (
 )
 
 // open is a job that leaves the encryption parameters to its clients.
-func open(rounds, clients int) flcollect.JobConfig {
+func open(rounds, clients int) jobconfig.Config {
 	c := sealed(rounds, clients)
 	c.Homomorphic = &ckks.Settings{}
 	return c
@@ -45,7 +48,7 @@ func TestServer_Start_takesOpenParametersFromClients(t *testing.T) {
 	w = w.restart(t, flcollect.Config{})
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7})
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Contains(t, status.Note, "the encryption parameters are those of the keys of client ")
 	require.Contains(t, status.Note, ownKeys)
 	result, err := w.Result(t.Context(), "job")
@@ -65,7 +68,7 @@ func TestServer_Start_takesOpenParametersWithDifferentialPrivacy(t *testing.T) {
 	}
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5, fit: clipped})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7, fit: clipped})
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, epsilonOf(t, 1), float64(status.Privacy.Epsilon))
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
@@ -76,19 +79,19 @@ func TestServer_Start_failsForKeysOfOtherParameters(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	w.join(t, keeper{message: message(t, "none-first"), begin: fixture(t, "tenseal", "tensor-first"), examples: 5})
-	status := w.untilState(t, "job", flcollect.Interrupted)
+	status := w.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "encrypts with "+otherKeys+", and the job names "+ownKeys)
 
 	half := open(1, 1)
 	half.Homomorphic.ScaleBits = 12
 	require.NoError(t, w.Start(t.Context(), "half", half))
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
-	status = w.untilState(t, "half", flcollect.Interrupted)
+	status = w.untilState(t, "half", report.Interrupted)
 	require.Contains(t, status.Error, "encrypts with "+ownKeys+", and the job names scale 2^12")
 }
 
 func TestServer_Start_failsForClientsWhoseKeysDiffer(t *testing.T) {
-	for name, conf := range map[string]flcollect.JobConfig{"open": open(1, 2), "named": sealed(1, 2)} {
+	for name, conf := range map[string]jobconfig.Config{"open": open(1, 2), "named": sealed(1, 2)} {
 		w := newWorld(t, flcollect.Config{})
 		require.NoError(t, w.Start(t.Context(), "job", conf))
 		decrypts := func(flower.FitIns, *flower.FitRes) error { return fmt.Errorf("encrypted with other keys") }
@@ -96,7 +99,7 @@ func TestServer_Start_failsForClientsWhoseKeysDiffer(t *testing.T) {
 		w.join(t, keeper{message: first, examples: 5})
 		w.until(t, "job", "begun", func(s flcollect.Status) bool { return name == "named" || s.Note != "" })
 		w.join(t, keeper{message: first, begin: fixture(t, "tenseal", "tensor-first"), examples: 5, fit: decrypts})
-		status := w.untilState(t, "job", flcollect.Interrupted)
+		status := w.untilState(t, "job", report.Interrupted)
 		require.Contains(t, status.Error, ownKeys, name)
 		require.Contains(t, status.Error, otherKeys, name)
 	}
@@ -116,7 +119,7 @@ func TestServer_Handle_refusesALateClientWithOtherKeys(t *testing.T) {
 	w.join(t, keeper{message: message(t, "none-second"), begin: fixture(t, "tenseal", "tensor-first"), examples: 5})
 	w.until(t, "job", "larger", func(s flcollect.Status) bool { return s.Clients == 2 })
 	close(gate)
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Len(t, status.Quarantined, 1)
 	require.Contains(t, status.Quarantined[0].Reason, "encrypts with "+otherKeys)
 	require.Contains(t, status.Quarantined[0].Reason, "with "+ownKeys)
@@ -125,16 +128,16 @@ func TestServer_Handle_refusesALateClientWithOtherKeys(t *testing.T) {
 func TestServer_Start_failsForKeysUnlikeThePublicContext(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	public := fixture(t, "tenseal", "public")
-	_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(public), flcollect.Condition{})
+	_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(public), publiccontext.Condition{})
 	require.NoError(t, err)
 	require.NoError(t, w.Start(t.Context(), "job", open(1, 1)))
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.Empty(t, status.Note, "the context fits what is open")
-	_, err = w.SetPublicContext(t.Context(), "job", bytes.NewReader(public), flcollect.Condition{})
+	_, err = w.SetPublicContext(t.Context(), "job", bytes.NewReader(public), publiccontext.Condition{})
 	require.NoError(t, err)
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
-	status = w.untilState(t, "job", flcollect.Interrupted)
+	status = w.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "encrypts with "+ownKeys+", and the public context that is stored for the job is of "+otherKeys)
 }
 
@@ -150,7 +153,7 @@ func TestServer_Status_saysWhyKeysCannotBeUsed(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", open(1, 1)))
 	w.join(t, keeper{message: withScale(message(t, "none-first"), keys.ScaleBits, 26), examples: 5})
-	status := w.untilState(t, "job", flcollect.Interrupted)
+	status := w.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "encrypts with degree 1024, moduli of [27] bits, scale 2^26")
 	require.Contains(t, status.Error, "scale_bits: 26 is not from 1 to 25")
 	require.NotContains(t, status.Error, "the job names", "it names nothing")

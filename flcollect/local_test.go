@@ -10,12 +10,14 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // three is a model with three layers of different shapes.
-func three(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func three(context.Context, jobconfig.Config) (strategy.Model, error) {
 	return strategy.Model{
 		tensor.FromFloat32s([]float32{0, 0}), tensor.FromFloat32s([]float32{5}), tensor.FromFloat32s([]float32{0, 0, 0}),
 	}, nil
@@ -57,7 +59,7 @@ func TestServer_keepsLocalLayersOutOfTheModel(t *testing.T) {
 	conf := config(rounds, 3)
 	conf.LocalLayers = []string{"1"}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, []float64{3, 3, 3, 3, 3}, w.weights(t, "job"))
 	require.Equal(t, rounds, status.Updates.Dropped)
 	require.Equal(t, 2*rounds, status.Updates.Kept)
@@ -65,11 +67,11 @@ func TestServer_keepsLocalLayersOutOfTheModel(t *testing.T) {
 	require.Contains(t, status.Note, "of 3 layers these stay at the clients, and are no part of the model here: 1")
 	require.Contains(t, status.Quarantined[0].Reason, "an update of 1 layers, expected the 2 that are shared, or all 3 (local are 1)")
 
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Counts.Dropped)
-	require.Zero(t, report.Clients[1].Dropped)
-	require.Equal(t, 1, report.Clients[2].Dropped)
+	require.Equal(t, 1, found.Counts.Dropped)
+	require.Zero(t, found.Clients[1].Dropped)
+	require.Equal(t, 1, found.Clients[2].Dropped)
 	done, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Contains(t, done[0].Note, "fit: 1 update with local layers, which left the client and were dropped")
@@ -106,7 +108,7 @@ func TestServer_knowsLocalLayersAfterARestart(t *testing.T) {
 	again := w.restart(t, flcollect.Config{Initial: three, Identify: named})
 	leave()
 	again.joinAs(t, keeping(3), "layers-3")
-	status := again.untilState(t, "job", flcollect.Finished)
+	status := again.untilState(t, "job", report.Finished)
 	require.Equal(t, []float64{4, 4, 4, 4, 4}, again.weights(t, "job"))
 	require.Equal(t, 4, status.Updates.Dropped)
 }
@@ -125,7 +127,7 @@ func TestServer_interruptsAJobWhoseLocalLayersAreNone(t *testing.T) {
 		conf := config(1, 1)
 		conf.LocalLayers = c.layers
 		require.NoError(t, w.Start(t.Context(), "job", conf))
-		status := w.untilState(t, "job", flcollect.Interrupted)
+		status := w.untilState(t, "job", report.Interrupted)
 		require.Contains(t, status.Error, c.want)
 	}
 }
@@ -137,7 +139,7 @@ func TestServer_cutsDownTheModelOfAClient(t *testing.T) {
 	conf := config(1, 1)
 	conf.LocalLayers = []string{"0", "2"}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Equal(t, []float64{6}, w.weights(t, "job"))
 }
 
@@ -148,12 +150,12 @@ func (layered) Parameters(_ context.Context, ins flower.GetParametersIns) (flowe
 	if ins.Config["local_layers"] != "0,2" {
 		return flower.Parameters{}, fmt.Errorf("local layers are %v", ins.Config["local_layers"])
 	}
-	model, err := three(context.Background(), flcollect.JobConfig{})
+	model, err := three(context.Background(), jobconfig.Config{})
 	return flower.FromTensors(model...), err
 }
 
 func TestServer_findsLocalLayersByTheirNames(t *testing.T) {
-	w := newWorld(t, flcollect.Config{InitialNamed: func(ctx context.Context, c flcollect.JobConfig) (strategy.Model, []string, error) {
+	w := newWorld(t, flcollect.Config{InitialNamed: func(ctx context.Context, c jobconfig.Config) (strategy.Model, []string, error) {
 		model, err := three(ctx, c)
 		return model, []string{"body.weight", "norm.weight", "head.weight"}, err
 	}})
@@ -161,11 +163,11 @@ func TestServer_findsLocalLayersByTheirNames(t *testing.T) {
 	conf := config(1, 1)
 	conf.LocalLayers = []string{"body.weight", "head.weight"}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Equal(t, []float64{6}, w.weights(t, "job"))
 
 	conf.LocalLayers = []string{"tail.weight"}
 	require.NoError(t, w.Start(t.Context(), "other", conf))
-	status := w.untilState(t, "other", flcollect.Interrupted)
+	status := w.untilState(t, "other", report.Interrupted)
 	require.Contains(t, status.Error, `local layers: the model has no layer "tail.weight", but ["body.weight" "norm.weight" "head.weight"]`)
 }

@@ -12,14 +12,16 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/record"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // masked is the configuration of a job with secure aggregation for so many SuperNodes.
-func masked(rounds, clients int) flcollect.JobConfig {
+func masked(rounds, clients int) jobconfig.Config {
 	c := withApp(rounds, clients)
 	c.Strategy, c.SecAgg = "FedAvg", &secagg.Settings{}
 	return c
@@ -112,7 +114,7 @@ func TestServer_Start_trainsOnMaskedUpdates(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "masked", config))
 	require.Eventually(t, func() bool { // the race detector makes masks slow
 		status, err := w.Status(t.Context(), "masked")
-		return err == nil && status.State == flcollect.Finished
+		return err == nil && status.State == report.Finished
 	}, 15*patience, 10*time.Millisecond)
 	all, four := (0.1*100+0.2*200+0.3*300+0.4*400+1*500)/1500, (0.1*100+0.2*200+0.3*300+0.4*400)/1000
 	moved := all + four + four + all
@@ -127,10 +129,10 @@ func TestServer_Start_trainsOnMaskedUpdates(t *testing.T) {
 		require.Contains(t, rounds[i].Note, "masked updates is exact to")
 	}
 	require.Contains(t, rounds[2].Note, "collect_masked_vectors")
-	report, err := w.Report(t.Context(), "masked", 3, 0, 0)
+	found, err := w.Report(t.Context(), "masked", 3, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, [2]int{4, 1}, [2]int{report.Counts.Kept, report.Counts.Failed})
-	for _, c := range report.Clients {
+	require.Equal(t, [2]int{4, 1}, [2]int{found.Counts.Kept, found.Counts.Failed})
+	for _, c := range found.Clients {
 		require.Nil(t, c.Norm)
 		require.Equal(t, c.Outcome == "kept", c.Update != "")
 	}
@@ -156,13 +158,13 @@ func TestServer_Status_saysWhichClientsCannotMask(t *testing.T) {
 		}})
 	}
 	status := w.until(t, "masked", "three clients", func(s flcollect.Status) bool { return s.Clients == 3 })
-	require.Equal(t, flcollect.Waiting, status.State)
+	require.Equal(t, report.Waiting, status.State)
 	require.Contains(t, status.Note, "3 of 3 clients take no part in the secure aggregation")
 	require.Contains(t, status.Note, "the job waits for 3 more SuperNodes")
 	for range 3 {
 		w.maskedNode(t, 2, 100, nil)
 	}
-	w.untilState(t, "masked", flcollect.Finished)
+	w.untilState(t, "masked", report.Finished)
 	<-evaluated
 	require.InDeltaSlice(t, []float64{2, 2, 2, 3}, w.weights(t, "masked"), 1e-3)
 	status, err := w.Status(t.Context(), "masked")
@@ -183,7 +185,7 @@ func TestServer_Start_goesOnAfterAMaskedRoundThatFails(t *testing.T) {
 		})
 	}
 	require.NoError(t, w.Start(t.Context(), "masked", masked(2, 3)))
-	status := w.untilState(t, "masked", flcollect.Finished)
+	status := w.untilState(t, "masked", report.Finished)
 	require.InDeltaSlice(t, []float64{1, 1, 1, 2}, w.weights(t, "masked"), 1e-3)
 	require.Contains(t, status.Note, "the secure aggregation failed: secagg: too few clients: stage share_keys")
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/test/upgrade"
 )
 
@@ -18,7 +19,7 @@ func TestServer_Run_keepsWhatANewerVersionStored(t *testing.T) {
 
 	w = w.restart(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1})
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	upgrade.RequireNewerIn(t, w.documents, append(inside, job)...)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	w.until(t, "job", "in its second run", func(s flcollect.Status) bool { return s.Run == 2 })

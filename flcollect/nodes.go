@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	records "github.com/iotenablers/enablers/flcollect/record"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 )
@@ -134,7 +134,7 @@ func (r *registry) setNodes(j *job, run *supernode.Run) {
 
 // checkApp returns nil if the app of a job can be delivered to SuperNodes, and otherwise
 // an error of the configuration.
-func checkApp(config JobConfig, fleet *supernode.Server) error {
+func checkApp(config jobconfig.Config, fleet *supernode.Server) error {
 	if config.App == "" {
 		return nil
 	}
@@ -146,8 +146,8 @@ func checkApp(config JobConfig, fleet *supernode.Server) error {
 		}
 		reason = err.Error()
 	}
-	fault := JobConfigFault{Path: []any{"app"}, Kind: jobconfig.Invalid, Reason: reason}
-	return &JobConfigError{Faults: []JobConfigFault{fault}}
+	fault := jobconfig.Fault{Path: []any{"app"}, Kind: jobconfig.Invalid, Reason: reason}
+	return &jobconfig.Error{Faults: []jobconfig.Fault{fault}}
 }
 
 // newFleetRun draws the number of a run for SuperNodes.

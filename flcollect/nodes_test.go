@@ -21,7 +21,9 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/record"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/supernode/supernodetest"
@@ -131,7 +133,7 @@ func (w *fleetWorld) node(t *testing.T, app func(record.Message) (record.Dict, e
 }
 
 // namedLayers is a model whose layers have names.
-func namedLayers(context.Context, flcollect.JobConfig) (strategy.Model, []string, error) {
+func namedLayers(context.Context, jobconfig.Config) (strategy.Model, []string, error) {
 	return strategy.Model{tensor.FromFloat32s([]float32{0, 0, 0}), tensor.FromFloat32s([]float32{1})},
 		[]string{"body.weight", "head.bias"}, nil
 }
@@ -170,7 +172,7 @@ func adder(step float64, examples int64) func(record.Message) (record.Dict, erro
 }
 
 // withApp is the configuration of a job for so many clients, SuperNodes among them.
-func withApp(rounds, clients int) flcollect.JobConfig {
+func withApp(rounds, clients int) jobconfig.Config {
 	c := config(rounds, clients)
 	c.App = "acme/vision"
 	return c
@@ -197,7 +199,7 @@ func TestServer_HandleNode_trainsWithSuperNodesAndClientsTogether(t *testing.T) 
 		require.Regexp(t, `^key:[0-9a-f]{64}$`, c.Identity)
 	}
 	ended, _ := w.join(t, trainer{step: 4, examples: 20})
-	w.untilState(t, "a", flcollect.Finished)
+	w.untilState(t, "a", report.Finished)
 	require.NoError(t, <-ended)
 	require.InDeltaSlice(t, []float64{5, 5, 5, 6}, w.weights(t, "a"), 1e-6)
 	for i := range names {
@@ -206,9 +208,9 @@ func TestServer_HandleNode_trainsWithSuperNodesAndClientsTogether(t *testing.T) 
 			"train 2 body.weight head.bias", "evaluate 2 body.weight head.bias",
 		}, names[i].all())
 	}
-	report, err := w.Report(t.Context(), "a", 2, 0, 0)
+	found, err := w.Report(t.Context(), "a", 2, 0, 0)
 	require.NoError(t, err)
-	require.Len(t, report.Clients, 3)
+	require.Len(t, found.Clients, 3)
 }
 
 func TestServer_HandleNode_hasANodeWaitForTheNextJob(t *testing.T) {
@@ -218,12 +220,12 @@ func TestServer_HandleNode_hasANodeWaitForTheNextJob(t *testing.T) {
 	require.Eventually(t, waits, patience, time.Millisecond)
 	require.NoError(t, w.Start(t.Context(), "without", config(1, 1)))
 	require.NoError(t, w.Start(t.Context(), "first", withApp(1, 1)))
-	w.untilState(t, "first", flcollect.Finished)
+	w.untilState(t, "first", report.Finished)
 	require.Eventually(t, waits, patience, time.Millisecond)
 	second := withApp(2, 1)
 	second.App += "==1.0"
 	require.NoError(t, w.Start(t.Context(), "second", second))
-	w.untilState(t, "second", flcollect.Finished)
+	w.untilState(t, "second", report.Finished)
 	require.InDeltaSlice(t, []float64{2, 2, 2, 3}, w.weights(t, "second"), 1e-6)
 	status, err := w.Status(t.Context(), "without")
 	require.NoError(t, err)
@@ -252,7 +254,7 @@ func TestServer_Run_goesOnWithSuperNodesThatStay(t *testing.T) {
 	<-held
 	w = w.again(t, options)
 	close(release)
-	w.untilState(t, "a", flcollect.Finished)
+	w.untilState(t, "a", report.Finished)
 	require.InDeltaSlice(t, []float64{3, 3, 3, 4}, w.weights(t, "a"), 1e-6)
 	all := runs.all()
 	for _, run := range all {
@@ -282,7 +284,7 @@ func TestServer_Status_saysThatAnAppHasNoModelToBeginWith(t *testing.T) {
 	require.Contains(t, status.Error, `no model "m" of version "1" to begin with`)
 	require.Contains(t, status.Error, "apps of the Message API have none to give")
 	w.join(t, trainer{step: 3, examples: 10, begin: []float32{7}})
-	status = w.untilState(t, "a", flcollect.Finished)
+	status = w.untilState(t, "a", report.Finished)
 	require.Empty(t, status.Error)
 	require.InDeltaSlice(t, []float64{9}, w.weights(t, "a"), 1e-6)
 }
@@ -317,7 +319,7 @@ func TestServer_HandleNode_asksAppsWithAClientFnForTheirModel(t *testing.T) {
 	c := withApp(1, 1)
 	c.Records = "fitins"
 	require.NoError(t, w.Start(t.Context(), "a", c))
-	w.untilState(t, "a", flcollect.Finished)
+	w.untilState(t, "a", report.Finished)
 	require.Equal(t, []float64{6}, w.weights(t, "a"))
 }
 
@@ -333,7 +335,7 @@ func TestServer_HandleNode_refusesAnswersWithOtherLayers(t *testing.T) {
 		return content, err
 	})
 	require.NoError(t, w.Start(t.Context(), "a", withApp(1, 2)))
-	w.untilState(t, "a", flcollect.Finished)
+	w.untilState(t, "a", report.Finished)
 	rounds, err := w.Rounds(t.Context(), "a", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, int(rounds[0].Fit.Failures))
@@ -362,7 +364,7 @@ func TestServer_HandleNode_dropsLayersThatStayAtHome(t *testing.T) {
 	job := withApp(1, 1)
 	job.LocalLayers = []string{"head.bias"}
 	require.NoError(t, w.Start(t.Context(), "a", job))
-	status := w.untilState(t, "a", flcollect.Finished)
+	status := w.untilState(t, "a", report.Finished)
 	require.Equal(t, []string{"body.weight"}, <-sent)
 	require.Equal(t, 1, status.Updates.Dropped)
 	require.InDeltaSlice(t, []float64{1, 1, 1}, w.weights(t, "a"), 1e-6)
@@ -385,7 +387,7 @@ func TestServer_Start_correctsTheBiasOfFedAdamForSuperNodes(t *testing.T) {
 			job.Strategy = "FedAdam"
 			job.StrategyConf["bias_correction"] = c.given
 			require.NoError(t, w.Start(t.Context(), "a", job))
-			status := w.untilState(t, "a", flcollect.Finished)
+			status := w.untilState(t, "a", report.Finished)
 			require.Equal(t, c.given == nil, strings.Contains(status.Note, "FedAdam corrects the bias"), status.Note)
 			require.InDelta(t, c.want, w.weights(t, "a")[0], 1e-6)
 		})

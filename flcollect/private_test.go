@@ -17,6 +17,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -26,7 +28,7 @@ const multiplier = 1.1
 
 // private is a job with differential privacy for two clients. The deviation of
 // the count allows for so few.
-func private(rounds int) flcollect.JobConfig {
+func private(rounds int) jobconfig.Config {
 	c := config(rounds, 2)
 	c.DPAdaptive = strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": multiplier, "clip_count_stddev": 10, "init_clip_norm": 0.5}
 	return c
@@ -53,17 +55,17 @@ func epsilonOf(t *testing.T, rounds int) float64 {
 	return epsilon
 }
 
-func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
+func TestServer_privacy_isInStatusRoundAndResult(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", private(3)))
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, &flcollect.Privacy{Epsilon: 0, Delta: dp.DefaultDelta}, status.Privacy, "before the first round")
+	require.Equal(t, &report.Privacy{Epsilon: 0, Delta: dp.DefaultDelta}, status.Privacy, "before the first round")
 	w.join(t, clipping(0.01))
 	w.join(t, clipping(0.02))
-	status = w.untilState(t, "job", flcollect.Finished)
+	status = w.untilState(t, "job", report.Finished)
 	require.Equal(t, epsilonOf(t, 3), float64(status.Privacy.Epsilon))
 	require.False(t, status.BudgetSpent)
 
@@ -94,7 +96,7 @@ func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
 
 // Each client is drawn independently of the others, as the account says. Rounds without a
 // client, which a thief of the draw would recognise, release noise as others do.
-func TestPrivacy_drawsEachClientAtTheSamplingRate(t *testing.T) {
+func TestServer_privacy_drawsEachClientAtTheSamplingRate(t *testing.T) {
 	const rounds, clients, rate = 60, 4, 0.25
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(rounds, clients)
@@ -105,7 +107,7 @@ func TestPrivacy_drawsEachClientAtTheSamplingRate(t *testing.T) {
 	for range clients {
 		w.join(t, clipping(0.01))
 	}
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	account, err := dp.NewAccountant(0)
 	require.NoError(t, err)
 	require.NoError(t, account.Spend(rate, multiplier, rounds))
@@ -128,26 +130,26 @@ func TestPrivacy_drawsEachClientAtTheSamplingRate(t *testing.T) {
 	require.InDelta(t, rounds*clients*rate, drawn, 45) // 6.7 standard deviations
 }
 
-func TestPrivacy_isNilWithoutDifferentialPrivacy(t *testing.T) {
+func TestServer_privacy_isNilWithoutDifferentialPrivacy(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	w.join(t, trainer{step: 1, examples: 1})
-	require.Nil(t, w.untilState(t, "job", flcollect.Finished).Privacy)
+	require.Nil(t, w.untilState(t, "job", report.Finished).Privacy)
 	for _, path := range []string{"/job/status/job", "/job/rounds/job"} {
 		require.NotContains(t, jobstest.Ask(h, "GET", path, "").Body.String(), "epsilon")
 	}
 }
 
-func TestEpsilon_writesInfinityAsText(t *testing.T) {
-	data, err := json.Marshal(flcollect.Privacy{Epsilon: flcollect.Epsilon(math.Inf(1)), Delta: 0.5})
+func TestServer_epsilon_writesInfinityAsText(t *testing.T) {
+	data, err := json.Marshal(report.Privacy{Epsilon: report.Epsilon(math.Inf(1)), Delta: 0.5})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"epsilon":"infinity","delta":0.5}`, string(data))
-	var again flcollect.Privacy
+	var again report.Privacy
 	require.NoError(t, json.Unmarshal(data, &again))
 	require.True(t, math.IsInf(float64(again.Epsilon), 1))
 	require.NoError(t, json.Unmarshal([]byte(`{"epsilon":1.5}`), &again))
-	require.Equal(t, flcollect.Epsilon(1.5), again.Epsilon)
+	require.Equal(t, report.Epsilon(1.5), again.Epsilon)
 	require.Error(t, json.Unmarshal([]byte(`{"epsilon":"much"}`), &again))
 }
 
@@ -160,7 +162,7 @@ func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	ended, _ := w.join(t, clipping(0.01))
 	w.join(t, clipping(0.02))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 2, status.Round)
 	require.True(t, status.BudgetSpent)
 	require.Empty(t, status.Error)
@@ -176,17 +178,17 @@ func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	status, err := again.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.True(t, status.BudgetSpent)
-	require.Equal(t, flcollect.Finished, status.State)
+	require.Equal(t, report.Finished, status.State)
 }
 
-func TestPrivacy_staysInARoundWithoutAggregation(t *testing.T) {
+func TestServer_privacy_staysInARoundWithoutAggregation(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "job", private(2)))
 	w.join(t, clipping(0.01))
 	lying := clipping(0.01)
 	lying.fit = func(context.Context, flower.FitIns, *flower.FitRes) error { return nil }
 	w.join(t, lying)
-	status := w.untilState(t, "job", flcollect.Interrupted)
+	status := w.untilState(t, "job", report.Interrupted)
 	require.Zero(t, status.Privacy.Epsilon)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
@@ -234,7 +236,7 @@ func (s *seen) watched(r trainer) trainer {
 	return r
 }
 
-func TestPrivacy_survivesACrashAtAnyWrite(t *testing.T) {
+func TestServer_privacy_survivesACrashAtAnyWrite(t *testing.T) {
 	const rounds = 2
 	lostSome := false
 	for _, happens := range []bool{false, true} {
@@ -256,10 +258,10 @@ func TestPrivacy_survivesACrashAtAnyWrite(t *testing.T) {
 				second := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros})
 				second.join(t, s.watched(clipping(0.01)))
 				second.join(t, s.watched(clipping(0.02)))
-				if status, err := second.Status(t.Context(), "job"); err != nil || status.State == flcollect.Inactive {
+				if status, err := second.Status(t.Context(), "job"); err != nil || status.State == report.Inactive {
 					require.NoError(t, second.Start(t.Context(), "job", private(rounds)))
 				}
-				status := second.untilState(t, "job", flcollect.Finished)
+				status := second.untilState(t, "job", report.Finished)
 				shown := s.count()
 				require.GreaterOrEqual(t, shown, rounds)
 				lostSome = lostSome || shown > rounds
@@ -282,7 +284,7 @@ func TestTotals_Epsilons_stayAfterTheEndOfAJob(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "a/b", private(2)))
 	w.join(t, clipping(0.01))
 	w.join(t, clipping(0.01))
-	w.untilState(t, "a/b", flcollect.Finished)
+	w.untilState(t, "a/b", report.Finished)
 	want := fmt.Sprintf("flcollector_job_epsilon{job=%q} %v\n", "a/b", epsilonOf(t, 2))
 	require.Contains(t, metrics(h), want)
 	require.Contains(t, metrics(h), fmt.Sprintf("flcollector_epsilon %v\n", epsilonOf(t, 2)))

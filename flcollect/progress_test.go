@@ -13,6 +13,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // measuring is a client whose evaluations last until the test says so.
@@ -47,7 +48,7 @@ func TestStatus_Evaluating_isSetWhenTheFitIsAggregated(t *testing.T) {
 	w.join(t, client)
 	for round := 1; round <= 2; round++ {
 		status := w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == round-1 })
-		require.Equal(t, flcollect.Training, status.State)
+		require.Equal(t, report.Training, status.State)
 		require.Equal(t, fmt.Sprint("TRAINING/", round), reached(t, h, "job"))
 		require.Contains(t, jobstest.Ask(h, "GET", "/jobs", "").Body.String(), fmt.Sprintf(`"status":"TRAINING","round":%d`, round))
 		require.NotContains(t, jobstest.Ask(h, "GET", "/job/rounds/job", "").Body.String(), fmt.Sprintf(`"round":%d,`, round))
@@ -56,7 +57,7 @@ func TestStatus_Evaluating_isSetWhenTheFitIsAggregated(t *testing.T) {
 		require.Contains(t, page.Body.String(), fmt.Sprintf("Round %d of 2", round))
 		gate <- struct{}{}
 	}
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Equal(t, "FINISHED/2", reached(t, h, "job"))
 }
 

@@ -13,15 +13,16 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Status returns the status of a job. A job that is not known is [Inactive], which is no
+// Status returns the status of a job. A job that is not known is [report.Inactive], which is no
 // error.
 func (s *Server) Status(ctx context.Context, id string) (Status, error) {
-	unknown := Status{Job: id, State: Inactive}
+	unknown := Status{Job: id, State: report.Inactive}
 	if jobconfig.CheckID(id) != nil {
 		return unknown, nil
 	}
@@ -59,7 +60,7 @@ func (r *registry) statusElsewhere(rec record) Status {
 
 // Jobs returns, in the order of their ids, up to limit jobs whose ids begin with
 // prefix and are greater than after; a limit of 0 or less means 1000. One that cannot be
-// read is [Inactive], with the error. Next is the value of after for the following page,
+// read is [report.Inactive], with the error. Next is the value of after for the following page,
 // empty after the last.
 func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (jobs []Status, next string, err error) {
 	if limit <= 0 {
@@ -70,7 +71,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 	}
 	docs, err := s.config.Documents.List(ctx, jobPrefix+prefix, after, limit)
 	if errors.Is(err, storage.ErrInvalidKey) {
-		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		err = fmt.Errorf("%w: %w", jobconfig.ErrInvalid, err)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("list jobs: %w", err)
@@ -83,7 +84,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 		}
 		r, err := readRecord(id, doc.Data)
 		if err != nil { // one damaged job does not hide the others
-			jobs = append(jobs, Status{Job: id, State: Inactive, Error: excerpt.Reason(err)})
+			jobs = append(jobs, Status{Job: id, State: report.Inactive, Error: excerpt.Reason(err)})
 			continue
 		}
 		jobs = append(jobs, s.jobs.statusElsewhere(r))
@@ -97,7 +98,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 // Rounds returns up to limit finished rounds of the job's current run, in order,
 // from the one after number after; a limit of 0 or less means 1000. A job that is
 // not known has none.
-func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]Round, error) {
+func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]report.Round, error) {
 	r, err := s.current(ctx, id)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && after >= r.Round {
 		return nil, nil
@@ -109,9 +110,9 @@ func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]Rou
 	if err != nil {
 		return nil, fmt.Errorf("rounds of job %q: %w", id, err)
 	}
-	var rounds []Round
+	var rounds []report.Round
 	for _, doc := range docs {
-		var round Round
+		var round report.Round
 		if err := json.Unmarshal(doc.Data, &round); err != nil {
 			return nil, fmt.Errorf("rounds of job %q: read %q: %w: %w", id, doc.Key, persist.ErrDamaged, err)
 		}
@@ -193,7 +194,7 @@ func resultOf(ctx context.Context, blobs storage.Blobs, id string, o outcome, ru
 
 // Client is a Flower client that is connected for a job.
 type Client struct {
-	// Identity is the name under which its reputation is kept, as in a [ClientReport].
+	// Identity is the name under which its reputation is kept, as in a [report.Client].
 	Identity string
 	// Name is the name that the client gives itself, which proves nothing; empty if it
 	// gives none.

@@ -8,8 +8,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/keep"
 )
 
@@ -24,7 +25,7 @@ func jobKey(id string) string { return jobPrefix + id }
 
 func roundFolder(token string) string { return roundPrefix + token + "/" }
 
-// roundKey has room for [MaxRounds].
+// roundKey has room for [jobconfig.MaxRounds].
 func roundKey(token string, number int) string {
 	return fmt.Sprintf("%s%07d", roundFolder(token), number)
 }
@@ -52,13 +53,13 @@ type outcome struct {
 	OfRun int64 `json:"of_run,omitempty"`
 	// Released is how many private models were, or may have been, sent to clients, and
 	// Privacy their privacy loss; nil without differential privacy.
-	Released int      `json:"released,omitempty"`
-	Privacy  *Privacy `json:"privacy,omitempty"`
+	Released int             `json:"released,omitempty"`
+	Privacy  *report.Privacy `json:"privacy,omitempty"`
 	// Local are the layers that stay at the clients, nil if all are shared, and until the
 	// model is known.
 	Local *round.Local `json:"local,omitempty"`
 	// Sampling sums up how the clients of rounds were drawn by speed; nil for uniform sampling.
-	Sampling *round.Samplings `json:"sampling,omitempty"`
+	Sampling *report.Samplings `json:"sampling,omitempty"`
 	// Layers are the names of the model's layers, in their order; nil if the model that
 	// the run began with has none.
 	Layers []string `json:"layers,omitempty"`
@@ -68,8 +69,8 @@ type outcome struct {
 	Guarded bool `json:"guarded,omitempty"`
 	// Aggregated is how many rounds have changed the model. Updates sums up the
 	// updates of all rounds.
-	Aggregated int     `json:"aggregated,omitempty"`
-	Updates    Updates `json:"updates,omitzero"`
+	Aggregated int            `json:"aggregated,omitempty"`
+	Updates    report.Updates `json:"updates,omitzero"`
 	// Keys are the encryption parameters that the job took from the keys of a client;
 	// nil if the configuration names them, and until they are known.
 	Keys *adoption `json:"keys,omitempty"`
@@ -78,17 +79,17 @@ type outcome struct {
 // record is a job as it is stored. The contents of its maps and slices are never changed.
 type record struct {
 	outcome
-	ID      string    `json:"id"`
-	Run     int64     `json:"run"`
-	State   State     `json:"state"`
-	Created time.Time `json:"created"`
-	Started time.Time `json:"started,omitzero"`
-	Ended   time.Time `json:"ended,omitzero"`
-	Error   string    `json:"error,omitempty"`
-	Early   *EarlyEnd `json:"early,omitempty"`
+	ID      string           `json:"id"`
+	Run     int64            `json:"run"`
+	State   report.State     `json:"state"`
+	Created time.Time        `json:"created"`
+	Started time.Time        `json:"started,omitzero"`
+	Ended   time.Time        `json:"ended,omitzero"`
+	Error   string           `json:"error,omitempty"`
+	Early   *report.EarlyEnd `json:"early,omitempty"`
 	// Reached is for how many rounds in a row, up to the last one, goals have been reached.
-	Reached     map[string]int `json:"reached,omitempty"`
-	Quarantined []Quarantine   `json:"quarantined,omitempty"`
+	Reached     map[string]int      `json:"reached,omitempty"`
+	Quarantined []report.Quarantine `json:"quarantined,omitempty"`
 	// Idle is how many rounds have left the model as it was, IdleRound the last of
 	// them, and IdleNote why.
 	Idle      int    `json:"idle,omitempty"`
@@ -111,7 +112,7 @@ type record struct {
 	EarlyReported bool        `json:"early_told,omitempty"`
 	Delivery      resultState `json:"delivery,omitempty"`
 	// Audit is the last line of the audit log that counts, of all runs.
-	Audit AuditRef `json:"audit,omitzero"`
+	Audit report.AuditRef `json:"audit,omitzero"`
 	// Before are earlier runs whose results the repository has not taken yet.
 	Before []outcome `json:"before,omitempty"`
 	// Holder is the session of the server that conducts the job, where there may be
@@ -196,7 +197,7 @@ func (r record) remark() string {
 }
 
 // count adds a round to the sums of the run.
-func (r *record) count(round Round) {
+func (r *record) count(round report.Round) {
 	r.Updates = r.Updates.Plus(round.Updates)
 	if round.Sampling != nil {
 		r.Sampling = r.Sampling.Plus(*round.Sampling)
@@ -209,10 +210,10 @@ func (r *record) count(round Round) {
 	r.IdleRound, r.IdleNote = round.Number, excerpt.Cut(round.Note, excerpt.MaxReason)
 }
 
-// quarantine adds refused updates, and removes the oldest beyond [MaxQuarantined].
-func (r *record) quarantine(refused []Quarantine) {
+// quarantine adds refused updates, and removes the oldest beyond [report.MaxQuarantined].
+func (r *record) quarantine(refused []report.Quarantine) {
 	all := slices.Concat(r.Quarantined, refused)
-	r.Quarantined = all[max(0, len(all)-MaxQuarantined):]
+	r.Quarantined = all[max(0, len(all)-report.MaxQuarantined):]
 }
 
 var recordType = keep.TypeOf[record]()
@@ -229,7 +230,7 @@ func readRecord(id string, data []byte) (record, error) {
 
 // effective returns the configuration with the encryption parameters that the job took
 // from the keys of a client.
-func (o outcome) effective() JobConfig {
+func (o outcome) effective() jobconfig.Config {
 	c := o.Config.Copy()
 	if o.Keys != nil {
 		settings := o.Keys.Settings

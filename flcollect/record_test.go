@@ -6,22 +6,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 func TestRecord_quarantine_removesTheOldest(t *testing.T) {
 	var r record
-	for i := range MaxQuarantined + 5 {
-		r.quarantine([]Quarantine{{Round: i}})
+	for i := range report.MaxQuarantined + 5 {
+		r.quarantine([]report.Quarantine{{Round: i}})
 	}
-	require.Len(t, r.Quarantined, MaxQuarantined)
+	require.Len(t, r.Quarantined, report.MaxQuarantined)
 	require.Equal(t, 5, r.Quarantined[0].Round)
 }
 
 func FuzzRecord(f *testing.F) {
-	stored, _, err := jobconfig.NewStored(JobConfig{Strategy: "avg", Rounds: 2, ClientConf: []map[string]any{{"lr": 0.1}}})
+	stored, _, err := jobconfig.Config{Strategy: "avg", Rounds: 2, ClientConf: []map[string]any{{"lr": 0.1}}}.Stored()
 	require.NoError(f, err)
-	data, err := json.Marshal(record{ID: "a", outcome: outcome{Token: "t", Config: stored}, State: Waiting})
+	data, err := json.Marshal(record{ID: "a", outcome: outcome{Token: "t", Config: stored}, State: report.Waiting})
 	require.NoError(f, err)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {

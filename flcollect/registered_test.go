@@ -8,6 +8,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -28,7 +30,7 @@ func double(conf strategy.Conf) (strategy.Strategy, error) {
 	return strategy.New("FedAvgM", momentum)
 }
 
-func chosen(name string, rounds int, conf strategy.Conf) flcollect.JobConfig {
+func chosen(name string, rounds int, conf strategy.Conf) jobconfig.Config {
 	c := config(rounds, 1)
 	c.Strategy = name
 	for field, value := range conf {
@@ -43,7 +45,7 @@ func TestConfig_Strategies_areSelectedByName(t *testing.T) {
 		Strategies: map[string]factory{"double": double, "ours": double}})
 	for _, c := range []struct {
 		job  string
-		conf flcollect.JobConfig
+		conf jobconfig.Config
 		want float64
 	}{
 		{"plain", chosen("double", 2, nil), 4},
@@ -53,7 +55,7 @@ func TestConfig_Strategies_areSelectedByName(t *testing.T) {
 	} {
 		w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), c.job, c.conf))
-		w.untilState(t, c.job, flcollect.Finished)
+		w.untilState(t, c.job, report.Finished)
 		require.InDelta(t, c.want, w.weights(t, c.job)[0], 1e-9, c.job)
 		status, err := w.Status(t.Context(), c.job)
 		require.NoError(t, err)
@@ -69,7 +71,7 @@ func TestConfig_Strategies_failAsErrorsOfTheJob(t *testing.T) {
 		"none":   func(strategy.Conf) (strategy.Strategy, error) { return nil, nil },
 	}})
 	for _, c := range []struct {
-		conf         flcollect.JobConfig
+		conf         jobconfig.Config
 		field, says  string
 		unregistered bool
 	}{
@@ -96,10 +98,10 @@ func TestConfig_Strategies_areNeededAfterARestart(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "kept", chosen("double", 1, nil)))
 	w = w.restart(t, options)
 	w.join(t, trainer{step: 1, examples: 1})
-	w.untilState(t, "kept", flcollect.Finished)
+	w.untilState(t, "kept", report.Finished)
 	require.NoError(t, w.Start(t.Context(), "lost", chosen("double", 1, nil)))
 	w = w.restart(t, flcollect.Config{Initial: zeros})
-	require.Contains(t, w.untilState(t, "lost", flcollect.Interrupted).Error, `strategy "double": flcollect: no strategy of that name`)
+	require.Contains(t, w.untilState(t, "lost", report.Interrupted).Error, `strategy "double": flcollect: no strategy of that name`)
 }
 
 func TestNewServer_refusesNamesOfStrategies(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -14,10 +15,10 @@ import (
 type registry struct {
 	mu      sync.Mutex
 	active  map[string]*job
-	states  map[State]int
-	endings map[State]int64 // of runs of jobs, at this server
-	changed chan struct{}   // closed when a job is started
-	ended   spentLedger     // of jobs that have nothing to do
+	states  map[report.State]int
+	endings map[report.State]int64 // of runs of jobs, at this server
+	changed chan struct{}          // closed when a job is started
+	ended   spentLedger            // of jobs that have nothing to do
 
 	sharing bool               // with other servers; set before use
 	remote  map[string]*remote // jobs of other servers
@@ -25,14 +26,14 @@ type registry struct {
 
 func newRegistry() *registry {
 	return &registry{
-		active: map[string]*job{}, states: map[State]int{}, endings: map[State]int64{},
+		active: map[string]*job{}, states: map[report.State]int{}, endings: map[report.State]int64{},
 		changed: make(chan struct{}), remote: map[string]*remote{},
 	}
 }
 
 // reset sets the states of the stored jobs, and the privacy loss of those that have
 // nothing to do.
-func (r *registry) reset(states map[State]int, ended spentLedger) {
+func (r *registry) reset(states map[report.State]int, ended spentLedger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.states, r.ended = states, ended
@@ -80,14 +81,14 @@ func (r *registry) announceLocked() {
 }
 
 // start runs a job that is new, or whose last run has left a state.
-func (r *registry) start(group *sync.WaitGroup, j *job, last State) {
+func (r *registry) start(group *sync.WaitGroup, j *job, last report.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.sharing {
 		if last != "" {
 			r.states[last]--
 		}
-		r.states[Waiting]++
+		r.states[report.Waiting]++
 	}
 	r.launchLocked(group, j)
 }
@@ -104,7 +105,7 @@ func (r *registry) finish(j *job) {
 }
 
 // move counts a job in another state.
-func (r *registry) move(from, to State) {
+func (r *registry) move(from, to report.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if to.Ended() {

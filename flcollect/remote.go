@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // remote is a job that another server conducts, as that server shows it. Live, its text
@@ -40,7 +41,7 @@ func (m *remote) interrupted(pause time.Duration, stored func() (record, error))
 	}
 	r, err := stored() // the next try may tell
 	m.read = time.Now()
-	m.stopped = err == nil && r.Token == m.token && r.State == Interrupted
+	m.stopped = err == nil && r.Token == m.token && r.State == report.Interrupted
 	m.last = left && err == nil
 	return m.stopped
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -67,11 +68,11 @@ type Result struct {
 	// StrategyConf holds the parameters that were given.
 	StrategyConf strategy.Conf
 	// Privacy is the privacy loss; nil without differential privacy.
-	Privacy *Privacy
+	Privacy *report.Privacy
 	// Aggregated is how many rounds have changed the model. Updates sums up the
 	// updates of all rounds.
 	Aggregated int
-	Updates    Updates
+	Updates    report.Updates
 	// LocalLayers are the layers that stayed at the clients, as the configuration lists
 	// them: Weights has only the others. Nil if all were shared.
 	LocalLayers []string

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -142,7 +144,7 @@ func (w fusedWriter) Commit(ctx context.Context) (info storage.BlobInfo, err err
 }
 
 // adam is a job whose strategy carries state from round to round.
-func adam(rounds int) flcollect.JobConfig {
+func adam(rounds int) jobconfig.Config {
 	conf := config(rounds, 2)
 	conf.Strategy = "FedAdam"
 	return conf
@@ -157,7 +159,7 @@ func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 	undisturbed := newWorld(t, flcollect.Config{Initial: zeros})
 	join(t, undisturbed)
 	require.NoError(t, undisturbed.Start(t.Context(), "job", adam(rounds)))
-	undisturbed.untilState(t, "job", flcollect.Finished)
+	undisturbed.untilState(t, "job", report.Finished)
 	want := undisturbed.weights(t, "job")
 
 	for _, happens := range []bool{false, true} {
@@ -180,11 +182,11 @@ func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 				status, err := second.Status(t.Context(), "job")
 				require.NoError(t, err)
 				if acknowledged {
-					require.NotEqual(t, flcollect.Inactive, status.State)
-				} else if status.State == flcollect.Inactive {
+					require.NotEqual(t, report.Inactive, status.State)
+				} else if status.State == report.Inactive {
 					require.NoError(t, second.Start(t.Context(), "job", adam(rounds)))
 				}
-				status = second.untilState(t, "job", flcollect.Finished)
+				status = second.untilState(t, "job", report.Finished)
 				require.Equal(t, want, second.weights(t, "job"))
 				require.EqualValues(t, 1, status.Run)
 				require.True(t, status.Stored)
@@ -210,7 +212,7 @@ func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 func (w *world) audited(t *testing.T, rounds int) {
 	t.Helper()
 	lines := w.auditLog(t, "job")
-	_, err := flcollect.VerifyAudit(joined(lines))
+	_, err := report.VerifyAudit(joined(lines))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(lines), rounds)
 	require.LessOrEqual(t, len(lines), rounds+2)
@@ -220,7 +222,7 @@ func (w *world) audited(t *testing.T, rounds int) {
 	for i, round := range counted {
 		line := readLine(t, lines[round.Audit.Line-1])
 		require.Equal(t, i+1, line.Round)
-		require.Equal(t, flcollect.Counts{Kept: 2}, line.Counts)
+		require.Equal(t, report.Counts{Kept: 2}, line.Counts)
 		require.True(t, model == "" || model == line.Model, "rounds that count follow each other")
 		model = line.Result
 	}
@@ -272,7 +274,7 @@ func TestServer_Run_outlastsAFailingStorage(t *testing.T) {
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-	w.untilState(t, "job", flcollect.Training)
+	w.untilState(t, "job", report.Training)
 	f.set(true)
 	gate <- struct{}{}
 	status := w.until(t, "job", "in trouble", func(s flcollect.Status) bool { return s.Error != "" })
@@ -280,7 +282,7 @@ func TestServer_Run_outlastsAFailingStorage(t *testing.T) {
 	require.ErrorContains(t, w.Ready(), `store job "job": the store is dead`)
 	f.set(false)
 	gate <- struct{}{}
-	status = w.untilState(t, "job", flcollect.Finished)
+	status = w.untilState(t, "job", report.Finished)
 	require.Empty(t, status.Error)
 	require.NoError(t, w.Ready())
 	require.Equal(t, []float64{2, 2, 2, 3}, w.weights(t, "job"))
@@ -333,7 +335,7 @@ func TestServer_Run_interruptsAJobWithADamagedCheckpoint(t *testing.T) {
 		require.NoError(t, err)
 	}
 	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs})
-	status := again.untilState(t, "job", flcollect.Interrupted)
+	status := again.untilState(t, "job", report.Interrupted)
 	require.Contains(t, status.Error, "go on after round 1")
 	require.Contains(t, status.Error, "damaged checkpoint")
 }
@@ -352,11 +354,11 @@ func TestServer_Run_leavesAnUnreadableJobAlone(t *testing.T) {
 	jobs, next, err := again.Jobs(t.Context(), "", "", 1)
 	require.NoError(t, err)
 	require.Equal(t, "bad", next)
-	require.Equal(t, flcollect.Inactive, jobs[0].State)
+	require.Equal(t, report.Inactive, jobs[0].State)
 	require.Contains(t, jobs[0].Error, `read job "bad"`)
 	again.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, again.Start(t.Context(), "good", config(1, 1)))
-	again.untilState(t, "good", flcollect.Finished)
+	again.untilState(t, "good", report.Finished)
 	_, err = w.blobs.Stat(t.Context(), "checkpoint/of/bad")
 	require.NoError(t, err)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -58,14 +60,14 @@ func named(session *flower.Session) string { return session.Peer().Header(":auth
 
 // fates returns the outcomes of a client, round by round; empty where it was not
 // drawn.
-func (w *world) fates(t *testing.T, rounds int, client string) []flcollect.Outcome {
+func (w *world) fates(t *testing.T, rounds int, client string) []report.Outcome {
 	t.Helper()
-	var fates []flcollect.Outcome
+	var fates []report.Outcome
 	for number := 1; number <= rounds; number++ {
-		report, err := w.Report(t.Context(), "job", number, 0, 0)
+		found, err := w.Report(t.Context(), "job", number, 0, 0)
 		require.NoError(t, err)
 		fates = append(fates, "")
-		for _, c := range report.Clients {
+		for _, c := range found.Clients {
 			if c.Client == client {
 				fates[number-1] = c.Outcome
 			}
@@ -94,29 +96,29 @@ func TestConfig_Clip_suspendsAnAttacker(t *testing.T) {
 	}
 	conf := config(rounds, 6)
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Training)
+	w.untilState(t, "job", report.Training)
 	w.joinAs(t, attacker(), "attacker") // after the first round
 	w.ready(t, 7)
 	close(gate)
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Empty(t, status.Error)
 	fates := w.fates(t, rounds, "name:attacker")
-	require.Equal(t, flcollect.Clipped, fates[1], "%v", fates)
+	require.Equal(t, report.Clipped, fates[1], "%v", fates)
 	drawn := 0
 	for _, fate := range fates {
 		if fate != "" {
 			drawn++
-			require.Equal(t, flcollect.Clipped, fate)
+			require.Equal(t, report.Clipped, fate)
 		}
 	}
 	require.Less(t, drawn, rounds/3, "%v", fates)
-	require.Equal(t, []flcollect.Outcome{"", ""}, fates[6:8], "%v", fates)
+	require.Equal(t, []report.Outcome{"", ""}, fates[6:8], "%v", fates)
 	require.GreaterOrEqual(t, w.Totals().Suspensions, int64(2))
 	cut := 0 // honest ones, as the model converges where one of them is further from it than the others
 	for i := range 6 {
 		for _, fate := range w.fates(t, rounds, fmt.Sprintf("name:honest-%d", i)) {
-			if fate != flcollect.Kept {
-				require.Equal(t, flcollect.Clipped, fate, "they are never suspended")
+			if fate != report.Kept {
+				require.Equal(t, report.Clipped, fate, "they are never suspended")
 				cut++
 			}
 		}
@@ -127,10 +129,10 @@ func TestConfig_Clip_suspendsAnAttacker(t *testing.T) {
 		require.InDelta(t, 4.25, v, 0.1)
 	}
 
-	report, err := w.Report(t.Context(), "job", 6, 0, 0)
+	found, err := w.Report(t.Context(), "job", 6, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Counts{Kept: 6, Clipped: 1}, report.Counts)
-	entry := report.Clients[0]
+	require.Equal(t, report.Counts{Kept: 6, Clipped: 1}, found.Counts)
+	entry := found.Clients[0]
 	require.Equal(t, "name:attacker", entry.Client)
 	require.InDelta(t, 2e9, *entry.Norm, 1e3)
 	require.Less(t, *entry.Bound, 100.0)
@@ -146,12 +148,12 @@ func TestConfig_TrustClients_neitherBoundsNorSuspends(t *testing.T) {
 	}
 	w.join(t, attacker())
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(8, 5), 5, 5)))
-	w.untilState(t, "job", flcollect.Finished)
-	report, err := w.Report(t.Context(), "job", 8, 0, 0)
+	w.untilState(t, "job", report.Finished)
+	found, err := w.Report(t.Context(), "job", 8, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Counts{Kept: 5}, report.Counts)
+	require.Equal(t, report.Counts{Kept: 5}, found.Counts)
 	require.Less(t, w.weights(t, "job")[0], -1e6)
-	for _, c := range report.Clients {
+	for _, c := range found.Clients {
 		require.Nil(t, c.Bound)
 		require.Nil(t, c.Reputation)
 	}
@@ -166,45 +168,45 @@ func TestConfig_TrustClients_leavesBoundsOfAJob(t *testing.T) {
 	conf := withAvailable(config(1, 3), 3, 3)
 	conf.StrategyConf["norm_bound"] = 0.5
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	w.untilState(t, "job", report.Finished)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Counts{Clipped: 3}, report.Counts)
+	require.Equal(t, report.Counts{Clipped: 3}, found.Counts)
 }
 
-func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
+func TestServer_Start_refusesInvalidBounds(t *testing.T) {
 	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5",
 		"norm_min_updates": "1.5"} {
 		for _, name := range []string{"avg", "ours"} {
-			_, err := flcollect.ParseJobConfig(jobstest.Body(t, map[string]string{"strategy": `"` + name + `"`,
+			_, err := jobconfig.Parse(jobstest.Body(t, map[string]string{"strategy": `"` + name + `"`,
 				"strategy_conf": `{"` + field + `":` + bad + `}`}))
-			var wrong *flcollect.JobConfigError
+			var wrong *jobconfig.Error
 			require.ErrorAs(t, err, &wrong)
 			require.Len(t, wrong.Faults, 1)
 			require.Equal(t, []any{"strategy_conf", field}, wrong.Faults[0].Path)
 		}
 	}
 	for _, mechanism := range []string{`{"homomorphic":{}}`, `{"dp-adaptive":{"num_sampled_clients":100}}`} {
-		_, err := flcollect.ParseJobConfig(jobstest.Body(t, map[string]string{
+		_, err := jobconfig.Parse(jobstest.Body(t, map[string]string{
 			"privacy-mechanisms": mechanism, "strategy_conf": `{"norm_bound":1}`,
 		}))
-		var wrong *flcollect.JobConfigError
+		var wrong *jobconfig.Error
 		require.ErrorAs(t, err, &wrong)
 		require.Equal(t, []any{"strategy_conf", "norm_bound"}, wrong.Faults[0].Path)
 		require.Contains(t, wrong.Faults[0].Reason, "has no meaning with")
 	}
-	made, err := flcollect.ParseJobConfig(jobstest.Body(t, map[string]string{"strategy": `"avg"`,
+	made, err := jobconfig.Parse(jobstest.Body(t, map[string]string{"strategy": `"avg"`,
 		"strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
 	require.NoError(t, err)
 	require.Contains(t, made.StrategyConf, "norm_bound")
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var wrong *strategy.FieldError
-	require.ErrorAs(t, w.Start(t.Context(), "job", flcollect.JobConfig{Strategy: "avg", Rounds: 1,
+	require.ErrorAs(t, w.Start(t.Context(), "job", jobconfig.Config{Strategy: "avg", Rounds: 1,
 		StrategyConf: strategy.Conf{"norm_factor": 0.1}}), &wrong)
 	require.Equal(t, "norm_factor", wrong.Field)
 }
 
-func TestSuspension_leavesTheOthersToTrain(t *testing.T) {
+func TestServer_suspension_leavesTheOthersToTrain(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	nan := float32(math.NaN())
 	bad := answering(func(flower.FitIns) (strategy.Model, error) {
@@ -213,20 +215,20 @@ func TestSuspension_leavesTheOthersToTrain(t *testing.T) {
 	w.joinAs(t, towards(1), "honest")
 	w.joinAs(t, bad, "bad")
 	require.NoError(t, w.Start(t.Context(), "job", config(5, 2)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 5, status.Round)
 	fates := w.fates(t, 5, "name:bad")
 	for _, fate := range fates {
-		require.Equal(t, flcollect.Refused, fate)
+		require.Equal(t, report.Refused, fate)
 	}
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.NotContains(t, rounds[0].Note, "suspended")
 	require.Contains(t, rounds[2].Note, "fit: 1 suspended clients took part, for there were too few others")
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
-	require.Nil(t, report.Clients[0].Norm)
-	require.Contains(t, report.Clients[0].Reason, "tensor 0: element 0 is NaN")
+	require.Nil(t, found.Clients[0].Norm)
+	require.Contains(t, found.Clients[0].Reason, "tensor 0: element 0 is NaN")
 }
 
 func TestStatus_Suspended_survivesARestart(t *testing.T) {
@@ -264,9 +266,9 @@ func TestStatus_Suspended_survivesARestart(t *testing.T) {
 	again.joinAs(t, trainer{examples: 0}, "liar")
 	again.joinAs(t, towards(1), "honest-1")
 	again.joinAs(t, towards(1), "honest-2")
-	again.untilState(t, "job", flcollect.Finished)
-	require.Equal(t, []flcollect.Outcome{flcollect.Refused, flcollect.Refused, "", "", flcollect.Refused, ""}, again.fates(t, 6, "name:liar"))
-	_, err := flcollect.VerifyAudit(joined(again.auditLog(t, "job")))
+	again.untilState(t, "job", report.Finished)
+	require.Equal(t, []report.Outcome{report.Refused, report.Refused, "", "", report.Refused, ""}, again.fates(t, 6, "name:liar"))
+	_, err := report.VerifyAudit(joined(again.auditLog(t, "job")))
 	require.NoError(t, err)
 	status, err = again.Status(t.Context(), "job")
 	require.NoError(t, err)
@@ -288,11 +290,11 @@ func TestServer_Handle_givesANewIdentityToAnUnnamedSession(t *testing.T) {
 	w.ready(t, 3)
 	gate <- struct{}{}
 	gate <- struct{}{}
-	w.untilState(t, "job", flcollect.Finished)
-	report, err := w.Report(t.Context(), "job", 4, 0, 0)
+	w.untilState(t, "job", report.Finished)
+	found, err := w.Report(t.Context(), "job", 4, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Counts.Refused)
-	for _, c := range report.Clients {
+	require.Equal(t, 1, found.Counts.Refused)
+	for _, c := range found.Clients {
 		require.Equal(t, "session:"+c.Session, c.Client)
 	}
 }
@@ -308,12 +310,12 @@ func TestServer_Report_ofAPrivateTrainingHasItsClipping(t *testing.T) {
 	conf := config(1, 2)
 	conf.DPAdaptive = strategy.Conf{"num_sampled_clients": 100, "init_clip_norm": 0.5}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
-	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	w.untilState(t, "job", report.Finished)
+	found, err := w.Report(t.Context(), "job", 1, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Counts{Clipped: 2}, report.Counts)
+	require.Equal(t, report.Counts{Clipped: 2}, found.Counts)
 	require.Zero(t, w.Totals().Clipped, "epsilon does not cover it")
-	for _, c := range report.Clients {
+	for _, c := range found.Clients {
 		require.InDelta(t, 200, *c.Norm, 1e-6)
 		require.InDelta(t, 0.5, *c.Bound, 0.01)
 		require.Nil(t, c.Reputation, "a clip norm that cuts all clients is not their fault")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // shelf is a repository that keeps each result under the id of its record.
@@ -66,7 +67,7 @@ func trainRun(t *testing.T, w *world, step float64) {
 	t.Helper()
 	require.NoError(t, w.Start(t.Context(), "a/b", config(1, 1)))
 	ended, _ := w.join(t, trainer{step: step, examples: 3})
-	w.untilState(t, "a/b", flcollect.Finished)
+	w.untilState(t, "a/b", report.Finished)
 	require.NoError(t, <-ended)
 }
 

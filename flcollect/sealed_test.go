@@ -17,6 +17,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -118,7 +120,7 @@ func (k keeper) Evaluate(_ context.Context, ins flower.EvaluateIns) (*flower.Eva
 }
 
 // sealed is a job with encryption for so many clients.
-func sealed(rounds, clients int) flcollect.JobConfig {
+func sealed(rounds, clients int) jobconfig.Config {
 	c := config(rounds, clients)
 	settings := keys
 	c.Homomorphic = &settings
@@ -136,7 +138,7 @@ func (refusing) Strategy(context.Context, string, strategy.Conf) (strategy.Strat
 	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
-func never(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func never(context.Context, jobconfig.Config) (strategy.Model, error) {
 	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
@@ -150,8 +152,8 @@ func TestServer_Result_ofAnEncryptedJobIsTheSumOfSEAL(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7})
-	status := w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored && s.State == flcollect.Finished })
-	require.Equal(t, flcollect.Finished, status.State, status.Error)
+	status := w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored && s.State == report.Finished })
+	require.Equal(t, report.Finished, status.State, status.Error)
 	require.Contains(t, status.Note, `the strategy is FedAvg instead of "mine"`)
 
 	want := fixture(t, "seal", "none-sum")[residuesAt:]
@@ -182,7 +184,7 @@ func TestServer_Handle_quarantinesUpdatesOfTheWrongForm(t *testing.T) {
 		res.Parameters = flower.FromTensors(tensor.FromFloat32s([]float32{1}))
 		return nil
 	}})
-	status := w.untilState(t, "sealed", flcollect.Finished)
+	status := w.untilState(t, "sealed", report.Finished)
 	require.Len(t, status.Quarantined, 1)
 	require.Contains(t, status.Quarantined[0].Reason,
 		`the parameters are not encrypted: their type is "numpy.ndarray", and the job takes "homomorphic"`)
@@ -193,7 +195,7 @@ func TestServer_Handle_quarantinesUpdatesOfTheWrongForm(t *testing.T) {
 		res.Parameters = encrypted(message(t, "none-first"))
 		return nil
 	}})
-	status = w.untilState(t, "plain", flcollect.Finished)
+	status = w.untilState(t, "plain", report.Finished)
 	require.Len(t, status.Quarantined, 1)
 	require.Contains(t, status.Quarantined[0].Reason, `the parameters are encrypted, of type "homomorphic"`)
 }
@@ -207,7 +209,7 @@ func TestServer_Start_waitsForAClientThatEncrypts(t *testing.T) {
 	})
 	leave()
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
-	require.Empty(t, w.untilState(t, "job", flcollect.Finished).Error)
+	require.Empty(t, w.untilState(t, "job", report.Finished).Error)
 }
 
 func TestServer_Run_resumesAnEncryptedJob(t *testing.T) {
@@ -233,7 +235,7 @@ func TestServer_Run_resumesAnEncryptedJob(t *testing.T) {
 		return err
 	}})
 	again.join(t, keeper{message: message(t, "none-second"), examples: 7})
-	status := again.untilState(t, "job", flcollect.Finished)
+	status := again.untilState(t, "job", report.Finished)
 	require.Empty(t, status.Quarantined)
 	result, err := again.Result(t.Context(), "job")
 	require.NoError(t, err)
@@ -257,7 +259,7 @@ func TestServer_Start_combinesBothMechanisms(t *testing.T) {
 	}
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5, fit: clipped})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7, fit: clipped})
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.True(t, rounds[1].Aggregated, rounds[1].Note)

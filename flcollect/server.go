@@ -11,9 +11,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/contextstore"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
-	"github.com/iotenablers/enablers/flcollect/internal/publiccontext"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -25,8 +25,6 @@ var (
 	ErrActive = errors.New("flcollect: the job is being trained with another configuration")
 	// ErrUnknown is returned for a job that is not known.
 	ErrUnknown = errors.New("flcollect: there is no such job")
-	// ErrInvalid is returned for an id or a configuration that no job can have.
-	ErrInvalid = jobconfig.ErrInvalid
 	// ErrNoResult is returned for a job that has no model yet, or that is not
 	// known.
 	ErrNoResult = errors.New("flcollect: the job has no model")
@@ -50,7 +48,7 @@ type Server struct {
 	log        *slog.Logger
 	storage    persist.Store
 	strategies strategies
-	contexts   *publiccontext.Store
+	contexts   *contextstore.Store
 	jobs       *registry
 	lobby      *lobby
 	health     *persist.Health
@@ -83,7 +81,7 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s.ending, s.end = context.WithCancelCause(context.Background())
 	s.storage = s.storageOf("")
-	s.contexts = publiccontext.New(s.storage, s.log)
+	s.contexts = contextstore.New(s.storage, s.log)
 	s.lobby = newLobby(s.jobs, config, s.ending)
 	if config.Name != "" {
 		s.together = newTogether(s)
@@ -162,7 +160,7 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 	var resumed []*job
 	err := s.storage.Insist(ctx, func() error {
 		resumed = nil
-		states, named, complete := map[State]int{}, map[string]bool{}, true
+		states, named, complete := map[report.State]int{}, map[string]bool{}, true
 		var ended spentLedger
 		for doc, err := range storage.All(ctx, s.config.Documents, jobPrefix) {
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -18,7 +19,7 @@ func TestServer_Result_isTheWeightedMean(t *testing.T) {
 	one, _ := w.join(t, trainer{step: 1, examples: 10})
 	two, _ := w.join(t, trainer{step: 4, examples: 20})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 2)))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.NoError(t, <-one)
 	require.NoError(t, <-two)
 
@@ -52,7 +53,7 @@ func TestServer_Result_isTheWeightedMean(t *testing.T) {
 	totals := w.Totals()
 	require.EqualValues(t, 3, totals.Rounds)
 	require.EqualValues(t, 12, totals.Results)
-	require.Equal(t, 1, totals.Jobs[flcollect.Finished])
+	require.Equal(t, 1, totals.Jobs[report.Finished])
 }
 
 // fullBlobs are blobs on a disk without space.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -23,7 +24,7 @@ func TestServer_drawsClientsBySpeed(t *testing.T) {
 		"min_evaluate_clients": 1, "min_available_clients": clients}
 	conf.SpeedTiers = 2
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	done, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Zero(t, done[0].Sampling.Tier, "no client has trained before")
@@ -37,7 +38,7 @@ func TestServer_drawsClientsBySpeed(t *testing.T) {
 		filled += r.Sampling.Filled
 		deviation = max(deviation, r.Sampling.Deviation)
 	}
-	require.Equal(t, &flcollect.Samplings{Rounds: counted, Filled: filled, Deviation: deviation}, status.Sampling)
+	require.Equal(t, &report.Samplings{Rounds: counted, Filled: filled, Deviation: deviation}, status.Sampling)
 	require.Contains(t, status.Note, "clients are drawn by speed: rounds of each tier, from the fastest: ")
 	h := w.web()
 	require.Contains(t, jobstest.Ask(h, "GET", "/job/status/job", "").Body.String(), `"sampling":{"rounds":[`)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // A crash may cost a job its whole budget before a model counts: what was released
@@ -35,7 +36,7 @@ func TestServer_Result_isNoneForABudgetSpentWithoutAModel(t *testing.T) {
 	n := &neighbours{}
 	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
 	status := again.until(t, "job", "over", func(s flcollect.Status) bool { return s.State.Ended() })
-	require.Equal(t, flcollect.Interrupted, status.State)
+	require.Equal(t, report.Interrupted, status.State)
 	require.True(t, status.BudgetSpent)
 	require.Contains(t, status.Error, "no round has aggregated an update, so there is no result")
 	require.Contains(t, status.Note, "is spent after 0 of 5 rounds")

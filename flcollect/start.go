@@ -11,9 +11,10 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -29,9 +30,10 @@ const maxBefore = 8
 // returns [ErrActive]. A job that has ended begins a new run, and the repository still
 // gets the result of the one before. An error of the strategy is a
 // *[strategy.FieldError] or matches [ErrNoStrategy], one of the encryption parameters is
-// a *ckks.FieldError, one of an asynchronous job a *[JobConfigError], and any other error of the configuration matches [ErrInvalid].
+// a *ckks.FieldError, one of an asynchronous job a *[jobconfig.Error], and any other error of the
+// configuration matches [jobconfig.ErrInvalid].
 // Start waits for Run to begin.
-func (s *Server) Start(ctx context.Context, id string, config JobConfig) error {
+func (s *Server) Start(ctx context.Context, id string, config jobconfig.Config) error {
 	err := s.start(ctx, id, config)
 	if err != nil {
 		return fmt.Errorf("start job %q: %w", id, err)
@@ -39,11 +41,11 @@ func (s *Server) Start(ctx context.Context, id string, config JobConfig) error {
 	return nil
 }
 
-func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
+func (s *Server) start(ctx context.Context, id string, config jobconfig.Config) error {
 	if err := jobconfig.CheckID(id); err != nil {
 		return err
 	}
-	stored, data, err := jobconfig.NewStored(config)
+	stored, data, err := config.Stored()
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (s *launch) begin() (err error) {
 	defer cancel()
 	r := record{
 		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
-		ID:      id, Run: 1, State: Waiting, Created: now(),
+		ID:      id, Run: 1, State: report.Waiting, Created: now(),
 	}
 	if config.App != "" {
 		r.FleetRun = newFleetRun()
@@ -317,7 +319,7 @@ func (s *Server) StopJob(ctx context.Context, id string) error {
 		}
 	}
 	status, err := s.Status(ctx, id)
-	if err == nil && status.State == Inactive {
+	if err == nil && status.State == report.Inactive {
 		err = fmt.Errorf("stop job %q: %w", id, ErrUnknown)
 	}
 	return err

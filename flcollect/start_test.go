@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -38,7 +39,7 @@ func TestServer_Start_storesTheJobOfACallerThatLeaves(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
 	require.NoError(t, w.Start(ctx, "job", config(1, 1)), "it is stored")
 	w.join(t, trainer{step: 1, examples: 1})
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 }
 
 // A client that stays after its dismissal has 15 seconds.
@@ -48,7 +49,7 @@ func TestServer_Start_doesNotWaitForClientsOfTheLastRun(t *testing.T) {
 		joinForever(t, w)
 		require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
 		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-		status := w.untilState(t, "job", flcollect.Interrupted)
+		status := w.untilState(t, "job", report.Interrupted)
 		require.Equal(t, 1, status.Clients)
 		began := time.Now()
 		require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -33,16 +35,16 @@ func TestStatus_State_goesFromWaitingToFinished(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Status{Job: "job", State: flcollect.Inactive}, status)
+	require.Equal(t, flcollect.Status{Job: "job", State: report.Inactive}, status)
 
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	status = w.until(t, "job", "taken up", func(s flcollect.Status) bool { return s.Round == 0 })
-	require.Equal(t, flcollect.Waiting, status.State)
+	require.Equal(t, report.Waiting, status.State)
 	require.Zero(t, status.Started)
 
 	slow, gate := gated(1, 1)
 	ended, _ := w.join(t, slow)
-	status = w.untilState(t, "job", flcollect.Training)
+	status = w.untilState(t, "job", report.Training)
 	require.Equal(t, 0, status.Round)
 	require.Equal(t, 1, status.Clients)
 	require.NotZero(t, status.Started)
@@ -50,9 +52,9 @@ func TestStatus_State_goesFromWaitingToFinished(t *testing.T) {
 
 	gate <- struct{}{}
 	status = w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
-	require.Equal(t, flcollect.Training, status.State)
+	require.Equal(t, report.Training, status.State)
 	gate <- struct{}{}
-	status = w.untilState(t, "job", flcollect.Finished)
+	status = w.untilState(t, "job", report.Finished)
 	require.Equal(t, 2, status.Round)
 	require.NotZero(t, status.Ended)
 	require.False(t, status.Stored, "there is no repository")
@@ -77,7 +79,7 @@ func TestStatus_Round_isMinusOneBeforeTheJobRuns(t *testing.T) {
 	<-asked
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Inactive, status.State, "the strategy is checked before anything is stored")
+	require.Equal(t, report.Inactive, status.State, "the strategy is checked before anything is stored")
 	close(answer)
 	require.NoError(t, <-started)
 	doc, err := w.documents.Get(t.Context(), "job/job")
@@ -90,17 +92,17 @@ func TestServer_Start_refusesInvalidConfigurations(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Repository: &neighbours{}})
 	for name, c := range map[string]struct {
 		id     string
-		change func(*flcollect.JobConfig)
+		change func(*jobconfig.Config)
 		want   error
 	}{
-		"no id":             {"", func(*flcollect.JobConfig) {}, flcollect.ErrInvalid},
-		"a control":         {"a\n", func(*flcollect.JobConfig) {}, flcollect.ErrInvalid},
-		"no rounds":         {"a", func(c *flcollect.JobConfig) { c.Rounds = 0 }, flcollect.ErrInvalid},
-		"many rounds":       {"a", func(c *flcollect.JobConfig) { c.Rounds = flcollect.MaxRounds + 1 }, flcollect.ErrInvalid},
-		"negative timeout":  {"a", func(c *flcollect.JobConfig) { c.RoundTimeout = -1 }, flcollect.ErrInvalid},
-		"a list for client": {"a", func(c *flcollect.JobConfig) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, flcollect.ErrInvalid},
-		"no strategy":       {"a", func(c *flcollect.JobConfig) { c.Strategy = "" }, flcollect.ErrInvalid},
-		"unknown strategy":  {"a", func(c *flcollect.JobConfig) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
+		"no id":             {"", func(*jobconfig.Config) {}, jobconfig.ErrInvalid},
+		"a control":         {"a\n", func(*jobconfig.Config) {}, jobconfig.ErrInvalid},
+		"no rounds":         {"a", func(c *jobconfig.Config) { c.Rounds = 0 }, jobconfig.ErrInvalid},
+		"many rounds":       {"a", func(c *jobconfig.Config) { c.Rounds = jobconfig.MaxRounds + 1 }, jobconfig.ErrInvalid},
+		"negative timeout":  {"a", func(c *jobconfig.Config) { c.RoundTimeout = -1 }, jobconfig.ErrInvalid},
+		"a list for client": {"a", func(c *jobconfig.Config) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, jobconfig.ErrInvalid},
+		"no strategy":       {"a", func(c *jobconfig.Config) { c.Strategy = "" }, jobconfig.ErrInvalid},
+		"unknown strategy":  {"a", func(c *jobconfig.Config) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := config(1, 1)
@@ -138,7 +140,7 @@ func TestServer_Start_beginsANewRunOfAnEndedJob(t *testing.T) {
 	for run := range int64(3) {
 		ended, _ := w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
-		status := w.until(t, "job", "finished", func(s flcollect.Status) bool { return s.State == flcollect.Finished && s.Run == run+1 })
+		status := w.until(t, "job", "finished", func(s flcollect.Status) bool { return s.State == report.Finished && s.Run == run+1 })
 		require.Equal(t, 2, status.Round)
 		require.NoError(t, <-ended)
 		rounds, err := w.Rounds(t.Context(), "job", 0, 0)
@@ -178,7 +180,7 @@ func TestServer_Jobs_returnsPages(t *testing.T) {
 	require.Equal(t, []string{"b/1", "b/2", "b/3"}, ids("b/"))
 }
 
-func TestJobConfig_ClientConf_isSentToClients(t *testing.T) {
+func TestServer_Start_clientConfIsSentToClients(t *testing.T) {
 	sent := make(chan flower.Config, 1)
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
@@ -190,19 +192,19 @@ func TestJobConfig_ClientConf_isSentToClients(t *testing.T) {
 	}})
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	require.Equal(t, flower.Config{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x", "proximal_mu": 0.5}, <-sent)
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 }
 
 func TestServer_Start_findsAModelInTheRepositoryOrAClient(t *testing.T) {
 	stored := strategy.Model{tensor.FromFloat64s([]float64{5})}
 	for name, c := range map[string]struct {
 		models map[string]strategy.Model
-		first  func(context.Context, flcollect.JobConfig) (strategy.Model, error)
+		first  func(context.Context, jobconfig.Config) (strategy.Model, error)
 		want   []float64
 	}{
 		"options":    {map[string]strategy.Model{"m/1": stored}, zeros, []float64{1, 1, 1, 2}},
 		"repository": {map[string]strategy.Model{"m/1": stored}, nil, []float64{6}},
-		"client": {nil, func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+		"client": {nil, func(context.Context, jobconfig.Config) (strategy.Model, error) {
 			return nil, flcollect.ErrNoModel
 		}, []float64{8, 9}},
 	} {
@@ -211,7 +213,7 @@ func TestServer_Start_findsAModelInTheRepositoryOrAClient(t *testing.T) {
 			w.join(t, trainer{step: 1, examples: 1}) // has no parameters
 			w.join(t, trainer{step: 1, examples: 1, begin: []float32{7, 8}})
 			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-			w.untilState(t, "job", flcollect.Finished)
+			w.untilState(t, "job", report.Finished)
 			require.Equal(t, c.want, w.weights(t, "job"))
 		})
 	}
@@ -236,7 +238,7 @@ func TestServer_trainsWithoutParametersToBeginWith(t *testing.T) {
 				return strings.Contains(s.Error, "the client has no parameters to begin with: it")
 			})
 			w.join(t, starts(5))
-			status := w.untilState(t, "job", flcollect.Finished)
+			status := w.untilState(t, "job", report.Finished)
 			require.Equal(t, []float64{7, 7}, w.weights(t, "job"))
 			require.Contains(t, status.Note, "trained the first model from its own")
 			require.Empty(t, status.Error)
@@ -247,13 +249,13 @@ func TestServer_trainsWithoutParametersToBeginWith(t *testing.T) {
 func TestStatus_saysWhyNoModelOfAClientCanBeUsed(t *testing.T) {
 	for name, c := range map[string]struct {
 		client trainer
-		change func(*flcollect.JobConfig)
+		change func(*jobconfig.Config)
 		want   string
 	}{
-		"unsound":      {trainer{begin: []float32{float32(math.NaN())}}, func(*flcollect.JobConfig) {}, "NaN"},
-		"does not fit": {trainer{step: 1, examples: 1}, func(*flcollect.JobConfig) {}, "does not train without"},
+		"unsound":      {trainer{begin: []float32{float32(math.NaN())}}, func(*jobconfig.Config) {}, "NaN"},
+		"does not fit": {trainer{step: 1, examples: 1}, func(*jobconfig.Config) {}, "does not train without"},
 		"dp": {trainer{step: 1, examples: 1},
-			func(c *flcollect.JobConfig) { c.DPAdaptive = private(1).DPAdaptive }, "with dp-adaptive a model"},
+			func(c *jobconfig.Config) { c.DPAdaptive = private(1).DPAdaptive }, "with dp-adaptive a model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, flcollect.Config{})
@@ -265,7 +267,7 @@ func TestStatus_saysWhyNoModelOfAClientCanBeUsed(t *testing.T) {
 			require.NoError(t, w.Start(t.Context(), "job", conf))
 			w.join(t, c.client)
 			status := w.until(t, "job", "a reason", func(s flcollect.Status) bool { return strings.Contains(s.Error, c.want) })
-			require.Equal(t, flcollect.Waiting, status.State)
+			require.Equal(t, report.Waiting, status.State)
 			require.NoError(t, w.Stop(t.Context()))
 		})
 	}
@@ -281,7 +283,7 @@ func TestStatus_saysThatTheModelOfAClientIsTooLarge(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	w.join(t, trainer{begin: make([]float32, 1<<16)})
 	status := w.until(t, "job", "a reason", func(s flcollect.Status) bool { return strings.Contains(s.Error, "message too large") })
-	require.Equal(t, flcollect.Waiting, status.State)
+	require.Equal(t, report.Waiting, status.State)
 	require.NoError(t, w.Stop(t.Context()))
 }
 
@@ -291,7 +293,7 @@ func TestStatus_Early_waitsForTheGoalOfALoss(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(9, 1)
 	below := 0.1
-	conf.Stopping, conf.Goals = true, map[string]flcollect.JobGoal{"loss": {Below: &below, Patience: 3}}
+	conf.Stopping, conf.Goals = true, map[string]jobconfig.Goal{"loss": {Below: &below, Patience: 3}}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	next := 0
 	w.join(t, trainer{step: 1, examples: 1, evaluate: func(_ context.Context, _ flower.EvaluateIns, res *flower.EvaluateRes) error {
@@ -299,7 +301,7 @@ func TestStatus_Early_waitsForTheGoalOfALoss(t *testing.T) {
 		next++
 		return nil
 	}})
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", report.Finished)
 	require.Equal(t, 5, status.Round)
 	require.Equal(t, "loss", status.Early.Metric)
 	require.Equal(t, 0.1, status.Early.Target)

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/conf"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -70,7 +70,7 @@ func checkStrategies(registered map[string]func(strategy.Conf) (strategy.Strateg
 
 // guards reports whether the updates of a new training are measured, unless its strategy
 // does that itself.
-func (s strategies) guards(config JobConfig) bool {
+func (s strategies) guards(config jobconfig.Config) bool {
 	bounds, _ := strategy.TakeBounds(config.StrategyConf)
 	return !s.trust || len(bounds) > 0
 }
@@ -78,7 +78,7 @@ func (s strategies) guards(config JobConfig) bool {
 // make returns the strategy of a configuration, with its privacy mechanisms, and with
 // norm bounding around it if the training is guarded. A training stays guarded or not
 // for as long as it goes on: the content of its checkpoints depends on it.
-func (s strategies) make(ctx context.Context, config JobConfig, guarded bool) (strategy.Strategy, error) {
+func (s strategies) make(ctx context.Context, config jobconfig.Config, guarded bool) (strategy.Strategy, error) {
 	bounds, rest := strategy.TakeBounds(config.StrategyConf)
 	config.StrategyConf = rest
 	made, err := s.private(ctx, config)
@@ -114,7 +114,7 @@ func (s strategies) make(ctx context.Context, config JobConfig, guarded bool) (s
 
 // checkAsync returns the error of an asynchronous job whose strategy, which may be one of
 // the repository, cannot aggregate updates of several versions.
-func checkAsync(config JobConfig, made strategy.Strategy) error {
+func checkAsync(config jobconfig.Config, made strategy.Strategy) error {
 	if config.Async != nil && strategy.NeedsOneBase(made) {
 		return refuseAsync("the strategy weighs updates by the loss of the model that all of them begin with, and here there are several")
 	}
@@ -124,11 +124,11 @@ func checkAsync(config JobConfig, made strategy.Strategy) error {
 // refuseAsync returns the error of a job that cannot be asynchronous.
 func refuseAsync(reason string) error {
 	path := []any{"server_conf", "async"}
-	return &JobConfigError{Faults: []JobConfigFault{{Path: path, Kind: jobconfig.Invalid, Reason: reason}}}
+	return &jobconfig.Error{Faults: []jobconfig.Fault{{Path: path, Kind: jobconfig.Invalid, Reason: reason}}}
 }
 
 // private returns the strategy of a configuration, with its privacy mechanisms.
-func (s strategies) private(ctx context.Context, config JobConfig) (strategy.Strategy, error) {
+func (s strategies) private(ctx context.Context, config jobconfig.Config) (strategy.Strategy, error) {
 	made, err := s.named(ctx, config)
 	if err != nil || config.DPAdaptive == nil {
 		return made, err
@@ -145,7 +145,7 @@ func (s strategies) private(ctx context.Context, config JobConfig) (strategy.Str
 
 // named returns the strategy that a configuration names. Encrypted updates have only
 // their mean, whatever the name.
-func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strategy, error) {
+func (s strategies) named(ctx context.Context, config jobconfig.Config) (strategy.Strategy, error) {
 	switch {
 	case config.Homomorphic != nil:
 		settings := *config.Homomorphic
@@ -178,12 +178,12 @@ func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strat
 // correctsByDefault reports whether a job has the bias correction of FedAdam although its
 // configuration does not mention it: with an app, whose SuperNodes are of Flower 1.13 or
 // newer, and would get it from their own server. Other clients do not tell their release.
-func correctsByDefault(config JobConfig) bool {
+func correctsByDefault(config jobconfig.Config) bool {
 	return config.Homomorphic == nil && config.Strategy == "FedAdam" && config.App != "" && config.StrategyConf["bias_correction"] == nil
 }
 
 // parametersOf returns the parameters of a built-in strategy.
-func parametersOf(config JobConfig) strategy.Conf {
+func parametersOf(config jobconfig.Config) strategy.Conf {
 	if !correctsByDefault(config) {
 		return config.StrategyConf
 	}
@@ -195,7 +195,7 @@ func parametersOf(config JobConfig) strategy.Conf {
 
 // ofProgram returns a strategy of the program. Its error is final: another try would fail
 // as well.
-func (s strategies) ofProgram(config JobConfig) (strategy.Strategy, error) {
+func (s strategies) ofProgram(config jobconfig.Config) (strategy.Strategy, error) {
 	given := strategy.Conf{}
 	maps.Copy(given, config.StrategyConf)
 	made, err := s.registered[config.Strategy](given)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -86,7 +87,7 @@ func TestServer_Result_isTheLastRoundBeforeAFailedAggregation(t *testing.T) {
 			w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 			w.join(t, trainer{step: 1, examples: 1})
 			require.NoError(t, w.Start(t.Context(), "job", ours))
-			status := w.untilState(t, "job", flcollect.Interrupted)
+			status := w.untilState(t, "job", report.Interrupted)
 			require.Contains(t, status.Error, c.reason)
 			require.Equal(t, 1, status.Round)
 			require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
@@ -102,7 +103,7 @@ func TestConfig_Dir_thatIsGoneInterruptsTheJob(t *testing.T) {
 	conf := config(1, 1)
 	conf.Strategy = "FedMedian"
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	require.Contains(t, w.untilState(t, "job", flcollect.Interrupted).Error, "gone")
+	require.Contains(t, w.untilState(t, "job", report.Interrupted).Error, "gone")
 }
 
 func TestConfig_Strategies_getTheLastAggregatedLoss(t *testing.T) {
@@ -120,7 +121,7 @@ func TestConfig_Strategies_getTheLastAggregatedLoss(t *testing.T) {
 	conf := config(3, 1)
 	conf.Strategy = "ours"
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.Equal(t, []any{nil, 1.0, 2.0}, losses)
 }
 
@@ -142,7 +143,7 @@ func TestServer_Start_trainsWithEveryBuiltInStrategy(t *testing.T) {
 				w.join(t, client)
 			}
 			require.NoError(t, w.Start(t.Context(), "job", conf))
-			status := w.untilState(t, "job", flcollect.Finished)
+			status := w.untilState(t, "job", report.Finished)
 			require.Empty(t, status.Quarantined)
 			rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 			require.NoError(t, err)

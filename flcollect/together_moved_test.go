@@ -17,6 +17,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -37,7 +39,7 @@ func undelivered(t *testing.T, lan network) (s *site, first, second *member, n *
 	require.NoError(t, first.Start(t.Context(), "job", config(1, 1)))
 	second = s.add(t, "b")
 	second.join(t, trainer{step: 1, examples: 1})
-	status := second.untilState(t, "job", flcollect.Finished)
+	status := second.untilState(t, "job", report.Finished)
 	require.False(t, status.Stored)
 	return s, first, second, n, func() { down.Store(false) }
 }
@@ -156,7 +158,7 @@ func TestServer_Handle_sendsAClientAwayThatCannotBeRelayed(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				require.NoError(t, client.Run(ctx))
-				require.Equal(t, flcollect.Finished, first.untilState(t, "job", flcollect.Finished).State)
+				require.Equal(t, report.Finished, first.untilState(t, "job", report.Finished).State)
 			})
 		})
 	}
@@ -170,7 +172,7 @@ func TestUpstream_endsBehindARelay(t *testing.T) {
 		first, second := s.add(t, "a"), s.add(t, "b")
 		for _, c := range []struct {
 			id     string
-			config flcollect.JobConfig
+			config jobconfig.Config
 			reason string
 		}{
 			{"krum", krum, `job "krum" with the strategy "Krum" takes no collectors as clients: it needs the update of every client`},
@@ -184,7 +186,7 @@ func TestUpstream_endsBehindARelay(t *testing.T) {
 				first.until(t, c.id, "joined by the edge", func(s flcollect.Status) bool { return s.Clients == 1 })
 				require.NoError(t, second.StopJob(t.Context(), c.id))
 			}
-			status := edge.untilState(t, c.id, flcollect.Interrupted)
+			status := edge.untilState(t, c.id, report.Interrupted)
 			require.Contains(t, status.Error, "flower: the client cannot take part: "+c.reason)
 			require.NotContains(t, status.Error, first.address)
 		}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -180,13 +182,13 @@ func (p *cuttingPort) cut() {
 }
 
 // undisturbed returns the bits of the model of a job that one server conducts.
-func undisturbed(t *testing.T, lan network, job flcollect.JobConfig) []float64 {
+func undisturbed(t *testing.T, lan network, job jobconfig.Config) []float64 {
 	t.Helper()
 	w := newWorldOn(t, lan, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 10})
 	w.join(t, trainer{step: 4, examples: 20})
 	require.NoError(t, w.Start(t.Context(), "job", job))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	return w.weights(t, "job")
 }
 
@@ -225,7 +227,7 @@ func TestServer_Run_goesOnWithTheJobsOfADeadServer(t *testing.T) {
 				}
 				one, _ := second.join(t, trainer{step: 1, examples: 10, fit: doomed})
 				two, _ := third.join(t, trainer{step: 4, examples: 20})
-				status := second.untilState(t, "job", flcollect.Finished)
+				status := second.untilState(t, "job", report.Finished)
 				require.Equal(t, rounds, status.Round)
 				require.Empty(t, status.Error)
 				require.Equal(t, want, second.weights(t, "job"))
@@ -262,19 +264,19 @@ func TestServer_answersForTheJobsOfAnother(t *testing.T) {
 		jobs, _, err := second.Jobs(t.Context(), "", "", 0)
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
-		require.Equal(t, flcollect.Training, jobs[0].State)
+		require.Equal(t, report.Training, jobs[0].State)
 
 		require.NoError(t, second.StopJob(t.Context(), "job"))
 		status, err := first.Status(t.Context(), "job")
 		require.NoError(t, err)
-		require.Equal(t, flcollect.Interrupted, status.State)
+		require.Equal(t, report.Interrupted, status.State)
 		require.Equal(t, "stopped on request", status.Error)
 		gate <- struct{}{}
 		require.NoError(t, <-ended) // as at the first
 
 		require.NoError(t, second.Start(t.Context(), "job", config(1, 1)))
 		ended, _ = first.join(t, trainer{step: 1, examples: 1})
-		status = first.untilState(t, "job", flcollect.Finished)
+		status = first.untilState(t, "job", report.Finished)
 		require.Equal(t, int64(2), status.Run)
 		require.NoError(t, <-ended)
 		require.NoError(t, first.Stop(t.Context()))
@@ -292,11 +294,11 @@ func TestServer_Stop_stopsTheJobsOfAllServers(t *testing.T) {
 			for _, m := range []*member{first, second} {
 				status, err := m.Status(t.Context(), id)
 				require.NoError(t, err)
-				require.Equal(t, flcollect.Interrupted, status.State)
+				require.Equal(t, report.Interrupted, status.State)
 			}
 		}
 		require.Eventually(t, func() bool {
-			return first.Totals().Ended[flcollect.Interrupted]+second.Totals().Ended[flcollect.Interrupted] == 2
+			return first.Totals().Ended[report.Interrupted]+second.Totals().Ended[report.Interrupted] == 2
 		}, patience, time.Millisecond, "each ending is counted at one of them")
 	})
 }
@@ -378,7 +380,7 @@ func TestServer_Run_abandonsAJobWhenTheLeaseIsLost(t *testing.T) {
 		two, _ := second.join(t, trainer{step: 4, examples: 20})
 		second.until(t, "job", "taken over", func(flcollect.Status) bool { return len(second.Clients("job")) > 0 })
 		first.cut.Store(false) // it comes back, with a round that is not stored
-		status := second.untilState(t, "job", flcollect.Finished)
+		status := second.untilState(t, "job", report.Finished)
 		require.Empty(t, status.Error)
 		require.Equal(t, want, first.weights(t, "job"))
 		requireRounds(t, first.world, rounds)
@@ -395,7 +397,7 @@ func TestServer_Run_givesJobsToAnotherWhenItEnds(t *testing.T) {
 		first.end()
 		second := s.add(t, "b")
 		second.join(t, trainer{step: 1, examples: 1})
-		second.untilState(t, "job", flcollect.Finished)
+		second.untilState(t, "job", report.Finished)
 	})
 }
 
@@ -407,7 +409,7 @@ func TestServer_Run_takesItsOwnJobsBackAtOnce(t *testing.T) {
 		first.kill()
 		again := s.add(t, "a")
 		again.join(t, trainer{step: 1, examples: 1})
-		again.untilState(t, "job", flcollect.Finished)
+		again.untilState(t, "job", report.Finished)
 	})
 }
 
@@ -421,12 +423,12 @@ func TestServer_Run_goesOnWithJobsOfAServerThatWasAlone(t *testing.T) {
 		s.documents, s.blobs = documents, blobs
 		m := s.add(t, "a")
 		m.join(t, trainer{step: 1, examples: 1})
-		m.untilState(t, "job", flcollect.Finished)
+		m.untilState(t, "job", report.Finished)
 		m.end()
 		alone = newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros}) // and back
 		status, err := alone.Status(t.Context(), "job")
 		require.NoError(t, err)
-		require.Equal(t, flcollect.Finished, status.State)
+		require.Equal(t, report.Finished, status.State)
 	})
 }
 

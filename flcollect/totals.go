@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // Totals are the numbers of a [Server] for its metrics. Counters begin at the start of
@@ -16,10 +16,10 @@ type Totals struct {
 	Clients, Lobby int
 	// Jobs counts the jobs by their states. Of several servers on one store each counts
 	// those that it has something to do for.
-	Jobs map[State]int
+	Jobs map[report.State]int
 	// Ended counts the runs of jobs that ended at this server, by the states in which
 	// they ended.
-	Ended map[State]int64
+	Ended map[report.State]int64
 	// Undelivered is how many jobs have reports or results that the orchestrator or
 	// the repository has not taken yet.
 	Undelivered int
@@ -70,14 +70,14 @@ func (c *counters) read() Totals {
 }
 
 // addRound counts a finished round.
-func (c *counters) addRound(round Round, seconds float64, quarantined int) {
+func (c *counters) addRound(round report.Round, seconds float64, quarantined int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.totals.Rounds++
 	c.totals.Seconds += seconds
 	c.totals.Durations.Add(seconds)
 	c.totals.Quarantined += int64(quarantined)
-	for _, p := range []Phase{round.Fit, round.Evaluate} {
+	for _, p := range []report.Phase{round.Fit, round.Evaluate} {
 		c.totals.Results += int64(p.Results)
 		c.totals.Failures += int64(p.Failures)
 		c.totals.Sent += p.Sent
@@ -86,7 +86,7 @@ func (c *counters) addRound(round Round, seconds float64, quarantined int) {
 }
 
 // addUpdates counts the updates of a round, and the clients that it has suspended.
-func (c *counters) addUpdates(updates audit.Counts, suspended int) {
+func (c *counters) addUpdates(updates report.Counts, suspended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.totals.Clipped += int64(updates.Clipped)
@@ -125,7 +125,7 @@ const MaxEpsilons = 100
 type spent struct {
 	job     string
 	ended   time.Time
-	epsilon Epsilon
+	epsilon report.Epsilon
 }
 
 // spentLedger holds the privacy loss of the last jobs with differential privacy, in the
@@ -162,7 +162,7 @@ func (r *registry) total(t *Totals) {
 	defer r.mu.Unlock()
 	t.Jobs, t.Ended = maps.Clone(r.states), maps.Clone(r.endings)
 	if r.sharing {
-		t.Jobs = map[State]int{}
+		t.Jobs = map[report.State]int{}
 		for _, j := range r.active {
 			t.Jobs[j.record().State]++
 		}

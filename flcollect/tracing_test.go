@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 func TestServer_traces_aRoundWithItsClients(t *testing.T) {
@@ -25,7 +26,7 @@ func TestServer_traces_aRoundWithItsClients(t *testing.T) {
 	w.join(t, client)
 	w.join(t, client)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	w.end()
 
 	names, below := map[string]int{}, map[string]string{}
@@ -65,6 +66,6 @@ func TestServer_sendsClientsNoTraceWhereTracingIsOff(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", report.Finished)
 	require.NotContains(t, <-configs, "traceparent")
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/internal/tiers"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -28,7 +29,7 @@ import (
 // training is the state of a job that trains. It belongs to one goroutine.
 type training struct {
 	*job
-	config     JobConfig
+	config     jobconfig.Config
 	conductor  *round.Conductor
 	encryption *round.Encryption // nil without homomorphic encryption
 	keys       *adoption         // nil if the configuration names the parameters
@@ -130,7 +131,7 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 
 // speedsOf returns what a job measures of its clients to draw them by; nil for uniform
 // sampling.
-func speedsOf(config JobConfig) *tiers.Speeds {
+func speedsOf(config jobconfig.Config) *tiers.Speeds {
 	if config.SpeedTiers == 0 {
 		return nil
 	}
@@ -138,7 +139,7 @@ func speedsOf(config JobConfig) *tiers.Speeds {
 }
 
 // clientSettings returns the settings that are part of every fit instruction.
-func clientSettings(config JobConfig) map[string]any {
+func clientSettings(config jobconfig.Config) map[string]any {
 	settings := map[string]any{}
 	if len(config.ClientConf) > 0 {
 		maps.Copy(settings, config.ClientConf[0])
@@ -283,13 +284,13 @@ func (t *training) round(ctx context.Context, number int) error {
 	if err != nil {
 		return err
 	}
-	if t.record().State != Training {
-		if err := t.save(func(r *record) { r.State, r.Started = Training, now() }); err != nil {
+	if t.record().State != report.Training {
+		if err := t.save(func(r *record) { r.State, r.Started = report.Training, now() }); err != nil {
 			return err
 		}
 	}
 	t.setRound(number)
-	rec := Round{Number: number, Started: now(), Sampling: drawn.Sampling}
+	rec := report.Round{Number: number, Started: now(), Sampling: drawn.Sampling}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
 	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}
@@ -342,7 +343,7 @@ func (t *training) round(ctx context.Context, number int) error {
 
 // conclude stores a round: the model, unless it stayed and saving is nil, the reports,
 // then the round, then the job, with which all of them count.
-func (t *training) conclude(ctx context.Context, rec Round, saving *saving, filing *filing, refused []Quarantine) error {
+func (t *training) conclude(ctx context.Context, rec report.Round, saving *saving, filing *filing, refused []report.Quarantine) error {
 	if err := filing.wait(); err != nil {
 		return err
 	}
@@ -413,7 +414,7 @@ func (j *job) hasAggregated(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	for after := 0; ; {
-		var rounds []Round
+		var rounds []report.Round
 		err := j.storage.Insist(ctx, func() (err error) {
 			rounds, err = j.server.Rounds(ctx, j.id, after, 0)
 			return err

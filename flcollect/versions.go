@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // maxPending bounds the versions that wait for their evaluation. A crash loses so many
@@ -32,10 +33,10 @@ type versions struct {
 
 // pendingVersion is a version that was made and does not count yet.
 type pendingVersion struct {
-	rec        Round
+	rec        report.Round
 	began      time.Time
 	notes      []string
-	refused    []Quarantine
+	refused    []report.Quarantine
 	saving     *saving // nil if the model stayed as it was
 	filing     *filing
 	evaluation *round.Evaluation // nil if there is none
@@ -67,8 +68,8 @@ func (v *versions) run(ctx context.Context) error {
 	if err := v.stream.Await(ctx); err != nil {
 		return err
 	}
-	if v.record().State != Training {
-		if err := v.save(func(r *record) { r.State, r.Started = Training, now() }); err != nil {
+	if v.record().State != report.Training {
+		if err := v.save(func(r *record) { r.State, r.Started = report.Training, now() }); err != nil {
 			return err
 		}
 	}
@@ -148,7 +149,7 @@ func (v *versions) finish(ctx context.Context) error {
 	m := &pendingVersion{began: v.began, notes: result.Notes, refused: result.Refused}
 	m.filing = v.startFiling(v.attempt, result.Model)
 	v.filed, v.newest, v.attempt = m.filing, number, nil
-	m.rec = Round{
+	m.rec = report.Round{
 		Number: number, Started: v.started, Fit: result.Phase, FitMetrics: result.Metrics, Updates: m.filing.updates, Async: facts,
 	}
 	if result.Model != nil {

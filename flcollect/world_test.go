@@ -16,7 +16,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/page"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -225,7 +227,7 @@ func (w *world) until(t *testing.T, id, what string, is func(flcollect.Status) b
 	}
 }
 
-func (w *world) untilState(t *testing.T, id string, state flcollect.State) flcollect.Status {
+func (w *world) untilState(t *testing.T, id string, state report.State) flcollect.Status {
 	t.Helper()
 	return w.until(t, id, string(state), func(s flcollect.Status) bool { return s.State == state })
 }
@@ -247,15 +249,15 @@ func numbersOf(model strategy.Model) []float64 {
 }
 
 // config is that of a FedAvg job for so many clients.
-func config(rounds, clients int) flcollect.JobConfig {
-	return flcollect.JobConfig{
+func config(rounds, clients int) jobconfig.Config {
+	return jobconfig.Config{
 		Strategy: "avg", ModelName: "m", ModelVersion: "1", Rounds: rounds, ConfigurationID: "7",
 		StrategyConf: strategy.Conf{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients},
 	}
 }
 
 // zeros is a model to begin with.
-func zeros(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func zeros(context.Context, jobconfig.Config) (strategy.Model, error) {
 	return strategy.Model{tensor.FromFloat32s([]float32{0, 0, 0}), tensor.FromFloat32s([]float32{1})}, nil
 }
 
@@ -345,7 +347,7 @@ func (n *neighbours) RoundDone(_ context.Context, r flcollect.RoundDone) error {
 	return nil
 }
 
-func (n *neighbours) EarlyEnd(_ context.Context, e flcollect.EarlyEnd) error {
+func (n *neighbours) EarlyEnd(_ context.Context, e report.EarlyEnd) error {
 	if err := n.fails("early"); err != nil {
 		return err
 	}

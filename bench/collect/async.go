@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -31,15 +32,15 @@ const (
 // manner is a way to train.
 type manner struct {
 	name  string
-	async *flcollect.JobAsync // nil trains in rounds
+	async *jobconfig.Async // nil trains in rounds
 }
 
 func manners() []manner {
-	half := flcollect.DefaultStaleness
+	half := jobconfig.DefaultStaleness
 	return []manner{
 		{"rounds with all 8", nil},
-		{"FedBuff, buffer 4", &flcollect.JobAsync{Buffer: 4, Concurrency: asyncClients, Staleness: &half}},
-		{"FedBuff, buffer 7", &flcollect.JobAsync{Buffer: 7, Concurrency: asyncClients, Staleness: &half}},
+		{"FedBuff, buffer 4", &jobconfig.Async{Buffer: 4, Concurrency: asyncClients, Staleness: &half}},
+		{"FedBuff, buffer 7", &jobconfig.Async{Buffer: 7, Concurrency: asyncClients, Staleness: &half}},
 	}
 }
 
@@ -122,8 +123,8 @@ func trainOnce(ctx context.Context, m manner, all []tumours.Tumour) (t asyncTria
 		group.Go(func() { _ = client.Run(ctx) })
 	}
 	t = asyncTrial{Manner: m.name, Load: rig.LoadAverage()}
-	err = server.Start(ctx, "bench", flcollect.JobConfig{
-		Strategy: "FedAvg", ModelName: "tumours", ModelVersion: "1", Rounds: flcollect.MaxRounds, ConfigurationID: "1", Async: m.async,
+	err = server.Start(ctx, "bench", jobconfig.Config{
+		Strategy: "FedAvg", ModelName: "tumours", ModelVersion: "1", Rounds: jobconfig.MaxRounds, ConfigurationID: "1", Async: m.async,
 		StrategyConf: strategy.Conf{"min_fit_clients": asyncClients, "min_available_clients": asyncClients, "fraction_evaluate": 0},
 	})
 	if err != nil {

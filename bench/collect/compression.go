@@ -16,6 +16,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/compress"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -90,7 +92,7 @@ func compression(ctx context.Context, args []string) error {
 }
 
 // trainCompressed trains with a collector of its own, and returns the rounds.
-func trainCompressed(ctx context.Context, config compress.Config, rounds int) (done []flcollect.Round, err error) {
+func trainCompressed(ctx context.Context, config compress.Config, rounds int) (done []report.Round, err error) {
 	dir, err := os.MkdirTemp("", "bench-compression-")
 	if err != nil {
 		return nil, err
@@ -144,7 +146,7 @@ func trainCompressed(ctx context.Context, config compress.Config, rounds int) (d
 		start(client.Run)
 	}
 	all := len(parties)
-	job := flcollect.JobConfig{Strategy: "avg", ModelName: "tumours", ModelVersion: "1", Rounds: rounds, ConfigurationID: "1",
+	job := jobconfig.Config{Strategy: "avg", ModelName: "tumours", ModelVersion: "1", Rounds: rounds, ConfigurationID: "1",
 		StrategyConf: strategy.Conf{"min_fit_clients": all, "min_evaluate_clients": all, "min_available_clients": all}}
 	if err := server.Start(ctx, "1", job); err != nil {
 		return nil, err
@@ -155,9 +157,9 @@ func trainCompressed(ctx context.Context, config compress.Config, rounds int) (d
 		switch {
 		case err != nil:
 			return nil, err
-		case status.State == flcollect.Interrupted:
+		case status.State == report.Interrupted:
 			return nil, errors.New(status.Error)
-		case status.State == flcollect.Finished:
+		case status.State == report.Finished:
 			return server.Rounds(ctx, "1", 0, 0)
 		}
 		select {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -113,14 +114,14 @@ func training(t *testing.T, clients, numbers, rounds int) tally {
 	return counted.read()
 }
 
-func averaging(rounds, clients int) flcollect.JobConfig {
-	return flcollect.JobConfig{Strategy: "avg", Rounds: rounds, StrategyConf: strategy.Conf{
+func averaging(rounds, clients int) jobconfig.Config {
+	return jobconfig.Config{Strategy: "avg", Rounds: rounds, StrategyConf: strategy.Conf{
 		"min_available_clients": clients, "min_fit_clients": clients, "min_evaluate_clients": clients,
 	}}
 }
 
-func zeros(numbers int) func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
-	return func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+func zeros(numbers int) func(context.Context, jobconfig.Config) (strategy.Model, error) {
+	return func(context.Context, jobconfig.Config) (strategy.Model, error) {
 		return strategy.Model{tensor.FromFloat32s(make([]float32, numbers))}, nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
-	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -91,7 +91,7 @@ func (t *training) block() overview.Block {
 			{Text: "Metrics", Href: t.address() + "/metrics"},
 		},
 		Facts: []overview.Fact{
-			{Name: "jobs", Value: uint64(jobs), Href: page}, {Name: "training now", Value: uint64(totals.Jobs[flcollect.Training]), Href: page},
+			{Name: "jobs", Value: uint64(jobs), Href: page}, {Name: "training now", Value: uint64(totals.Jobs[report.Training]), Href: page},
 			{Name: "clients", Value: uint64(totals.Clients), Href: page},
 		},
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -86,7 +87,7 @@ func level(ctx context.Context, running *errgroup.Group, upper string, clients i
 	config := flcollect.Config{
 		Documents: storage.NewMemoryDocuments(), // or those of disk.Open or mongo.Open
 		Blobs:     storage.NewMemoryBlobs(),
-		Initial: func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+		Initial: func(context.Context, jobconfig.Config) (strategy.Model, error) {
 			return tumours.Regression{}.Tensors(), nil
 		},
 	}
@@ -107,7 +108,7 @@ func level(ctx context.Context, running *errgroup.Group, upper string, clients i
 	}
 	running.Go(func() error { return server.Run(ctx) })
 	running.Go(func() error { return gate.Serve(ctx, listener) })
-	err = server.Start(ctx, job, flcollect.JobConfig{ // it waits for Run
+	err = server.Start(ctx, job, jobconfig.Config{ // it waits for Run
 		Strategy: "FedAdam", ModelName: "tumours", ModelVersion: "1.0", ConfigurationID: "1", Rounds: 5,
 		StrategyConf: strategy.Conf{
 			"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients,

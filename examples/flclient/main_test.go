@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -51,7 +52,7 @@ func TestRun_trainsTheJobOfTheExampleToItsTarget(t *testing.T) {
 
 	body, err := os.ReadFile("../flcollect/job.json")
 	require.NoError(t, err)
-	config, err := flcollect.ParseJobConfig(body)
+	config, err := jobconfig.Parse(body)
 	require.NoError(t, err)
 	require.NoError(t, jobs.Start(t.Context(), "1", config))
 	out := &lines{}

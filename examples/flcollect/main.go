@@ -16,6 +16,8 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/repository"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
@@ -75,7 +77,7 @@ func train(ctx context.Context, collector *flcollect.Server, target string) erro
 			return ctx.Err()
 		}
 	}
-	if err := collector.Start(ctx, job, flcollect.JobConfig{
+	if err := collector.Start(ctx, job, jobconfig.Config{
 		Strategy: "rootmean", ModelName: "tumours", ModelVersion: "1.0", ConfigurationID: "1", Rounds: 15,
 		StrategyConf: strategy.Conf{"min_fit_clients": 3, "min_evaluate_clients": 3, "min_available_clients": 3},
 		ClientConf:   []map[string]any{{"epochs": int64(5), "learning_rate": 0.1}},
@@ -136,7 +138,7 @@ func stored(ctx context.Context, collector *flcollect.Server) error {
 		switch {
 		case err != nil:
 			return err
-		case status.State == flcollect.Interrupted:
+		case status.State == report.Interrupted:
 			return fmt.Errorf("job %q was interrupted: %s", job, status.Error)
 		case status.Stored:
 			return nil

@@ -18,6 +18,8 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/repository"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
@@ -120,7 +122,7 @@ func train(ctx context.Context, collector *flcollect.Server, name, target string
 			return ctx.Err()
 		}
 	}
-	if err := collector.Start(ctx, name, flcollect.JobConfig{
+	if err := collector.Start(ctx, name, jobconfig.Config{
 		Strategy: name, ModelName: "tumours", ModelVersion: "1.0", ConfigurationID: "1", Rounds: 15,
 		StrategyConf: strategy.Conf{"momentum": 0.5, "min_fit_clients": 3, "min_evaluate_clients": 3, "min_available_clients": 3},
 		ClientConf:   []map[string]any{{"epochs": int64(5), "learning_rate": 0.1}},
@@ -151,7 +153,7 @@ func show(ctx context.Context, collector *flcollect.Server, job string) error {
 	if err != nil {
 		return err
 	}
-	if status.State != flcollect.Finished {
+	if status.State != report.Finished {
 		return fmt.Errorf("the job is %s: %s", status.State, status.Error)
 	}
 	rounds, err := collector.Rounds(ctx, job, 0, 0)

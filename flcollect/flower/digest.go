@@ -10,7 +10,16 @@ import (
 )
 
 // Digest returns the SHA-256 of parameters in hexadecimal: over each tensor, in order,
-// its length in bytes as 8 bytes, the low one first, and the bytes that are sent.
+// its length in bytes as 8 bytes, the low one first, and the bytes that are sent. A client
+// in Python computes the same:
+//
+//	sha256 = hashlib.sha256()
+//	for tensor in parameters.tensors:
+//	    sha256.update(len(tensor).to_bytes(8, "little") + tensor)
+//	sha256.hexdigest()
+//
+// Encrypted tensors are digested as they are sent. A digest reveals nothing but equality,
+// unless all models that it may be of can be tried.
 func (p Parameters) Digest() string {
 	sum := sha256.New()
 	for _, blob := range p.Tensors {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/orchestrator"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 func newClient(t *testing.T, handler http.HandlerFunc) *orchestrator.Client {
@@ -31,7 +32,7 @@ func newClient(t *testing.T, handler http.HandlerFunc) *orchestrator.Client {
 
 var (
 	round = flcollect.RoundDone{ModelName: "base", ModelVersion: "v1", Round: 3}
-	end   = flcollect.EarlyEnd{ModelName: "base", ModelVersion: "v1", Round: 3, Metric: "accuracy", Value: 0.91, Target: 0.9}
+	end   = report.EarlyEnd{ModelName: "base", ModelVersion: "v1", Round: 3, Metric: "accuracy", Value: 0.91, Target: 0.9}
 )
 
 func TestClient_sendsRoundsAndEarlyEnds(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
@@ -63,7 +64,7 @@ func (c *Client) RoundDone(ctx context.Context, round flcollect.RoundDone) error
 }
 
 // EarlyEnd reports that a target was surpassed: POST /FL_early_end.
-func (c *Client) EarlyEnd(ctx context.Context, end flcollect.EarlyEnd) error {
+func (c *Client) EarlyEnd(ctx context.Context, end report.EarlyEnd) error {
 	return c.send(ctx, "FL_early_end", end)
 }
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobform"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -151,7 +151,7 @@ func compareNames(a, b string) int {
 }
 
 // flatten returns the values of a configuration by their paths.
-func flatten(config flcollect.JobConfig) (map[string]string, error) {
+func flatten(config jobconfig.Config) (map[string]string, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
 	"github.com/iotenablers/enablers/flcollect/internal/jobform"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/rest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -82,12 +84,12 @@ func NewHandler(server *flcollect.Server, opts *HandlerOptions) http.Handler {
 
 // jobs is what the pages need of a [flcollect.Server].
 type jobs interface {
-	Start(ctx context.Context, id string, config flcollect.JobConfig) error
+	Start(ctx context.Context, id string, config jobconfig.Config) error
 	StopJob(ctx context.Context, id string) error
 	Status(ctx context.Context, id string) (flcollect.Status, error)
 	Jobs(ctx context.Context, prefix, after string, limit int) ([]flcollect.Status, string, error)
-	Rounds(ctx context.Context, id string, after, limit int) ([]flcollect.Round, error)
-	Report(ctx context.Context, id string, round, after, limit int) (flcollect.RoundReport, error)
+	Rounds(ctx context.Context, id string, after, limit int) ([]report.Round, error)
+	Report(ctx context.Context, id string, round, after, limit int) (report.RoundReport, error)
 	Clients(id string) []flcollect.Client
 	Strategies() []strategy.Description
 	Runs(ctx context.Context, id string, before int64, limit int) ([]flcollect.Run, error)

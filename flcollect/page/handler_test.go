@@ -14,7 +14,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/page"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/rest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
@@ -22,7 +24,7 @@ import (
 
 func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 	b := jobstest.NewBoard()
-	b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 2}})
+	b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training, Config: jobconfig.Config{Rounds: 2}})
 	h := pagesOf(b)
 	asset := regexp.MustCompile(`(?:href|src)="([^"]*page/[^"]*)"`)
 	for path, root := range map[string]string{"/": "./", "/live/a": "../", "/live/a/": "../../", "/new": "./", "/compare?job=a": "./"} {
@@ -50,17 +52,17 @@ func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 	b := jobstest.NewBoard()
 	h := pagesOf(b)
 	const name = `<img src=x onerror=alert(1)>/"`
-	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training,
-		Config: flcollect.JobConfig{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
+	status := flcollect.Status{Job: name, Run: 1, State: report.Training,
+		Config: jobconfig.Config{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
 	b.Job(status)
 	b.Round(name, 25)
 	status.Round = 25
-	status.Early = &flcollect.EarlyEnd{Metric: "accuracy", Value: 0.99, Target: 0.9}
+	status.Early = &report.EarlyEnd{Metric: "accuracy", Value: 0.99, Target: 0.9}
 	for i := range 3 {
-		status.Quarantined = append(status.Quarantined, flcollect.Quarantine{Round: i, Client: "c", Reason: fmt.Sprintf("reason %d", i)})
+		status.Quarantined = append(status.Quarantined, report.Quarantine{Round: i, Client: "c", Reason: fmt.Sprintf("reason %d", i)})
 	}
 	b.Job(status)
-	b.Reports[name] = flcollect.RoundReport{Round: 25, Clients: []flcollect.ClientReport{{
+	b.Reports[name] = report.RoundReport{Round: 25, Clients: []report.Client{{
 		Client: name, Name: name, Session: "ipv4:192.0.2.1:5", Outcome: name, Reason: name,
 	}}}
 	page := jobstest.Ask(h, "GET", "/live/%3Cimg%20src=x%20onerror=alert(1)%3E%2F%22", "").Body.String()
@@ -86,8 +88,8 @@ func post(h http.Handler, path string) *httptest.ResponseRecorder { return send(
 
 func TestNewHandler_saysWhoIsMissingAndHowClientsConnect(t *testing.T) {
 	b := jobstest.NewBoard()
-	b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Waiting, Round: -1, Clients: 2, Needed: 3,
-		Config: flcollect.JobConfig{Rounds: 2}})
+	b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Waiting, Round: -1, Clients: 2, Needed: 3,
+		Config: jobconfig.Config{Rounds: 2}})
 	b.Connected = []flcollect.Client{
 		{Identity: "session:x", Name: "<clinic>", Session: "ipv4:192.0.2.1:5"}, {Identity: "key:1", Session: "hospital.example"},
 	}
@@ -111,15 +113,15 @@ func TestNewHandler_saysWhoIsMissingAndHowClientsConnect(t *testing.T) {
 	require.Contains(t, page, "root_certificates=")
 	require.Equal(t, `["\u003cclinic\u003e","hospital.example"]`,
 		strings.TrimSpace(jobstest.Ask(h, "GET", "/live/a/clients", "").Body.String()))
-	b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Clients: 3, Needed: 3})
+	b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training, Clients: 3, Needed: 3})
 	page = jobstest.Ask(h, "GET", "/live/a", "").Body.String()
 	require.Contains(t, page, `<section class="card" id="waiting" aria-labelledby="waiting-title" hidden>`)
 }
 
 func TestNewHandler_stopsAndTrainsOneJob(t *testing.T) {
 	b := jobstest.NewBoard()
-	config := flcollect.JobConfig{Rounds: 2, Strategy: "avg"}
-	b.Job(flcollect.Status{Job: "a/b", Run: 1, State: flcollect.Interrupted, Config: config})
+	config := jobconfig.Config{Rounds: 2, Strategy: "avg"}
+	b.Job(flcollect.Status{Job: "a/b", Run: 1, State: report.Interrupted, Config: config})
 	h := pagesOf(b)
 	w := post(h, "/live/a%2Fb/stop")
 	require.Equal(t, http.StatusSeeOther, w.Code)
@@ -139,9 +141,9 @@ func TestNewHandler_stopsAndTrainsOneJob(t *testing.T) {
 func TestNewHandler_marksWhatDiffers(t *testing.T) {
 	b := jobstest.NewBoard()
 	for i, id := range []string{"a", "b/2"} {
-		config := flcollect.JobConfig{Rounds: 2, Strategy: "FedAdam", ModelName: "<m>",
+		config := jobconfig.Config{Rounds: 2, Strategy: "FedAdam", ModelName: "<m>",
 			StrategyConf: strategy.Conf{"eta": 0.1 * float64(i+1)}}
-		b.Job(flcollect.Status{Job: id, Run: 1, State: flcollect.Finished, Config: config})
+		b.Job(flcollect.Status{Job: id, Run: 1, State: report.Finished, Config: config})
 		b.Round(id, i+1)
 	}
 	h := pagesOf(b)
@@ -159,7 +161,7 @@ func TestNewHandler_marksWhatDiffers(t *testing.T) {
 // The pages work wherever they are mounted, with the REST interface below them.
 func TestNewHandler_worksWhereverItIsMounted(t *testing.T) {
 	jobs, _ := jobstest.Run(t, flcollect.Config{})
-	require.NoError(t, jobs.Start(t.Context(), "job", flcollect.JobConfig{
+	require.NoError(t, jobs.Start(t.Context(), "job", jobconfig.Config{
 		Strategy: "avg", ModelName: "m", ModelVersion: "1", Rounds: 2, ConfigurationID: "7",
 		StrategyConf: strategy.Conf{"min_fit_clients": 3, "min_evaluate_clients": 3, "min_available_clients": 3},
 	}))
@@ -173,7 +175,7 @@ func TestNewHandler_worksWhereverItIsMounted(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, post(mux, "/some/place/live/job/stop").Code)
 	status, err := jobs.Status(t.Context(), "job")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Interrupted, status.State)
+	require.Equal(t, report.Interrupted, status.State)
 	require.Equal(t, http.StatusNotFound, jobstest.Ask(mux, "GET", "/some/place/job/status/job", "").Code)
 }
 
@@ -182,8 +184,8 @@ func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 	h := pagesOf(b)
 	require.Contains(t, jobstest.Ask(h, "GET", "/", "").Body.String(), "There is no job yet.")
 	for i := range 101 {
-		b.Job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1,
-			Config: flcollect.JobConfig{Rounds: 1}})
+		b.Job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: report.Waiting, Round: -1,
+			Config: jobconfig.Config{Rounds: 1}})
 	}
 	first := jobstest.Ask(h, "GET", "/", "").Body.String()
 	require.Contains(t, first, `href="live/j%2F000"`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -27,18 +28,18 @@ type jobView struct {
 	shell.Frame
 	API         string
 	Job         view.Status
-	Settings    string                 // the configuration, as the REST interface takes it
-	Rounds      []flcollect.Round      // newest first
-	Earlier     []view.Run             // runs, newest first
-	Quarantined []flcollect.Quarantine // newest first
-	Reports     bool                   // whether reports are shown to the caller
-	Report      *flcollect.RoundReport // nil if there is none
-	Rest        int                    // clients that are shown of it, where it has more
-	Missing     int                    // clients for which the job waits
-	Connected   []flcollect.Client     // nil if they are not shown to the caller
-	Endpoint    *endpoint              // nil if it is not known
-	Fleet       *endpoint              // of SuperNodes; nil if the job takes none
-	Key         bool                   // whether SuperNodes need one that the server knows
+	Settings    string              // the configuration, as the REST interface takes it
+	Rounds      []report.Round      // newest first
+	Earlier     []view.Run          // runs, newest first
+	Quarantined []report.Quarantine // newest first
+	Reports     bool                // whether reports are shown to the caller
+	Report      *report.RoundReport // nil if there is none
+	Rest        int                 // clients that are shown of it, where it has more
+	Missing     int                 // clients for which the job waits
+	Connected   []flcollect.Client  // nil if they are not shown to the caller
+	Endpoint    *endpoint           // nil if it is not known
+	Fleet       *endpoint           // of SuperNodes; nil if the job takes none
+	Key         bool                // whether SuperNodes need one that the server knows
 }
 
 // job answers with the page of a job.
@@ -92,20 +93,20 @@ const lastClients = 100
 
 // lastReport returns the report of a round for the page, nil if there is none, and
 // how many clients are shown of it, where it has more.
-func (p *pages) lastReport(r *http.Request, id string, round int) (*flcollect.RoundReport, int, error) {
+func (p *pages) lastReport(r *http.Request, id string, round int) (*report.RoundReport, int, error) {
 	if round < 1 {
 		return nil, 0, nil
 	}
-	report, err := p.jobs.Report(r.Context(), id, round, 0, lastClients)
+	found, err := p.jobs.Report(r.Context(), id, round, 0, lastClients)
 	switch {
-	case errors.Is(err, flcollect.ErrNoReport):
+	case errors.Is(err, report.ErrNoReport):
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, err
-	case report.Counts.Total() > len(report.Clients):
-		return &report, len(report.Clients), nil
+	case found.Counts.Total() > len(found.Clients):
+		return &found, len(found.Clients), nil
 	}
-	return &report, 0, nil
+	return &found, 0, nil
 }
 
 // clients answers with the names of the clients that are connected for a job, for its

@@ -12,9 +12,10 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/jobform"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -42,7 +43,7 @@ func (p *pages) newView(r *http.Request, values url.Values) *newView {
 }
 
 // maxForm is the largest form of a job in bytes.
-const maxForm = 2 * flcollect.MaxJobConfig
+const maxForm = 2 * jobconfig.MaxSize
 
 // new answers with an empty form, or with one that has the configuration of another job.
 func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
@@ -118,7 +119,7 @@ func (p *pages) start(r *http.Request, v *newView) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if status.State != flcollect.Inactive {
+	if status.State != report.Inactive {
 		return "", formError{
 			"id": "There is a job " + id + " already. Choose another identifier, or train that one anew on its page.",
 		}
@@ -150,7 +151,7 @@ func (p *pages) estimate(w http.ResponseWriter, r *http.Request) error {
 }
 
 // estimateText says what a job costs in privacy.
-func estimateText(config flcollect.JobConfig) string {
+func estimateText(config jobconfig.Config) string {
 	if config.DPAdaptive == nil {
 		return "Without differential privacy there is no bound on what the model tells about a client."
 	}
@@ -187,7 +188,7 @@ func (e formError) Error() string { return fmt.Sprintf("the form has %d faults",
 // blame.
 func (v *newView) blame(err error) bool {
 	var own formError
-	var config *flcollect.JobConfigError
+	var config *jobconfig.Error
 	switch {
 	case errors.As(err, &own):
 		v.Faults = own

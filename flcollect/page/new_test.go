@@ -15,6 +15,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
@@ -65,7 +67,7 @@ func TestNewHandler_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 		"targets", "accuracy: 0.95"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
 	require.Equal(t, "live/new", w.Header().Get("Location"))
-	want, err := flcollect.ParseJobConfig([]byte(`{"strategy": "FedAdam", "model_name": "tumours", "model_version": "1",
+	want, err := jobconfig.Parse([]byte(`{"strategy": "FedAdam", "model_name": "tumours", "model_version": "1",
 		"server_conf": {"num_rounds": 20, "round_timeout": 60}, "configuration_id": 7, "privacy-mechanisms": {},
 		"strategy_conf": {"eta": 0.05, "accept_failures": false, "norm_factor": 5,
 			"min_fit_clients": 3, "min_available_clients": 3, "min_evaluate_clients": 2},
@@ -96,7 +98,7 @@ func TestNewHandler_startsAJobWithSecureAggregation(t *testing.T) {
 	config := b.Started["new"]
 	require.Equal(t, &secagg.Settings{NumShares: 0.6, QuantizationRange: 1 << 20}, config.SecAgg)
 
-	b.Job(flcollect.Status{Job: "masked", Run: 1, State: flcollect.Finished, Config: config})
+	b.Job(flcollect.Status{Job: "masked", Run: 1, State: report.Finished, Config: config})
 	again := jobstest.Ask(h, "GET", "/new?from=masked", "").Body.String()
 	require.Regexp(t, `name="secagg" id="secagg" value="1" checked`, again)
 	require.Regexp(t, `name="secagg.num_shares" type="number" step="any" value="0.6"`, again)
@@ -108,7 +110,7 @@ func TestNewHandler_startsAJobWithSecureAggregation(t *testing.T) {
 
 func TestNewHandler_showsFaultsAtTheirFields(t *testing.T) {
 	b := jobstest.NewBoard()
-	b.Job(flcollect.Status{Job: "there", Run: 1, State: flcollect.Finished})
+	b.Job(flcollect.Status{Job: "there", Run: 1, State: report.Finished})
 	h := pagesOf(b)
 	for at, changes := range map[string][]string{
 		"id":                              {"id", "there"},
@@ -195,10 +197,10 @@ func TestNewHandler_takesTheConfigurationOfAJob(t *testing.T) {
 			"client_conf": [{"epochs": 1}], "configuration_id": 10, "privacy-mechanisms": {"dp-adaptive": {"num_sampled_clients": 100},
 			"homomorphic": {"coeff_mod_bit_sizes": [60, 40, 40]}}}`,
 	} {
-		config, err := flcollect.ParseJobConfig([]byte(body))
+		config, err := jobconfig.Parse([]byte(body))
 		require.NoError(t, err)
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "old", Run: 1, State: flcollect.Finished, Config: config})
+		b.Job(flcollect.Status{Job: "old", Run: 1, State: report.Finished, Config: config})
 		h := pagesOf(b)
 		form := valuesOf(t, jobstest.Ask(h, "GET", "/new?from=old", "").Body.String())
 		form.Set("id", "again")
@@ -238,9 +240,9 @@ func TestNewHandler_makesAnAsynchronousJob(t *testing.T) {
 	w := send(h, "/new", filled("async", "1", "async.buffer", "3", "async.staleness", "0"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
 	config, none := b.Started["new"], 0.0
-	require.Equal(t, &flcollect.JobAsync{Buffer: 3, Staleness: &none}, config.Async)
+	require.Equal(t, &jobconfig.Async{Buffer: 3, Staleness: &none}, config.Async)
 
-	b.Job(flcollect.Status{Job: "new", Run: 1, State: flcollect.Finished, Config: config})
+	b.Job(flcollect.Status{Job: "new", Run: 1, State: report.Finished, Config: config})
 	page := jobstest.Ask(h, "GET", "/new?from=new", "").Body.String()
 	require.Contains(t, page, `id="async" value="1" checked`)
 	require.Contains(t, page, `name="async.buffer" type="number" step="1" value="3" min="1" max="10000" placeholder="min_fit_clients"`)

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // pageFuncs are the functions of the templates. format.js writes the same texts.
@@ -26,7 +26,7 @@ func pageFuncs() template.FuncMap {
 			return string(text), err
 		},
 		"blankJob":  func() view.Status { return view.Status{} },
-		"blank":     func() flcollect.Round { return flcollect.Round{} },
+		"blank":     func() report.Round { return report.Round{} },
 		"reached":   func(round int) int { return max(round, 0) },
 		"add":       func(a, b int) int { return a + b },
 		"loss":      lossText,
@@ -39,7 +39,7 @@ func pageFuncs() template.FuncMap {
 		"remark":    remarkText,
 		"epsilon":   epsilonText,
 		"clients":   clientsText,
-		"called":    func(c flcollect.ClientReport) string { return audit.Label(c.Name, c.Session) },
+		"called":    func(c report.Client) string { return audit.Label(c.Name, c.Session) },
 		"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, jobconfig.Homomorphic) },
 	}
 }
@@ -60,7 +60,7 @@ func lossText(loss *float64) string {
 }
 
 // epsilonText returns the privacy loss of a job.
-func epsilonText(p *flcollect.Privacy) string {
+func epsilonText(p *report.Privacy) string {
 	if p == nil {
 		return ""
 	}
@@ -72,7 +72,7 @@ func epsilonText(p *flcollect.Privacy) string {
 	return text + " (delta " + lossText(&p.Delta) + ")"
 }
 
-func standingText(r *flcollect.Reputation) string {
+func standingText(r *report.Reputation) string {
 	if r == nil {
 		return ""
 	}
@@ -84,11 +84,11 @@ func standingText(r *flcollect.Reputation) string {
 }
 
 // asyncText says how a job without rounds trains.
-func asyncText(a *flcollect.JobAsync) string {
+func asyncText(a *jobconfig.Async) string {
 	if a == nil {
 		return ""
 	}
-	buffer, concurrency, exponent := "min_fit_clients", "10 times the buffer", flcollect.DefaultStaleness
+	buffer, concurrency, exponent := "min_fit_clients", "10 times the buffer", jobconfig.DefaultStaleness
 	if a.Buffer > 0 {
 		buffer = strconv.Itoa(a.Buffer)
 	}
@@ -102,7 +102,7 @@ func asyncText(a *flcollect.JobAsync) string {
 }
 
 // stalenessText says how old the updates of a version were, and nothing for a round.
-func stalenessText(v *flcollect.AsyncVersion) string {
+func stalenessText(v *report.Version) string {
 	if v == nil {
 		return ""
 	}
@@ -110,13 +110,13 @@ func stalenessText(v *flcollect.AsyncVersion) string {
 }
 
 // remarkText says why an update was not kept, or what is notable of it.
-func remarkText(c flcollect.ClientReport) string {
+func remarkText(c report.Client) string {
 	var remarks []string
 	if c.Reason != "" {
 		remarks = append(remarks, c.Reason)
 	}
 	if len(c.Converted) > 0 {
-		remarks = append(remarks, "converted: "+audit.ConversionsText(c.Converted))
+		remarks = append(remarks, "converted: "+report.ConversionsText(c.Converted))
 	}
 	if c.Compressed != nil {
 		remarks = append(remarks, "compressed: "+c.Compressed.Kind)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/repository"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -36,7 +37,7 @@ func TestStore_Store_keepsAnEncryptedResultAsFlowersParameters(t *testing.T) {
 				require.NoError(t, err)
 				result := flcollect.Result{
 					ModelName: "m", ModelVersion: "1", TrainingID: "t", ConfigurationID: "7", Rounds: 2,
-					Metrics: map[string]float64{"epsilon": 99}, Privacy: &flcollect.Privacy{Epsilon: flcollect.Epsilon(epsilon), Delta: 1e-5},
+					Metrics: map[string]float64{"epsilon": 99}, Privacy: &report.Privacy{Epsilon: report.Epsilon(epsilon), Delta: 1e-5},
 					Weights: strategy.Model{message}, Encrypted: true,
 				}
 				require.NoError(t, to.Store(t.Context(), result))

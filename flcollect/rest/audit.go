@@ -6,18 +6,19 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // report answers with a page of the report of a round.
 func (r *rest) report(w http.ResponseWriter, req *http.Request) error {
 	number, err := strconv.Atoi(req.PathValue("round"))
-	if err != nil || number < 1 || number > flcollect.MaxRounds {
-		return detail.Invalid(fmt.Sprintf("ensure this value is a number from 1 to %d", flcollect.MaxRounds), "path", "round")
+	if err != nil || number < 1 || number > jobconfig.MaxRounds {
+		return detail.Invalid(fmt.Sprintf("ensure this value is a number from 1 to %d", jobconfig.MaxRounds), "path", "round")
 	}
 	after, err := queryNumber(req, "after", 0, 0, 1<<30)
 	if err != nil {
@@ -27,15 +28,15 @@ func (r *rest) report(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	report, err := r.jobs.Report(req.Context(), req.PathValue("id"), number, after, limit)
+	found, err := r.jobs.Report(req.Context(), req.PathValue("id"), number, after, limit)
 	if err != nil {
 		return err
 	}
 	page := struct {
-		flcollect.RoundReport
+		report.RoundReport
 		Next int `json:"next,omitempty"`
-	}{RoundReport: report}
-	if seen := after + len(report.Clients); len(report.Clients) > 0 && seen < report.Counts.Total() {
+	}{RoundReport: found}
+	if seen := after + len(found.Clients); len(found.Clients) > 0 && seen < found.Counts.Total() {
 		page.Next = seen
 	}
 	w.Header().Set("Cache-Control", "no-store")

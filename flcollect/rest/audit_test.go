@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/rest"
 )
 
@@ -21,7 +21,7 @@ func TestNewHandler_pagesAReport(t *testing.T) {
 		w := jobstest.Ask(h, "GET", fmt.Sprintf("/job/rounds/a/2/report?limit=700&after=%d", after), "")
 		require.Equal(t, http.StatusOK, w.Code)
 		var page struct {
-			flcollect.RoundReport
+			report.RoundReport
 			Next int `json:"next"`
 		}
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &page))

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -144,21 +144,21 @@ func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) err
 // conditionOf reads the conditions of a change. The tags of both forms of a context name
 // the same one. If-Match compares strongly and If-None-Match weakly (RFC 9110 sections
 // 13.1.1 and 13.1.2).
-func conditionOf(h http.Header) (flcollect.Condition, error) {
+func conditionOf(h http.Header) (publiccontext.Condition, error) {
 	match, err := httpapi.ReadEntityTags(h, "If-Match")
 	if err != nil {
-		return flcollect.Condition{}, err
+		return publiccontext.Condition{}, err
 	}
 	none, err := httpapi.ReadEntityTags(h, "If-None-Match")
 	if err != nil {
-		return flcollect.Condition{}, err
+		return publiccontext.Condition{}, err
 	}
 	for _, tags := range [][]httpapi.EntityTag{match.List, none.List} {
 		for i := range tags {
 			tags[i].Value = strings.TrimSuffix(tags[i].Value, base64Mark)
 		}
 	}
-	return flcollect.Condition{Match: match.Strong(), NoneMatch: none.Weak()}, nil
+	return publiccontext.Condition{Match: match.Strong(), NoneMatch: none.Weak()}, nil
 }
 
 // classifyContext returns the HTTP form of an error about a public context, nil for any
@@ -172,13 +172,13 @@ func classifyContext(err error) *httpapi.Error {
 				"make new keys for all clients, and send the public context only",
 		}}
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Err: err}
-	case errors.Is(err, flcollect.ErrNoContext):
+	case errors.Is(err, publiccontext.ErrNotFound):
 		return &httpapi.Error{Status: http.StatusNotFound, Detail: "There is no public context for this job.", Err: err}
-	case errors.Is(err, flcollect.ErrCondition):
+	case errors.Is(err, publiccontext.ErrCondition):
 		return &httpapi.Error{Status: http.StatusPreconditionFailed, Detail: "The stored context is another one.", Err: err}
-	case errors.Is(err, flcollect.ErrMismatch):
+	case errors.Is(err, publiccontext.ErrMismatch):
 		return &httpapi.Error{Status: http.StatusConflict, Detail: err.Error(), Err: err}
-	case errors.Is(err, flcollect.ErrTooLarge):
+	case errors.Is(err, publiccontext.ErrTooLarge):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: err.Error(), Err: err}
 	}
 	return nil

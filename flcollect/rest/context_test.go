@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
 	"github.com/iotenablers/enablers/flcollect/rest"
 )
 
@@ -17,7 +17,7 @@ func FuzzConditionOf(f *testing.F) {
 	f.Add(`"a,b"`, ",,")
 	f.Fuzz(func(t *testing.T, match, none string) {
 		b := jobstest.NewBoard()
-		b.Err = flcollect.ErrCondition
+		b.Err = publiccontext.ErrCondition
 		code := jobstest.Ask(rest.HandlerOf(b, nil), "DELETE", "/job/he/public/a", "", "If-Match", match, "If-None-Match", none).Code
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusPreconditionFailed}, code)
 	})

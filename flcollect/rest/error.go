@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -28,7 +29,7 @@ func Classify(err error) *httpapi.Error {
 		status, text = http.StatusNotFound, "There is no job of this id."
 	case errors.Is(err, flcollect.ErrNoResult):
 		status, text = http.StatusNotFound, "The job has no model."
-	case errors.Is(err, flcollect.ErrNoReport):
+	case errors.Is(err, report.ErrNoReport):
 		status, text = http.StatusNotFound, "There is no report of this round."
 	case errors.Is(err, flcollect.ErrUndelivered):
 		status, text = http.StatusServiceUnavailable, "Earlier results of the job wait for the repository. Please try again."

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -61,7 +62,7 @@ func readCursor(text string) cursor {
 // position among the stored rounds.
 func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
-	after, err := queryNumber(req, "after", 0, 0, flcollect.MaxRounds)
+	after, err := queryNumber(req, "after", 0, 0, jobconfig.MaxRounds)
 	if err != nil {
 		return err
 	}

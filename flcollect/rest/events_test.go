@@ -19,6 +19,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/rest"
 )
 
@@ -85,11 +87,11 @@ func (l *listener) next() event {
 	return e
 }
 
-func (l *listener) nextStatus() (status flcollect.State, id string) {
+func (l *listener) nextStatus() (status report.State, id string) {
 	l.t.Helper()
 	e := l.next()
 	require.Equal(l.t, "status", e.name, e.data)
-	var data struct{ Status flcollect.State }
+	var data struct{ Status report.State }
 	require.NoError(l.t, json.Unmarshal([]byte(e.data), &data))
 	return data.Status, e.id
 }
@@ -99,12 +101,12 @@ func (l *listener) requireRound(id string) {
 	e := l.next()
 	require.Equal(l.t, "round", e.name, e.data)
 	require.Equal(l.t, id, e.id)
-	var round flcollect.Round
+	var round report.Round
 	require.NoError(l.t, json.Unmarshal([]byte(e.data), &round))
 	require.Equal(l.t, strings.Split(id, ".")[1], string(mustJSON(l.t, round.Number)))
 }
 
-func (l *listener) requireStatus(want flcollect.State, wantID string) {
+func (l *listener) requireStatus(want report.State, wantID string) {
 	l.t.Helper()
 	status, id := l.nextStatus()
 	require.Equal(l.t, want, status)
@@ -168,11 +170,11 @@ func serveBoard(t *testing.T, b *jobstest.Board) func(path, lastEventID string) 
 func TestNewHandler_streamsPastAndComingEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 3}})
+		b.Job(flcollect.Status{Job: "a/b", Run: 4, State: report.Training, Config: jobconfig.Config{Rounds: 3}})
 		b.Round("a/b", 2)
 		l := serveBoard(t, b)("a%2Fb", "")
 		require.Equal(t, "text/event-stream", l.r.Header.Get("Content-Type"))
-		l.requireStatus(flcollect.Training, "4.0")
+		l.requireStatus(report.Training, "4.0")
 		l.requireRound("4.1")
 		l.requireRound("4.2")
 		last := 2
@@ -186,9 +188,9 @@ func TestNewHandler_streamsPastAndComingEvents(t *testing.T) {
 			}
 			require.Equal(t, fmt.Sprintf("4.%d", last), e.id)
 		}
-		b.Job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Finished, Round: last, Stored: true})
+		b.Job(flcollect.Status{Job: "a/b", Run: 4, State: report.Finished, Round: last, Stored: true})
 		for {
-			if status, id := l.nextStatus(); status == flcollect.Finished {
+			if status, id := l.nextStatus(); status == report.Finished {
 				require.Equal(t, fmt.Sprintf("4.%d.end", last), id)
 				break
 			}
@@ -200,9 +202,9 @@ func TestNewHandler_streamsPastAndComingEvents(t *testing.T) {
 func TestNewHandler_resumesAStreamOfEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 4, State: report.Training})
 		b.Round("a", 250)
-		b.Job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Interrupted, Round: 250})
+		b.Job(flcollect.Status{Job: "a", Run: 4, State: report.Interrupted, Round: 250})
 		open := serveBoard(t, b)
 		for lastEventID, first := range map[string]string{
 			"4.248": "4.249", "3.248": "4.1", "3.9.end": "4.1", "nonsense": "4.1", "4.-1": "4.1", "4.1.2.3": "4.1", "": "4.1",
@@ -211,7 +213,7 @@ func TestNewHandler_resumesAStreamOfEvents(t *testing.T) {
 			l.requireRound(first)
 			if first == "4.249" {
 				l.requireRound("4.250")
-				l.requireStatus(flcollect.Interrupted, "4.250.end")
+				l.requireStatus(report.Interrupted, "4.250.end")
 				require.Equal(t, event{}, l.next())
 			}
 		}
@@ -229,14 +231,14 @@ func TestNewHandler_resumesAStreamOfEvents(t *testing.T) {
 func TestNewHandler_streamsAllRoundsOfANewRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
 		b.Round("a", 2)
 		l := serveBoard(t, b)("a", "")
-		l.requireStatus(flcollect.Training, "1.0")
+		l.requireStatus(report.Training, "1.0")
 		l.requireRound("1.1")
 		l.requireRound("1.2")
-		b.Job(flcollect.Status{Job: "a", Run: 2, State: flcollect.Waiting, Round: -1})
-		l.requireStatus(flcollect.Waiting, "2.0")
+		b.Job(flcollect.Status{Job: "a", Run: 2, State: report.Waiting, Round: -1})
+		l.requireStatus(report.Waiting, "2.0")
 		b.Round("a", 1)
 		l.requireRound("2.1")
 	})
@@ -267,7 +269,7 @@ func (s *silent) FlushError() error { return nil }
 func TestNewHandler_doesNotWaitForAReaderOfEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
 		b.Round("a", 100_000)
 		w := &silent{ResponseRecorder: httptest.NewRecorder(), full: 100_000}
 		begin, done := time.Now(), make(chan struct{})
@@ -285,7 +287,7 @@ func TestNewHandler_doesNotWaitForAReaderOfEvents(t *testing.T) {
 func TestNewHandler_keepsASilentStreamAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
 		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
 		defer cancel()
 		w := httptest.NewRecorder()
@@ -298,7 +300,7 @@ func TestNewHandler_keepsASilentStreamAlive(t *testing.T) {
 func TestNewHandler_combinesManyChangesIntoOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		w := httptest.NewRecorder()
@@ -321,7 +323,7 @@ func TestNewHandler_combinesManyChangesIntoOneEvent(t *testing.T) {
 func TestNewHandler_limitsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
 		h := rest.HandlerOf(b, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -333,7 +335,7 @@ func TestNewHandler_limitsStreams(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, w.Code)
 		cancel()
 		synctest.Wait()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Finished})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Finished})
 		require.Equal(t, http.StatusOK, jobstest.Ask(h, "GET", "/job/events/a", "").Code)
 	})
 }
@@ -341,9 +343,9 @@ func TestNewHandler_limitsStreams(t *testing.T) {
 func TestNewHandler_endsAStreamWithItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
-		b.Job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
 		l := serveBoard(t, b)("a", "")
-		l.requireStatus(flcollect.Training, "1.0")
+		l.requireStatus(report.Training, "1.0")
 		b.Fail("a", flcollect.ErrNotRunning)
 		require.Equal(t, event{}, l.next())
 	})

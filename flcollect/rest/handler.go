@@ -11,6 +11,9 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -57,20 +60,20 @@ func NewHandler(server *flcollect.Server, opts *HandlerOptions) http.Handler {
 
 // jobs is what the REST interface needs of a [flcollect.Server].
 type jobs interface {
-	Start(ctx context.Context, id string, config flcollect.JobConfig) error
+	Start(ctx context.Context, id string, config jobconfig.Config) error
 	Stop(ctx context.Context) error
 	StopJob(ctx context.Context, id string) error
 	Status(ctx context.Context, id string) (flcollect.Status, error)
 	Jobs(ctx context.Context, prefix, after string, limit int) ([]flcollect.Status, string, error)
-	Rounds(ctx context.Context, id string, after, limit int) ([]flcollect.Round, error)
-	Report(ctx context.Context, id string, round, after, limit int) (flcollect.RoundReport, error)
+	Rounds(ctx context.Context, id string, after, limit int) ([]report.Round, error)
+	Report(ctx context.Context, id string, round, after, limit int) (report.RoundReport, error)
 	Audit(ctx context.Context, id string, after int64) iter.Seq2[[]byte, error]
 	Changed(id string) <-chan struct{}
 	Result(ctx context.Context, id string) (flcollect.Result, error)
 	Runs(ctx context.Context, id string, before int64, limit int) ([]flcollect.Run, error)
-	PublicContext(ctx context.Context, id string) (io.ReadSeekCloser, flcollect.PublicContext, error)
-	SetPublicContext(ctx context.Context, id string, content io.Reader, condition flcollect.Condition) (flcollect.PublicContext, error)
-	DeletePublicContext(ctx context.Context, id string, condition flcollect.Condition) error
+	PublicContext(ctx context.Context, id string) (io.ReadSeekCloser, publiccontext.Info, error)
+	SetPublicContext(ctx context.Context, id string, content io.Reader, condition publiccontext.Condition) (publiccontext.Info, error)
+	DeletePublicContext(ctx context.Context, id string, condition publiccontext.Condition) error
 	Ready() error
 	Totals() flcollect.Totals
 }

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/view"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -18,11 +18,11 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	// Some clients send no content type.
-	text, err := httpapi.ReadBody(req, "", flcollect.MaxJobConfig)
+	text, err := httpapi.ReadBody(req, "", jobconfig.MaxSize)
 	if err != nil {
 		return err
 	}
-	config, err := flcollect.ParseJobConfig(text)
+	config, err := jobconfig.Parse(text)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *rest) list(w http.ResponseWriter, req *http.Request) error {
 // rounds answers with a page of the rounds of a job.
 func (r *rest) rounds(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
-	after, err := queryNumber(req, "after", 0, 0, flcollect.MaxRounds)
+	after, err := queryNumber(req, "after", 0, 0, jobconfig.MaxRounds)
 	if err != nil {
 		return err
 	}
@@ -127,10 +127,10 @@ func (r *rest) rounds(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	page := struct {
-		ID     int64             `json:"id"`
-		Rounds []flcollect.Round `json:"rounds"`
-		Next   int               `json:"next,omitempty"`
-	}{ID: status.Run, Rounds: append([]flcollect.Round{}, found...)}
+		ID     int64          `json:"id"`
+		Rounds []report.Round `json:"rounds"`
+		Next   int            `json:"next,omitempty"`
+	}{ID: status.Run, Rounds: append([]report.Round{}, found...)}
 	if len(found) == limit {
 		page.Next = found[limit-1].Number
 	}
@@ -145,13 +145,13 @@ func queryNumber(req *http.Request, name string, otherwise, least, most int) (in
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	fault := flcollect.JobConfigFault{Kind: jobconfig.NotInteger}
+	fault := jobconfig.Fault{Kind: jobconfig.NotInteger}
 	switch {
 	case err != nil:
 	case n < least:
-		fault = flcollect.JobConfigFault{Kind: jobconfig.TooSmall, Bound: strconv.Itoa(least)}
+		fault = jobconfig.Fault{Kind: jobconfig.TooSmall, Bound: strconv.Itoa(least)}
 	case n > most:
-		fault = flcollect.JobConfigFault{Kind: jobconfig.TooGreat, Bound: strconv.Itoa(most)}
+		fault = jobconfig.Fault{Kind: jobconfig.TooGreat, Bound: strconv.Itoa(most)}
 	default:
 		return n, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -92,10 +93,10 @@ func (c *totalsCollector) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
 	totals := c.totals()
-	for _, state := range []flcollect.State{flcollect.Waiting, flcollect.Training, flcollect.Interrupted, flcollect.Finished} {
+	for _, state := range []report.State{report.Waiting, report.Training, report.Interrupted, report.Finished} {
 		metrics <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(totals.Jobs[state]), string(state))
 	}
-	for _, state := range []flcollect.State{flcollect.Interrupted, flcollect.Finished} {
+	for _, state := range []report.State{report.Interrupted, report.Finished} {
 		metrics <- prometheus.MustNewConstMetric(c.ended, prometheus.CounterValue, float64(totals.Ended[state]), string(state))
 	}
 	metrics <- c.durations(totals)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/rest"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -74,7 +76,7 @@ func TestNewHandler_startsNothingForAnInvalidConfiguration(t *testing.T) {
 	w = jobstest.Ask(h, "POST", "/job/config/"+strings.Repeat("a", 257), string(jobstest.Body(t, nil)))
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), `"loc":["path","id"]`)
-	w = jobstest.Ask(h, "POST", "/job/config/a", strings.Repeat(" ", flcollect.MaxJobConfig)+string(jobstest.Body(t, nil)))
+	w = jobstest.Ask(h, "POST", "/job/config/a", strings.Repeat(" ", jobconfig.MaxSize)+string(jobstest.Body(t, nil)))
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Contains(t, w.Body.String(), `{"detail":"The request body is larger than`)
 	require.Empty(t, b.Started)
@@ -93,7 +95,7 @@ func TestNewHandler_reportsErrorsOfStart(t *testing.T) {
 			`{"detail":[{"loc":["body","strategy"],"msg":"is odd","type":"value_error"}]}`},
 		{fmt.Errorf("ask: %w", flcollect.ErrNoStrategy), 422,
 			`{"detail":[{"loc":["body","strategy"],"msg":"there is no strategy of this name","type":"value_error"}]}`},
-		{flcollect.ErrInvalid, 422, `{"detail":[{"loc":["body"],"msg":"flcollect: invalid","type":"value_error"}]}`},
+		{jobconfig.ErrInvalid, 422, `{"detail":[{"loc":["body"],"msg":"flcollect: invalid","type":"value_error"}]}`},
 		{errors.New("secret"), http.StatusInternalServerError, `500`},
 		{flcollect.ErrNotRunning, http.StatusServiceUnavailable, `500`},
 		{flcollect.ErrUndelivered, http.StatusServiceUnavailable, `500`},
@@ -145,13 +147,13 @@ func TestNewHandler_showsAnUnknownJobAsInactive(t *testing.T) {
 func TestNewHandler_keepsTheFirstMembersOfAStatus(t *testing.T) {
 	b := jobstest.NewBoard()
 	h := rest.HandlerOf(b, nil)
-	b.Job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.JobConfig{Rounds: 5}})
+	b.Job(flcollect.Status{Job: "a", Run: 3, State: report.Waiting, Round: -1, Config: jobconfig.Config{Rounds: 5}})
 	require.Equal(t, `{"status":"WAITING","round":-1,"id":3,"job":"a","rounds":5}`, jobstest.Ask(h, "GET", "/job/status/a/", "").Body.String())
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.Job(flcollect.Status{
-		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.JobConfig{Rounds: 5, ModelName: "m"}, Clients: 2,
+		Job: "a", Run: 3, State: report.Interrupted, Config: jobconfig.Config{Rounds: 5, ModelName: "m"}, Clients: 2,
 		Ended: at, Error: "why",
-		Quarantined: []flcollect.Quarantine{{Round: 1, Client: "c", Reason: "NaN"}},
+		Quarantined: []report.Quarantine{{Round: 1, Client: "c", Reason: "NaN"}},
 	})
 	b.Round("a", 2)
 	require.JSONEq(t, `{"status":"INTERRUPTED","round":2,"id":3,"job":"a","rounds":5,"clients":2,
@@ -169,7 +171,7 @@ func TestNewHandler_pagesRoundsAndJobs(t *testing.T) {
 	h := rest.HandlerOf(b, nil)
 	require.Equal(t, `{"jobs":[]}`, jobstest.Ask(h, "GET", "/jobs", "").Body.String())
 	for _, id := range []string{"a", "b", "c"} {
-		b.Job(flcollect.Status{Job: id, Run: 1, State: flcollect.Training})
+		b.Job(flcollect.Status{Job: id, Run: 1, State: report.Training})
 	}
 	require.Contains(t, jobstest.Ask(h, "GET", "/job/rounds/a", "").Body.String(), `"rounds":[]`)
 	b.Round("a", 3)
@@ -224,7 +226,7 @@ func TestNewHandler_servesTheModelAsNumPySavesIt(t *testing.T) {
 func TestNewHandler_describesTheService(t *testing.T) {
 	b := jobstest.NewBoard()
 	b.Numbers = flcollect.Totals{
-		Clients: 7, Jobs: map[flcollect.State]int{flcollect.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,
+		Clients: 7, Jobs: map[report.State]int{report.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,
 		Refused: 2, Epsilon: 2.5,
 	}
 	for _, seconds := range []float64{0.005, 0.1, 2, 2.5, 5000} {

@@ -131,57 +131,64 @@ func importTable() []room {
 			modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"internal/keep", "internal/notify",
-			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/record",
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/jobconfig",
+			"flcollect/publiccontext", "flcollect/record", "flcollect/report",
 			"flcollect/strategy", "flcollect/supernode", "flcollect/tensor", "internal/tracing", "storage", "storage/lease",
 		}, modules: []string{oteltrace, uuid}},
 		{dir: "flcollect/rest", imports: []string{
-			"flcollect", "flcollect/ckks", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy", "flcollect/tensor",
+			"flcollect", "flcollect/ckks", "flcollect/flower", "flcollect/internal/...", "flcollect/jobconfig",
+			"flcollect/publiccontext", "flcollect/report", "flcollect/strategy", "flcollect/tensor",
 			"internal/exposition", "internal/httpapi", "storage",
 		}, modules: []string{prometheus}},
 		{dir: "flcollect/page", imports: []string{
-			"flcollect", "flcollect/dp", "flcollect/internal/...", "flcollect/rest", "flcollect/strategy", "internal/httpapi", "internal/shell",
+			"flcollect", "flcollect/dp", "flcollect/internal/...", "flcollect/jobconfig", "flcollect/report",
+			"flcollect/rest", "flcollect/strategy", "internal/httpapi", "internal/shell",
 		}},
-		{dir: "flcollect/internal/view", imports: []string{"flcollect"}},
+		{dir: "flcollect/internal/view", imports: []string{"flcollect", "flcollect/jobconfig", "flcollect/report"}},
 		{dir: "flcollect/internal/detail", imports: []string{
-			"flcollect", "flcollect/ckks", "flcollect/dp", "flcollect/internal/jobconfig", "flcollect/secagg", "flcollect/strategy",
+			"flcollect", "flcollect/ckks", "flcollect/dp", "flcollect/jobconfig", "flcollect/secagg", "flcollect/strategy",
 		}},
-		{dir: "flcollect/internal/jobstest", imports: []string{"flcollect", "flcollect/strategy", "storage"}, modules: []string{testify}},
+		{dir: "flcollect/internal/jobstest", imports: []string{
+			"flcollect", "flcollect/jobconfig", "flcollect/publiccontext", "flcollect/report", "flcollect/strategy", "storage",
+		}, modules: []string{testify}},
 		{dir: "flcollect/repository", imports: []string{
 			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/exposition",
 			"internal/httpapi", "internal/httpclient", "internal/keep", "storage", "storage/lease",
 		}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{
-			"flcollect", "flcollect/strategy", "flcollect/tensor",
+			"flcollect", "flcollect/report", "flcollect/strategy", "flcollect/tensor",
 		}, modules: []string{testify}},
-		{dir: "flcollect/orchestrator", imports: []string{"flcollect", "internal/httpclient"}},
+		{dir: "flcollect/orchestrator", imports: []string{"flcollect", "flcollect/report", "internal/httpclient"}},
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/internal/conf"},
 		{dir: "flcollect/internal/excerpt"},
-		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/internal/reputation", "storage", "storage/lease"}},
+		{dir: "flcollect/internal/fleet", imports: []string{"flcollect/report", "storage", "storage/lease"}},
 		{dir: "flcollect/internal/persist", imports: []string{"storage", "internal/retry"}},
-		{dir: "flcollect/internal/jobconfig", imports: []string{
+		{dir: "flcollect/jobconfig", imports: []string{
 			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/secagg", "flcollect/strategy", "storage",
 		}},
-		{dir: "flcollect/internal/jobform", imports: []string{"flcollect/dp", "flcollect/internal/jobconfig", "flcollect/strategy"}},
+		{dir: "flcollect/internal/jobform", imports: []string{"flcollect/dp", "flcollect/jobconfig", "flcollect/strategy"}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{
 			"flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "storage",
 		}, modules: []string{uuid}},
-		{dir: "flcollect/internal/publiccontext", imports: []string{
-			"flcollect/ckks", "flcollect/internal/jobconfig", "flcollect/internal/persist", "storage",
+		{dir: "flcollect/internal/contextstore", imports: []string{
+			"flcollect/ckks", "flcollect/jobconfig", "flcollect/publiccontext", "flcollect/internal/persist", "storage",
 		}, modules: []string{uuid}},
 		{dir: "flcollect/internal/reputation", imports: []string{
-			"flcollect/internal/excerpt", "flcollect/internal/persist", "internal/keep", "storage",
+			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/report", "internal/keep", "storage",
 		}},
 		{dir: "flcollect/internal/audit", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
-			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
+			"flcollect/internal/reputation", "flcollect/report", "flcollect/strategy", "flcollect/tensor", "storage",
 		}},
 		{dir: "flcollect/internal/round", imports: []string{"internal/notify", "internal/tracing",
 			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
 			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
-			"flcollect/internal/tiers", "flcollect/internal/upstream", "flcollect/record", "flcollect/secagg",
+			"flcollect/internal/tiers", "flcollect/internal/upstream", "flcollect/record", "flcollect/report", "flcollect/secagg",
 			"flcollect/strategy", "flcollect/tensor",
 		}},
+		{dir: "flcollect/publiccontext"},
+		{dir: "flcollect/report", imports: []string{"storage"}},
 		{dir: "flcollect/internal/tiers"},
 		{dir: "flcollect/internal/upstream", imports: []string{
 			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/strategy",
@@ -356,7 +363,7 @@ func importTable() []room {
 			"annotate", "annotate/manager", "annotate/mqtt", "examples/weather",
 		}, modules: []string{uuid}},
 		{dir: "cmd/internal/demo/training", imports: []string{
-			"flcollect", "flcollect/flower", "flcollect/strategy", "examples/tumours",
+			"flcollect", "flcollect/flower", "flcollect/jobconfig", "flcollect/report", "flcollect/strategy", "examples/tumours",
 		}, modules: []string{sync}},
 		{dir: "cmd/internal/demo/bonding", imports: []string{
 			"cmd/internal/demo/pair", "internal/netlab", "multilink/...",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -44,15 +45,15 @@ func NewAttempt(round int, digests bool) *Attempt {
 type Part struct {
 	attempt *Attempt
 	session string
-	report  ClientReport
+	report  client
 }
 
 // Add adds a client that was drawn, by its identity, the name that it gives itself, and
 // that of its session.
 func (a *Attempt) Add(identity, name, session string) *Part {
-	p := &Part{attempt: a, session: session, report: ClientReport{
-		Client: identity, Name: name, Session: excerpt.Client(session), Outcome: Failed, Reason: "it was not waited for",
-	}}
+	p := &Part{attempt: a, session: session, report: client{Client: report.Client{
+		Client: identity, Name: name, Session: excerpt.Client(session), Outcome: report.Failed, Reason: "it was not waited for",
+	}}}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.parts = append(a.parts, p)
@@ -71,7 +72,7 @@ func (a *Attempt) Send(known string, p flower.Parameters) {
 		return
 	}
 	made := make(chan string, 1)
-	go func() { made <- Digest(p) }() // ends by itself
+	go func() { made <- p.Digest() }() // ends by itself
 	a.sent = sync.OnceValue(func() string { return <-made })
 }
 
@@ -119,14 +120,14 @@ func (p *Part) Received(res *flower.FitRes) {
 }
 
 // Converted records what was converted in the update.
-func (p *Part) Converted(list []Conversion) {
+func (p *Part) Converted(list []report.Conversion) {
 	p.attempt.mu.Lock()
 	defer p.attempt.mu.Unlock()
 	p.report.Converted = list
 }
 
 // Compressed records that the client compressed its update.
-func (p *Part) Compressed(how Compression) {
+func (p *Part) Compressed(how report.Compression) {
 	p.attempt.mu.Lock()
 	defer p.attempt.mu.Unlock()
 	p.report.Compressed = &how
@@ -145,12 +146,12 @@ func (p *Part) Answered(err error) {
 	defer p.attempt.mu.Unlock()
 	switch {
 	case err == nil:
-		p.report.Outcome, p.report.Reason = Kept, ""
+		p.report.Outcome, p.report.Reason = report.Kept, ""
 	case errors.Is(err, strategy.ErrQuarantined):
-		p.report.Outcome, p.report.Reason = Refused, excerpt.Reason(err)
+		p.report.Outcome, p.report.Reason = report.Refused, excerpt.Reason(err)
 		p.report.typed = errors.Is(err, tensor.ErrType)
 	default:
-		p.report.Outcome, p.report.Reason = Failed, excerpt.Reason(err)
+		p.report.Outcome, p.report.Reason = report.Failed, excerpt.Reason(err)
 	}
 }
 
@@ -159,7 +160,7 @@ func (p *Part) Answered(err error) {
 func (p *Part) LeftOut(reason error) {
 	p.attempt.mu.Lock()
 	defer p.attempt.mu.Unlock()
-	p.report.Outcome, p.report.Reason, p.report.blameless = Failed, excerpt.Reason(reason), true
+	p.report.Outcome, p.report.Reason, p.report.blameless = report.Failed, excerpt.Reason(reason), true
 }
 
 // Faulted records what else went wrong with a client whose update is part of the result.
@@ -169,9 +170,9 @@ func (p *Part) Faulted(reason error) {
 	p.report.Reason, p.report.faulted = excerpt.Reason(reason), true
 }
 
-// Reports returns the parts of all clients, sorted, with the verdicts of a strategy
+// Clients returns the parts of all clients, sorted, with the verdicts of a strategy
 // that is [Judging].
-func (a *Attempt) Reports(made strategy.Strategy) []ClientReport {
+func (a *Attempt) Clients(made strategy.Strategy) Clients {
 	verdicts := map[string]strategy.Verdict{}
 	if judging, ok := made.(Judging); ok {
 		for _, v := range judging.Verdicts() {
@@ -180,23 +181,24 @@ func (a *Attempt) Reports(made strategy.Strategy) []ClientReport {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	list := make([]ClientReport, 0, len(a.parts))
+	list := make(Clients, 0, len(a.parts))
 	for _, part := range a.parts {
-		report := part.report
+		c := part.report
 		if v, ok := verdicts[part.session]; ok {
-			report.Norm, report.Bound = finite(v.Norm), finite(v.Bound)
+			c.Norm, c.Bound = finite(v.Norm), finite(v.Bound)
 			if v.Counters > 0 {
-				report.Counters = finite(v.Counters)
+				c.Counters = finite(v.Counters)
 			}
-			if report.Outcome == Kept {
-				report.Outcome, report.Reason, report.Far = outcomeOf(v.Outcome), excerpt.Cut(v.Reason, excerpt.MaxReason), v.Far
-				report.late = report.Outcome == Refused
+			if c.Outcome == report.Kept {
+				c.Outcome, c.Reason, c.Far = outcomeOf(v.Outcome), excerpt.Cut(v.Reason, excerpt.MaxReason), v.Far
+				c.late = c.Outcome == report.Refused
 			}
 		}
-		list = append(list, report)
+		list = append(list, c)
 	}
-	slices.SortFunc(list, func(a, b ClientReport) int {
-		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Session, b.Session), strings.Compare(a.Update, b.Update))
+	slices.SortFunc(list, func(a, b client) int {
+		return cmp.Or(strings.Compare(a.Client.Client, b.Client.Client), strings.Compare(a.Session, b.Session),
+			strings.Compare(a.Update, b.Update))
 	})
 	return list
 }

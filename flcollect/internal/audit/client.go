@@ -4,78 +4,24 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// Outcome is what became of a client's part in a round.
-type Outcome string
-
-// The outcomes.
-const (
-	// Kept is an update that is part of the result as it was sent.
-	Kept Outcome = "kept"
-	// Clipped is an update that is part of the result in a shortened form.
-	Clipped Outcome = "clipped"
-	// Refused is an update that is no part of the result.
-	Refused Outcome = "refused"
-	// Failed is an update that did not come.
-	Failed Outcome = "failed"
-)
-
 // outcomeOf translates the verdict of a strategy.
-func outcomeOf(o strategy.Outcome) Outcome {
+func outcomeOf(o strategy.Outcome) report.Outcome {
 	switch o {
 	case strategy.Clipped:
-		return Clipped
+		return report.Clipped
 	case strategy.Refused:
-		return Refused
+		return report.Refused
 	}
-	return Kept
+	return report.Kept
 }
 
-// ClientReport is a client's part in a round.
-type ClientReport struct {
-	// Client is the identity of the client: "key:" and the SHA-256 of the public key
-	// of its certificate, "name:" and the name that the program gives it, or
-	// "session:" and the name of its session.
-	Client string `json:"client"`
-	// Name is the name that the client gives itself, which proves nothing; empty if it
-	// gives none.
-	Name string `json:"name,omitempty"`
-	// Session is the name of its session.
-	Session string `json:"session"`
-	// Examples is the weight that it claimed.
-	Examples int64 `json:"num_examples,omitempty"`
-	// Update is the [Digest] of what it sent, empty if no update came or the server
-	// keeps no audit log.
-	Update string `json:"update,omitempty"`
-	// Outcome is what became of the update, Reason why it was not kept, or what is
-	// notable of one that was.
-	Outcome Outcome `json:"outcome"`
-	Reason  string  `json:"reason,omitempty"`
-	// Far is whether an update that was kept as it was sent lay beyond the bound.
-	Far bool `json:"far,omitempty"`
-	// Norm is how far the update lay from the model, Bound how far it was allowed to;
-	// nil where it was not measured, or where there was no bound.
-	Norm  *float64 `json:"norm,omitempty"`
-	Bound *float64 `json:"bound,omitempty"`
-	// Counters is how far its layers of whole numbers lay from those of the model,
-	// which Norm leaves out; nil if they did not move, or were not measured.
-	Counters *float64 `json:"counters,omitempty"`
-	// Converted lists the layers that were converted to the types of the model, nil
-	// if none was.
-	Converted []Conversion `json:"converted,omitempty"`
-	// Dropped is how many layers the update had that should have stayed at the client, and
-	// were dropped.
-	Dropped int `json:"dropped,omitempty"`
-	// Compressed is how the client compressed the update, nil if it did not.
-	Compressed *Compression `json:"compressed,omitempty"`
-	// Staleness is how many versions of an asynchronous job were made while the client
-	// trained; nil in a round.
-	Staleness *int `json:"staleness,omitempty"`
-	// Reputation is the reputation of the client after the round, nil if it is that
-	// of a client without fault.
-	Reputation *reputation.Reputation `json:"reputation,omitempty"`
+// client is a client's part in a round, and what else counts for its reputation.
+type client struct {
+	report.Client
 
 	// typed is whether the update was refused only for the type of its numbers.
 	typed bool
@@ -84,6 +30,29 @@ type ClientReport struct {
 	blameless, faulted bool
 	// late is whether the strategy refused the update at the end of the round.
 	late bool
+}
+
+// Clients are the parts of the clients of a round.
+type Clients []client
+
+// Reports returns the parts as they are stored.
+func (c Clients) Reports() []report.Client {
+	reports := make([]report.Client, len(c))
+	for i, part := range c {
+		reports[i] = part.Client
+	}
+	return reports
+}
+
+// Late returns those that the strategy refused at the end of the round.
+func (c Clients) Late() []report.Client {
+	var late []report.Client
+	for _, part := range c {
+		if part.late {
+			late = append(late, part.Client)
+		}
+	}
+	return late
 }
 
 // Label returns the name of a client: that of its token or certificate, or else the
@@ -105,25 +74,22 @@ func Label(name, session string) string {
 	return name + " (" + proven + ")"
 }
 
-// Late reports whether the strategy refused the update at the end of the round.
-func (c ClientReport) Late() bool { return c.late }
-
 // part returns what counts for the client's reputation. The type of its numbers does
 // not: a client that computes with another type is no attacker.
-func (c ClientReport) part() reputation.Part {
-	p := reputation.Part{Client: c.Client, Reason: string(c.Outcome)}
+func (c client) part() reputation.Part {
+	p := reputation.Part{Client: c.Client.Client, Reason: string(c.Outcome)}
 	if c.Reason != "" {
 		p.Reason += ": " + c.Reason
 	}
 	switch {
-	case c.Outcome == Failed && !c.blameless, c.faulted:
+	case c.Outcome == report.Failed && !c.blameless, c.faulted:
 		p.Fault = reputation.Failed
-	case c.Outcome == Refused && !c.typed:
+	case c.Outcome == report.Refused && !c.typed:
 		p.Fault = reputation.Refused
-	case c.Outcome == Clipped:
+	case c.Outcome == report.Clipped:
 		p.Fault = reputation.Clipped
 	}
-	if c.Outcome == Kept || c.Outcome == Clipped {
+	if c.Outcome == report.Kept || c.Outcome == report.Clipped {
 		p.Norm = c.Norm
 	}
 	return p
@@ -131,14 +97,14 @@ func (c ClientReport) part() reputation.Part {
 
 // Judge applies the rule of reputation to the clients of a round, notes their
 // reputations in the reports, and returns how many clients it suspends.
-func Judge(table *reputation.Table, round int, clients []ClientReport) (suspended int) {
+func Judge(table *reputation.Table, round int, clients Clients) (suspended int) {
 	parts := make([]reputation.Part, len(clients))
 	for i, c := range clients {
 		parts[i] = c.part()
 	}
 	suspended = table.Judge(round, parts)
 	for i, c := range clients {
-		if r, ok := table.Of(c.Client); ok {
+		if r, ok := table.Of(c.Client.Client); ok {
 			clients[i].Reputation = &r
 		}
 	}

@@ -1,4 +1,4 @@
 // Package audit keeps account of the updates of clients: what became of each in a round
-// ([Attempt], [ClientReport], [Updates]), the reports of finished rounds ([RoundReport]),
-// and the audit log of a job ([Line], [Log], [Verify]).
+// ([Attempt], [Clients]), the reports of finished rounds ([ReadReport]), and the audit log of a
+// job ([Log], [Lines]).
 package audit

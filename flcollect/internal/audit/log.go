@@ -11,6 +11,7 @@ import (
 	"iter"
 
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -79,12 +80,12 @@ type Log struct {
 	store   persist.Store
 	run     Run
 	chained bool
-	head    Ref // the last line
+	head    report.AuditRef // the last line
 }
 
 // OpenLog returns the log of a run. Chained has it write an audit log, of whose lines
 // the job has recorded the last: where lines are missing there, the next line shows it.
-func OpenLog(ctx context.Context, store persist.Store, run Run, recorded Ref, chained bool) (*Log, error) {
+func OpenLog(ctx context.Context, store persist.Store, run Run, recorded report.AuditRef, chained bool) (*Log, error) {
 	l := &Log{store: store, run: run, chained: chained, head: recorded}
 	if !chained {
 		return l, nil
@@ -104,11 +105,11 @@ func (l *Log) findEnd(ctx context.Context) error {
 				return err
 			}
 			for _, doc := range docs {
-				var line Line
+				var line report.AuditLine
 				if err := json.Unmarshal(doc.Data, &line); err != nil {
 					return fmt.Errorf("read %q: %w: %w", doc.Key, persist.ErrDamaged, err)
 				}
-				l.head = refTo(line, doc.Data)
+				l.head = line.Ref(doc.Data)
 			}
 			if len(docs) < pageSize {
 				return nil
@@ -121,23 +122,23 @@ func (l *Log) findEnd(ctx context.Context) error {
 func (l *Log) Chained() bool { return l.chained }
 
 // Head returns the last line of the audit log.
-func (l *Log) Head() Ref { return l.head }
+func (l *Log) Head() report.AuditRef { return l.head }
 
 // Write stores an attempt, in as many lines as it needs.
-func (l *Log) Write(ctx context.Context, whole Line) error {
+func (l *Log) Write(ctx context.Context, whole report.AuditLine) error {
 	whole.Job, whole.Run = l.run.Job, l.run.Run
 	clients := whole.Clients
-	whole.Counts = CountOutcomes(clients)
+	whole.Counts = report.CountOutcomes(clients)
 	whole.Parts = max(1, (len(clients)+partSize-1)/partSize)
 	for whole.Part = 1; whole.Part <= whole.Parts; whole.Part++ {
 		from := (whole.Part - 1) * partSize
-		whole.Clients = append([]ClientReport{}, clients[from:min(from+partSize, len(clients))]...)
+		whole.Clients = append([]report.Client{}, clients[from:min(from+partSize, len(clients))]...)
 		text, err := l.append(ctx, &whole)
 		if err != nil {
 			return persist.StoppedOr(ctx, fmt.Errorf("store what became of the updates of round %d: %w", whole.Round, err))
 		}
 		if l.chained {
-			l.head = refTo(whole, text)
+			l.head = whole.Ref(text)
 		}
 	}
 	return nil
@@ -145,7 +146,7 @@ func (l *Log) Write(ctx context.Context, whole Line) error {
 
 // append stores a line after the last one. Where the server before this one has written a
 // line in the meantime, it is the last.
-func (l *Log) append(ctx context.Context, line *Line) ([]byte, error) {
+func (l *Log) append(ctx context.Context, line *report.AuditLine) ([]byte, error) {
 	for {
 		before := l.head
 		if l.chained {
@@ -166,7 +167,7 @@ func (l *Log) append(ctx context.Context, line *Line) ([]byte, error) {
 }
 
 // put stores a line. A line of the audit log is created, and never replaced.
-func (l *Log) put(ctx context.Context, line Line, text []byte) error {
+func (l *Log) put(ctx context.Context, line report.AuditLine, text []byte) error {
 	if !l.chained {
 		return l.store.Put(ctx, reportKey(l.run.Token, line.Round, line.Part-1), text)
 	}

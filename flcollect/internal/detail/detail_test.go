@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/internal/detail"
 	"github.com/iotenablers/enablers/flcollect/internal/jobstest"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 )
 
 func TestAll_reportsFaultsInTheWordsOfPydantic(t *testing.T) {
@@ -129,7 +129,7 @@ func TestAll_reportsFaultsInTheWordsOfPydantic(t *testing.T) {
 
 func faults(t *testing.T, text []byte) []detail.Detail {
 	t.Helper()
-	_, err := flcollect.ParseJobConfig(text)
+	_, err := jobconfig.Parse(text)
 	require.Error(t, err)
 	return detail.All(err)
 }
@@ -180,7 +180,7 @@ func TestAll_reportsWhereABodyStopsBeingJSON(t *testing.T) {
 	} {
 		require.Equal(t, []detail.Detail{want}, faults(t, []byte(text)), text)
 	}
-	require.Equal(t, "value_error.any_str.max_length", faults(t, []byte(strings.Repeat(" ", flcollect.MaxJobConfig+1)))[0].Type)
+	require.Equal(t, "value_error.any_str.max_length", faults(t, []byte(strings.Repeat(" ", jobconfig.MaxSize+1)))[0].Type)
 }
 
 func TestAll_reportsThePlacesOfPrivacyFaults(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
 )
@@ -37,7 +37,7 @@ type Live struct {
 	Least   int  `json:"least"`
 	Needed  int  `json:"needed"`
 	// Suspended are the suspended clients.
-	Suspended []reputation.Suspension `json:"suspended,omitempty"`
+	Suspended []report.Suspension `json:"suspended,omitempty"`
 	// Error is that of the job, if it differs from the stored one.
 	Error string `json:"error,omitempty"`
 	// Created is when the job was created.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/dp"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 

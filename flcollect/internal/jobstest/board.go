@@ -11,6 +11,9 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -20,7 +23,7 @@ type Board struct {
 	// Err is what every method returns.
 	Err error
 	// Reports are by their jobs, Lines are those of every audit log.
-	Reports map[string]flcollect.RoundReport
+	Reports map[string]report.RoundReport
 	Lines   []string
 	// Model, Connected and Numbers are what Result, Clients and Totals return.
 	Model     flcollect.Result
@@ -28,13 +31,13 @@ type Board struct {
 	Numbers   flcollect.Totals
 	// Started are the configurations by their jobs, Stops counts the calls of Stop, and
 	// Stopped are the jobs of those of StopJob.
-	Started map[string]flcollect.JobConfig
+	Started map[string]jobconfig.Config
 	Stops   int
 	Stopped []string
 
 	mu      sync.Mutex
 	jobs    map[string]flcollect.Status
-	rounds  map[string][]flcollect.Round
+	rounds  map[string][]report.Round
 	changed map[string]chan struct{}
 	asked   int // for rounds
 }
@@ -43,30 +46,30 @@ type Board struct {
 func NewBoard() *Board {
 	return &Board{
 		jobs:    map[string]flcollect.Status{},
-		rounds:  map[string][]flcollect.Round{},
-		Reports: map[string]flcollect.RoundReport{},
+		rounds:  map[string][]report.Round{},
+		Reports: map[string]report.RoundReport{},
 		changed: map[string]chan struct{}{},
-		Started: map[string]flcollect.JobConfig{},
+		Started: map[string]jobconfig.Config{},
 	}
 }
 
 // Reported is a board with a job whose last round has a report.
 func Reported(clients int) *Board {
 	b := NewBoard()
-	b.Job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 5}})
+	b.Job(flcollect.Status{Job: "a", Run: 3, State: report.Training, Config: jobconfig.Config{Rounds: 5}})
 	b.Round("a", 2)
 	norm, bound := 20.0, 10.0
-	report := flcollect.RoundReport{Job: "a", Run: 3, Round: 2, Aggregated: true, Counts: flcollect.Counts{Kept: clients - 1, Clipped: 1}}
+	whole := report.RoundReport{Job: "a", Run: 3, Round: 2, Aggregated: true, Counts: report.Counts{Kept: clients - 1, Clipped: 1}}
 	for i := range clients {
-		report.Clients = append(report.Clients, flcollect.ClientReport{
-			Client: fmt.Sprintf("name:%05d", i), Session: "s", Examples: 10, Outcome: flcollect.Kept, Norm: &norm,
+		whole.Clients = append(whole.Clients, report.Client{
+			Client: fmt.Sprintf("name:%05d", i), Session: "s", Examples: 10, Outcome: report.Kept, Norm: &norm,
 		})
 	}
-	report.Clients[0] = flcollect.ClientReport{
-		Client: "name:<b>", Session: "ipv4:1.2.3.4:5", Examples: 12, Outcome: flcollect.Clipped, Norm: &norm, Bound: &bound,
-		Reason: "its norm is 20", Reputation: &flcollect.Reputation{Score: 1.25, Until: 4},
+	whole.Clients[0] = report.Client{
+		Client: "name:<b>", Session: "ipv4:1.2.3.4:5", Examples: 12, Outcome: report.Clipped, Norm: &norm, Bound: &bound,
+		Reason: "its norm is 20", Reputation: &report.Reputation{Score: 1.25, Until: 4},
 	}
-	b.Reports["a"] = report
+	b.Reports["a"] = whole
 	return b
 }
 
@@ -89,7 +92,7 @@ func (b *Board) Round(id string, count int) {
 	for range count {
 		status.Round = len(b.rounds[id]) + 1
 		loss := 1 / float64(status.Round)
-		b.rounds[id] = append(b.rounds[id], flcollect.Round{Number: status.Round, Loss: &loss, Aggregated: true})
+		b.rounds[id] = append(b.rounds[id], report.Round{Number: status.Round, Loss: &loss, Aggregated: true})
 	}
 	b.jobs[id] = status
 	b.wake(id)
@@ -118,7 +121,7 @@ func (b *Board) Questions() int {
 }
 
 // Start notes the configuration.
-func (b *Board) Start(_ context.Context, id string, config flcollect.JobConfig) error {
+func (b *Board) Start(_ context.Context, id string, config jobconfig.Config) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Err == nil {
@@ -163,7 +166,7 @@ func (b *Board) Status(_ context.Context, id string) (flcollect.Status, error) {
 	if status, ok := b.jobs[id]; ok {
 		return status, b.Err
 	}
-	return flcollect.Status{Job: id, State: flcollect.Inactive}, b.Err
+	return flcollect.Status{Job: id, State: report.Inactive}, b.Err
 }
 
 // Jobs returns jobs in the order of their ids.
@@ -184,7 +187,7 @@ func (b *Board) Jobs(_ context.Context, _, after string, limit int) ([]flcollect
 }
 
 // Rounds returns rounds of a job.
-func (b *Board) Rounds(_ context.Context, id string, after, limit int) ([]flcollect.Round, error) {
+func (b *Board) Rounds(_ context.Context, id string, after, limit int) ([]report.Round, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
@@ -194,16 +197,16 @@ func (b *Board) Rounds(_ context.Context, id string, after, limit int) ([]flcoll
 }
 
 // Report returns a page of the report of a job.
-func (b *Board) Report(_ context.Context, id string, round, after, limit int) (flcollect.RoundReport, error) {
+func (b *Board) Report(_ context.Context, id string, round, after, limit int) (report.RoundReport, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	report, ok := b.Reports[id]
-	if !ok || report.Round != round {
-		return flcollect.RoundReport{}, errors.Join(b.Err, flcollect.ErrNoReport)
+	page, ok := b.Reports[id]
+	if !ok || page.Round != round {
+		return report.RoundReport{}, errors.Join(b.Err, report.ErrNoReport)
 	}
-	clients := report.Clients[min(after, len(report.Clients)):]
-	report.Clients = clients[:min(limit, len(clients))]
-	return report, b.Err
+	clients := page.Clients[min(after, len(page.Clients)):]
+	page.Clients = clients[:min(limit, len(clients))]
+	return page, b.Err
 }
 
 // Audit yields the lines, and then the error.
@@ -238,18 +241,20 @@ func (b *Board) Runs(context.Context, string, int64, int) ([]flcollect.Run, erro
 // Result returns the model.
 func (b *Board) Result(context.Context, string) (flcollect.Result, error) { return b.Model, b.Err }
 
-// PublicContext returns the error, flcollect.ErrNoContext unless there is another.
-func (b *Board) PublicContext(context.Context, string) (io.ReadSeekCloser, flcollect.PublicContext, error) {
-	return nil, flcollect.PublicContext{}, cmp.Or(b.Err, flcollect.ErrNoContext)
+// PublicContext returns the error, publiccontext.ErrNotFound unless there is another.
+func (b *Board) PublicContext(context.Context, string) (io.ReadSeekCloser, publiccontext.Info, error) {
+	return nil, publiccontext.Info{}, cmp.Or(b.Err, publiccontext.ErrNotFound)
 }
 
 // SetPublicContext returns the error.
-func (b *Board) SetPublicContext(context.Context, string, io.Reader, flcollect.Condition) (flcollect.PublicContext, error) {
-	return flcollect.PublicContext{}, b.Err
+func (b *Board) SetPublicContext(context.Context, string, io.Reader, publiccontext.Condition) (publiccontext.Info, error) {
+	return publiccontext.Info{}, b.Err
 }
 
 // DeletePublicContext returns the error.
-func (b *Board) DeletePublicContext(context.Context, string, flcollect.Condition) error { return b.Err }
+func (b *Board) DeletePublicContext(context.Context, string, publiccontext.Condition) error {
+	return b.Err
+}
 
 // Ready returns the error.
 func (b *Board) Ready() error { return b.Err }

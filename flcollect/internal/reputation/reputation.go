@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // The rule of reputation. A score is the recent cost of a client: each round in which
@@ -35,28 +36,8 @@ const (
 	maxClients = 4096
 )
 
-// Reputation is the reputation of a client within a job. The zero value is that of a
-// client without fault.
-type Reputation struct {
-	// Score is the recent cost of the client; from 1.5 on it is suspended.
-	Score float64 `json:"score"`
-	// Until is the last round of its suspension, 0 if it has never been suspended.
-	Until int `json:"suspended_until,omitempty"`
-	// Level is how many times its suspension was doubled, Good how many rounds
-	// without fault have followed.
-	Level int `json:"level,omitempty"`
-	Good  int `json:"good,omitempty"`
-	// Round is the last round that had a cost, Reason what caused it.
-	Round  int    `json:"round,omitempty"`
-	Reason string `json:"reason,omitempty"`
-}
-
-// Suspended reports whether the client is drawn for a round only where there are
-// too few others.
-func (r Reputation) Suspended(round int) bool { return round <= r.Until }
-
-// after returns the reputation after a round.
-func (r Reputation) after(round int, cost float64, p Part) Reputation {
+// after returns a reputation after a round.
+func after(r report.Reputation, round int, cost float64, p Part) report.Reputation {
 	r.Score = r.Score*scoreKept + cost
 	if cost == 0 {
 		if r.Good++; r.Good >= goodRounds {
@@ -80,7 +61,7 @@ func (r Reputation) after(round int, cost float64, p Part) Reputation {
 }
 
 // Compare orders clients by their reputations, the worst first.
-func Compare(a, b Reputation, nameA, nameB string) int {
+func Compare(a, b report.Reputation, nameA, nameB string) int {
 	return cmp.Or(cmp.Compare(b.Until, a.Until), cmp.Compare(b.Level, a.Level), cmp.Compare(b.Score, a.Score),
 		strings.Compare(nameA, nameB))
 }

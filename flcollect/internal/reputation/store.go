@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -20,15 +21,15 @@ func key(token string, slot int) string { return Folder(token) + strconv.Itoa(sl
 
 // document holds the reputations after a round.
 type document struct {
-	Round   int                   `json:"round"`
-	Clients map[string]Reputation `json:"clients"`
+	Round   int                          `json:"round"`
+	Clients map[string]report.Reputation `json:"clients"`
 }
 
 // Load replaces the reputations by the stored ones after the last round that counts.
 func (t *Table) Load(ctx context.Context, store persist.Store, token string, round int) error {
 	// Where another server may have had the job, it may still write to the slot that is free
 	// now. What it writes is replaced with the next round.
-	clients, slot, last, dirty := map[string]Reputation{}, 0, -1, store.Holds != nil
+	clients, slot, last, dirty := map[string]report.Reputation{}, 0, -1, store.Holds != nil
 	var unknown keep.Members
 	for at := range 2 {
 		doc, err := store.Documents.Get(ctx, key(token, at))
@@ -52,7 +53,7 @@ func (t *Table) Load(ctx context.Context, store persist.Store, token string, rou
 		}
 	}
 	if clients == nil {
-		clients = map[string]Reputation{}
+		clients = map[string]report.Reputation{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +63,7 @@ func (t *Table) Load(ctx context.Context, store persist.Store, token string, rou
 
 // State is what a table holds after a round, for [Table.Save]. Later rounds do not change it.
 type State struct {
-	clients map[string]Reputation
+	clients map[string]report.Reputation
 	changed bool // since the state before
 }
 

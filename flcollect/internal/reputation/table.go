@@ -6,36 +6,27 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/keep"
 )
-
-// Suspension is a client that is drawn only where there are too few others.
-type Suspension struct {
-	// Client is the identity of the client.
-	Client string `json:"client"`
-	// Until is the last round of the suspension.
-	Until int `json:"until"`
-	// Reason says what caused it.
-	Reason string `json:"reason"`
-}
 
 // Table holds the reputations of the clients of a job. It is safe for concurrent use.
 type Table struct {
 	mu      sync.Mutex
-	clients map[string]Reputation
+	clients map[string]report.Reputation
 	slot    int          // of the stored reputations that count
 	dirty   bool         // whether the clients have changed since they were stored
 	unknown keep.Members // of the document that counts
 }
 
 // NewTable returns a table without clients.
-func NewTable() *Table { return &Table{clients: map[string]Reputation{}} }
+func NewTable() *Table { return &Table{clients: map[string]report.Reputation{}} }
 
 // AnySuspended reports whether a client is suspended in a round.
 func (t *Table) AnySuspended(round int) bool { return len(t.Suspended(round, 1)) > 0 }
 
 // Of returns the reputation of a client, and whether it has one.
-func (t *Table) Of(client string) (Reputation, bool) {
+func (t *Table) Of(client string) (report.Reputation, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.clients[client]
@@ -57,10 +48,10 @@ func (t *Table) Judge(round int, parts []Part) (suspended int) {
 	for client, i := range worst {
 		before := t.clients[client]
 		cost := parts[i].cost(typical)
-		if cost == 0 && before == (Reputation{}) {
+		if cost == 0 && before == (report.Reputation{}) {
 			continue
 		}
-		after := before.after(round, cost, parts[i])
+		after := after(before, round, cost, parts[i])
 		if after.Until > before.Until {
 			suspended++
 		}
@@ -90,16 +81,16 @@ func (t *Table) trimLocked() {
 
 // Suspended returns up to limit clients that are suspended in a round, those with the
 // longest suspension first; nil if there are none.
-func (t *Table) Suspended(round, limit int) []Suspension {
+func (t *Table) Suspended(round, limit int) []report.Suspension {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list []Suspension
+	var list []report.Suspension
 	for client, r := range t.clients {
 		if r.Suspended(round) {
-			list = append(list, Suspension{Client: client, Until: r.Until, Reason: r.Reason})
+			list = append(list, report.Suspension{Client: client, Until: r.Until, Reason: r.Reason})
 		}
 	}
-	slices.SortFunc(list, func(a, b Suspension) int {
+	slices.SortFunc(list, func(a, b report.Suspension) int {
 		return cmp.Or(cmp.Compare(b.Until, a.Until), strings.Compare(a.Client, b.Client))
 	})
 	return list[:min(len(list), limit)]

@@ -10,6 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/tiers"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/tracing"
@@ -98,7 +99,7 @@ type Draw struct {
 	// Note says what is notable about them; empty if nothing is.
 	Note string
 	// Sampling is how they were drawn by speed; nil if they were drawn uniformly.
-	Sampling *Sampling
+	Sampling *report.Sampling
 }
 
 // Gather waits until there are enough clients, and draws those of a phase.

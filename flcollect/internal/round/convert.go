@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -53,11 +53,11 @@ func (c *Conductor) turn(ctx context.Context, copies bool) (done func(), err err
 // to the nearest. A number that the type of the model cannot hold is an error that names
 // its layer and element, because cut off it would be another number. Layers that differ
 // in shape, or in number, are left to the strategy, which refuses them.
-func conform(update, form strategy.Model, takes anyType) (strategy.Model, []audit.Conversion, error) {
+func conform(update, form strategy.Model, takes anyType) (strategy.Model, []report.Conversion, error) {
 	if len(update) != len(form) {
 		return update, nil, nil
 	}
-	var made []audit.Conversion
+	var made []report.Conversion
 	converted := update
 	for i, layer := range update {
 		from, to := layer.DType(), form[i].DType()
@@ -72,7 +72,7 @@ func conform(update, form strategy.Model, takes anyType) (strategy.Model, []audi
 			converted = slices.Clone(update)
 		}
 		converted[i] = as
-		made = audit.AddConversions(made, []audit.Conversion{{From: from.String(), To: to.String(), Layers: 1}})
+		made = report.AddConversions(made, []report.Conversion{{From: from.String(), To: to.String(), Layers: 1}})
 	}
 	for i := range made {
 		made[i].Updates = 1

@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -88,14 +89,14 @@ func (y *tally) join(c *Client, s upstream.Summary) {
 		}
 	}
 	for _, r := range s.Refusals {
-		if len(y.Refused) < MaxQuarantined {
-			y.Refused = append(y.Refused, Quarantine{
+		if len(y.Refused) < report.MaxQuarantined {
+			y.Refused = append(y.Refused, report.Quarantine{
 				Round: y.round, Client: excerpt.Client(under(c.Name(), r.Client)), Reason: excerpt.Cut(r.Reason, excerpt.MaxReason),
 			})
 		}
 	}
 	if y.Phase.Below == nil {
-		y.Phase.Below = &Below{}
+		y.Phase.Below = &report.Below{}
 	}
 	b := y.Phase.Below
 	b.Collectors++
@@ -114,8 +115,8 @@ func under(collector, name string) string {
 	return collector + "/" + name
 }
 
-// note says what is notable of the clients below, empty if nothing is.
-func (b *Below) note(phase strategy.Phase) string {
+// noteBelow says what is notable of the clients below, empty if nothing is.
+func noteBelow(b *report.Below, phase strategy.Phase) string {
 	if b == nil || b.Failures == 0 && b.Far == 0 && b.Refused == 0 {
 		return ""
 	}

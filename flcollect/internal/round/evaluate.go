@@ -60,7 +60,7 @@ func (c *Conductor) measure(ctx context.Context, number int, model strategy.Mode
 		return nil, err
 	}
 	y.note(drawn.Note)
-	y.note(y.Phase.Below.note(strategy.Evaluate))
+	y.note(noteBelow(y.Phase.Below, strategy.Evaluate))
 	return y, nil
 }
 

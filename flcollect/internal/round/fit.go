@@ -121,7 +121,7 @@ func (c *Conductor) collect(ctx context.Context, start Start, drawn Draw, config
 	if drawn.Sampling != nil {
 		y.note(fmt.Sprintf("fit: %v", *drawn.Sampling))
 	}
-	y.note(y.Phase.Below.note(strategy.Fit))
+	y.note(noteBelow(y.Phase.Below, strategy.Fit))
 	return y, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // drawIdle draws a client for a version among those that are free, uniformly; nil if there
@@ -15,7 +16,7 @@ func (p *Pool) drawIdle(round int, reputations *reputation.Table, need, admitted
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var best *Client
-	var standing reputation.Reputation
+	var standing report.Reputation
 	good, candidates := 0, 0
 	for i := len(p.clients) - 1; i >= 0; i-- { // removing puts the last in its place
 		next := p.clients[i]

@@ -19,6 +19,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/record"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -185,7 +186,7 @@ func (h *hall) gone(id uint64, at secagg.Stage) {
 }
 
 // fit conducts the fit of the first round.
-func (h *hall) fit(t *testing.T) (*round.Result, []audit.ClientReport) {
+func (h *hall) fit(t *testing.T) (*round.Result, audit.Clients) {
 	t.Helper()
 	c := round.NewConductor(h.conf, h.made)
 	drawn, err := c.Gather(t.Context(), strategy.Fit, 1)
@@ -194,7 +195,7 @@ func (h *hall) fit(t *testing.T) (*round.Result, []audit.ClientReport) {
 	result, err := c.Fit(t.Context(), round.Start{Number: 1, Model: h.model}, drawn, attempt)
 	require.NoError(t, err)
 	require.NotEmpty(t, attempt.Sent())
-	return result, attempt.Reports(h.made)
+	return result, attempt.Clients(h.made)
 }
 
 // shift returns the mean of the numbers that the nodes add to the model.
@@ -217,7 +218,7 @@ func TestConductor_Fit_averagesMaskedUpdates(t *testing.T) {
 		require.InDelta(t, h.model[0].Float64s()[i]+shift, v, 1e-4)
 	}
 	require.Equal(t, []float64{5, 6}, result.Model[1].Float64s(), "5.33 and 6.33, rounded")
-	require.Equal(t, round.Phase{Clients: 3, Results: 3, Sent: result.Phase.Sent, Received: result.Phase.Received,
+	require.Equal(t, report.Phase{Clients: 3, Results: 3, Sent: result.Phase.Sent, Received: result.Phase.Received,
 		Seconds: result.Phase.Seconds}, result.Phase)
 	require.Positive(t, result.Phase.Sent)
 	require.Greater(t, result.Phase.Received, int64(3*6*8))
@@ -228,7 +229,7 @@ func TestConductor_Fit_averagesMaskedUpdates(t *testing.T) {
 	require.NotContains(t, notes, "max_weight")
 	require.Len(t, reports, 3, "the client that cannot exchange records is left out")
 	for i, r := range reports {
-		require.Equal(t, audit.Kept, r.Outcome)
+		require.Equal(t, report.Kept, r.Outcome)
 		require.Len(t, r.Update, 64)
 		require.EqualValues(t, 100*(i+1), r.Examples)
 		require.Nil(t, r.Norm)
@@ -244,7 +245,7 @@ func TestConductor_Fit_goesOnWithoutMaskedClientsThatDropOut(t *testing.T) {
 			require.InDelta(t, 0.5+h.shift(1, 3, 4, 5), result.Model[0].Float64s()[0], 1e-4)
 			require.Equal(t, [2]int{4, 1}, [2]int{result.Phase.Results, result.Phase.Failures})
 			require.Contains(t, result.Notes[0], `1 of 5 clients dropped out, the first: "node-2": stage `+string(stage)+": the node is gone")
-			require.Equal(t, audit.Failed, reports[1].Outcome)
+			require.Equal(t, report.Failed, reports[1].Outcome)
 			require.Contains(t, reports[1].Reason, string(stage))
 			table := reputation.NewTable()
 			audit.Judge(table, 1, reports)
@@ -259,7 +260,7 @@ func TestConductor_Fit_goesOnWithoutMaskedClientsThatDropOut(t *testing.T) {
 		require.InDelta(t, 0.5+h.shift(1, 2, 3, 4, 5), result.Model[0].Float64s()[0], 1e-4)
 		require.Equal(t, [2]int{5, 0}, [2]int{result.Phase.Results, result.Phase.Failures})
 		require.Contains(t, result.Notes[0], "1 clients failed after their updates had been added")
-		require.Equal(t, audit.Kept, reports[1].Outcome)
+		require.Equal(t, report.Kept, reports[1].Outcome)
 		require.Equal(t, "stage unmask: the node is gone", reports[1].Reason)
 	})
 }
@@ -362,9 +363,9 @@ func TestConductor_Fit_ignoresMetricsOfMaskedClientsThatAreWrong(t *testing.T) {
 	result, reports := h.fit(t)
 	require.InDelta(t, 0.5+h.shift(1, 3), result.Model[0].Float64s()[0], 1e-4)
 	require.Equal(t, map[string]float64{"loss": 3}, result.Metrics)
-	require.Equal(t, audit.Kept, reports[0].Outcome)
+	require.Equal(t, report.Kept, reports[0].Outcome)
 	require.Contains(t, reports[0].Reason, "num_examples is 0")
-	require.Equal(t, audit.Failed, reports[1].Outcome)
+	require.Equal(t, report.Failed, reports[1].Outcome)
 	require.Contains(t, reports[1].Reason, "the client answered with the status 3: no data")
 }
 
@@ -386,7 +387,7 @@ func TestConductor_Fit_boundsTheTimeOfEachStage(t *testing.T) {
 				result, reports := h.fit(t)
 				require.Equal(t, 90*time.Second, time.Since(began))
 				require.InDelta(t, 0.5+h.shift(1, 2, 3), result.Model[0].Float64s()[0], 1e-4)
-				require.Equal(t, audit.Failed, reports[3].Outcome)
+				require.Equal(t, report.Failed, reports[3].Outcome)
 			})
 		})
 	}

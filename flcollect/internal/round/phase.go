@@ -13,6 +13,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/upstream"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/tracing"
 )
@@ -29,11 +30,11 @@ type Result struct {
 	// Metrics are the aggregated metrics.
 	Metrics map[string]float64
 	// Phase counts the clients and their answers.
-	Phase Phase
+	Phase report.Phase
 	// Notes say what is notable.
 	Notes []string
-	// Refused are the updates that were refused, at most [MaxQuarantined].
-	Refused []Quarantine
+	// Refused are the updates that were refused, at most [report.MaxQuarantined].
+	Refused []report.Quarantine
 }
 
 // note adds a note, unless it is empty.
@@ -74,7 +75,7 @@ func (e *fatalError) Unwrap() error { return e.error }
 func (c *Conductor) ask(ctx context.Context, number int, phase strategy.Phase, clients []*Client, sent flower.Parameters,
 	call func(asking context.Context, i int) (answer, error)) (*tally, error) {
 	y := &tally{round: number}
-	y.Phase = Phase{Clients: len(clients), Sent: length(sent) * int64(len(clients))}
+	y.Phase = report.Phase{Clients: len(clients), Sent: length(sent) * int64(len(clients))}
 	asking, cancel := within(ctx, c.config.Timeout)
 	defer cancel()
 	began := time.Now()
@@ -179,8 +180,8 @@ func (y *tally) count(c *Client, got answer, err error) bool {
 	if errors.Is(err, strategy.ErrQuarantined) {
 		y.refusals++
 	}
-	if errors.Is(err, strategy.ErrQuarantined) && len(y.Refused) < MaxQuarantined {
-		y.Refused = append(y.Refused, Quarantine{Round: y.round, Client: name, Reason: reason})
+	if errors.Is(err, strategy.ErrQuarantined) && len(y.Refused) < report.MaxQuarantined {
+		y.Refused = append(y.Refused, report.Quarantine{Round: y.round, Client: name, Reason: reason})
 	}
 	var fatal *fatalError
 	if errors.As(err, &fatal) && y.fatal == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/tiers"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/notify"
 )
@@ -187,7 +188,7 @@ func (p *Pool) standingLocked(round int, reputations *reputation.Table, takes fu
 			p.removeLocked(c)
 		}
 	}
-	standing := map[*Client]reputation.Reputation{}
+	standing := map[*Client]report.Reputation{}
 	for _, c := range p.clients {
 		if takes != nil && !takes(c) {
 			continue

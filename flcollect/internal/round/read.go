@@ -8,6 +8,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/compress"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -60,7 +61,7 @@ func (f *fit) decode(ctx context.Context, p flower.Parameters, part *audit.Part,
 	if from != nil {
 		sent = from.model
 	}
-	how := audit.Compression{Kind: string(compress.Encoded(p)), Updates: 1, Bytes: length(p), Whole: length(flower.FromTensors(sent...))}
+	how := report.Compression{Kind: string(compress.Encoded(p)), Updates: 1, Bytes: length(p), Whole: length(flower.FromTensors(sent...))}
 	if how.Kind == "" {
 		if update, err = f.config.Encryption.Decode(p); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect/internal/tiers"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // The chance of each client, fast, slow or unknown, is that of uniform sampling, and the
@@ -23,7 +24,7 @@ func TestDrawBySpeed_drawsEachClientAsOften(t *testing.T) {
 		}
 	}
 	from := rand.New(rand.NewPCG(5, 6))
-	taken, rounds := map[*Client]int{}, &Samplings{}
+	taken, rounds := map[*Client]int{}, &report.Samplings{}
 	for range draws {
 		drawn, sampling := drawBySpeed(all, count, speeds, from.IntN)
 		require.Len(t, drawn, count)
@@ -61,7 +62,7 @@ func TestDrawBySpeed_countsWhatItFillsUp(t *testing.T) {
 	}
 	drawn, sampling := drawBySpeed(all, 3, speeds, func(int) int { return 0 })
 	require.Len(t, drawn, 3)
-	require.Equal(t, &Sampling{Tier: 1, Tiers: 2, Size: 2, Clients: 3, Filled: 1}, sampling, "tiers of one size fill each other up")
+	require.Equal(t, &report.Sampling{Tier: 1, Tiers: 2, Size: 2, Clients: 3, Filled: 1}, sampling, "tiers of one size fill each other up")
 	require.Equal(t, "drawn from tier 1 of 2, which has 2 clients; 1 of 3 clients are from the next tiers", sampling.String())
 
 	all = append(all, &Client{Identity: "new"})
@@ -69,7 +70,7 @@ func TestDrawBySpeed_countsWhatItFillsUp(t *testing.T) {
 	require.Zero(t, sampling.Tier)
 	require.Equal(t, 1, sampling.Filled)
 	require.InDelta(t, 0.5, sampling.Deviation, 1e-9, "the chance of the new client is a half of the uniform one")
-	var none *Samplings
-	sum := none.Plus(*sampling).Plus(Sampling{Tier: 2, Tiers: 2, Filled: 1})
-	require.Equal(t, &Samplings{Rounds: []int{0, 1, 1}, Filled: 2, Deviation: sampling.Deviation}, sum)
+	var none *report.Samplings
+	sum := none.Plus(*sampling).Plus(report.Sampling{Tier: 2, Tiers: 2, Filled: 1})
+	require.Equal(t, &report.Samplings{Rounds: []int{0, 1, 1}, Filled: 2, Deviation: sampling.Deviation}, sum)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -295,7 +296,7 @@ func (s *Stream) Await(ctx context.Context) error {
 }
 
 // Finish makes the version of the updates that the buffer has.
-func (s *Stream) Finish(ctx context.Context) (*Result, *Version, error) {
+func (s *Stream) Finish(ctx context.Context) (*Result, *report.Version, error) {
 	s.mu.Lock()
 	b := s.open
 	s.open = nil // what arrives from now on belongs to the next version
@@ -306,7 +307,7 @@ func (s *Stream) Finish(ctx context.Context) (*Result, *Version, error) {
 		s.mu.Lock()
 	}
 	s.last = b
-	made := &Version{MaxStaleness: b.most, Training: s.trains, Kept: len(s.training)}
+	made := &report.Version{MaxStaleness: b.most, Training: s.trains, Kept: len(s.training)}
 	if _, newest := s.training[s.newest]; newest {
 		made.Kept--
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -155,14 +156,14 @@ func (c *course) begin() {
 }
 
 // next makes the version whose buffer is open, and begins the one after it.
-func (c *course) next() (*Result, *Version, []audit.ClientReport) {
+func (c *course) next() (*Result, *report.Version, []report.Client) {
 	c.t.Helper()
 	full, err := c.stream.Wait(context.Background(), nil)
 	require.NoError(c.t, err)
 	require.True(c.t, full)
 	result, facts, err := c.stream.Finish(context.Background())
 	require.NoError(c.t, err)
-	reports := c.attempt.Reports(c.stream.Strategy())
+	reports := c.attempt.Clients(c.stream.Strategy()).Reports()
 	c.version++
 	if result.Model != nil {
 		c.model = result.Model
@@ -264,10 +265,10 @@ func TestStream_computesWhatThePaperSays(t *testing.T) {
 						result, facts, reports := c.next()
 						require.InDeltaSlice(t, r.newest(), numbers(result.Model), 1e-6, "version %d", c.version)
 						greatest, sum := 0, 0
-						for _, report := range reports {
-							require.Equal(t, audit.Kept, report.Outcome)
-							require.Equal(t, stale[report.Client], *report.Staleness)
-							greatest, sum = max(greatest, *report.Staleness), sum+*report.Staleness
+						for _, part := range reports {
+							require.Equal(t, report.Kept, part.Outcome)
+							require.Equal(t, stale[part.Client], *part.Staleness)
+							greatest, sum = max(greatest, *part.Staleness), sum+*part.Staleness
 						}
 						require.Equal(t, greatest, facts.MaxStaleness)
 						require.Equal(t, float64(sum)/3, facts.MeanStaleness)
@@ -291,7 +292,7 @@ func TestStream_keepsTheBitsOfAFreshUpdate(t *testing.T) {
 		defer c.stream.Close()
 		c.begin()
 		result, _, reports := c.next()
-		require.Equal(t, audit.Digest(flower.FromTensors(odd...)), reports[0].Update)
+		require.Equal(t, flower.FromTensors(odd...).Digest(), reports[0].Update)
 		require.Equal(t, numbers(odd), numbers(result.Model))
 	})
 }
@@ -369,7 +370,7 @@ func TestStream_hasNoOrderInABuffer(t *testing.T) {
 			}
 			result, facts, _ := c.next()
 			require.Equal(t, 1.0, facts.MeanStaleness)
-			digest = audit.Digest(flower.FromTensors(result.Model...))
+			digest = flower.FromTensors(result.Model...).Digest()
 		})
 		return digest
 	}
@@ -391,7 +392,7 @@ func TestStream_doesNotCountWrongUpdates(t *testing.T) {
 		require.Equal(t, 3, result.Phase.Clients)
 		require.Len(t, result.Refused, 1)
 		require.Equal(t, "device-0", result.Refused[0].Client)
-		require.Equal(t, audit.Counts{Kept: 2, Refused: 1}, audit.CountOutcomes(reports))
+		require.Equal(t, report.Counts{Kept: 2, Refused: 1}, report.CountOutcomes(reports))
 	})
 }
 
@@ -429,7 +430,7 @@ func TestStream_goesOnWithoutADeviceThatLeaves(t *testing.T) {
 		gone.leave()
 		result, facts, reports := c.next()
 		require.Equal(t, 2, result.Phase.Results)
-		require.Equal(t, 1, audit.CountOutcomes(reports).Failed)
+		require.Equal(t, 1, report.CountOutcomes(reports).Failed)
 		require.Zero(t, facts.Training)
 		c.next()
 		require.Equal(t, 2, c.pool.Len())

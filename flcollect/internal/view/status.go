@@ -6,59 +6,61 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // Status is a status in the form of the REST interface. Existing clients read its
 // first three members.
 type Status struct {
-	Status flcollect.State `json:"status"`
-	Round  int             `json:"round"`
+	Status report.State `json:"status"`
+	Round  int          `json:"round"`
 	// ID is the number of the run; -1 if there is none.
 	ID int64 `json:"id"`
 
-	Job             string                 `json:"job,omitempty"`
-	Rounds          int                    `json:"rounds,omitempty"`
-	Clients         int                    `json:"clients,omitempty"`
-	Needed          int                    `json:"clients_needed,omitempty"`
-	Strategy        string                 `json:"strategy,omitempty"`
-	App             string                 `json:"app,omitempty"`
-	ModelName       string                 `json:"model_name,omitempty"`
-	ModelVersion    string                 `json:"model_version,omitempty"`
-	ConfigurationID string                 `json:"configuration_id,omitempty"`
-	Created         time.Time              `json:"created,omitzero"`
-	Started         time.Time              `json:"started,omitzero"`
-	Ended           time.Time              `json:"ended,omitzero"`
-	Error           string                 `json:"error,omitempty"`
-	Stored          bool                   `json:"stored,omitempty"`
-	Early           *flcollect.EarlyEnd    `json:"early_end,omitempty"`
-	Quarantined     []flcollect.Quarantine `json:"quarantined,omitempty"`
-	Suspended       []flcollect.Suspension `json:"suspended,omitempty"`
-	Loss            *float64               `json:"loss,omitempty"`
-	Metrics         map[string]float64     `json:"metrics,omitempty"`
+	Job             string              `json:"job,omitempty"`
+	Rounds          int                 `json:"rounds,omitempty"`
+	Clients         int                 `json:"clients,omitempty"`
+	Needed          int                 `json:"clients_needed,omitempty"`
+	Strategy        string              `json:"strategy,omitempty"`
+	App             string              `json:"app,omitempty"`
+	ModelName       string              `json:"model_name,omitempty"`
+	ModelVersion    string              `json:"model_version,omitempty"`
+	ConfigurationID string              `json:"configuration_id,omitempty"`
+	Created         time.Time           `json:"created,omitzero"`
+	Started         time.Time           `json:"started,omitzero"`
+	Ended           time.Time           `json:"ended,omitzero"`
+	Error           string              `json:"error,omitempty"`
+	Stored          bool                `json:"stored,omitempty"`
+	Early           *report.EarlyEnd    `json:"early_end,omitempty"`
+	Quarantined     []report.Quarantine `json:"quarantined,omitempty"`
+	Suspended       []report.Suspension `json:"suspended,omitempty"`
+	Loss            *float64            `json:"loss,omitempty"`
+	Metrics         map[string]float64  `json:"metrics,omitempty"`
 
-	Mechanisms         []string          `json:"privacy_mechanisms,omitempty"`
-	*flcollect.Privacy                   // with differential privacy: epsilon and delta
-	Budget             any               `json:"epsilon_budget,omitempty"`
-	BudgetSpent        bool              `json:"budget_spent,omitempty"`
-	Note               string            `json:"note,omitempty"`
-	Aggregated         int               `json:"rounds_aggregated,omitempty"`
-	Updates            flcollect.Updates `json:"updates,omitzero"`
-	LocalLayers        []string          `json:"local_layers,omitempty"`
+	Mechanisms      []string       `json:"privacy_mechanisms,omitempty"`
+	*report.Privacy                // with differential privacy: epsilon and delta
+	Budget          any            `json:"epsilon_budget,omitempty"`
+	BudgetSpent     bool           `json:"budget_spent,omitempty"`
+	Note            string         `json:"note,omitempty"`
+	Aggregated      int            `json:"rounds_aggregated,omitempty"`
+	Updates         report.Updates `json:"updates,omitzero"`
+	LocalLayers     []string       `json:"local_layers,omitempty"`
 
-	Sampling *flcollect.Samplings `json:"sampling,omitempty"`
+	Sampling *report.Samplings `json:"sampling,omitempty"`
 	// The counts of Updates that a user may not expect, again where programs look first.
 	Clipped   int `json:"clipped,omitempty"`
 	Refused   int `json:"refused,omitempty"`
 	Far       int `json:"far,omitempty"`
 	Converted int `json:"converted,omitempty"`
 	// Async is how a job without rounds was configured.
-	Async *flcollect.JobAsync `json:"async,omitempty"`
+	Async *jobconfig.Async `json:"async,omitempty"`
 }
 
 // FromStatus returns the view of a status.
 func FromStatus(s flcollect.Status) Status {
-	if s.State == flcollect.Inactive {
-		return Status{Status: flcollect.Inactive, ID: -1}
+	if s.State == report.Inactive {
+		return Status{Status: report.Inactive, ID: -1}
 	}
 	round := s.Round
 	if s.Evaluating {
@@ -107,13 +109,13 @@ type Jobs interface {
 	// Status returns the status of a job, as that of the server.
 	Status(ctx context.Context, id string) (flcollect.Status, error)
 	// Rounds returns rounds of a job, as that of the server.
-	Rounds(ctx context.Context, id string, after, limit int) ([]flcollect.Round, error)
+	Rounds(ctx context.Context, id string, after, limit int) ([]report.Round, error)
 }
 
 // Find returns the status of a job, or an error that matches [flcollect.ErrUnknown].
 func Find(ctx context.Context, jobs Jobs, id string) (flcollect.Status, error) {
 	status, err := jobs.Status(ctx, id)
-	if err == nil && status.State == flcollect.Inactive {
+	if err == nil && status.State == report.Inactive {
 		err = fmt.Errorf("job %q: %w", id, flcollect.ErrUnknown)
 	}
 	return status, err

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -266,7 +267,7 @@ func numbers(s *scene) {
 	require.NoError(s.t, s.repository.Store(s.t.Context(), r))
 	require.Equal(s.t, map[string]any{"rounds": "3", "final_loss": "None", "eta": "0.1", "tau": "0.25", "q_param": "3",
 		"tiny": "1e-07", "huge": "1e+300", "zero": "0.0", "tenth": "0.1"}, s.records()[0]["results"])
-	r.TrainingID, r.Updates.Counts = "14", flcollect.Counts{Kept: 9, Clipped: 1, Refused: 2, Far: 3, Converted: 4}
+	r.TrainingID, r.Updates.Counts = "14", report.Counts{Kept: 9, Clipped: 1, Refused: 2, Far: 3, Converted: 4}
 	r.Metrics = map[string]float64{"clipped": 7}
 	require.NoError(s.t, s.repository.Store(s.t.Context(), r))
 	i := slices.IndexFunc(s.records(), func(record map[string]any) bool { return record["training_id"] == "14" })

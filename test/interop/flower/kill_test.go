@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
@@ -259,20 +259,20 @@ func (k *killer) requireWhole(id string) {
 func (k *killer) requireAudited(id string) {
 	k.t.Helper()
 	log := k.collector.get("/job/audit/" + id)
-	last, err := flcollect.VerifyAudit(bytes.NewReader(log))
+	last, err := report.VerifyAudit(bytes.NewReader(log))
 	require.NoError(k.t, err)
 	lines := bytes.Split(bytes.TrimSuffix(log, []byte("\n")), []byte("\n"))
 	require.EqualValues(k.t, len(lines), last.Line)
 	require.GreaterOrEqual(k.t, len(lines), killedRounds)
-	var page struct{ Rounds []flcollect.Round }
+	var page struct{ Rounds []report.Round }
 	k.collector.read("/job/rounds/"+id, &page)
 	model := ""
 	for _, r := range page.Rounds {
 		require.NotNil(k.t, r.Audit)
-		var line flcollect.AuditLine
+		var line report.AuditLine
 		require.NoError(k.t, json.Unmarshal(lines[r.Audit.Line-1], &line))
 		require.Equal(k.t, r.Number, line.Round)
-		require.Equal(k.t, flcollect.Counts{Kept: killedClients}, line.Counts)
+		require.Equal(k.t, report.Counts{Kept: killedClients}, line.Counts)
 		if model != "" {
 			require.Equal(k.t, model, line.Model, "round %d", r.Number)
 		}

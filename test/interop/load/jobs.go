@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/s3"
@@ -35,10 +36,10 @@ type Jobs struct {
 
 // Job is the part of a job's document that tests read.
 type Job struct {
-	Run   int64           `json:"run"`
-	State flcollect.State `json:"state"`
-	Round int             `json:"round"`
-	Error string          `json:"error"`
+	Run   int64        `json:"run"`
+	State report.State `json:"state"`
+	Round int          `json:"round"`
+	Error string       `json:"error"`
 }
 
 // OpenJobs opens the storage of collectors until the test ends. The bucket is created.
@@ -137,7 +138,7 @@ func (j *Jobs) Check(id string) {
 	require.NoError(t, err)
 	status, err := server.Status(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Finished, status.State, "%s: %s", id, status.Error)
+	require.Equal(t, report.Finished, status.State, "%s: %s", id, status.Error)
 	require.Equal(t, int64(1), status.Run, id)
 	records, err := server.Rounds(t.Context(), id, 0, 0)
 	require.NoError(t, err)

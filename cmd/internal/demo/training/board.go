@@ -6,6 +6,7 @@ import (
 
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 // board prints the progress of the training.
@@ -15,7 +16,7 @@ type board struct {
 	shown  int    // the last round that was written
 	fault  string // what was written of it
 	last   flcollect.Status
-	newest flcollect.Round // the round that was written last
+	newest report.Round // the round that was written last
 }
 
 // begin prints the clients and the accuracy that each reaches alone, with the same
@@ -35,7 +36,7 @@ func (b *board) begin(site string, parties []tumours.Party, steps int) {
 }
 
 // round prints a round and the number of all rounds.
-func (b *board) round(r flcollect.Round, of int) {
+func (b *board) round(r report.Round, of int) {
 	line := fmt.Sprintf("round %2d of %d%s   clients %d   %.3f s", r.Number, of, measures(r, "   "), r.Fit.Results,
 		r.Ended.Sub(r.Started).Seconds())
 	if r.Note != "" {
@@ -46,7 +47,7 @@ func (b *board) round(r flcollect.Round, of int) {
 }
 
 // measures are the loss and the accuracy of a round, each behind a separator.
-func measures(r flcollect.Round, separator string) string {
+func measures(r report.Round, separator string) string {
 	var text string
 	if r.Loss != nil {
 		text += fmt.Sprintf("%sloss %.4f", separator, *r.Loss)
@@ -68,7 +69,7 @@ func (b *board) status(s flcollect.Status) {
 
 // end prints the outcome and where the result is stored.
 func (b *board) end(repository string) {
-	if b.last.State != flcollect.Finished {
+	if b.last.State != report.Finished {
 		fmt.Fprintf(b.to, "training interrupted after %d rounds\n", max(b.last.Round, 0))
 		return
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -29,11 +31,11 @@ const rounds = 20
 // Jobs is the part of a flcollect.Server that the demonstration uses.
 type Jobs interface {
 	// Start starts the training of a job.
-	Start(ctx context.Context, id string, config flcollect.JobConfig) error
+	Start(ctx context.Context, id string, config jobconfig.Config) error
 	// Status returns what a job has reached.
 	Status(ctx context.Context, id string) (flcollect.Status, error)
 	// Rounds returns the rounds of a job after the one numbered after.
-	Rounds(ctx context.Context, id string, after, limit int) ([]flcollect.Round, error)
+	Rounds(ctx context.Context, id string, after, limit int) ([]report.Round, error)
 	// Changed returns a channel that is closed when the status may have changed.
 	Changed(id string) <-chan struct{}
 }
@@ -113,7 +115,7 @@ func trainOnce(ctx context.Context, config Config, turn int) error {
 	}
 	group.Go(func() error {
 		err := watch(training, config.Jobs, b, left)
-		if b.last.State == flcollect.Finished {
+		if b.last.State == report.Finished {
 			time.AfterFunc(patience, dismiss) // the server dismisses them earlier
 		} else {
 			dismiss()
@@ -141,7 +143,7 @@ const turns = 5
 // start finds the job's id and starts it. In turn an ended job begins anew, so that there are
 // no more and more of them.
 func start(ctx context.Context, asked Config, clients, turn int) (string, error) {
-	config := flcollect.JobConfig{
+	config := jobconfig.Config{
 		Strategy: "avg", ModelName: ModelName, ModelVersion: ModelVersion, ConfigurationID: "1",
 		Rounds:       rounds,
 		RoundTimeout: time.Minute,
@@ -158,7 +160,7 @@ func start(ctx context.Context, asked Config, clients, turn int) (string, error)
 		switch {
 		case err != nil:
 			return "", err
-		case status.State == flcollect.Inactive, anew:
+		case status.State == report.Inactive, anew:
 			return id, asked.Jobs.Start(ctx, id, config)
 		case !status.State.Ended():
 			return id, nil
@@ -222,7 +224,7 @@ func watch(ctx context.Context, jobs Jobs, b *board, left <-chan error) error {
 			b.round(r, status.Config.Rounds)
 		}
 		b.status(status)
-		if status.State == flcollect.Interrupted || status.State == flcollect.Finished && status.Stored {
+		if status.State == report.Interrupted || status.State == report.Finished && status.Stored {
 			return nil
 		}
 		select {

@@ -16,6 +16,8 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/repository"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -122,7 +124,7 @@ func TestRun_configuresAJobAsTheRESTInterfaceDoes(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(status.Config)
 	require.NoError(t, err)
-	parsed, err := flcollect.ParseJobConfig(text)
+	parsed, err := jobconfig.Parse(text)
 	require.NoError(t, err)
 	require.Equal(t, status.Config.ConfigurationID, parsed.ConfigurationID)
 	require.NoError(t, s.end())
@@ -142,7 +144,7 @@ func TestRun_mayEndBeforeTheTraining(t *testing.T) {
 	require.NoError(t, s.end())
 	status, err := s.jobs.Status(t.Context(), "demo-1")
 	require.NoError(t, err)
-	require.Equal(t, flcollect.Waiting, status.State, "it goes on with the next")
+	require.Equal(t, report.Waiting, status.State, "it goes on with the next")
 }
 
 func TestRun_trainsAgainWithFiveJobsInTurn(t *testing.T) {

@@ -1,4 +1,4 @@
-package publiccontext
+package contextstore
 
 import (
 	"context"
@@ -6,23 +6,15 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/publiccontext"
 	"github.com/iotenablers/enablers/storage"
-)
-
-// Errors of public contexts.
-var (
-	ErrNotFound  = errors.New("flcollect: there is no public context for the job")
-	ErrCondition = errors.New("flcollect: the stored context is another one")
-	ErrMismatch  = errors.New("flcollect: the context does not fit the job")
-	ErrTooLarge  = errors.New("flcollect: the context is too large")
 )
 
 // prefix is that of the documents and blobs of public contexts.
@@ -31,43 +23,15 @@ const prefix = "context/"
 // deleteTimeout bounds the deletion of a blob that no document names any more.
 const deleteTimeout = time.Minute
 
-// Info describes the public TenSEAL context that is stored for a job. Clients load it;
-// the server itself needs none, because encrypted updates describe themselves.
-type Info struct {
-	// SHA256 is the digest of the serialised context in lower-case hex, and Size
-	// its length in bytes.
-	SHA256 string `json:"sha256"`
-	Size   int64  `json:"size"`
-	// Stored is when it was stored.
-	Stored time.Time `json:"stored"`
-}
-
-// Condition limits a change to a stored context with certain digests. The zero value
-// allows every change. The texts are digests, or "*" for any context.
-type Condition struct {
-	// Match holds if one of them is stored, NoneMatch if none of them is. Empty
-	// lists hold always.
-	Match, NoneMatch []string
-}
-
-// holds reports whether the condition allows a change to a stored context. The digest
-// is empty if no context is stored.
-func (c Condition) holds(digest string) bool {
-	among := func(list []string) bool {
-		return digest != "" && (slices.Contains(list, digest) || slices.Contains(list, "*"))
-	}
-	return (len(c.Match) == 0 || among(c.Match)) && !among(c.NoneMatch)
-}
-
 // Document is the document of a context.
 type Document struct {
-	Info
+	publiccontext.Info
 	Blob   string       `json:"blob"`
 	Parsed ckks.Context `json:"parsed"`
 }
 
 // Fits returns nil if the context has the parameters of settings, as far as they are
-// not left open. The error matches [ErrMismatch].
+// not left open. The error matches [publiccontext.ErrMismatch].
 func (d Document) Fits(settings ckks.Settings) error { return fits(&d.Parsed, settings) }
 
 // Store keeps public contexts. It is safe for concurrent use.
@@ -79,7 +43,7 @@ type Store struct {
 // New returns a store.
 func New(storage persist.Store, log *slog.Logger) *Store { return &Store{storage: storage, log: log} }
 
-// Get returns the document of a job's context, or [ErrNotFound].
+// Get returns the document of a job's context, or [publiccontext.ErrNotFound].
 func (s *Store) Get(ctx context.Context, id string) (Document, error) {
 	stored, _, err := s.get(ctx, id)
 	return stored, err
@@ -87,11 +51,11 @@ func (s *Store) Get(ctx context.Context, id string) (Document, error) {
 
 func (s *Store) get(ctx context.Context, id string) (Document, storage.Revision, error) {
 	if jobconfig.CheckID(id) != nil {
-		return Document{}, 0, ErrNotFound
+		return Document{}, 0, publiccontext.ErrNotFound
 	}
 	doc, err := s.storage.Documents.Get(ctx, prefix+id)
 	if errors.Is(err, storage.ErrNotFound) {
-		return Document{}, 0, ErrNotFound
+		return Document{}, 0, publiccontext.ErrNotFound
 	}
 	var stored Document
 	if err == nil {
@@ -100,40 +64,40 @@ func (s *Store) get(ctx context.Context, id string) (Document, storage.Revision,
 	return stored, doc.Revision, err
 }
 
-// Open returns the serialised context of a job and its description, or [ErrNotFound].
+// Open returns the serialised context of a job and its description, or [publiccontext.ErrNotFound].
 // The caller closes the reader.
-func (s *Store) Open(ctx context.Context, id string) (io.ReadSeekCloser, Info, error) {
+func (s *Store) Open(ctx context.Context, id string) (io.ReadSeekCloser, publiccontext.Info, error) {
 	for last := ""; ; {
 		stored, err := s.Get(ctx, id)
 		if err != nil {
-			return nil, Info{}, err
+			return nil, publiccontext.Info{}, err
 		}
 		content, err := s.storage.Blobs.Open(ctx, stored.Blob)
 		switch {
 		case err == nil:
 			return content, stored.Info, nil
 		case !errors.Is(err, storage.ErrNotFound) || stored.Blob == last:
-			return nil, Info{}, err
+			return nil, publiccontext.Info{}, err
 		}
 		last = stored.Blob // it was replaced in the meantime
 	}
 }
 
 // Put stores a context in place of the one that the condition allows, which stays until
-// the new one is whole. The error of a condition that does not hold is [ErrCondition].
-func (s *Store) Put(ctx context.Context, id string, content *Content, condition Condition) (Info, error) {
+// the new one is whole. The error of a condition that does not hold is [publiccontext.ErrCondition].
+func (s *Store) Put(ctx context.Context, id string, content *Content, condition publiccontext.Condition) (publiccontext.Info, error) {
 	if _, _, err := s.matching(ctx, id, condition); err != nil {
-		return Info{}, err // before anything is written in vain
+		return publiccontext.Info{}, err // before anything is written in vain
 	}
 	key := prefix + uuid.NewString()
 	blob, err := s.write(ctx, key, content.raw)
 	if err != nil {
-		return Info{}, err
+		return publiccontext.Info{}, err
 	}
-	next := Document{Info{SHA256: blob.SHA256, Size: blob.Size, Stored: now()}, key, *content.parsed}
+	next := Document{publiccontext.Info{SHA256: blob.SHA256, Size: blob.Size, Stored: now()}, key, *content.parsed}
 	data, err := json.Marshal(next)
 	if err != nil {
-		return Info{}, err
+		return publiccontext.Info{}, err
 	}
 	for {
 		last, revision, err := s.matching(ctx, id, condition)
@@ -153,20 +117,20 @@ func (s *Store) Put(ctx context.Context, id string, content *Content, condition 
 			return next.Info, nil
 		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound):
 			continue // another request has changed it
-		case errors.Is(err, ErrCondition):
+		case errors.Is(err, publiccontext.ErrCondition):
 			s.drop(ctx, key)
 		}
-		return Info{}, err // a document may name the blob: Sweep decides after the next start
+		return publiccontext.Info{}, err // a document may name the blob: Sweep decides after the next start
 	}
 }
 
 // Delete deletes the context of a job if the condition allows it. The error is
-// [ErrNotFound] or [ErrCondition] where it does not apply.
-func (s *Store) Delete(ctx context.Context, id string, condition Condition) error {
+// [publiccontext.ErrNotFound] or [publiccontext.ErrCondition] where it does not apply.
+func (s *Store) Delete(ctx context.Context, id string, condition publiccontext.Condition) error {
 	for {
 		last, revision, err := s.matching(ctx, id, condition)
 		if err == nil && last.Blob == "" {
-			err = ErrNotFound
+			err = publiccontext.ErrNotFound
 		}
 		if err == nil {
 			err = s.storage.Documents.Delete(ctx, prefix+id, revision)
@@ -184,14 +148,14 @@ func (s *Store) Delete(ctx context.Context, id string, condition Condition) erro
 }
 
 // matching returns the stored document, without a blob if there is none, or
-// [ErrCondition].
-func (s *Store) matching(ctx context.Context, id string, condition Condition) (Document, storage.Revision, error) {
+// [publiccontext.ErrCondition].
+func (s *Store) matching(ctx context.Context, id string, condition publiccontext.Condition) (Document, storage.Revision, error) {
 	stored, revision, err := s.get(ctx, id)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, publiccontext.ErrNotFound) {
 		err = nil
 	}
-	if err == nil && !condition.holds(stored.SHA256) {
-		err = ErrCondition
+	if err == nil && !condition.Holds(stored.SHA256) {
+		err = publiccontext.ErrCondition
 	}
 	return stored, revision, err
 }

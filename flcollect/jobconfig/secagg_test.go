@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/secagg"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
@@ -30,7 +30,7 @@ func TestParse_readsSecureAggregation(t *testing.T) {
 	require.Equal(t, []string{"secagg"}, c.Mechanisms())
 	require.Equal(t, jobconfig.FitIns, c.Records, "the default of such a job")
 
-	stored, data, err := jobconfig.NewStored(c)
+	stored, data, err := c.Stored()
 	require.NoError(t, err)
 	require.Equal(t, want, *stored.Copy().SecAgg)
 	require.NotSame(t, stored.SecAgg, stored.Copy().SecAgg)
@@ -41,7 +41,7 @@ func TestParse_readsSecureAggregation(t *testing.T) {
 	c, err = jobconfig.Parse(masked("avg", `{}`, `{"secagg": {"timeout": null}}`))
 	require.NoError(t, err)
 	require.Equal(t, &secagg.Settings{}, c.SecAgg, "an object without members is secure aggregation with the defaults")
-	_, data, err = jobconfig.NewStored(c)
+	_, data, err = c.Stored()
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"privacy-mechanisms":{"secagg":{}}`)
 }

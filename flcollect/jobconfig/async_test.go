@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -24,7 +24,7 @@ func TestParse_readsAsync(t *testing.T) {
 		got, err := jobconfig.Parse(body(t, map[string]string{"server_conf": given}))
 		require.NoError(t, err, given)
 		require.Equal(t, want, got.Async, given)
-		stored, data, err := jobconfig.NewStored(got)
+		stored, data, err := got.Stored()
 		require.NoError(t, err)
 		require.Equal(t, want, stored.Copy().Async)
 		require.True(t, stored.Same(data))
@@ -113,7 +113,7 @@ func FuzzParse_async(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, data, err := jobconfig.NewStored(config)
+		_, data, err := config.Stored()
 		require.NoError(t, err)
 		again, err := jobconfig.Parse(data)
 		require.NoError(t, err)

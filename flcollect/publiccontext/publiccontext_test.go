@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCondition_holds_comparesDigests(t *testing.T) {
+func TestCondition_Holds_comparesDigests(t *testing.T) {
 	for _, c := range []struct {
 		condition     Condition
 		none, a, some bool // for no context, for "a", and for another one
@@ -18,8 +18,8 @@ func TestCondition_holds_comparesDigests(t *testing.T) {
 		{Condition{NoneMatch: []string{"*"}}, true, false, false},
 		{Condition{Match: []string{"*"}, NoneMatch: []string{"a"}}, false, false, true},
 	} {
-		require.Equal(t, c.none, c.condition.holds(""), "%+v", c.condition)
-		require.Equal(t, c.a, c.condition.holds("a"), "%+v", c.condition)
-		require.Equal(t, c.some, c.condition.holds("b"), "%+v", c.condition)
+		require.Equal(t, c.none, c.condition.Holds(""), "%+v", c.condition)
+		require.Equal(t, c.a, c.condition.Holds("a"), "%+v", c.condition)
+		require.Equal(t, c.some, c.condition.Holds("b"), "%+v", c.condition)
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"bufio"
@@ -11,29 +11,30 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrBroken is matched by the error of an audit log that is not what was written.
-var ErrBroken = errors.New("flcollect: the audit log is broken")
+// ErrAudit is matched by the error of an audit log that is not what was written.
+var ErrAudit = errors.New("flcollect: the audit log is broken")
 
-// Verify reads an audit log from its first line, as the server serves it, and returns
-// its last line. The error matches [ErrBroken] and names the first line that does not
+// VerifyAudit reads an audit log from its first line, as flcollect.Server.Audit yields it with
+// a line feed after each line, and returns its last line. The error matches [ErrAudit] and names the first line that does not
 // follow from the one before: there something was changed, removed, added or moved.
-// Lines that are missing at the end show only against a line that was noted before: it
-// must be there with the same digest. An empty log is valid. Memory is bounded by a
+// Lines that are missing at the end show only against a line that was noted before,
+// from [Round].Audit, from the log of the server, or from an earlier reading: it must be
+// there with the same digest. An empty log is valid. Memory is bounded by a
 // line, of 8 MiB at most.
-func Verify(log io.Reader) (last Ref, err error) {
+func VerifyAudit(log io.Reader) (last AuditRef, err error) {
 	lines := bufio.NewScanner(log)
 	lines.Buffer(make([]byte, 64<<10), storage.MaxDataSize+1)
 	lines.Split(wholeLines)
-	var before Line
+	var before AuditLine
 	for lines.Scan() {
 		line, reason := follow(before, last, lines.Bytes())
 		if reason != nil {
-			return last, fmt.Errorf("verify audit log: line %d: %w: %w", last.Line+1, ErrBroken, reason)
+			return last, fmt.Errorf("verify audit log: line %d: %w: %w", last.Line+1, ErrAudit, reason)
 		}
-		last, before = refTo(line, lines.Bytes()), line
+		last, before = line.Ref(lines.Bytes()), line
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) || errors.Is(err, errCutOff) {
-		return last, fmt.Errorf("verify audit log: line %d: %w: %w", last.Line+1, ErrBroken, err)
+		return last, fmt.Errorf("verify audit log: line %d: %w: %w", last.Line+1, ErrAudit, err)
 	} else if err != nil {
 		return last, fmt.Errorf("verify audit log: after line %d: %w", last.Line, err)
 	}
@@ -55,8 +56,8 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 }
 
 // follow reads a line, and returns the reason why it does not follow the one before.
-func follow(before Line, last Ref, text []byte) (Line, error) {
-	var line Line
+func follow(before AuditLine, last AuditRef, text []byte) (AuditLine, error) {
+	var line AuditLine
 	if err := json.Unmarshal(text, &line); err != nil {
 		return line, fmt.Errorf("it cannot be read: %w", err)
 	}

@@ -14,10 +14,10 @@ import (
 // the same before and after a restart. What its maps and slices hold is never changed.
 type Stored struct{ Config }
 
-// NewStored checks a configuration as [Config.Check] does, and returns it with its
-// JSON. The error of one that has no JSON, or whose JSON is too large, matches
+// Stored checks a configuration as [Config.Check] does, and returns it in its stored form,
+// with its JSON. The error of one that has no JSON, or whose JSON is too large, matches
 // [ErrInvalid].
-func NewStored(c Config) (Stored, []byte, error) {
+func (c Config) Stored() (Stored, []byte, error) {
 	c, err := c.Check()
 	if err != nil {
 		return Stored{}, nil, err

@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 )
 
 func TestParse_readsLocalLayers(t *testing.T) {
 	got, err := jobconfig.Parse(body(t, map[string]string{"server_conf": `{"local_layers":[3,"head.bias","4",0]}`}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"3", "head.bias", "4", "0"}, got.LocalLayers)
-	stored, data, err := jobconfig.NewStored(got)
+	stored, data, err := got.Stored()
 	require.NoError(t, err)
 	require.Equal(t, got.LocalLayers, stored.LocalLayers)
 	require.Contains(t, string(data), `"local_layers":["3","head.bias","4","0"]`)

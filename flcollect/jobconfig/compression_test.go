@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -14,7 +14,7 @@ func TestParse_readsCompression(t *testing.T) {
 	got, err := jobconfig.Parse(body(t, map[string]string{"server_conf": `{"compression":["topk","float16"]}`}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"topk", "float16"}, got.Compression)
-	stored, data, err := jobconfig.NewStored(got)
+	stored, data, err := got.Stored()
 	require.NoError(t, err)
 	require.Equal(t, got.Compression, stored.Compression)
 	require.Contains(t, string(data), `"compression":["topk","float16"]`)

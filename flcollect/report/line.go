@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"crypto/sha256"
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ref names a line of an audit log.
-type Ref struct {
+// AuditRef names a line of an audit log.
+type AuditRef struct {
 	// Line is its number, from 1. It is the last of Lines lines of one attempt.
 	Line  int64 `json:"line"`
 	Lines int   `json:"lines"`
@@ -16,10 +16,10 @@ type Ref struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Line is a line of a job's audit log: an attempt at a round, or a part of an attempt
+// AuditLine is a line of a job's audit log: an attempt at a round, or a part of an attempt
 // with many clients. A round that was attempted again, after a crash, has the lines of
 // every attempt.
-type Line struct {
+type AuditLine struct {
 	// Line counts the lines of the job from 1, over all its runs.
 	Line int64 `json:"line"`
 	// Previous is the SHA-256 of the bytes of the line before, without its line
@@ -38,18 +38,18 @@ type Line struct {
 	// it may be repeated.
 	Aggregated bool   `json:"aggregated"`
 	Error      string `json:"error,omitempty"`
-	// Model is the [Digest] of the parameters that clients were sent, Result
+	// Model is the digest of the parameters that clients were sent, Result
 	// that of those after the attempt.
 	Model  string `json:"model,omitempty"`
 	Result string `json:"result,omitempty"`
 	// Counts counts the outcomes of all clients of the attempt.
 	Counts Counts `json:"outcomes"`
 	// Clients are in the order of their identities.
-	Clients []ClientReport `json:"clients"`
+	Clients []Client `json:"clients"`
 }
 
-// refTo names a line by its stored bytes.
-func refTo(line Line, text []byte) Ref {
+// Ref returns the reference to the line, whose stored bytes are text.
+func (l AuditLine) Ref(text []byte) AuditRef {
 	sum := sha256.Sum256(text)
-	return Ref{Line: line.Line, Lines: line.Part, SHA256: hex.EncodeToString(sum[:])}
+	return AuditRef{Line: l.Line, Lines: l.Part, SHA256: hex.EncodeToString(sum[:])}
 }

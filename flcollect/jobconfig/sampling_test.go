@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -17,7 +17,7 @@ func TestParse_readsSampling(t *testing.T) {
 		got, err := jobconfig.Parse(body(t, map[string]string{"server_conf": text}))
 		require.NoError(t, err)
 		require.Equal(t, want, got.SpeedTiers)
-		stored, data, err := jobconfig.NewStored(got)
+		stored, data, err := got.Stored()
 		require.NoError(t, err)
 		require.Equal(t, want, stored.SpeedTiers)
 		again, err := jobconfig.Parse(data)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 )
 
 func TestParse_readsTargetsThatFall(t *testing.T) {
@@ -15,7 +15,7 @@ func TestParse_readsTargetsThatFall(t *testing.T) {
 	below, above := 0.1, 0.5
 	require.Equal(t, map[string]float64{"accuracy": 0.9}, got.Targets)
 	require.Equal(t, map[string]jobconfig.Goal{"loss": {Below: &below, Patience: 3}, "f1": {Above: &above}}, got.Goals)
-	stored, data, err := jobconfig.NewStored(got)
+	stored, data, err := got.Stored()
 	require.NoError(t, err)
 	require.Equal(t, got.Goals, stored.Goals)
 	require.Equal(t, got.Targets, stored.Targets)

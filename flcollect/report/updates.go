@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ type Counts struct {
 func (c Counts) Total() int { return c.Kept + c.Clipped + c.Refused + c.Failed }
 
 // CountOutcomes counts clients by their outcomes.
-func CountOutcomes(clients []ClientReport) Counts {
+func CountOutcomes(clients []Client) Counts {
 	var c Counts
 	for _, e := range clients {
 		switch e.Outcome {
@@ -83,7 +83,7 @@ func (u Updates) Plus(more Updates) Updates {
 }
 
 // Sum sums up the clients of a round.
-func Sum(clients []ClientReport) Updates {
+func Sum(clients []Client) Updates {
 	u := Updates{Counts: CountOutcomes(clients)}
 	for _, e := range clients {
 		u.Conversions = AddConversions(u.Conversions, e.Converted)
@@ -136,9 +136,9 @@ func ConversionsText(list []Conversion) string {
 
 // Notes returns sentences about what a user may not expect of the updates. Clients are
 // those that were drawn; the first of each kind is named.
-func (u Updates) Notes(clients []ClientReport) []string {
+func (u Updates) Notes(clients []Client) []string {
 	var notes []string
-	say := func(n int, what string, is func(ClientReport) bool) {
+	say := func(n int, what string, is func(Client) bool) {
 		if n == 0 {
 			return
 		}
@@ -152,11 +152,11 @@ func (u Updates) Notes(clients []ClientReport) []string {
 		}
 		notes = append(notes, note)
 	}
-	say(u.Clipped, "cut to the norm bound", func(c ClientReport) bool { return c.Outcome == Clipped })
-	say(u.Far, "beyond the norm bound and kept whole", func(c ClientReport) bool { return c.Far })
-	say(u.Converted, "converted: "+ConversionsText(u.Conversions), func(ClientReport) bool { return false })
-	say(u.Dropped, "with local layers, which left the client and were dropped", func(c ClientReport) bool { return c.Dropped > 0 })
+	say(u.Clipped, "cut to the norm bound", func(c Client) bool { return c.Outcome == Clipped })
+	say(u.Far, "beyond the norm bound and kept whole", func(c Client) bool { return c.Far })
+	say(u.Converted, "converted: "+ConversionsText(u.Conversions), func(Client) bool { return false })
+	say(u.Dropped, "with local layers, which left the client and were dropped", func(c Client) bool { return c.Dropped > 0 })
 	kinds, n := notable(u.Compressions)
-	say(n, "compressed by the clients: "+CompressionsText(kinds), func(ClientReport) bool { return false })
+	say(n, "compressed by the clients: "+CompressionsText(kinds), func(Client) bool { return false })
 	return notes
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 )
 
 func TestParse_readsTheAppOfSuperNodes(t *testing.T) {

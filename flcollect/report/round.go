@@ -1,13 +1,11 @@
-package round
+package report
 
 import (
 	"time"
-
-	"github.com/iotenablers/enablers/flcollect/internal/audit"
 )
 
-// Record is the record of a finished round.
-type Record struct {
+// Round is the record of a finished round.
+type Round struct {
 	// Number counts from 1.
 	Number int `json:"round"`
 	// Loss is the aggregated loss of the evaluation; nil if there was none.
@@ -22,7 +20,7 @@ type Record struct {
 	Note       string `json:"note,omitempty"`
 	// Updates sums up the updates; zero in rounds from before they were counted. With
 	// differential privacy those that the server has cut count as kept.
-	Updates audit.Updates `json:"updates,omitzero"`
+	Updates Updates `json:"updates,omitzero"`
 	// Epsilon is the privacy loss of the models up to that of this round, with its
 	// Delta; nil, and zero, without differential privacy.
 	Epsilon *Epsilon `json:"epsilon,omitempty"`
@@ -33,7 +31,7 @@ type Record struct {
 	// drawn uniformly.
 	Sampling *Sampling `json:"sampling,omitempty"`
 	// Audit is the last line of the round in the audit log; nil if none is kept.
-	Audit *audit.Ref `json:"audit,omitempty"`
+	Audit *AuditRef `json:"audit,omitempty"`
 	// Fit and Evaluate are the two phases.
 	Fit      Phase `json:"fit"`
 	Evaluate Phase `json:"evaluate"`
