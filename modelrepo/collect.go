@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/modelrepo/internal/integrity"
 	"github.com/iotenablers/enablers/storage"
@@ -97,7 +96,7 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 		delete(condemned, condemnedKey(blob))
 	}
 	for key, revision := range condemned { // deleted already, or in use
-		if err := c.docs.Delete(ctx, key, revision); err != nil && !cas.Moved(err) {
+		if err := c.docs.Delete(ctx, key, revision); err != nil && !storage.Overtaken(err) {
 			return err
 		}
 	}
@@ -198,7 +197,7 @@ func (c *collector) release(ctx context.Context, key string, found storedDigest,
 	if found.Unreferenced.IsZero() {
 		found.Unreferenced = time.Now().UTC()
 		_, err := c.docs.Update(ctx, key, found.revision, found.digest.encode())
-		if cas.Moved(err) {
+		if storage.Overtaken(err) {
 			return nil
 		}
 		return err
@@ -207,7 +206,7 @@ func (c *collector) release(ctx context.Context, key string, found storedDigest,
 		return nil
 	}
 	if err := c.docs.Delete(ctx, key, found.revision); err != nil {
-		if cas.Moved(err) {
+		if storage.Overtaken(err) {
 			return nil
 		}
 		return err
@@ -231,7 +230,7 @@ func (c *collector) clear(
 		return err
 	}
 	done.Blobs++
-	if err := c.docs.Delete(ctx, condemnedKey(blob), revision); err != nil && !cas.Moved(err) {
+	if err := c.docs.Delete(ctx, condemnedKey(blob), revision); err != nil && !storage.Overtaken(err) {
 		return err
 	}
 	return nil

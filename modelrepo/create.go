@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
 )
@@ -31,13 +31,13 @@ func (t *tree) addWith(
 	marked := n
 	marked.Formats, marked.Uploads = nil, tickets
 	p := proposal{tree: t, at: at, node: marked}
-	for attempt := 0; ; attempt++ {
+	return storage.Retry(ctx, func() (again bool, err error) {
 		if err := t.requireParent(ctx, at); err != nil {
-			return err
+			return false, err
 		}
 		revision, done, err := p.propose(ctx)
 		if done || err != nil {
-			return err
+			return false, err
 		}
 		err = complete(&n)
 		if err == nil {
@@ -46,18 +46,14 @@ func (t *tree) addWith(
 		if err == nil {
 			_, err = t.docs.Update(ctx, at.key(), revision, n.encode())
 		}
-		if err == nil {
-			return nil
+		if storage.Overtaken(err) {
+			return true, nil // the proposal was taken over, or deleted because the parent was being deleted
 		}
-		if !cas.Moved(err) {
+		if err != nil {
 			p.withdraw(ctx, revision)
-			return err
 		}
-		// The proposal was taken over, or deleted because the parent was being deleted.
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return err
-		}
-	}
+		return false, err
+	})
 }
 
 // requireParent returns errAbsent unless the parent is there.
@@ -103,49 +99,46 @@ type proposal struct {
 // propose stores the node as pending. It is done when the node is visible already.
 func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done bool, err error) {
 	t, key, marked := p.tree, p.at.key(), p.node
-	for attempt := 0; ; attempt++ {
+	err = storage.Retry(ctx, func() (again bool, err error) {
 		marked.Mark = &mark{pending, p.node.ID, time.Now().UTC()}
-		revision, err := t.docs.Create(ctx, key, marked.encode())
+		revision, err = t.docs.Create(ctx, key, marked.encode())
 		if !errors.Is(err, storage.ErrExists) {
-			return revision, false, err
+			return false, err
 		}
 		doc, err := t.docs.Get(ctx, key)
 		if errors.Is(err, storage.ErrNotFound) {
-			continue
+			return true, nil
 		}
 		if err != nil {
-			return 0, false, err
+			return false, err
 		}
 		found, err := peekNode(doc)
+		if err != nil {
+			return false, err
+		}
 		switch {
-		case err != nil:
-			return 0, false, err
 		case found.visible() && found.ID == p.node.ID:
-			return 0, true, nil // an update that returned an error has happened
+			done = true // an update that returned an error has happened
+			return false, nil
 		case found.visible():
-			return 0, true, storage.ErrExists
+			done = true
+			return false, storage.ErrExists
 		case found.ID == p.node.ID:
-			return doc.Revision, false, nil
-		case p.took && p.seen.Unchanged(doc.Revision) < t.settle: // it has probably not crashed
-			if err := cas.Pause(ctx, attempt); err != nil {
-				return 0, false, err
-			}
-			continue
+			revision = doc.Revision
+			return false, nil
+		case p.took && p.seen.Unchanged(doc.Revision) < t.settle:
+			return true, nil // the other operation has probably not crashed
 		}
 		revision, err = t.docs.Update(ctx, key, doc.Revision, marked.encode())
-		if err == nil {
-			p.took = true
-			return revision, false, nil
-		}
-		if !cas.Moved(err) {
-			return 0, false, err
-		}
-	}
+		p.took = p.took || err == nil
+		return storage.Overtaken(err), err
+	})
+	return revision, done, err
 }
 
 // withdraw removes the node if it is still pending.
 func (p *proposal) withdraw(ctx context.Context, revision storage.Revision) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	_ = p.tree.docs.Delete(ctx, p.at.key(), revision) // or Repair does it later
 }

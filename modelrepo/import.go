@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/archive"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/modelrepo/oci"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -340,7 +340,7 @@ func (i *importer) OpenStaged(ctx context.Context, digest string) (io.ReadCloser
 
 // discard deletes content that was staged and that nothing refers to.
 func (i *importer) discard(ctx context.Context) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	for _, info := range i.staged {
 		if !i.kept[info.Key] && i.contents.blobs.Delete(ctx, info.Key) == nil {

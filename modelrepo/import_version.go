@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/archive"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -28,32 +28,27 @@ func (i *importer) Complete(ctx context.Context, r archive.Record) error {
 		i.report(at)
 		return nil
 	}
-	for attempt := 0; ; attempt++ {
-		err := i.record(ctx, r, true, i.create)
+	return storage.Retry(ctx, func() (again bool, err error) {
+		err = i.record(ctx, r, true, i.create)
 		if errors.Is(err, storage.ErrExists) {
 			var done bool
 			if done, err = i.present(ctx, r); done {
-				return err
+				return false, err
 			}
 			if err == nil {
 				err = i.record(ctx, r, false, i.replace)
 			}
 		}
-		switch {
-		case err == nil:
-			i.report(at)
-			return nil
-		case !errors.Is(err, errAbsent):
-			return failed("import", at, err)
+		if errors.Is(err, errAbsent) { // the version or one of its parents was deleted meanwhile
+			_, err = i.parents(ctx, r)
+			return err == nil, err
 		}
-		// The version or one of its parents was deleted meanwhile.
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return err
+		if err != nil {
+			return false, failed("import", at, err)
 		}
-		if _, err := i.parents(ctx, r); err != nil {
-			return err
-		}
-	}
+		i.report(at)
+		return false, nil
+	})
 }
 
 // record runs an operation on a version and records its events.
@@ -143,7 +138,7 @@ func (i *importer) replace(ctx context.Context, r archive.Record) error {
 	}
 	if err != nil {
 		grows.release()
-		ctx, cancel := cas.Cleanup(ctx)
+		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		// Tickets that remain are removed by Repair.
 		_, _ = i.tree.edit(ctx, at, func(n *node) error { n.withdraw(tickets); return nil })

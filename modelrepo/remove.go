@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
 )
@@ -25,26 +25,22 @@ func (t *tree) remove(
 	}
 	me, marked := newID(), false
 	var seen lease.Observation
-	for attempt := 0; ; attempt++ {
+	return storage.Retry(ctx, func() (again bool, err error) {
 		n, revision, err := t.load(ctx, at)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if other := n.Mark; other == nil || !marked || other.By == me || seen.Unchanged(revision) >= t.settle {
-			err = t.removeAt(ctx, at, n, revision, me, check, parent)
-			if !cas.Moved(err) {
-				return err
-			}
-			marked = true
+		other := n.Mark
+		if other != nil && marked && other.By != me && seen.Unchanged(revision) < t.settle {
+			return true, nil // another operation is deleting the node
 		}
-		// The node has changed, or another operation is deleting it.
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return err
-		}
-	}
+		marked = true
+		err = t.removeAt(ctx, at, n, revision, me, check, parent)
+		return storage.Overtaken(err), err
+	})
 }
 
-// removeAt removes the node at the revision. The error matches [cas.Moved] if the node
+// removeAt removes the node at the revision. The error matches [storage.Overtaken] if the node
 // is at another revision by now.
 func (t *tree) removeAt(
 	ctx context.Context, at Path, n node, revision storage.Revision, me string,
@@ -61,7 +57,7 @@ func (t *tree) removeAt(
 	if err := t.announce(ctx, at, parent); err != nil && !errors.Is(err, errAbsent) {
 		var refusal *Error
 		if errors.As(err, &refusal) {
-			ctx, cancel := cas.Cleanup(ctx)
+			ctx, cancel := cleanup.Context(ctx)
 			defer cancel()
 			_, _ = t.edit(ctx, at, func(*node) error { return nil }) // removes the mark, or Repair does
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
@@ -74,7 +73,7 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 	default:
 		return nil
 	}
-	if cas.Moved(err) {
+	if storage.Overtaken(err) {
 		return nil
 	}
 	if err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -29,20 +28,26 @@ type tree struct {
 // load reads a node. It returns errAbsent for a node that is not visible yet.
 func (t *tree) load(ctx context.Context, at Path) (node, storage.Revision, error) {
 	doc, err := t.docs.Get(ctx, at.key())
-	if errors.Is(err, storage.ErrNotFound) {
-		return node{}, 0, errAbsent
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return node{}, 0, err
+	}
+	n, err := visibleNode(doc)
+	return n, doc.Revision, err
+}
+
+// visibleNode decodes a document. It returns errAbsent without one, and for a node that is not visible yet.
+func visibleNode(doc storage.Document) (node, error) {
+	if doc.Revision == 0 {
+		return node{}, errAbsent
 	}
 	n, err := decodeNode(doc)
 	if err != nil {
-		return node{}, 0, err
+		return node{}, err
 	}
 	if !n.visible() {
-		return node{}, 0, errAbsent
+		return node{}, errAbsent
 	}
-	return n, doc.Revision, nil
+	return n, nil
 }
 
 // edit changes a visible node by compare-and-set and returns the new node. It calls the
@@ -55,26 +60,22 @@ func (t *tree) edit(ctx context.Context, at Path, change func(*node) error) (nod
 		return node{}, err
 	}
 	defer unlock()
-	for attempt := 0; ; attempt++ {
-		n, revision, err := t.load(ctx, at)
-		if err != nil {
-			return node{}, err
+	var n node
+	_, err = storage.Change(ctx, t.docs, at.key(), func(doc storage.Document) (data []byte, err error) {
+		if n, err = visibleNode(doc); err != nil {
+			return nil, err
 		}
-		if err := change(&n); err != nil {
-			if errors.Is(err, errKeep) {
-				err = nil
-			}
-			return n, err
+		err = change(&n)
+		if errors.Is(err, errKeep) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 		n.Mark = nil
-		_, err = t.docs.Update(ctx, at.key(), revision, n.encode())
-		if err == nil || !cas.Moved(err) {
-			return n, err
-		}
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return node{}, err
-		}
-	}
+		return n.encode(), nil
+	})
+	return n, err
 }
 
 // find is load for a path that is not checked: an invalid path names nothing.

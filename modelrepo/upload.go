@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/tracing"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -374,7 +374,7 @@ func (u *upload) abandon(ctx context.Context, withBlob bool) {
 	if withBlob {
 		u.discard(ctx)
 	}
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	_, _ = u.contents.tree.edit(ctx, u.at, func(n *node) error {
 		i := n.ticketAt(u.ticket.ID)
@@ -388,7 +388,7 @@ func (u *upload) abandon(ctx context.Context, withBlob bool) {
 
 // discard deletes the ticket's blob, which nothing refers to.
 func (u *upload) discard(ctx context.Context) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	_ = u.contents.blobs.Delete(ctx, u.ticket.Blob)
 }

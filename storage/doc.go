@@ -35,7 +35,8 @@
 //
 // Update and Delete name the [Revision] that they replace and fail with [ErrConflict] when the document has
 // another one: read, decide, write, and start again on a conflict. [Change] and [Remove] do that for one
-// document, [Retry] for several. A revision is never used twice for one key, so an update prepared before a delete cannot hit the document that was created afterwards.
+// document, [Retry] for several. A revision is never used twice for one key, so an update prepared before a
+// delete cannot hit the document that was created afterwards.
 //
 // # Durability
 //

@@ -6,7 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -64,7 +64,7 @@ func (p Pages) Open(ctx context.Context, owner, name string) (storage.BlobReader
 // Remove deletes a set of pages, as far as it can: the repair of the repository
 // deletes the rest.
 func (p Pages) Remove(ctx context.Context, owner string) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	for info, err := range p.Blobs.List(ctx, PagePrefix+owner+"/") {
 		if err != nil || p.Blobs.Delete(ctx, info.Key) != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -40,7 +40,7 @@ func markKey(blob string) string { return markPrefix + strings.TrimPrefix(blob, 
 
 // Mark records that content is damaged. What cannot be stored is known to this process alone.
 func (c *Checker) Mark(ctx context.Context, content Content, reason error) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	c.mu.Lock()
 	known := c.damaged[content.Blob]
@@ -72,7 +72,7 @@ func (c *Checker) Clear(ctx context.Context, blob string) error {
 	if err == nil {
 		err = c.docs.Delete(ctx, doc.Key, doc.Revision)
 	}
-	if err != nil && !cas.Moved(err) {
+	if err != nil && !storage.Overtaken(err) {
 		return err
 	}
 	c.mu.Lock()
@@ -143,7 +143,7 @@ func (c *Checker) Damaged() int {
 // references, and are by blob.
 func (c *Checker) Prune(ctx context.Context, marks map[string]Mark) error {
 	for blob, m := range marks {
-		if err := c.docs.Delete(ctx, markKey(blob), m.revision); err != nil && !cas.Moved(err) {
+		if err := c.docs.Delete(ctx, markKey(blob), m.revision); err != nil && !storage.Overtaken(err) {
 			return err
 		}
 		c.mu.Lock()

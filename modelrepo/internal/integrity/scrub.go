@@ -111,7 +111,7 @@ func (s *Scrubber) round(ctx context.Context, observed *lease.Observation) error
 			p := &pass{Scrubber: s, state: state, revision: revision, stored: time.Now()}
 			err = p.run(ctx)
 		}
-		if err != nil && !overtaken(err) {
+		if err != nil && !storage.Overtaken(err) {
 			return err
 		}
 	}

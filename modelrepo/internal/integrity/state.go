@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -45,46 +44,49 @@ func (c *Checker) State(ctx context.Context) (State, error) {
 }
 
 func (c *Checker) state(ctx context.Context) (State, storage.Revision, error) {
-	var s State
 	doc, err := c.docs.Get(ctx, stateKey)
-	if errors.Is(err, storage.ErrNotFound) {
-		return s, 0, nil
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return State{}, 0, err
 	}
-	if err == nil {
-		if err = json.Unmarshal(doc.Data, &s); err != nil {
-			err = fmt.Errorf("read document %q: %w", doc.Key, err)
-		}
-	}
+	s, err := decodeState(doc)
 	return s, doc.Revision, err
 }
 
-// store writes the state at a revision; at revision 0 it must not exist. The error matches
-// [cas.Moved] or [storage.ErrExists] if another process has written it.
-func (c *Checker) store(ctx context.Context, s State, at storage.Revision) (storage.Revision, error) {
-	data, _ := json.Marshal(s) // strings, numbers and times always have a form
-	if at == 0 {
-		return c.docs.Create(ctx, stateKey, data)
+// decodeState decodes the document, which is not there before the first scrub.
+func decodeState(doc storage.Document) (s State, err error) {
+	if doc.Revision == 0 {
+		return s, nil
 	}
-	return c.docs.Update(ctx, stateKey, at, data)
+	if err = json.Unmarshal(doc.Data, &s); err != nil {
+		err = fmt.Errorf("read document %q: %w", doc.Key, err)
+	}
+	return s, err
 }
 
-func overtaken(err error) bool { return cas.Moved(err) || errors.Is(err, storage.ErrExists) }
+func (s State) encode() []byte {
+	data, _ := json.Marshal(s) // strings, numbers and times always have a form
+	return data
+}
+
+// store writes the state at a revision; at revision 0 it must not exist. The error matches
+// [storage.Overtaken] if another process has written it.
+func (c *Checker) store(ctx context.Context, s State, at storage.Revision) (storage.Revision, error) {
+	if at == 0 {
+		return c.docs.Create(ctx, stateKey, s.encode())
+	}
+	return c.docs.Update(ctx, stateKey, at, s.encode())
+}
 
 // Request asks for a scrub of everything at once. One that was requested and runs already
 // answers the request; a slow one is replaced. It returns the state.
 func (c *Checker) Request(ctx context.Context) (State, error) {
-	for attempt := 0; ; attempt++ {
-		s, revision, err := c.state(ctx)
-		if err != nil || s.Requested || s.Running() && s.Fast {
-			return s, err
+	var s State
+	_, err := storage.Change(ctx, c.docs, stateKey, func(doc storage.Document) (data []byte, err error) {
+		if s, err = decodeState(doc); err != nil || s.Requested || (s.Running() && s.Fast) {
+			return nil, err
 		}
 		s.Requested = true
-		_, err = c.store(ctx, s, revision)
-		if err == nil || !overtaken(err) {
-			return s, err
-		}
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return s, err
-		}
-	}
+		return s.encode(), nil
+	})
+	return s, err
 }

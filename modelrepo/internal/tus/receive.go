@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/storage"
 )
 
 const (
@@ -175,7 +175,7 @@ func (r *receipt) record(ctx context.Context) error {
 	next.Offset += r.size
 	next.Expires = r.uploads.expiry()
 	revision, err := r.uploads.update(ctx, next)
-	if cas.Moved(err) {
+	if storage.Overtaken(err) {
 		return r.overtaken(ctx)
 	}
 	if err != nil {

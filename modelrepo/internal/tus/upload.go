@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/internal/keep"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -172,6 +172,11 @@ func (s *Uploads) Get(ctx context.Context, id string) (Upload, error) {
 	if err != nil {
 		return Upload{}, err
 	}
+	return decodeCurrent(doc)
+}
+
+// decodeCurrent decodes an upload. It returns ErrNotFound for one that has expired.
+func decodeCurrent(doc storage.Document) (Upload, error) {
 	u, err := decode(doc)
 	if err != nil {
 		return Upload{}, err
@@ -204,30 +209,28 @@ func (s *Uploads) update(ctx context.Context, u Upload) (storage.Revision, error
 
 // Cancel removes an upload and its pieces. Content that it has published stays. The
 // error matches [ErrNotFound].
-func (s *Uploads) Cancel(ctx context.Context, id string) (Upload, error) {
-	for attempt := 0; ; attempt++ {
-		u, err := s.Get(ctx, id)
-		if err != nil {
-			return u, err
-		}
-		err = s.Documents.Delete(ctx, uploadPrefix+id, u.revision)
-		if err == nil {
-			s.removePieces(ctx, &u, u.Pieces)
-			return u, nil
-		}
-		if !cas.Moved(err) {
-			return u, err
-		}
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return u, err
-		}
+func (s *Uploads) Cancel(ctx context.Context, id string) (u Upload, err error) {
+	if !ValidID(id) {
+		return u, ErrNotFound
 	}
+	err = storage.Remove(ctx, s.Documents, uploadPrefix+id, func(doc storage.Document) (remove bool, err error) {
+		u, err = decodeCurrent(doc)
+		return true, err
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return u, err
+	}
+	s.removePieces(ctx, &u, u.Pieces)
+	return u, nil
 }
 
 // removePieces deletes pieces that the upload's document does not name. The repair of
 // the repository deletes those that remain.
 func (s *Uploads) removePieces(ctx context.Context, u *Upload, pieces []piece) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	for _, p := range slices.Clone(pieces) {
 		if s.Blobs.Delete(ctx, u.blob(p)) != nil && ctx.Err() != nil {
@@ -251,7 +254,7 @@ func (s *Uploads) Expire(ctx context.Context) (unfinished int, err error) {
 			continue
 		}
 		if err := s.Documents.Delete(ctx, doc.Key, doc.Revision); err != nil {
-			if cas.Moved(err) {
+			if storage.Overtaken(err) {
 				continue
 			}
 			return unfinished, err

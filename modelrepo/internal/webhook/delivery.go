@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/internal/notify"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
@@ -91,7 +90,7 @@ func (h *Hooks) Run(ctx context.Context) {
 	ticker := time.NewTicker(h.config.Poll)
 	defer ticker.Stop()
 	for {
-		all, _, err := h.load(ctx)
+		all, err := h.load(ctx)
 		if err == nil && time.Since(swept) >= min(sweepInterval, h.settle) {
 			swept = time.Now()
 			err = h.sweep(ctx)
@@ -200,7 +199,7 @@ func (h *Hooks) deliverEvent(
 
 // drop deletes a document that may have been deleted or changed already.
 func (h *Hooks) drop(ctx context.Context, doc storage.Document) error {
-	if err := h.docs.Delete(ctx, doc.Key, doc.Revision); err != nil && !cas.Moved(err) {
+	if err := h.docs.Delete(ctx, doc.Key, doc.Revision); err != nil && !storage.Overtaken(err) {
 		return err
 	}
 	return nil
@@ -229,7 +228,7 @@ func (h *Hooks) sweep(ctx context.Context) error {
 	}
 	// What was listed belongs to webhooks that other processes have registered before: those that
 	// are absent now were deleted.
-	all, _, err := h.load(ctx)
+	all, err := h.load(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/internal/tracing"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/modelrepo/internal/clock"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
@@ -44,7 +44,7 @@ type Event struct {
 // the operation begins, so that none is lost if the process ends in between. With no
 // webhook for the events Record costs one read.
 func (h *Hooks) Record(ctx context.Context, operation func() error, events ...*Event) error {
-	all, _, err := h.load(ctx)
+	all, err := h.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (h *Hooks) intend(ctx context.Context, e *Event) (storage.Revision, error) 
 // withdraw deletes the intents of an operation that did not happen. Those that
 // remain are deleted by settleIntents.
 func (h *Hooks) withdraw(ctx context.Context, intents []*Event, revisions []storage.Revision) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	for i, e := range intents {
 		_ = h.docs.Delete(ctx, intentPrefix+e.ID, revisions[i])
@@ -110,7 +110,7 @@ func (h *Hooks) withdraw(ctx context.Context, intents []*Event, revisions []stor
 // emitAll replaces intents by events. Intents that remain are handled by
 // settleIntents.
 func (h *Hooks) emitAll(ctx context.Context, intents []*Event, revisions []storage.Revision) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	for i, e := range intents {
 		if err := h.emit(ctx, *e, revisions[i]); err != nil {
@@ -135,7 +135,7 @@ func (h *Hooks) emit(ctx context.Context, e Event, revision storage.Revision) er
 			return err
 		}
 	}
-	if err := h.docs.Delete(ctx, intentPrefix+e.ID, revision); err != nil && !cas.Moved(err) {
+	if err := h.docs.Delete(ctx, intentPrefix+e.ID, revision); err != nil && !storage.Overtaken(err) {
 		return err
 	}
 	return nil
@@ -173,7 +173,7 @@ func (h *Hooks) settleIntent(ctx context.Context, doc storage.Document) error {
 	case clock.Passed(e.Time, h.config.GiveUp):
 		err = h.docs.Delete(ctx, doc.Key, doc.Revision)
 	}
-	if cas.Moved(err) {
+	if storage.Overtaken(err) {
 		return nil
 	}
 	return err

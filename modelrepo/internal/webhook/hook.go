@@ -12,7 +12,6 @@ import (
 
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/internal/tracing"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -130,13 +129,13 @@ func (h *Hooks) Create(ctx context.Context, hook Hook) (Hook, error) {
 
 // List returns all webhooks in the order of their creation.
 func (h *Hooks) List(ctx context.Context) ([]Hook, error) {
-	all, _, err := h.load(ctx)
+	all, err := h.load(ctx)
 	return all.Hooks, err
 }
 
 // Get returns a webhook. The error matches [ErrNotFound].
 func (h *Hooks) Get(ctx context.Context, id string) (Hook, error) {
-	all, _, err := h.load(ctx)
+	all, err := h.load(ctx)
 	if err != nil {
 		return Hook{}, err
 	}
@@ -159,43 +158,33 @@ func (h *Hooks) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// load reads all webhooks. The revision is zero if there never was one.
-func (h *Hooks) load(ctx context.Context) (stored, storage.Revision, error) {
-	var all stored
+// load reads all webhooks. There are none before the first was created.
+func (h *Hooks) load(ctx context.Context) (stored, error) {
 	doc, err := h.docs.Get(ctx, storedKey)
-	if errors.Is(err, storage.ErrNotFound) {
-		return all, 0, nil
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return stored{}, err
 	}
-	if err == nil {
+	return decodeHooks(doc)
+}
+
+func decodeHooks(doc storage.Document) (all stored, err error) {
+	if doc.Revision != 0 {
 		all.unknown, err = storedType.Unmarshal(doc.Data, &all)
 	}
-	return all, doc.Revision, err
+	return all, err
 }
 
 // edit changes the webhooks by compare-and-set.
 func (h *Hooks) edit(ctx context.Context, change func(*stored) error) error {
-	for attempt := 0; ; attempt++ {
-		all, revision, err := h.load(ctx)
+	_, err := storage.Change(ctx, h.docs, storedKey, func(doc storage.Document) ([]byte, error) {
+		all, err := decodeHooks(doc)
 		if err == nil {
 			err = change(&all)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		data, err := all.unknown.Marshal(all)
-		if err != nil {
-			return err
-		}
-		if revision == 0 {
-			_, err = h.docs.Create(ctx, storedKey, data)
-		} else {
-			_, err = h.docs.Update(ctx, storedKey, revision, data)
-		}
-		if err == nil || !cas.Moved(err) && !errors.Is(err, storage.ErrExists) {
-			return err
-		}
-		if err := cas.Pause(ctx, attempt); err != nil {
-			return err
-		}
-	}
+		return all.unknown.Marshal(all)
+	})
+	return err
 }

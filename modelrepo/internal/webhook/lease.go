@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/retry"
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/cleanup"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/lease"
 )
@@ -86,7 +86,7 @@ func (h *Hooks) acquireLease(ctx context.Context, hook string) (*heldLease, bool
 	}
 	held.Owner, held.Next, held.PauseMillis = h.work.me, time.Time{}, 0
 	err = held.renew(ctx)
-	if cas.Moved(err) || errors.Is(err, storage.ErrExists) {
+	if storage.Overtaken(err) {
 		return nil, false, nil // another process was faster
 	}
 	return held, err == nil, err
@@ -152,7 +152,7 @@ func (l *heldLease) failed() {
 // release ends the lease, and wakes the deliveries when the next attempt is due before the next
 // poll. If that fails the lease runs out.
 func (l *heldLease) release(ctx context.Context) {
-	ctx, cancel := cas.Cleanup(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	l.Owner, l.Until, l.LeaseMillis = "", time.Time{}, 0
 	if l.save(ctx) == nil {
