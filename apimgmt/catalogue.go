@@ -78,34 +78,27 @@ type catalogue struct {
 
 // loadHead reads the head. The first call creates it.
 func (c *catalogue) loadHead(ctx context.Context) (head, error) {
-	for {
-		doc, err := c.docs.Get(ctx, headKey)
-		switch {
-		case errors.Is(err, storage.ErrNotFound):
-			data, err := json.Marshal(head{Format: headFormat})
-			if err != nil {
-				return head{}, err
-			}
-			if _, err := c.docs.Create(ctx, headKey, data); err != nil && !errors.Is(err, storage.ErrExists) {
-				return head{}, fmt.Errorf("create the catalogue: %w", err)
-			}
-			continue
-		case err != nil:
-			return head{}, fmt.Errorf("read the catalogue: %w", err)
+	doc, err := storage.Change(ctx, c.docs, headKey, func(found storage.Document) ([]byte, error) {
+		if found.Revision != 0 {
+			return nil, nil
 		}
-		var h head
-		if h.unknown, err = headType.Unmarshal(doc.Data, &h); err != nil {
-			return head{}, fmt.Errorf("read the catalogue: %w", err)
-		}
-		if h.Pending != nil {
-			h.Pending.Desired.unknown = h.unknown.At(pendingPath()...)
-		}
-		if h.Format != headFormat {
-			return head{}, fmt.Errorf("read the catalogue: its format is %d, not %d", h.Format, headFormat)
-		}
-		h.revision = doc.Revision
-		return h, nil
+		return json.Marshal(head{Format: headFormat})
+	})
+	if err != nil {
+		return head{}, fmt.Errorf("read the catalogue: %w", err)
 	}
+	var h head
+	if h.unknown, err = headType.Unmarshal(doc.Data, &h); err != nil {
+		return head{}, fmt.Errorf("read the catalogue: %w", err)
+	}
+	if h.Pending != nil {
+		h.Pending.Desired.unknown = h.unknown.At(pendingPath()...)
+	}
+	if h.Format != headFormat {
+		return head{}, fmt.Errorf("read the catalogue: its format is %d, not %d", h.Format, headFormat)
+	}
+	h.revision = doc.Revision
+	return h, nil
 }
 
 // pendingPath is where the head has the record of the pending change.
@@ -162,41 +155,27 @@ func decodeRecord(doc storage.Document) (record, error) {
 // settle writes what becomes of the record of a key by the change with a serial, unless a process
 // has committed the change or rolled it back already. It returns what has become of it.
 func (c *catalogue) settle(ctx context.Context, key string, serial uint64, next func(record) record) (outcome, error) {
-	for {
-		doc, err := c.docs.Get(ctx, recordPrefix+key)
+	var done outcome
+	_, err := storage.Change(ctx, c.docs, recordPrefix+key, func(found storage.Document) ([]byte, error) {
 		var current record
-		switch {
-		case errors.Is(err, storage.ErrNotFound):
-		case err != nil:
-			return open, fmt.Errorf("read record %q: %w", key, err)
-		default:
-			if current, err = decodeRecord(doc); err != nil {
-				return open, err
+		if found.Revision != 0 {
+			var err error
+			if current, err = decodeRecord(found); err != nil {
+				return nil, err
 			}
 		}
-		if done := current.outcome(serial); done != open {
-			return done, nil
+		if done = current.outcome(serial); done != open {
+			return nil, nil
 		}
 		desired := next(current)
 		desired.RolledBack = max(desired.RolledBack, current.RolledBack)
-		data, err := desired.unknown.Marshal(desired)
-		if err != nil {
-			return open, err
-		}
-		if doc.Revision == 0 {
-			_, err = c.docs.Create(ctx, recordPrefix+key, data)
-		} else {
-			_, err = c.docs.Update(ctx, recordPrefix+key, doc.Revision, data)
-		}
-		switch {
-		case err == nil:
-			return desired.outcome(serial), nil
-		case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-			// Another process has written or deleted it since: once more.
-		default:
-			return open, fmt.Errorf("write record %q: %w", key, err)
-		}
+		done = desired.outcome(serial)
+		return desired.unknown.Marshal(desired)
+	})
+	if err != nil {
+		return open, fmt.Errorf("settle record %q: %w", key, err)
 	}
+	return done, nil
 }
 
 // snapshot is every record at one revision of the head. It does not change.

@@ -287,37 +287,29 @@ func (c *changes) resume(ctx context.Context, h head) error {
 // repair applies the desired state of an enabler to the gateway, until the catalogue is
 // the same before and after.
 func (c *changes) repair(ctx context.Context, key string) error {
-	for {
+	return storage.Retry(ctx, func() (again bool, err error) {
 		h, err := c.catalogue.loadHead(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		current, err := c.catalogue.record(ctx, key)
 		if err != nil {
-			return err
+			return false, err
 		}
 		desired, err := c.routing.desired(ctx, current)
-		if c.catalogue.readStale(ctx, h, err) {
-			continue
-		}
 		if err != nil {
-			return err
+			return c.catalogue.readStale(ctx, h, err), err
 		}
 		if err := c.applyToGateway(ctx, key, desired); err != nil {
-			return fmt.Errorf("apply to the gateway: %w", err)
+			return false, fmt.Errorf("apply to the gateway: %w", err)
 		}
 		if slices.Contains(h.Unconfirmed, key) {
 			_, err = c.catalogue.saveHead(ctx, h.unconfirmed(key, false))
-		} else {
-			var again head
-			if again, err = c.catalogue.loadHead(ctx); err == nil && again.revision != h.revision {
-				err = storage.ErrConflict
-			}
+			return errors.Is(err, storage.ErrConflict), err
 		}
-		if !errors.Is(err, storage.ErrConflict) {
-			return err
-		}
-	}
+		later, err := c.catalogue.loadHead(ctx)
+		return err == nil && later.revision != h.revision, err
+	})
 }
 
 // acquire waits for a place in a channel that bounds something.

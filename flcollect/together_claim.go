@@ -21,47 +21,44 @@ func (g *together) claim(ctx context.Context, e fleet.Entry) error {
 	if g.server.jobs.get(e.ID) != nil || g.server.ending.Err() != nil {
 		return nil
 	}
-	for {
+	return storage.Retry(ctx, func() (again bool, err error) {
 		doc, err := g.server.config.Documents.Get(ctx, jobKey(e.ID))
 		if errors.Is(err, storage.ErrNotFound) {
-			return g.Drop(ctx, e.ID)
+			return false, g.Drop(ctx, e.ID)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		r, err := readRecord(e.ID, doc.Data)
 		if err != nil {
-			return fmt.Errorf("%w: %w", persist.ErrDamaged, err)
+			return false, fmt.Errorf("%w: %w", persist.ErrDamaged, err)
 		}
 		if r.State.Ended() && r.settled() {
-			return g.Drop(ctx, e.ID)
+			return false, g.Drop(ctx, e.ID)
 		}
 		e, err := g.Take(ctx, e.ID, r.Token)
 		if errors.Is(err, fleet.ErrHeld) {
-			return nil
+			return false, nil
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.Holder = e.Session // from here on, writes of the last server conflict
 		data, unknown, err := r.unknown.MarshalKept(r)
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.unknown = unknown
 		revision, err := g.server.storage.Update(ctx, jobKey(e.ID), doc.Revision, data)
-		if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
-			continue
-		}
 		if err != nil {
-			return err
+			return storage.Overtaken(err), err
 		}
 		j := g.server.newJob(r, revision, nil)
 		g.server.jobs.launch(&g.server.group, j)
 		j.log.Info("this server goes on with the job", "round", r.Round, "state", r.State)
 		j.handleRequests(e)
-		return nil
-	}
+		return false, nil
+	})
 }
 
 // handleRequests does what another server asks of a job that this one has.

@@ -2,8 +2,10 @@ package storage_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +83,33 @@ func TestChange_readsAgainWhatAnotherWriterHasChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, stored, after)
 	require.Equal(t, `"a"`, string(stored.Data))
+}
+
+func TestChange_letsOneOfManyWritersDecide(t *testing.T) {
+	documents := storage.NewMemoryDocuments()
+	secrets := make([]string, 20)
+	var group sync.WaitGroup
+	for i := range secrets {
+		group.Go(func() {
+			_, err := storage.Change(t.Context(), documents, "token", func(found storage.Document) ([]byte, error) {
+				if found.Revision != 0 {
+					secrets[i] = string(found.Data)
+					return nil, nil
+				}
+				secrets[i] = fmt.Sprintf("%q", rand.Text())
+				return []byte(secrets[i]), nil
+			})
+			if err != nil {
+				secrets[i] = err.Error()
+			}
+		})
+	}
+	group.Wait()
+	kept, err := documents.Get(t.Context(), "token")
+	require.NoError(t, err)
+	for _, secret := range secrets {
+		require.Equal(t, string(kept.Data), secret)
+	}
 }
 
 func TestChange_leavesTheDocumentAlone(t *testing.T) {

@@ -100,7 +100,7 @@ func acquireLease(ctx context.Context, e *entry) (bool, error) {
 	case err == nil:
 		e.noteLease(l, revision)
 		return true, nil
-	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+	case storage.Overtaken(err):
 		f.Look() // another was faster
 		return false, nil
 	}

@@ -105,36 +105,42 @@ func (r *records) create(ctx context.Context, e *entry) error {
 // stored, so that neither is lost. A channel that was removed meanwhile, and
 // perhaps created anew, is storage.ErrNotFound. The entry's turn is held.
 func (r *records) change(ctx context.Context, e *entry, apply func(*record)) error {
-	w, revision := e.stored()
-	const attempts = 10
-	for attempt := 1; ; attempt++ {
+	w, _ := e.stored()
+	if r.documents == nil {
 		apply(&w)
-		next, err := r.update(ctx, e.id, revision, w)
-		if err == nil {
-			e.noteStored(w, next)
-			return nil
-		}
-		if !errors.Is(err, storage.ErrConflict) || attempt == attempts {
-			return fmt.Errorf("store channel %q: %w", e.id, err)
-		}
-		if w, revision, err = r.read(ctx, e); err != nil {
-			return fmt.Errorf("store channel %q: %w", e.id, err)
-		}
+		e.noteStored(w, 0)
+		return nil
 	}
+	document, err := storage.Change(ctx, r.documents, channelPrefix+e.id, func(found storage.Document) ([]byte, error) {
+		var err error
+		var revision storage.Revision
+		if w, revision = e.stored(); found.Revision != revision {
+			if w, err = r.decode(found, e); err != nil {
+				return nil, err
+			}
+		}
+		apply(&w)
+		return w.encode(r.forms, r.sealer)
+	})
+	if err != nil {
+		return fmt.Errorf("store channel %q: %w", e.id, err)
+	}
+	e.noteStored(w, document.Revision)
+	return nil
 }
 
-// read reads what is stored of a channel now.
-func (r *records) read(ctx context.Context, e *entry) (record, storage.Revision, error) {
-	document, err := r.documents.Get(ctx, channelPrefix+e.id)
-	if err != nil {
-		return record{}, 0, err
+// decode decodes what is stored of a channel. The error is storage.ErrNotFound for one that was removed.
+func (r *records) decode(document storage.Document, e *entry) (record, error) {
+	if !isCurrent(document, e) || decodeBookkeeping(document.Data).Removing {
+		return record{}, storage.ErrNotFound
 	}
-	b := decodeBookkeeping(document.Data)
-	if ours, _ := e.stored(); b.Incarnation != ours.Incarnation || b.Removing {
-		return record{}, 0, storage.ErrNotFound
-	}
-	w, err := decode(document.Data, r.forms, r.sealer)
-	return w, document.Revision, err
+	return decode(document.Data, r.forms, r.sealer)
+}
+
+// isCurrent reports whether a document is that of the channel, which may have been removed and created anew.
+func isCurrent(document storage.Document, e *entry) bool {
+	ours, _ := e.stored()
+	return document.Revision != 0 && decodeBookkeeping(document.Data).Incarnation == ours.Incarnation
 }
 
 func (r *records) update(ctx context.Context, id string, prev storage.Revision, w record) (storage.Revision, error) {
@@ -151,50 +157,31 @@ func (r *records) update(ctx context.Context, id string, prev storage.Revision, 
 // remove removes a channel from storage, whatever its revision is by
 // now. One that is already gone, or was created anew, is removed.
 func (r *records) remove(ctx context.Context, e *entry) error {
-	return r.replace(ctx, e, "remove", func(key string, prev storage.Revision, _ []byte) error {
-		return r.documents.Delete(ctx, key, prev)
+	if r.documents == nil {
+		return nil
+	}
+	err := storage.Remove(ctx, r.documents, channelPrefix+e.id, func(found storage.Document) (remove bool, err error) {
+		return isCurrent(found, e), nil
 	})
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("remove channel %q: %w", e.id, err)
+	}
+	return nil
 }
 
 // mark marks a channel in storage as deleted.
 func (r *records) mark(ctx context.Context, e *entry) error {
-	return r.replace(ctx, e, "remove", func(key string, prev storage.Revision, data []byte) error {
-		if decodeBookkeeping(data).Removing {
-			return nil
-		}
-		data, err := markRemoving(data)
-		if err != nil {
-			return err
-		}
-		_, err = r.documents.Update(ctx, key, prev, data)
-		return err
-	})
-}
-
-// replace reads the document of a channel and does something with it,
-// until nothing comes in between.
-func (r *records) replace(
-	ctx context.Context, e *entry, verb string, do func(key string, revision storage.Revision, data []byte) error,
-) error {
 	if r.documents == nil {
 		return nil
 	}
-	ours, _ := e.stored()
-	key := channelPrefix + e.id
-	const attempts = 10
-	for attempt := 1; ; attempt++ {
-		document, err := r.documents.Get(ctx, key)
-		if err == nil && decodeBookkeeping(document.Data).Incarnation != ours.Incarnation {
-			return nil
+	_, err := storage.Change(ctx, r.documents, channelPrefix+e.id, func(found storage.Document) ([]byte, error) {
+		if !isCurrent(found, e) || decodeBookkeeping(found.Data).Removing {
+			return nil, nil
 		}
-		if err == nil {
-			err = do(key, document.Revision, document.Data)
-		}
-		switch {
-		case err == nil || errors.Is(err, storage.ErrNotFound):
-			return nil
-		case !errors.Is(err, storage.ErrConflict) || attempt == attempts:
-			return fmt.Errorf("%s channel %q: %w", verb, e.id, err)
-		}
+		return markRemoving(found.Data)
+	})
+	if err != nil {
+		return fmt.Errorf("remove channel %q: %w", e.id, err)
 	}
+	return nil
 }

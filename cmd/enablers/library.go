@@ -171,17 +171,6 @@ func (a *apis) lastState(ctx context.Context, enabler string) (ownState, error) 
 }
 
 func (a *apis) saveState(ctx context.Context, enabler string, state ownState) error {
-	data, err := json.Marshal(state)
-	if err != nil {
-		return err
-	}
-	doc, err := a.states().Get(ctx, stateKey(enabler))
-	if errors.Is(err, storage.ErrNotFound) {
-		_, err = a.states().Create(ctx, stateKey(enabler), data)
-		return err
-	}
-	if err == nil {
-		_, err = a.states().Update(ctx, stateKey(enabler), doc.Revision, data)
-	}
+	_, err := storage.Change(ctx, a.states(), stateKey(enabler), func(storage.Document) ([]byte, error) { return json.Marshal(state) })
 	return err
 }

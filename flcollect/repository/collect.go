@@ -100,7 +100,7 @@ func (s *Store) condemn(ctx context.Context, doc storage.Document, info fileInfo
 
 // unlessMoved returns nil for the error of a document that was changed concurrently.
 func unlessMoved(err error) error {
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+	if storage.Overtaken(err) {
 		return nil
 	}
 	return err

@@ -123,7 +123,7 @@ func (u *upload) commit(ctx context.Context) error {
 		return failed("commit file", u.key(), err)
 	}
 	_, err = s.docs.Update(ctx, u.key(), u.revision, data)
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+	if storage.Overtaken(err) {
 		return failed("commit file", u.key(), errCollected)
 	} else if err != nil {
 		return err
@@ -213,19 +213,11 @@ func (s *Store) removeFile(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	for { // last, so that what a crash leaves is found by it
-		doc, err := s.docs.Get(ctx, filePrefix+id)
-		if err == nil {
-			err = s.docs.Delete(ctx, doc.Key, doc.Revision)
-		}
-		switch {
-		case errors.Is(err, storage.ErrConflict):
-			continue
-		case errors.Is(err, storage.ErrNotFound):
-			return nil
-		}
+	// The document is last, so that what a crash leaves is found by it.
+	if err := storage.Remove(ctx, s.docs, filePrefix+id, nil); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
+	return nil
 }
 
 // open opens a part of a record's file. The caller closes it.

@@ -136,56 +136,58 @@ func read(as form, document any) (record, error) {
 func (s *Store) get(ctx context.Context, c collection, names ...string) (record, storage.Revision, error) {
 	key := c.key(names...)
 	doc, err := s.docs.Get(ctx, key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, 0, &refusal{"get record", key, ErrNotFound, c.missing}
-	} else if err != nil {
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return nil, 0, err
+	}
+	r, err := c.decode(key, doc)
+	return r, doc.Revision, err
+}
+
+// decode decodes the document under a key, which may be missing.
+func (c collection) decode(key string, doc storage.Document) (record, error) {
+	if doc.Revision == 0 {
+		return nil, &refusal{"get record", key, ErrNotFound, c.missing}
 	}
 	var r record
 	if err := json.Unmarshal(doc.Data, &r); err != nil {
-		return nil, 0, failed("read record", key, err)
+		return nil, failed("read record", key, err)
 	}
-	return r, doc.Revision, nil
+	return r, nil
 }
 
 // change edits a record. Nothing is written where edit returns false.
 func (s *Store) change(ctx context.Context, c collection, edit func(*record) bool, names ...string) error {
-	for {
-		r, revision, err := s.get(ctx, c, names...)
-		if err != nil {
-			return err
-		}
-		if !edit(&r) {
-			return nil
+	key := c.key(names...)
+	_, err := storage.Change(ctx, s.docs, key, func(doc storage.Document) ([]byte, error) {
+		r, err := c.decode(key, doc)
+		if err != nil || !edit(&r) {
+			return nil, err
 		}
 		data, err := json.Marshal(r)
 		if err != nil {
-			return failed("change record", c.key(names...), err)
+			return nil, failed("change record", key, err)
 		}
-		_, err = s.docs.Update(ctx, c.key(names...), revision, data)
-		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
-			return err
-		}
-	}
+		return data, nil
+	})
+	return err
 }
 
 // delete removes a record and its file.
 func (s *Store) delete(ctx context.Context, c collection, names ...string) error {
-	for {
-		r, revision, err := s.get(ctx, c, names...)
-		if err != nil {
-			return err
-		}
-		err = s.docs.Delete(ctx, c.key(names...), revision)
-		switch {
-		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-			continue // it has changed: look again
-		case err != nil:
-			return err
-		}
-		s.discard(ctx, r.text(c.file))
-		return nil
+	key, file := c.key(names...), ""
+	err := storage.Remove(ctx, s.docs, key, func(doc storage.Document) (remove bool, err error) {
+		r, err := c.decode(key, doc)
+		file = r.text(c.file)
+		return true, err
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return &refusal{"get record", key, ErrNotFound, c.missing}
 	}
+	if err != nil {
+		return err
+	}
+	s.discard(ctx, file)
+	return nil
 }
 
 // Results counts the results of trainings. It reads every record of one, so callers that

@@ -336,7 +336,7 @@ func importTable() []room {
 			"cmd/internal/backup", "cmd/internal/datafolder", "cmd/internal/door", "internal/cli", "internal/server", "storage", "storage/disk",
 			"storage/mongo", "storage/s3",
 		}},
-		{dir: "cmd/internal/sharedsecret", imports: []string{"internal/secretfile", "storage"}},
+		{dir: "cmd/internal/sharedsecret", imports: []string{"internal/secretfile"}},
 		{dir: "cmd/internal/session", imports: []string{"internal/access", "storage"}},
 		{dir: "cmd/internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "cmd/internal/door/doortest", imports: []string{

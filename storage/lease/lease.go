@@ -178,7 +178,7 @@ func (l *Lease) take(ctx context.Context, seen *Observation) (Instant, error) {
 	case err == nil:
 		l.doc, l.revision = next, revision
 		return began, nil
-	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrConflict):
+	case storage.Overtaken(err):
 		return Instant{}, nil // another process was first
 	}
 	return Instant{}, err
@@ -321,25 +321,13 @@ func (l *Lease) Release(ctx context.Context) error {
 
 // free deletes the document if it is that of this session.
 func (l *Lease) free(ctx context.Context) error {
-	for {
-		stored, err := l.config.Documents.Get(ctx, l.config.Key)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("release lease: %w", err)
-		}
-		if decode(stored.Data).Session != l.session {
-			return nil
-		}
-		err = l.config.Documents.Delete(ctx, l.config.Key, stored.Revision)
-		if err == nil || errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if !errors.Is(err, storage.ErrConflict) {
-			return fmt.Errorf("release lease: %w", err)
-		}
+	err := storage.Remove(ctx, l.config.Documents, l.config.Key, func(found storage.Document) (remove bool, err error) {
+		return decode(found.Data).Session == l.session, nil
+	})
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("release lease: %w", err)
 	}
+	return nil
 }
 
 // withdraw removes what a take that was given up may have written.

@@ -92,16 +92,16 @@ func (b *blobBody) drop(ids ...bson.ObjectID) {
 // stores it if it has not changed meanwhile; otherwise it starts again. An
 // empty record is removed.
 func (s *Store) changeBlob(ctx context.Context, key string, change func(*blobBody) error) error {
-	for {
+	return storage.Retry(ctx, func() (again bool, err error) {
 		found, err := s.blobs.get(ctx, key)
 		isNew := errors.Is(err, storage.ErrNotFound)
 		if err != nil && !isNew {
-			return err
+			return false, err
 		}
 		body := found.Body
 		body.Others = slices.Clone(body.Others)
 		if err := change(&body); err != nil {
-			return err
+			return false, err
 		}
 		body.Due = nil
 		for i := range body.Others {
@@ -112,7 +112,7 @@ func (s *Store) changeBlob(ctx context.Context, key string, change func(*blobBod
 		empty := body.File.IsZero() && len(body.Others) == 0
 		switch {
 		case isNew && empty:
-			return nil
+			return false, nil
 		case isNew:
 			_, err = s.blobs.create(ctx, key, body)
 		case empty:
@@ -120,10 +120,6 @@ func (s *Store) changeBlob(ctx context.Context, key string, change func(*blobBod
 		default:
 			_, err = s.blobs.replace(ctx, key, found.Revision, body)
 		}
-		switch {
-		case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-			continue // another process was faster; start again
-		}
-		return err
-	}
+		return storage.Overtaken(err), err
+	})
 }

@@ -43,27 +43,20 @@ func Secret(ctx context.Context, docs storage.Documents) (string, error) {
 	var kept struct {
 		Secret string `json:"secret"`
 	}
-	for {
-		doc, err := docs.Get(ctx, secretKey)
-		if err == nil {
-			if _, err := keep.Unmarshal(doc.Data, &kept); err != nil || len(kept.Secret) < 32 {
-				return "", fmt.Errorf("read %q: it has no secret: %w", secretKey, ErrRecord)
-			}
-			return kept.Secret, nil
-		}
-		if !errors.Is(err, storage.ErrNotFound) {
-			return "", fmt.Errorf("read the secret of gateways: %w", err)
+	doc, err := storage.Change(ctx, docs, secretKey, func(found storage.Document) ([]byte, error) {
+		if found.Revision != 0 {
+			return nil, nil
 		}
 		kept.Secret = rand.Text() + rand.Text()
-		data, err := json.Marshal(kept)
-		if err != nil {
-			return "", fmt.Errorf("make the secret of gateways: %w", err)
-		}
-		_, err = docs.Create(ctx, secretKey, data)
-		if err == nil || !errors.Is(err, storage.ErrExists) {
-			return kept.Secret, err
-		}
+		return json.Marshal(kept)
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the secret of gateways: %w", err)
 	}
+	if _, err := keep.Unmarshal(doc.Data, &kept); err != nil || len(kept.Secret) < 32 {
+		return "", fmt.Errorf("read %q: it has no secret: %w", secretKey, ErrRecord)
+	}
+	return kept.Secret, nil
 }
 
 // dataPlane answers a gateway that follows with what is stored, which is the same at all

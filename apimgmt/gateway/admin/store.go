@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,26 +185,21 @@ func (s *Store) edit(ctx context.Context, change func(entity.Normal) (entity.Nor
 		return nil, err
 	}
 	defer s.leave()
-	for range attempts {
+	n := 0
+	err := storage.Retry(ctx, func() (again bool, err error) {
+		if n++; n > attempts {
+			return false, ErrBusy
+		}
 		if err := s.refresh(ctx); err != nil {
-			return nil, err
+			return false, err
 		}
-		err := s.try(ctx, change)
-		if err == nil {
-			return s.state.Load(), nil
-		}
-		if !errors.Is(err, storage.ErrConflict) {
-			return nil, err
-		}
-		wait := time.NewTimer(rand.N(20 * time.Millisecond)) // so that others get further
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-			return nil, ctx.Err()
-		case <-wait.C:
-		}
+		err = s.try(ctx, change)
+		return errors.Is(err, storage.ErrConflict), err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, ErrBusy
+	return s.state.Load(), nil
 }
 
 // try makes a change once. The caller has the turn.

@@ -155,16 +155,14 @@ func (j job) postpone() {
 // run adds what was counted to the document, and takes over what others have added. If it
 // fails, that is tried again with the next regular exchange.
 func (j job) run(ctx context.Context, counts *Counts) (outcome int, err error) {
-	for {
-		outcome, err := j.try(ctx, counts)
-		if errors.Is(err, errLost) {
-			continue
-		}
-		if err != nil {
-			j.postpone()
-		}
-		return outcome, err
+	err = storage.Retry(ctx, func() (again bool, err error) {
+		outcome, err = j.try(ctx, counts)
+		return errors.Is(err, errLost), err
+	})
+	if err != nil {
+		j.postpone()
 	}
+	return outcome, err
 }
 
 // try is run, and returns errLost if it has to be tried again at once.
@@ -249,7 +247,7 @@ func (s *share) write(ctx context.Context, docs storage.Documents, next countsDo
 	case err == nil:
 		s.revision, s.stored = revision, next
 		return nil
-	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+	case storage.Overtaken(err):
 		s.revision, s.pending, s.contended = 0, pendingWrite{}, true // nothing was written
 		return errLost
 	}

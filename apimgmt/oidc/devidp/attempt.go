@@ -30,62 +30,57 @@ type attempts struct {
 // accesses to the store, to one of a fixed number of documents, and what is there counts
 // nothing: the guard of this instance alone slows it down.
 func (p *Provider) readAttempts(ctx context.Context, name string, known bool) (attempts, error) {
-	a := attempts{key: attemptPrefix + name}
+	key := attemptPrefix + name
 	if !known {
-		a.key = fmt.Sprintf("%sunknown/%d", attemptPrefix, maphash.String(p.seed, name)%unknownNames)
+		key = fmt.Sprintf("%sunknown/%d", attemptPrefix, maphash.String(p.seed, name)%unknownNames)
 	}
-	doc, err := p.config.Documents.Get(ctx, a.key)
+	doc, err := p.config.Documents.Get(ctx, key)
 	if errors.Is(err, storage.ErrNotFound) {
-		return a, nil
+		return attempts{key: key}, nil
 	}
 	if err != nil {
-		return a, err
+		return attempts{key: key}, err
+	}
+	return decodeAttempts(doc)
+}
+
+func decodeAttempts(doc storage.Document) (attempts, error) {
+	a := attempts{key: doc.Key, revision: doc.Revision}
+	if doc.Revision == 0 {
+		return a, nil
 	}
 	if err := json.Unmarshal(doc.Data, &a); err != nil {
 		return a, fmt.Errorf("read %q: %w", a.key, err)
 	}
-	a.revision = doc.Revision
 	return a, nil
 }
 
 // failAttempt stores one more wrong password.
-func (p *Provider) failAttempt(ctx context.Context, a attempts, name string, known bool) error {
-	for {
+func (p *Provider) failAttempt(ctx context.Context, key string) error {
+	_, err := storage.Change(ctx, p.config.Documents, key, func(found storage.Document) ([]byte, error) {
+		a, err := decodeAttempts(found)
+		if err != nil {
+			return nil, err
+		}
 		a.Failures++
 		a.Locked = lockedUntil(a.Failures, userFailures, time.Now(), a.Locked)
 		data, err := json.Marshal(a)
 		if err != nil {
-			return fmt.Errorf("write %q: %w", a.key, err)
+			return nil, fmt.Errorf("write %q: %w", key, err)
 		}
-		if a.revision == 0 {
-			_, err = p.config.Documents.Create(ctx, a.key, data)
-		} else {
-			_, err = p.config.Documents.Update(ctx, a.key, a.revision, data)
-		}
-		if err == nil || !lostRace(err) {
-			return err
-		}
-		if a, err = p.readAttempts(ctx, name, known); err != nil {
-			return err
-		}
-	}
+		return data, nil
+	})
+	return err
 }
 
 // forgetAttempts is for a right password.
-func (p *Provider) forgetAttempts(ctx context.Context, a attempts, name string) error {
-	for a.revision != 0 {
-		err := p.config.Documents.Delete(ctx, a.key, a.revision)
-		if err == nil || !lostRace(err) {
-			return err
-		}
-		if a, err = p.readAttempts(ctx, name, true); err != nil {
-			return err
-		}
+func (p *Provider) forgetAttempts(ctx context.Context, a attempts) error {
+	if a.revision == 0 {
+		return nil
 	}
-	return nil
-}
-
-// lostRace reports whether a write failed because another instance was quicker.
-func lostRace(err error) bool {
-	return errors.Is(err, storage.ErrExists) || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound)
+	err := storage.Remove(ctx, p.config.Documents, a.key, nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -121,7 +121,7 @@ func (c *codes) sweep(ctx context.Context, now time.Time) error {
 // remove deletes a code, unless another instance has just used or deleted it.
 func (c *codes) remove(ctx context.Context, doc storage.Document) error {
 	err := c.docs.Delete(ctx, doc.Key, doc.Revision)
-	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict) {
+	if storage.Overtaken(err) {
 		return nil
 	}
 	return err
@@ -130,36 +130,27 @@ func (c *codes) remove(ctx context.Context, doc storage.Document) error {
 // take returns the code, if its time is not over, and marks it as used by a
 // grant. If it was used before, that grant is returned as well.
 func (c *codes) take(ctx context.Context, text, grant string) (of code, before string, ok bool, err error) {
-	for {
-		doc, err := c.docs.Get(ctx, codeKey(text))
-		if errors.Is(err, storage.ErrNotFound) {
-			return code{}, "", false, nil
+	_, err = storage.Change(ctx, c.docs, codeKey(text), func(found storage.Document) ([]byte, error) {
+		of, before, ok = code{}, "", false
+		if found.Revision == 0 {
+			return nil, nil
 		}
-		if err != nil {
-			return code{}, "", false, err
+		if err := json.Unmarshal(found.Data, &of); err != nil {
+			return nil, fmt.Errorf("read %q: %w", found.Key, err)
 		}
-		of = code{}
-		if err := json.Unmarshal(doc.Data, &of); err != nil {
-			return code{}, "", false, fmt.Errorf("read %q: %w", doc.Key, err)
-		}
-		if !time.Now().Before(of.Ends) {
-			return code{}, "", false, nil
-		}
-		if of.Grant != "" {
-			return of, of.Grant, true, nil
+		if ok = time.Now().Before(of.Ends); !ok || of.Grant != "" {
+			before = of.Grant
+			return nil, nil
 		}
 		of.Grant = grant
 		data, err := json.Marshal(of)
 		if err != nil {
-			return code{}, "", false, fmt.Errorf("write code: %w", err)
+			return nil, fmt.Errorf("write code: %w", err)
 		}
-		_, err = c.docs.Update(ctx, doc.Key, doc.Revision, data)
-		switch {
-		case err == nil:
-			return of, "", true, nil
-		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrConflict):
-			continue // another instance was quicker
-		}
+		return data, nil
+	})
+	if err != nil || !ok {
 		return code{}, "", false, err
 	}
+	return of, before, true, nil
 }

@@ -100,35 +100,32 @@ func (p *Provider) load(ctx context.Context) error {
 }
 
 // secretOf returns the secret of a client that is kept, or a new one.
-func (p *Provider) secretOf(ctx context.Context, id string) (string, error) {
-	for {
+func (p *Provider) secretOf(ctx context.Context, id string) (secret string, err error) {
+	err = storage.Retry(ctx, func() (again bool, err error) {
 		var kept struct {
 			Secret string `json:"secret"`
 		}
 		old, err := p.read(ctx, "client/"+id, &kept)
-		if err != nil || kept.Secret != "" {
-			return kept.Secret, err
+		if secret = kept.Secret; err != nil || secret != "" {
+			return false, err
 		}
-		kept.Secret = rand.Text()
-		err = p.write(ctx, "client/"+id, old, kept)
-		if err != nil && lostRace(err) {
-			continue // another instance has made one
+		secret = rand.Text()
+		kept.Secret = secret
+		if err = p.write(ctx, "client/"+id, old, kept); err == nil {
+			p.issued.Secrets[id] = secret
 		}
-		if err == nil {
-			p.issued.Secrets[id] = kept.Secret
-		}
-		return kept.Secret, err
-	}
+		return storage.Overtaken(err), err // another instance has created one
+	})
+	return secret, err
 }
 
 // accountOf returns what is kept of a user, made or changed as the realm says.
-func (p *Provider) accountOf(ctx context.Context, user User) (account, error) {
-	for {
-		made, err := p.makeAccount(ctx, user)
-		if err == nil || !lostRace(err) {
-			return made, err
-		}
-	}
+func (p *Provider) accountOf(ctx context.Context, user User) (made account, err error) {
+	err = storage.Retry(ctx, func() (again bool, err error) {
+		made, err = p.makeAccount(ctx, user)
+		return storage.Overtaken(err), err
+	})
+	return made, err
 }
 
 // makeAccount is accountOf, and fails if another instance is quicker.
@@ -259,9 +256,9 @@ func (p *Provider) authenticate(ctx context.Context, name, password, address str
 	ok, err := p.hasher.Matches(ctx, password, user.Hash)
 	if err != nil || !ok {
 		p.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a login was refused", slog.String("user", name), slog.String("address", address))
-		return account{}, false, errors.Join(err, p.failAttempt(ctx, stored, name, known))
+		return account{}, false, errors.Join(err, p.failAttempt(ctx, stored.key))
 	}
-	if err := p.forgetAttempts(ctx, stored, name); err != nil {
+	if err := p.forgetAttempts(ctx, stored); err != nil {
 		return account{}, false, err
 	}
 	p.guard.succeed(name, address, time.Now())

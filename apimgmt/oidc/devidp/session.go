@@ -94,7 +94,7 @@ func (b *book) count(ctx context.Context) error {
 		s, err := readSession(document)
 		if err != nil || b.over(s, time.Now()) {
 			// What another instance has used or deleted meanwhile is not ours to delete.
-			if err := b.docs.Delete(ctx, document.Key, document.Revision); err != nil && !lostRace(err) {
+			if err := b.docs.Delete(ctx, document.Key, document.Revision); err != nil && !storage.Overtaken(err) {
 				return err
 			}
 			continue
@@ -201,11 +201,16 @@ func (b *book) get(ctx context.Context, id string) (*session, error) {
 		return nil, errNoSession
 	}
 	document, err := b.docs.Get(ctx, sessionPrefix+id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, errNoSession
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return nil, err
+	}
+	return b.current(document)
+}
+
+// current reads the document of a session, or returns errNoSession if there is none or it is over.
+func (b *book) current(document storage.Document) (*session, error) {
+	if document.Revision == 0 {
+		return nil, errNoSession
 	}
 	s, err := readSession(document)
 	if err != nil {
@@ -219,50 +224,38 @@ func (b *book) get(ctx context.Context, id string) (*session, error) {
 
 // change changes a session, beginning again if another request has changed it
 // meanwhile. An error of the change is returned, and nothing is stored.
-func (b *book) change(ctx context.Context, id string, change func(*session) error) (*session, error) {
-	for {
-		s, err := b.get(ctx, id)
-		if err != nil {
+func (b *book) change(ctx context.Context, id string, change func(*session) error) (s *session, err error) {
+	if uuid.Validate(id) != nil {
+		return nil, errNoSession
+	}
+	document, err := storage.Change(ctx, b.docs, sessionPrefix+id, func(found storage.Document) (data []byte, err error) {
+		if s, err = b.current(found); err != nil {
 			return nil, err
 		}
 		if err := change(s); err != nil {
-			return s, err
-		}
-		data, err := s.unknown.Marshal(s)
-		if err != nil {
-			return nil, fmt.Errorf("write session: %w", err)
-		}
-		s.revision, err = b.docs.Update(ctx, sessionPrefix+id, s.revision, data)
-		switch {
-		case err == nil:
-			return s, nil
-		case errors.Is(err, storage.ErrNotFound):
-			return nil, errNoSession
-		case !errors.Is(err, storage.ErrConflict):
 			return nil, err
 		}
+		if data, err = s.unknown.Marshal(s); err != nil {
+			return nil, fmt.Errorf("write session: %w", err)
+		}
+		return data, nil
+	})
+	if err == nil {
+		s.revision = document.Revision
 	}
+	return s, err
 }
 
 // end deletes a session, also one that is over or not there.
 func (b *book) end(ctx context.Context, id string) error {
-	for {
-		document, err := b.docs.Get(ctx, sessionPrefix+id)
-		if err == nil {
-			err = b.docs.Delete(ctx, document.Key, document.Revision)
-		}
-		if errors.Is(err, storage.ErrConflict) {
-			continue
-		}
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			return err
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if element, ok := b.known[id]; ok {
-			b.order.Remove(element)
-			delete(b.known, id)
-		}
-		return nil
+	if err := storage.Remove(ctx, b.docs, sessionPrefix+id, nil); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if element, ok := b.known[id]; ok {
+		b.order.Remove(element)
+		delete(b.known, id)
+	}
+	return nil
 }

@@ -85,7 +85,7 @@ func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*
 		return nil, err
 	}
 	err = r.add(ctx, storedRing{ringDocument: ringDocument{Secret: secret}}, added, time.Now())
-	if err != nil && lostRace(err) {
+	if storage.Overtaken(err) {
 		err = r.reread(ctx)
 	}
 	return r, err
@@ -168,19 +168,18 @@ func (r *ring) rotate(ctx context.Context, least time.Duration) error {
 	if err != nil {
 		return err
 	}
-	for {
+	return storage.Retry(ctx, func() (again bool, err error) {
 		if err := r.reread(ctx); err != nil {
-			return err
+			return false, err
 		}
 		base, now := r.now(), time.Now()
 		if now.Sub(base.last().Created) < least {
-			return nil
+			return false, nil
 		}
 		added.Created = now
-		if err := r.add(ctx, base, added, now); err == nil || !lostRace(err) {
-			return err
-		}
-	}
+		err = r.add(ctx, base, added, now)
+		return storage.Overtaken(err), err
+	})
 }
 
 // add stores the keys with a new one.

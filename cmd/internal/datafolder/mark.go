@@ -69,40 +69,30 @@ func alone(ctx context.Context, documents storage.Documents, block string, known
 
 // put writes the mark of a block unless it is there, and returns the revision of a mark that
 // it has created.
-func put(ctx context.Context, documents storage.Documents, wanted mark) (made storage.Revision, err error) {
-	data, err := json.Marshal(wanted)
-	if err != nil {
-		return 0, err
-	}
-	key := markPrefix + wanted.Owner
-	for {
-		doc, err := documents.Get(ctx, key)
-		if errors.Is(err, storage.ErrNotFound) {
-			if made, err = documents.Create(ctx, key, data); errors.Is(err, storage.ErrExists) {
-				continue // another process was faster
-			}
-			return made, err
-		}
-		if err != nil {
-			return 0, err
+func put(ctx context.Context, documents storage.Documents, wanted mark) (created storage.Revision, err error) {
+	key, isNew := markPrefix+wanted.Owner, false
+	doc, err := storage.Change(ctx, documents, key, func(stored storage.Document) ([]byte, error) {
+		if isNew = stored.Revision == 0; isNew {
+			return json.Marshal(wanted)
 		}
 		var found mark
-		if err := json.Unmarshal(doc.Data, &found); err != nil || found.Owner != wanted.Owner || found.Format < 1 {
-			return 0, fmt.Errorf("%w: the document %q does not say whose database this is: restore it from a backup, or remove it "+
+		if err := json.Unmarshal(stored.Data, &found); err != nil || found.Owner != wanted.Owner || found.Format < 1 {
+			return nil, fmt.Errorf("%w: the document %q does not say whose database this is: restore it from a backup, or remove it "+
 				"if the database is that of %s", ErrMarked, key, wanted.Owner)
 		}
 		switch {
 		case found.Format > wanted.Format:
-			return 0, fmt.Errorf("%w: a newer version of %s wrote format %d, and this one reads up to %d; "+
+			return nil, fmt.Errorf("%w: a newer version of %s wrote format %d, and this one reads up to %d; "+
 				"run that version, or restore a backup from before it", ErrMarked, wanted.Owner, found.Format, wanted.Format)
 		case found.Format == wanted.Format:
-			return 0, nil
+			return nil, nil
 		}
-		_, err = documents.Update(ctx, key, doc.Revision, data)
-		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
-			return 0, err
-		}
+		return json.Marshal(wanted)
+	})
+	if err != nil || !isNew {
+		return 0, err
 	}
+	return doc.Revision, nil
 }
 
 // collision says why two blocks cannot use one database, and nothing if they can.

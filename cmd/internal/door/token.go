@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/secretfile"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // tokenKey is the key of the generated token among the documents of sessions.
@@ -35,7 +36,8 @@ func (d *Door) generatedToken(ctx context.Context, config Config) (token string,
 	var kept struct {
 		Token string `json:"token"`
 	}
-	err = sharedsecret.Change(ctx, config.Sessions, tokenKey, func(old []byte) (data []byte, err error) {
+	_, err = storage.Change(ctx, config.Sessions, tokenKey, func(found storage.Document) (data []byte, err error) {
+		old := found.Data
 		if fresh = old == nil; !fresh {
 			if json.Unmarshal(old, &kept) != nil || kept.Token == "" {
 				return nil, fmt.Errorf("the document %q in the store is no access token: restore it from a backup, or remove it "+

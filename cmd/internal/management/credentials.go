@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
 	"github.com/iotenablers/enablers/internal/keep"
 	"github.com/iotenablers/enablers/internal/secretfile"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // Credentials are the secrets of an installation. An empty member means none.
@@ -52,7 +53,8 @@ func (c Config) credentials(ctx context.Context) (inUse, fresh Credentials, err 
 	}
 	name := filepath.Join(c.Dir, CredentialsFile)
 	var text []byte
-	err = sharedsecret.Change(ctx, c.Documents, credentialsKey, func(old []byte) (next []byte, err error) {
+	_, err = storage.Change(ctx, c.Documents, credentialsKey, func(stored storage.Document) (next []byte, err error) {
+		old := stored.Data
 		found := old
 		if old == nil && c.Dir != "" { // a server that had a folder before keeps its secrets
 			if found, err = os.ReadFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

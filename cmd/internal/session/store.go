@@ -112,7 +112,7 @@ func (s *Store) Find(ctx context.Context, secret string) ([]byte, error) {
 	// To note the use of every request would write as often as browsers read.
 	if now := s.config.Clock(); now.Sub(one.Used) > s.config.Idle/10 {
 		one.Used = now
-		if err := s.put(ctx, doc, one); err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+		if err := s.put(ctx, doc, one); err != nil && !storage.Overtaken(err) {
 			return nil, fmt.Errorf("find session: %w", err)
 		}
 	}
@@ -126,26 +126,33 @@ const holdTime = 30 * time.Second
 // one process or many, one at a time changes; the others wait, and are given what it left.
 // When change returns an error, the session stays as it is and Update returns the error.
 func (s *Store) Update(ctx context.Context, secret string, change func(value []byte) ([]byte, error)) ([]byte, error) {
-	for {
-		doc, one, err := s.get(ctx, secret)
-		if err != nil {
-			return nil, err
-		}
-		now := s.config.Clock()
-		if now.Before(one.Held) && one.Held.Sub(now) <= holdTime {
-			if err := wait(ctx, 50*time.Millisecond); err != nil {
-				return nil, fmt.Errorf("update session: %w", err)
+	if !isSecret(secret) {
+		return nil, access.ErrNoSession
+	}
+	var held time.Time
+	for held.IsZero() {
+		_, err := storage.Change(ctx, s.config.Documents, keyOf(secret), func(found storage.Document) ([]byte, error) {
+			held = time.Time{}
+			one, err := s.current(found)
+			if err != nil {
+				return nil, err
 			}
-			continue
+			now := s.config.Clock()
+			if now.Before(one.Held) && one.Held.Sub(now) <= holdTime {
+				return nil, nil // by another caller
+			}
+			held = now.Add(holdTime).UTC()
+			one.Held = held
+			return json.Marshal(one)
+		})
+		if err == nil && held.IsZero() {
+			err = wait(ctx, 50*time.Millisecond)
 		}
-		one.Held = now.Add(holdTime).UTC()
-		if err = s.put(ctx, doc, one); err == nil {
-			return s.changeHeld(ctx, secret, one.Held, change)
-		}
-		if !errors.Is(err, storage.ErrConflict) {
+		if err != nil {
 			return nil, s.failure("update session", err)
 		}
 	}
+	return s.changeHeld(ctx, secret, held, change)
 }
 
 // changeHeld changes a session that this caller holds until a time, and lets it go.
@@ -153,7 +160,7 @@ func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, c
 	// The session is let go also when the browser goes away meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
 	defer cancel()
-	doc, one, err := s.get(ctx, secret)
+	_, one, err := s.get(ctx, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -169,39 +176,40 @@ func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, c
 	if err != nil {
 		return nil, fmt.Errorf("update session: %w", err)
 	}
-	for one.Held.Equal(held) {
-		one.Sealed, one.Held, one.Used = sealed, time.Time{}, s.config.Clock()
-		if err = s.put(ctx, doc, one); err == nil {
-			return next, refused
-		}
-		if !errors.Is(err, storage.ErrConflict) { // Find has noted its use
-			return nil, s.failure("update session", err)
-		}
-		if doc, one, err = s.get(ctx, secret); err != nil {
+	written := false
+	_, err = storage.Change(ctx, s.config.Documents, keyOf(secret), func(found storage.Document) ([]byte, error) {
+		one, err := s.current(found)
+		if err != nil {
 			return nil, err
 		}
+		if written = one.Held.Equal(held); !written {
+			return nil, nil
+		}
+		one.Sealed, one.Held, one.Used = sealed, time.Time{}, s.config.Clock()
+		return json.Marshal(one)
+	})
+	if err != nil {
+		return nil, s.failure("update session", err)
 	}
-	return nil, fmt.Errorf("update session: the change took longer than %v", holdTime)
+	if !written {
+		return nil, fmt.Errorf("update session: the change took longer than %v", holdTime)
+	}
+	return next, refused
 }
 
 // End ends a session, if there is one.
 func (s *Store) End(ctx context.Context, secret string) error {
-	for {
-		doc, _, err := s.get(ctx, secret)
-		if errors.Is(err, access.ErrNoSession) {
-			return nil
-		}
-		if err == nil {
-			err = s.config.Documents.Delete(ctx, doc.Key, doc.Revision)
-		}
-		switch {
-		case errors.Is(err, storage.ErrConflict):
-		case err == nil, errors.Is(err, storage.ErrNotFound):
-			return nil
-		default:
-			return fmt.Errorf("end session: %w", err)
-		}
+	if !isSecret(secret) {
+		return nil
 	}
+	err := storage.Remove(ctx, s.config.Documents, keyOf(secret), func(found storage.Document) (remove bool, err error) {
+		_, err = s.current(found)
+		return err == nil, nil
+	})
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("end session: %w", err)
+	}
+	return nil
 }
 
 // Count returns how many sessions there are.
@@ -227,11 +235,17 @@ func (s *Store) get(ctx context.Context, secret string) (storage.Document, recor
 	if err != nil {
 		return storage.Document{}, record{}, s.failure("find session", err)
 	}
+	one, err := s.current(doc)
+	return doc, one, err
+}
+
+// current reads the document of a session. The error is access.ErrNoSession if there is none or it has ended.
+func (s *Store) current(doc storage.Document) (record, error) {
 	one, ok := read(doc.Data)
 	if !ok || s.over(one, s.config.Clock()) {
-		return storage.Document{}, record{}, access.ErrNoSession
+		return record{}, access.ErrNoSession
 	}
-	return doc, one, nil
+	return one, nil
 }
 
 func (s *Store) put(ctx context.Context, doc storage.Document, one record) error {
@@ -245,7 +259,7 @@ func (s *Store) put(ctx context.Context, doc storage.Document, one record) error
 
 // failure returns access.ErrNoSession for a session that is gone, and other errors with what was done.
 func (s *Store) failure(verb string, err error) error {
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, access.ErrNoSession) {
 		return access.ErrNoSession
 	}
 	return fmt.Errorf("%s: %w", verb, err)
@@ -292,7 +306,7 @@ func (s *Store) remove(ctx context.Context, place string, now time.Time, oldest 
 		one, ok := read(doc.Data)
 		if !ok || s.over(one, now) {
 			if err := s.config.Documents.Delete(ctx, doc.Key, doc.Revision); err != nil &&
-				!errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrConflict) {
+				!storage.Overtaken(err) {
 				return 0, err
 			}
 			continue
@@ -306,7 +320,7 @@ func (s *Store) remove(ctx context.Context, place string, now time.Time, oldest 
 		return left, nil
 	}
 	err = s.config.Documents.Delete(ctx, first.Key, first.Revision)
-	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict) {
+	if storage.Overtaken(err) {
 		err = nil // it is gone, or its use was noted: the caller looks again
 	}
 	return left - 1, err

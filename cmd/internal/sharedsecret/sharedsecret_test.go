@@ -2,68 +2,15 @@ package sharedsecret_test
 
 import (
 	"bytes"
-	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
-	"github.com/iotenablers/enablers/storage"
 )
-
-func TestChange_letsOneOfManyFirstStartsDecide(t *testing.T) {
-	documents := storage.NewMemoryDocuments()
-	secrets := make([]string, 20)
-	var group sync.WaitGroup
-	for i := range secrets {
-		group.Go(func() {
-			err := sharedsecret.Change(t.Context(), documents, "token", func(old []byte) ([]byte, error) {
-				if old != nil {
-					secrets[i] = string(old)
-					return nil, nil
-				}
-				secrets[i] = fmt.Sprintf("%q", rand.Text())
-				return []byte(secrets[i]), nil
-			})
-			if err != nil {
-				secrets[i] = err.Error()
-			}
-		})
-	}
-	group.Wait()
-	kept, err := documents.Get(t.Context(), "token")
-	require.NoError(t, err)
-	for _, secret := range secrets {
-		require.Equal(t, string(kept.Data), secret)
-	}
-}
-
-func TestChange_losesNoChange(t *testing.T) {
-	documents := storage.NewMemoryDocuments()
-	var group sync.WaitGroup
-	for range 20 {
-		group.Go(func() {
-			require.NoError(t, sharedsecret.Change(t.Context(), documents, "count", func(old []byte) ([]byte, error) {
-				n := 0
-				if old != nil {
-					if _, err := fmt.Sscan(string(old), &n); err != nil {
-						return nil, err
-					}
-				}
-				return fmt.Append(nil, n+1), nil
-			}))
-		})
-	}
-	group.Wait()
-	kept, err := documents.Get(t.Context(), "count")
-	require.NoError(t, err)
-	require.Equal(t, "20", string(kept.Data))
-}
 
 func TestShow_writesAFileForItsOwnerOnly(t *testing.T) {
 	var log bytes.Buffer

@@ -146,24 +146,25 @@ func (l *Log) Write(ctx context.Context, whole report.AuditLine) error {
 
 // append stores a line after the last one. Where the server before this one has written a
 // line in the meantime, it is the last.
-func (l *Log) append(ctx context.Context, line *report.AuditLine) ([]byte, error) {
-	for {
+func (l *Log) append(ctx context.Context, line *report.AuditLine) (text []byte, err error) {
+	err = storage.Retry(ctx, func() (again bool, err error) {
 		before := l.head
 		if l.chained {
 			line.Line, line.Previous = l.head.Line+1, l.head.SHA256
 		}
-		text, err := json.Marshal(line)
-		if err != nil {
-			return nil, err
+		if text, err = json.Marshal(line); err != nil {
+			return false, err
 		}
 		err = l.store.Insist(ctx, func() error { return l.put(ctx, *line, text) })
 		if !errors.Is(err, storage.ErrConflict) || !l.chained || !l.run.Shared {
-			return text, err
+			return false, err
 		}
 		if err := l.findEnd(ctx); err != nil || l.head == before {
-			return nil, cmp.Or(err, storage.ErrConflict)
+			return false, cmp.Or(err, storage.ErrConflict)
 		}
-	}
+		return true, nil
+	})
+	return text, err
 }
 
 // put stores a line. A line of the audit log is created, and never replaced.

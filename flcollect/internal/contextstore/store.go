@@ -1,6 +1,8 @@
 package contextstore
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,23 +47,25 @@ func New(storage persist.Store, log *slog.Logger) *Store { return &Store{storage
 
 // Get returns the document of a job's context, or [publiccontext.ErrNotFound].
 func (s *Store) Get(ctx context.Context, id string) (Document, error) {
-	stored, _, err := s.get(ctx, id)
-	return stored, err
-}
-
-func (s *Store) get(ctx context.Context, id string) (Document, storage.Revision, error) {
 	if jobconfig.CheckID(id) != nil {
-		return Document{}, 0, publiccontext.ErrNotFound
+		return Document{}, publiccontext.ErrNotFound
 	}
 	doc, err := s.storage.Documents.Get(ctx, prefix+id)
 	if errors.Is(err, storage.ErrNotFound) {
-		return Document{}, 0, publiccontext.ErrNotFound
+		return Document{}, publiccontext.ErrNotFound
 	}
-	var stored Document
-	if err == nil {
+	if err != nil {
+		return Document{}, err
+	}
+	return decode(doc)
+}
+
+// decode decodes the document of a context. Without one it returns a context without a blob.
+func decode(doc storage.Document) (stored Document, err error) {
+	if doc.Revision != 0 {
 		err = json.Unmarshal(doc.Data, &stored)
 	}
-	return stored, doc.Revision, err
+	return stored, err
 }
 
 // Open returns the serialised context of a job and its description, or [publiccontext.ErrNotFound].
@@ -86,7 +90,11 @@ func (s *Store) Open(ctx context.Context, id string) (io.ReadSeekCloser, publicc
 // Put stores a context in place of the one that the condition allows, which stays until
 // the new one is whole. The error of a condition that does not hold is [publiccontext.ErrCondition].
 func (s *Store) Put(ctx context.Context, id string, content *Content, condition publiccontext.Condition) (publiccontext.Info, error) {
-	if _, _, err := s.matching(ctx, id, condition); err != nil {
+	stored, err := s.Get(ctx, id)
+	if err != nil && !errors.Is(err, publiccontext.ErrNotFound) {
+		return publiccontext.Info{}, err
+	}
+	if err := check(condition, stored); err != nil {
 		return publiccontext.Info{}, err // before anything is written in vain
 	}
 	key := prefix + uuid.NewString()
@@ -99,65 +107,60 @@ func (s *Store) Put(ctx context.Context, id string, content *Content, condition 
 	if err != nil {
 		return publiccontext.Info{}, err
 	}
-	for {
-		last, revision, err := s.matching(ctx, id, condition)
-		if err == nil {
-			if last.Blob == "" {
-				_, err = s.storage.Create(ctx, prefix+id, data)
-			} else {
-				_, err = s.storage.Update(ctx, prefix+id, revision, data)
-			}
+	var last Document
+	_, err = storage.Change(ctx, s.storage.Documents, prefix+id, func(found storage.Document) ([]byte, error) {
+		if bytes.Equal(found.Data, data) {
+			return nil, nil // an earlier attempt, whose answer was lost, has written it
 		}
-		switch {
-		case err == nil:
-			if last.Blob != "" {
-				s.drop(ctx, last.Blob)
-			}
-			s.log.Info("public context stored", "job", id, "sha256", next.SHA256, "bytes", next.Size)
-			return next.Info, nil
-		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound):
-			continue // another request has changed it
-		case errors.Is(err, publiccontext.ErrCondition):
-			s.drop(ctx, key)
+		var err error
+		if last, err = decode(found); err != nil {
+			return nil, err
 		}
+		return data, check(condition, last)
+	})
+	if errors.Is(err, publiccontext.ErrCondition) {
+		s.drop(ctx, key)
+	}
+	if err != nil {
 		return publiccontext.Info{}, err // a document may name the blob: Sweep decides after the next start
 	}
+	if last.Blob != "" {
+		s.drop(ctx, last.Blob)
+	}
+	s.log.Info("public context stored", "job", id, "sha256", next.SHA256, "bytes", next.Size)
+	return next.Info, nil
 }
 
 // Delete deletes the context of a job if the condition allows it. The error is
 // [publiccontext.ErrNotFound] or [publiccontext.ErrCondition] where it does not apply.
 func (s *Store) Delete(ctx context.Context, id string, condition publiccontext.Condition) error {
-	for {
-		last, revision, err := s.matching(ctx, id, condition)
-		if err == nil && last.Blob == "" {
-			err = publiccontext.ErrNotFound
+	if jobconfig.CheckID(id) != nil {
+		return cmp.Or(check(condition, Document{}), publiccontext.ErrNotFound)
+	}
+	var last Document
+	err := storage.Remove(ctx, s.storage.Documents, prefix+id, func(found storage.Document) (remove bool, err error) {
+		if last, err = decode(found); err != nil {
+			return false, err
 		}
-		if err == nil {
-			err = s.storage.Documents.Delete(ctx, prefix+id, revision)
-		}
-		switch {
-		case err == nil:
-			s.drop(ctx, last.Blob)
-			s.log.Info("public context deleted", "job", id, "sha256", last.SHA256)
-			return nil
-		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-			continue // another request has changed it
-		}
+		return true, check(condition, last)
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return cmp.Or(check(condition, Document{}), publiccontext.ErrNotFound)
+	}
+	if err != nil {
 		return err
 	}
+	s.drop(ctx, last.Blob)
+	s.log.Info("public context deleted", "job", id, "sha256", last.SHA256)
+	return nil
 }
 
-// matching returns the stored document, without a blob if there is none, or
-// [publiccontext.ErrCondition].
-func (s *Store) matching(ctx context.Context, id string, condition publiccontext.Condition) (Document, storage.Revision, error) {
-	stored, revision, err := s.get(ctx, id)
-	if errors.Is(err, publiccontext.ErrNotFound) {
-		err = nil
+// check returns publiccontext.ErrCondition if the condition does not hold for what is stored.
+func check(condition publiccontext.Condition, stored Document) error {
+	if !condition.Holds(stored.SHA256) {
+		return publiccontext.ErrCondition
 	}
-	if err == nil && !condition.Holds(stored.SHA256) {
-		err = publiccontext.ErrCondition
-	}
-	return stored, revision, err
+	return nil
 }
 
 func (s *Store) write(ctx context.Context, key string, raw []byte) (storage.BlobInfo, error) {

@@ -157,30 +157,23 @@ func (f *Fleet) Session() string {
 
 // Secret reads, or makes, the secret that servers of the fleet know each other by.
 func (f *Fleet) Secret(ctx context.Context) error {
-	for {
-		stored, err := f.config.Documents.Get(ctx, secretKey)
-		if errors.Is(err, storage.ErrNotFound) {
-			data, err := json.Marshal(rand.Text())
-			if err == nil {
-				_, err = f.config.Documents.Create(ctx, secretKey, data)
-			}
-			if err != nil && !errors.Is(err, storage.ErrExists) {
-				return err
-			}
-			continue
+	stored, err := storage.Change(ctx, f.config.Documents, secretKey, func(found storage.Document) ([]byte, error) {
+		if found.Revision != 0 {
+			return nil, nil
 		}
-		var secret string
-		if err == nil {
-			err = json.Unmarshal(stored.Data, &secret)
-		}
-		if err != nil {
-			return fmt.Errorf("read the secret of the servers: %w", err)
-		}
-		f.mu.Lock()
-		f.secret = secret
-		f.mu.Unlock()
-		return nil
+		return json.Marshal(rand.Text())
+	})
+	if err != nil {
+		return fmt.Errorf("read the secret of the servers: %w", err)
 	}
+	var secret string
+	if err := json.Unmarshal(stored.Data, &secret); err != nil {
+		return fmt.Errorf("read the secret of the servers: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.secret = secret
+	return nil
 }
 
 // Token returns the secret; empty before it is known.
@@ -245,6 +238,11 @@ func (f *Fleet) Get(ctx context.Context, id string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	return f.place(ctx, stored)
+}
+
+// place returns a stored entry with what is known of its server.
+func (f *Fleet) place(ctx context.Context, stored storage.Document) (Entry, error) {
 	e := entryOf(stored)
 	f.looking.Lock()
 	defer f.looking.Unlock()
@@ -257,61 +255,37 @@ func (f *Fleet) Get(ctx context.Context, id string) (Entry, error) {
 // to yield was for the last server. The error is [ErrHeld] while another server that lives
 // has the job.
 func (f *Fleet) Take(ctx context.Context, id, token string) (Entry, error) {
-	for {
-		e, err := f.Get(ctx, id)
-		fresh := errors.Is(err, storage.ErrNotFound)
-		if err != nil && !fresh {
-			return e, err
-		}
+	var e Entry
+	stored, err := storage.Change(ctx, f.config.Documents, activePrefix+id, func(found storage.Document) ([]byte, error) {
+		e = Entry{}
 		mine := f.Session()
-		if !fresh && e.Alive && e.Session != mine {
-			return e, ErrHeld
+		if found.Revision != 0 {
+			var err error
+			if e, err = f.place(ctx, found); err != nil {
+				return nil, err
+			}
+			if e.Alive && e.Session != mine {
+				return nil, ErrHeld
+			}
 		}
 		e.ID, e.Session, e.Token, e.Yield = id, mine, token, ""
-		data, err := json.Marshal(e)
-		if err != nil {
-			return e, err
-		}
-		if fresh {
-			e.revision, err = f.config.Documents.Create(ctx, activePrefix+id, data)
-		} else {
-			e.revision, err = f.config.Documents.Update(ctx, activePrefix+id, e.revision, data)
-		}
-		if !raced(err) {
-			e.Alive = true
-			return e, err
-		}
-	}
-}
-
-// raced reports whether another write came first.
-func raced(err error) bool {
-	return errors.Is(err, storage.ErrExists) || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict)
+		return json.Marshal(e)
+	})
+	e.revision, e.Alive = stored.Revision, err == nil || e.Alive
+	return e, err
 }
 
 // Change changes the entry of a job, unless the function returns false. A job without an
 // entry stays so.
 func (f *Fleet) Change(ctx context.Context, id string, change func(*Entry) bool) error {
-	for {
-		stored, err := f.config.Documents.Get(ctx, activePrefix+id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
+	_, err := storage.Change(ctx, f.config.Documents, activePrefix+id, func(found storage.Document) ([]byte, error) {
+		e := entryOf(found)
+		if found.Revision == 0 || !change(&e) {
+			return nil, nil
 		}
-		if err != nil {
-			return err
-		}
-		e := entryOf(stored)
-		if !change(&e) {
-			return nil
-		}
-		data, err := json.Marshal(e)
-		if err == nil {
-			_, err = f.config.Documents.Update(ctx, activePrefix+id, stored.Revision, data)
-		}
-		if !raced(err) {
-			return err
-		}
-	}
+		return json.Marshal(e)
+	})
+	return err
 }
 
 // Show stores what this server shows of a job of its own.
@@ -332,20 +306,12 @@ func (f *Fleet) Show(ctx context.Context, id string, live Live) error {
 // Drop deletes the entry of a job that has nothing to do any more, if it is that of this
 // server, or of one that is over.
 func (f *Fleet) Drop(ctx context.Context, id string) error {
-	for {
-		e, err := f.Get(ctx, id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if e.Alive && e.Session != f.Session() {
-			return nil
-		}
-		err = f.config.Documents.Delete(ctx, activePrefix+id, e.revision)
-		if !raced(err) {
-			return err
-		}
+	err := storage.Remove(ctx, f.config.Documents, activePrefix+id, func(found storage.Document) (remove bool, err error) {
+		e, err := f.place(ctx, found)
+		return !e.Alive || e.Session == f.Session(), err
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
 	}
+	return err
 }

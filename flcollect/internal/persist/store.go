@@ -98,25 +98,15 @@ func (s Store) Recognise(ctx context.Context, key string, data []byte, refusal e
 // is read before Holds is asked, and replaced only as it was read: a server that lost the job
 // in the meantime replaces nothing that the next one has written.
 func (s Store) Put(ctx context.Context, key string, data []byte) error {
-	for {
-		_, err := s.Documents.Create(ctx, key, data)
-		if !errors.Is(err, storage.ErrExists) {
-			return err
-		}
-		doc, err := s.Documents.Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		if s.Holds != nil {
+	_, err := storage.Change(ctx, s.Documents, key, func(found storage.Document) ([]byte, error) {
+		if found.Revision != 0 && s.Holds != nil {
 			if err := s.Holds(ctx); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		_, err = s.Documents.Update(ctx, key, doc.Revision, data)
-		if !errors.Is(err, storage.ErrConflict) || s.Holds == nil {
-			return err
-		}
-	}
+		return data, nil
+	})
+	return err
 }
 
 // DeleteBlob deletes a blob, which may be gone already.

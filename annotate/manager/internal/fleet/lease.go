@@ -308,7 +308,7 @@ func (l *lease) join(ctx context.Context, w *watch) (bool, error) {
 	case err == nil:
 		l.adopt(next, revision, began)
 		return true, nil
-	case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrConflict):
+	case storage.Overtaken(err):
 		return false, nil
 	}
 	return false, err
@@ -326,29 +326,17 @@ func (l *lease) rejoin() {
 // are stopped.
 func (l *lease) resign(ctx context.Context) error {
 	l.cut()
-	for {
-		next, revision := l.renewal()
-		if revision == 0 {
-			return nil
-		}
-		err := l.documents.Delete(ctx, l.key, revision)
-		if err == nil || errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if !errors.Is(err, storage.ErrConflict) {
-			return err
-		}
-		document, err := l.documents.Get(ctx, l.key)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err != nil || decodeInstance(document.Data).Session != next.Session {
-			return err
-		}
-		l.mu.Lock()
-		l.revision = document.Revision
-		l.mu.Unlock()
+	ours, revision := l.renewal()
+	if revision == 0 {
+		return nil
 	}
+	err := storage.Remove(ctx, l.documents, l.key, func(found storage.Document) (remove bool, err error) {
+		return decodeInstance(found.Data).Session == ours.Session, nil
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // decodeInstance reads the document of an instance. One that cannot be read is
