@@ -52,22 +52,21 @@ func (o outcome) Happened(ctx context.Context, e webhook.Event) (body any, happe
 	if err != nil && !absent {
 		return nil, false, err
 	}
-	switch Action(e.Action) {
-	case NamespaceDelete, ModelDelete, ModelVersionDelete:
-		return e.Body, absent, nil
-	case NamespaceCreate, ModelCreate, ModelVersionCreate:
-		return e.Body, !absent, nil
-	}
-	i := -1
+	content := -1
 	if !absent {
-		i = n.entryAt(e.Format)
+		content = n.entryAt(e.Format)
 	}
-	if Action(e.Action) == ContentDelete {
-		return e.Body, i < 0, nil
+	switch Action(e.Action).Info().effect {
+	case nodePresent:
+		return e.Body, !absent, nil
+	case nodeAbsent:
+		return e.Body, absent, nil
+	case contentAbsent:
+		return e.Body, content < 0, nil
 	}
-	if i < 0 || n.Formats[i].Uploaded.Before(e.Time) {
+	if content < 0 || n.Formats[content].Uploaded.Before(e.Time) {
 		return nil, false, nil
 	}
-	file := n.Formats[i].file()
+	file := n.Formats[content].file()
 	return contentBody{Format: e.Format, File: &file}, true, nil
 }

@@ -6,33 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 )
-
-// Action is an operation that a webhook can be registered for.
-type Action string
-
-// The actions of version 1 of the interface, and those of creation.
-const (
-	ContentUpload      Action = "content_upload"
-	ContentDelete      Action = "content_delete"
-	ModelDelete        Action = "model_delete"
-	ModelVersionDelete Action = "model_version_delete"
-	NamespaceDelete    Action = "namespace_delete"
-	NamespaceCreate    Action = "namespace_create"
-	ModelCreate        Action = "model_create"
-	ModelVersionCreate Action = "model_version_create"
-)
-
-func actions() []Action {
-	return []Action{
-		ContentUpload, ContentDelete, ModelDelete, ModelVersionDelete, NamespaceDelete,
-		NamespaceCreate, ModelCreate, ModelVersionCreate,
-	}
-}
 
 // WebhookConfig configures the calls of webhooks. The zero value is the
 // default.
@@ -90,7 +67,7 @@ type WebhookRequest struct {
 	Action   Action          `json:"action"`
 	Callback string          `json:"callback"`
 	Context  *WebhookContext `json:"context,omitempty"`
-	// Secret signs the calls, 16 to 256 bytes. If it is empty, a random one is made.
+	// Secret signs the calls, 16 to 256 bytes. If it is empty, a random one is generated.
 	Secret string `json:"secret,omitempty"`
 }
 
@@ -108,8 +85,8 @@ func (r WebhookRequest) check() string {
 	parsed, err := url.Parse(r.Callback)
 	isHTTP := err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
 	switch {
-	case !slices.Contains(actions(), r.Action):
-		return fmt.Sprintf("The action '%.100s' is not known. Known are %v.", r.Action, actions())
+	case !r.Action.isKnown():
+		return fmt.Sprintf("The action '%.100s' is not known. Known are %v.", r.Action, actionNames())
 	case !isHTTP || len(r.Callback) > 2048:
 		return "The callback must be an http or https URL of at most 2048 bytes."
 	case parsed.User != nil:
@@ -120,9 +97,9 @@ func (r WebhookRequest) check() string {
 		return ""
 	}
 	c := *r.Context
-	if c.Namespace != "" && !namespaceNames.MatchString(c.Namespace) ||
-		c.Model != "" && !modelNames.MatchString(c.Model) ||
-		c.Version != "" && !versionTags.MatchString(c.Version) {
+	if (c.Namespace != "" && !namespaceNames.MatchString(c.Namespace)) ||
+		(c.Model != "" && !modelNames.MatchString(c.Model)) ||
+		(c.Version != "" && !versionTags.MatchString(c.Version)) {
 		return "The context has a name that breaks the rules for names."
 	}
 	return ""

@@ -249,7 +249,7 @@ func TestRun_servesTheModelRepository(t *testing.T) {
 		require.Contains(t, page, `data-fact="`+fact+`"`)
 	}
 	p.awaitFact(t, `{"name":"namespaces","value":1,`)
-	require.Contains(t, p.get(t, "/"), `href="models/n/weather">namespace made</a>`)
+	require.Contains(t, p.get(t, "/"), `href="models/n/weather">namespace created</a>`)
 	require.NoError(t, p.Stop())
 }
 

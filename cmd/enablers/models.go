@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -57,23 +56,11 @@ func (m *models) block() overview.Block {
 
 // modelEvent returns a change as an event, with the page of what is left of it.
 func modelEvent(c modelrepo.Change) overview.Event {
-	texts := map[modelrepo.Action]string{
-		modelrepo.NamespaceCreate: "namespace made", modelrepo.ModelCreate: "model made", modelrepo.ModelVersionCreate: "version made",
-		modelrepo.NamespaceDelete: "namespace deleted", modelrepo.ModelDelete: "model deleted",
-		modelrepo.ModelVersionDelete: "version deleted",
-		modelrepo.ContentUpload:      "content uploaded", modelrepo.ContentDelete: "content deleted",
+	at, info := c.Path, c.Action.Info()
+	if info.Deletes {
+		at = at.Parent()
 	}
-	at := c.Path
-	switch c.Action {
-	case modelrepo.NamespaceDelete:
-		at.Namespace = ""
-	case modelrepo.ModelDelete:
-		at.Model = ""
-	case modelrepo.ModelVersionDelete:
-		at.Version = ""
-	}
-	e := overview.Event{At: time.Now(), Block: modelsBlock, Level: "info", Text: cmp.Or(texts[c.Action], string(c.Action)),
-		Detail: c.Path.String(), Href: "models/"}
+	e := overview.Event{At: time.Now(), Block: modelsBlock, Level: "info", Text: info.Text, Detail: c.Path.String(), Href: "models/"}
 	if c.Format != "" {
 		e.Detail += ", " + c.Format
 	}

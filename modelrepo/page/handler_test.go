@@ -360,7 +360,11 @@ func TestNewHandler_showsUsageAndQuotas(t *testing.T) {
 
 func TestNewHandler_managesWebhooks(t *testing.T) {
 	v := newVisit(t, modelrepo.Limits{}, nil)
-	require.Contains(t, v.page("/webhooks"), "There is no webhook yet.")
+	empty := v.page("/webhooks")
+	require.Contains(t, empty, "No webhooks yet.")
+	for _, info := range modelrepo.Actions() {
+		require.Contains(t, empty, "<option>"+string(info.Action)+"</option>")
+	}
 	form := url.Values{"action": {"content_upload"}, "callback": {"https://example.org/?<x>"}, "namespace": {"w3c"}}
 	made := v.post("/webhooks", form)
 	require.Equal(t, http.StatusOK, made.Code)

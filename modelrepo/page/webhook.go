@@ -14,11 +14,11 @@ import (
 type webhookView struct {
 	shell.Frame
 	Webhooks []modelrepo.Webhook
-	Actions  []modelrepo.Action
+	Actions  []modelrepo.ActionInfo
 	Form     url.Values
 	Fault    string
-	// Made was just made; its secret is shown once. Nil for none.
-	Made *modelrepo.NewWebhook
+	// Created is the webhook that this request has created; its secret is shown once. Nil for none.
+	Created *modelrepo.NewWebhook
 }
 
 // Value returns a field of the form.
@@ -26,10 +26,7 @@ func (v *webhookView) Value(name string) string { return v.Form.Get(name) }
 
 func (p *pages) showWebhooks(w http.ResponseWriter, r *http.Request, status int, view *webhookView) (err error) {
 	view.Frame = p.part.Frame(r, "Webhooks")
-	view.Actions = []modelrepo.Action{
-		modelrepo.ContentUpload, modelrepo.ContentDelete, modelrepo.ModelVersionCreate, modelrepo.ModelVersionDelete,
-		modelrepo.ModelCreate, modelrepo.ModelDelete, modelrepo.NamespaceCreate, modelrepo.NamespaceDelete,
-	}
+	view.Actions = modelrepo.Actions()
 	if view.Webhooks, err = p.store.Webhooks().List(r.Context()); err != nil {
 		return err
 	}
@@ -53,9 +50,9 @@ func (p *pages) createWebhook(w http.ResponseWriter, r *http.Request) error {
 	if place != (modelrepo.WebhookContext{}) {
 		with.Context = &place
 	}
-	made, err := p.store.Webhooks().Create(r.Context(), with)
+	created, err := p.store.Webhooks().Create(r.Context(), with)
 	if err == nil {
-		return p.showWebhooks(w, r, http.StatusOK, &webhookView{Made: &made})
+		return p.showWebhooks(w, r, http.StatusOK, &webhookView{Created: &created})
 	}
 	fault := refusalOf(err)
 	if fault == nil {
