@@ -30,6 +30,19 @@ type Latency struct {
 	Sum time.Duration
 }
 
+// Cumulative returns the number of messages, the seconds that they took together, and the number
+// of those that took no longer than each bound, in seconds.
+func (l Latency) Cumulative() (count uint64, sum float64, buckets map[float64]uint64) {
+	buckets = make(map[float64]uint64, len(l.Bounds))
+	for i, n := range l.Counts {
+		count += n
+		if i < len(l.Bounds) {
+			buckets[l.Bounds[i].Seconds()] = count
+		}
+	}
+	return count, l.Sum.Seconds(), buckets
+}
+
 // histogram is Latency while it counts. All methods are safe for concurrent
 // use.
 type histogram struct {

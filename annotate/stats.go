@@ -6,58 +6,49 @@ import (
 	"time"
 )
 
-// Stats are the counts of a channel since it was made; starting and stopping
-// does not reset them.
+// Stats are the counts of a channel since it was created. Starting and stopping
+// do not reset them. The tags metric and help describe them for Prometheus.
 type Stats struct {
-	// Received is the number of messages that came in, redeliveries included,
-	// and ReceivedBytes their size.
-	Received, ReceivedBytes uint64
-	// Published is the number of outputs that the broker confirmed and whose
-	// inputs were acknowledged, and PublishedBytes their size.
-	Published, PublishedBytes uint64
-	// Failed is the number of messages that could not be annotated or whose
-	// output the broker refused.
-	Failed uint64
-	// Invalid is the number of messages whose output violates the shapes of the
-	// mapping. They count in Failed too.
-	Invalid uint64
+	Received      uint64 `metric:"messages_received_total" help:"Messages that came in, redeliveries included."`
+	ReceivedBytes uint64 `metric:"received_bytes_total" help:"Bytes of the messages that came in."`
+
+	// Published counts outputs that the broker confirmed and whose inputs were acknowledged.
+	Published      uint64 `metric:"messages_published_total" help:"Messages whose annotated output was confirmed."`
+	PublishedBytes uint64 `metric:"published_bytes_total" help:"Bytes of the confirmed outputs."`
+
+	Failed uint64 `metric:"messages_failed_total" help:"Messages that could not be annotated or published."`
+	// Invalid counts in Failed too.
+	Invalid uint64 `metric:"messages_invalid_total" help:"Messages whose output violates the shapes; they have failed."`
 	// Warned is the number of messages whose output violates nothing and has results
-	// of other severities of the shapes, such as sh:Warning. They are published.
-	Warned uint64
-	// Revoked is the number of messages that the broker took back before their
-	// outputs were published, because the partition went to another consumer
-	// or a transaction was undone. They are delivered again.
-	Revoked uint64
-	// Empty is the number of messages that gave no statement, because no
-	// iterator of the mapping selected a record or nothing that the mapping
-	// refers to was there. Their outputs are empty documents.
-	Empty uint64
-	// Unmatched is the number of messages in which no iterator of the mapping selected a
-	// record. They count in Empty too.
-	Unmatched uint64
-	// IllTyped is the number of literals whose text their datatype does not
-	// have. They are published as they are, see [rml.Tally].
-	IllTyped uint64
+	// of other severities of the shapes, such as sh:Warning.
+	Warned uint64 `metric:"messages_warned_total" help:"Messages that were published although the shapes warn of them."`
+	// Revoked messages were revoked before their outputs were published, because the
+	// partition went to another consumer or a transaction was undone.
+	Revoked uint64 `metric:"messages_revoked_total" help:"Messages that the broker took back, to deliver them again."`
+	// Empty is the number of messages for which no iterator of the mapping selected a record, or
+	// nothing that the mapping refers to was present. Their outputs are empty documents.
+	Empty uint64 `metric:"messages_without_statements_total" help:"Messages that gave no statement."`
+	// Unmatched counts in Empty too.
+	Unmatched uint64 `metric:"messages_unmatched_total" help:"Messages in which no iterator selected a record."`
+
+	// IllTyped literals are published as they are, see [rml.Tally].
+	IllTyped uint64 `metric:"literals_ill_typed_total" help:"Literals whose text their datatype does not have, given out as they are."`
 	// IrregularRows is the number of rows of CSV that the dialect carml cut or filled up, because
 	// they have more or fewer cells than the header, read in one with the rows after them, because they
-	// are cut inside quotes, or passed over as comments, see [rml.Tally].
-	IrregularRows uint64
-	// NotesDropped is the number of monitoring notes that were dropped because
-	// their broker was too slow.
-	NotesDropped uint64
-	// Reconnects is how often connections came back after they were lost, as
-	// far as the transport counts that (it has a method Reconnects() uint64 on
-	// its subscriptions and publishers).
-	Reconnects uint64
-	// Lag is the number of messages that wait at the broker, when HasLag says
-	// that the transport knows it (it has a method Lag() (int64, bool) on its
-	// subscriptions) and the channel runs.
-	Lag    int64
-	HasLag bool
-	// Latency is the time that acknowledged messages took.
-	Latency Latency
-	// LastError is the text of the newest failure, and LastErrorTime when it
-	// was; empty and zero when there was none.
+	// are cut inside quotes, or skipped as comments, see [rml.Tally].
+	IrregularRows uint64 `metric:"rows_irregular_total" help:"Rows of CSV that were cut, filled up or passed over as comments."`
+
+	NotesDropped uint64 `metric:"monitor_notes_dropped_total" help:"Monitoring notes dropped because their broker was too slow."`
+	// Reconnects counts the connections of transports that count them, by a method
+	// Reconnects() uint64 of their subscriptions and publishers.
+	Reconnects uint64 `metric:"reconnects_total" help:"Connections of input and output that came back after they were lost."`
+	// Lag is nil unless the channel runs and the transport knows the lag, by a method
+	// Lag() (int64, bool) of its subscriptions.
+	Lag *int64 `metric:"lag_messages" help:"Messages that wait at the input broker, where it tells."`
+
+	Latency Latency `metric:"latency_seconds" help:"Time from the arrival of a message to its acknowledgement."`
+	// LastError is the text of the newest failure, and LastErrorTime its time. They are
+	// empty and zero before the first failure.
 	LastError     string
 	LastErrorTime time.Time
 }
@@ -79,7 +70,7 @@ type counters struct {
 	lastAt time.Time
 }
 
-// Stats returns the counts of now.
+// Stats returns the current counts.
 func (c *Channel) Stats() Stats {
 	n := &c.counters
 	n.mu.Lock()
@@ -103,7 +94,9 @@ func (c *Channel) Stats() Stats {
 	c.mu.Unlock()
 	if p != nil {
 		if lagging, ok := p.sub.(interface{ Lag() (int64, bool) }); ok {
-			stats.Lag, stats.HasLag = lagging.Lag()
+			if lag, known := lagging.Lag(); known {
+				stats.Lag = &lag
+			}
 		}
 	}
 	return stats

@@ -121,14 +121,13 @@ type Publisher struct {
 	removed   lease.Observations // records of deleted enablers, of the sweep, which has the turn
 }
 
-// Totals count what a [Publisher] has done since it was made.
+// Totals are the counts of a [Publisher] since it was created. The tags metric and help
+// describe them for Prometheus.
 type Totals struct {
-	// Changes is how many changes were committed, Refused how many were refused, and
-	// Failed how many failed because of the storage or the gateway.
-	Changes, Refused, Failed uint64
-	// Healed is how often the gateway served something else than the catalogue says
-	// and was repaired.
-	Healed uint64
+	Changes uint64 `metric:"changes_total" help:"Changes of the catalogue that were made."`
+	Refused uint64 `metric:"refused_changes_total" help:"Changes that were refused."`
+	Failed  uint64 `metric:"failed_changes_total" help:"Changes that failed because of the storage or the gateway."`
+	Healed  uint64 `metric:"healed_total" help:"Repairs of a gateway that served something else than the catalogue."`
 }
 
 type totals struct{ changes, refused, failed, healed atomic.Uint64 }

@@ -9,41 +9,46 @@ import (
 	"github.com/iotenablers/enablers/flcollect/report"
 )
 
-// Totals are the numbers of a [Server] for its metrics. Counters begin at the start of
-// the process.
+// Totals are the figures of a [Server] for its metrics. Counters begin at the start of
+// the process. The tags metric, label and help describe them for Prometheus.
 type Totals struct {
-	// Clients are connected; Lobby of them wait for a job.
-	Clients, Lobby int
-	// Jobs counts the jobs by their states. Of several servers on one store each counts
-	// those that it has something to do for.
-	Jobs map[report.State]int
-	// Ended counts the runs of jobs that ended at this server, by the states in which
-	// they ended.
-	Ended map[report.State]int64
-	// Undelivered is how many jobs have reports or results that the orchestrator or
-	// the repository has not taken yet.
-	Undelivered int
-	// Rounds were finished, and took Seconds; Durations counts them by that.
-	Rounds    int64
-	Seconds   float64
-	Durations Durations
+	Clients int `metric:"clients" help:"Clients that are connected."`
+	Lobby   int `metric:"lobby_clients" help:"Clients that wait for a job."`
+
+	// Jobs has all states. Of several servers on one store each counts the jobs that it has something
+	// to do for.
+	Jobs map[report.State]int `metric:"jobs" label:"state" help:"Jobs that there are."`
+	// Ended has the states in which a run ends.
+	Ended map[report.State]int64 `metric:"jobs_ended_total" label:"state" help:"Runs of jobs that ended at this server."`
+	// Undelivered jobs have reports or results that the orchestrator or the repository has not
+	// accepted yet.
+	Undelivered int `metric:"undelivered_jobs" help:"Jobs with news or results that a neighbour has not taken yet."`
+
+	Rounds    int64     `metric:"rounds_total" help:"Rounds that were finished."`
+	Durations Durations `metric:"round_duration_seconds" help:"How long the rounds took that were finished."`
+
 	// Epsilons is the privacy loss of jobs with differential privacy, by their ids: of
 	// the current run of every active job, and of the last run of those that have
-	// ended, the last [MaxEpsilons] of them. Epsilon is the greatest.
-	Epsilons map[string]float64
-	Epsilon  float64
-	// Results of clients were taken, Failures were not; Quarantined of them were
-	// refused for their content, evaluations among them.
-	Results, Failures, Quarantined int64
-	// Clipped is how many updates were shortened, Refused how many were refused, Far how
-	// many lay beyond the bound and were kept whole, and Converted how many had layers
-	// of another type than the model, as the jobs' statuses count them. Suspensions is
-	// how many times a client was suspended.
-	Clipped, Refused, Far, Converted, Suspensions int64
-	// Compressed is how many updates came compressed.
-	Compressed int64
-	// Sent and Received are bytes of parameters.
-	Sent, Received int64
+	// ended, the last [MaxEpsilons] of them.
+	Epsilons map[string]float64 `metric:"job_epsilon" label:"job" help:"Epsilon of the private jobs that are active or ended last."`
+	Epsilon  float64            `metric:"epsilon" help:"The greatest of flcollector_job_epsilon."`
+
+	Results  int64 `metric:"client_results_total" help:"Answers of clients that were taken."`
+	Failures int64 `metric:"client_failures_total" help:"Answers of clients that did not come or were not taken."`
+	// Quarantined counts in Failures too.
+	Quarantined int64 `metric:"quarantined_updates_total" help:"Updates and evaluations that were refused for what they held."`
+
+	// The statuses of the jobs count these updates too.
+	Clipped    int64 `metric:"clipped_updates_total" help:"Updates that were shortened for lying too far from the model."`
+	Refused    int64 `metric:"refused_updates_total" help:"Updates that were refused."`
+	Far        int64 `metric:"far_updates_total" help:"Updates that lay too far from the model and were kept whole."`
+	Converted  int64 `metric:"converted_updates_total" help:"Updates with layers of another type than the model."`
+	Compressed int64 `metric:"compressed_updates_total" help:"Updates that clients had compressed."`
+
+	Suspensions int64 `metric:"suspensions_total" help:"How many times a client was suspended."`
+
+	Sent     int64 `metric:"sent_bytes_total" help:"Bytes of parameters that went to clients."`
+	Received int64 `metric:"received_bytes_total" help:"Bytes of parameters that came from clients."`
 }
 
 // Totals returns the numbers for metrics.
@@ -74,7 +79,6 @@ func (c *counters) addRound(round report.Round, seconds float64, quarantined int
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.totals.Rounds++
-	c.totals.Seconds += seconds
 	c.totals.Durations.Add(seconds)
 	c.totals.Quarantined += int64(quarantined)
 	for _, p := range []report.Phase{round.Fit, round.Evaluate} {
@@ -97,13 +101,15 @@ func (c *counters) addUpdates(updates report.Counts, suspended int) {
 	c.totals.Suspensions += int64(suspended)
 }
 
-// Durations counts rounds by how long they took. The zero value has none. It is
+// Durations counts rounds by their durations. The zero value has none. It is
 // not safe for concurrent use.
 type Durations struct {
 	// Counts has a number for each of the bounds: of the rounds that took longer
 	// than the bound before, and no longer than this one. The last number is of
 	// those beyond all bounds.
 	Counts [11]int64
+	// Seconds is the sum of the durations.
+	Seconds float64
 }
 
 // Bounds returns the bounds of Counts in seconds. They are always the same.
@@ -116,6 +122,21 @@ func (d *Durations) Add(seconds float64) {
 	bounds := d.Bounds()
 	cell, _ := slices.BinarySearch(bounds[:], seconds)
 	d.Counts[cell]++
+	d.Seconds += seconds
+}
+
+// Cumulative returns the number of rounds, the sum of their durations, and the number of rounds that took
+// no longer than each bound.
+func (d Durations) Cumulative() (count uint64, sum float64, buckets map[float64]uint64) {
+	bounds := d.Bounds()
+	buckets = make(map[float64]uint64, len(bounds))
+	for i, n := range d.Counts {
+		count += uint64(n)
+		if i < len(bounds) {
+			buckets[bounds[i]] = count
+		}
+	}
+	return count, d.Seconds, buckets
 }
 
 // MaxEpsilons is how many ended jobs [Totals].Epsilons has, those that ended last.
@@ -160,12 +181,15 @@ func (l *spentLedger) remove(job string) {
 func (r *registry) total(t *Totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Jobs, t.Ended = maps.Clone(r.states), maps.Clone(r.endings)
+	t.Jobs = map[report.State]int{report.Waiting: 0, report.Training: 0, report.Interrupted: 0, report.Finished: 0}
+	t.Ended = map[report.State]int64{report.Interrupted: 0, report.Finished: 0}
+	maps.Copy(t.Ended, r.endings)
 	if r.sharing {
-		t.Jobs = map[report.State]int{}
 		for _, j := range r.active {
 			t.Jobs[j.record().State]++
 		}
+	} else {
+		maps.Copy(t.Jobs, r.states)
 	}
 	epsilons, ended := map[string]float64{}, slices.Clone(r.ended)
 	for _, j := range r.active {

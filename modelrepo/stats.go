@@ -10,18 +10,19 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Stats are counts of this process since [New].
+// Stats are the counts of this process since [New]. The tags metric and help describe
+// them for Prometheus.
 type Stats struct {
-	// Uploads is how many uploads were stored, with UploadedBytes of content.
-	Uploads, UploadedBytes uint64
-	// Delivered is how many events callbacks accepted, and GivenUp how many were
-	// dropped.
-	Delivered, GivenUp uint64
-	// CollectedBlobs is how many blobs Collect deleted.
-	CollectedBlobs uint64
-	// DamagedContents is how many contents are known to be damaged at present; Run reads
-	// what other processes found. ReplacedContents got their bytes back from an upload.
-	DamagedContents, ReplacedContents uint64
+	Uploads       uint64 `metric:"uploads_total" help:"Uploads that were stored."`
+	UploadedBytes uint64 `metric:"uploaded_bytes_total" help:"Bytes of the uploads that were stored."`
+
+	Delivered uint64 `metric:"events_delivered_total" help:"Events that callbacks of webhooks took."`
+	GivenUp   uint64 `metric:"events_given_up_total" help:"Events that were dropped because no callback took them."`
+
+	CollectedBlobs uint64 `metric:"collected_blobs_total" help:"Blobs that were deleted because nothing referred to them."`
+	// DamagedContents is the current number. Run reads what other processes found.
+	DamagedContents  uint64 `metric:"damaged_contents" help:"Contents that are known to be damaged."`
+	ReplacedContents uint64 `metric:"replaced_contents_total" help:"Damaged contents that got their bytes back from an upload."`
 }
 
 // counters are the counts of [Stats] that are not counted elsewhere.

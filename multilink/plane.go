@@ -81,12 +81,12 @@ type PeerStatus struct {
 	Name      string
 	PublicKey Key
 	// Connected is true while any link to it is Up or Suspect.
-	Connected bool
-	// ActiveLink carries its frames. Empty is none.
+	Connected bool `metric:"connected" help:"1 while a link to the peer is usable."`
+	// ActiveLink carries its frames. It is empty while no link does.
 	ActiveLink string
 	// Conflict says that another instance uses the key of the peer, or of this one:
-	// they take each other's place. Empty is none.
-	Conflict  string
+	// they take each other's place. It is empty without a conflict.
+	Conflict  string `metric:"conflict" help:"1 while another instance uses the key of the peer, or of this one."`
 	Handshake time.Time
 	Links     []status.Link
 	Counters  status.Counters

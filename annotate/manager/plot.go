@@ -107,8 +107,8 @@ func measureChannel(store *history.Store, id string, s annotate.Stats) {
 	store.Total(name+"received", float64(s.Received))
 	store.Total(name+"published", float64(s.Published))
 	store.Total(name+"failed", float64(s.Failed))
-	if s.HasLag {
-		store.Level(name+"lag", float64(s.Lag))
+	if s.Lag != nil {
+		store.Level(name+"lag", float64(*s.Lag))
 	}
 	bounds := make([]float64, len(s.Latency.Bounds))
 	for i, bound := range s.Latency.Bounds {

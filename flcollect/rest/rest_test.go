@@ -226,8 +226,8 @@ func TestNewHandler_servesTheModelAsNumPySavesIt(t *testing.T) {
 func TestNewHandler_describesTheService(t *testing.T) {
 	b := jobstest.NewBoard()
 	b.Numbers = flcollect.Totals{
-		Clients: 7, Jobs: map[report.State]int{report.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,
-		Refused: 2, Epsilon: 2.5,
+		Clients: 7, Jobs: map[report.State]int{report.Training: 2, report.Finished: 0}, Rounds: 5, Sent: 100, Received: 200,
+		Quarantined: 3, Refused: 2, Epsilon: 2.5,
 	}
 	for _, seconds := range []float64{0.005, 0.1, 2, 2.5, 5000} {
 		b.Numbers.Durations.Add(seconds)
@@ -241,7 +241,7 @@ func TestNewHandler_describesTheService(t *testing.T) {
 	metrics := jobstest.Ask(h, "GET", "/metrics", "").Body.String()
 	for _, line := range []string{
 		`flcollector_jobs{state="TRAINING"} 2`, `flcollector_jobs{state="FINISHED"} 0`, `flcollector_clients 7`,
-		`flcollector_rounds_total 5`, `flcollector_round_duration_seconds_sum 12.5`, `flcollector_round_duration_seconds_count 5`,
+		`flcollector_rounds_total 5`, `flcollector_round_duration_seconds_sum 5004.605`, `flcollector_round_duration_seconds_count 5`,
 		`flcollector_round_duration_seconds_bucket{le="0.1"} 2`, `flcollector_round_duration_seconds_bucket{le="1"} 2`,
 		`flcollector_round_duration_seconds_bucket{le="3"} 4`, `flcollector_round_duration_seconds_bucket{le="1000"} 4`,
 		`flcollector_round_duration_seconds_bucket{le="+Inf"} 5`,

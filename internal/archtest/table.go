@@ -32,7 +32,7 @@ func importTable() []room {
 		}},
 		{dir: "annotate/manager/rest", imports: []string{
 			"annotate", "annotate/manager", "annotate/manager/internal/channelform", "internal/exposition", "internal/httpapi", "storage",
-		}, modules: []string{prometheus}},
+		}},
 		{dir: "annotate/manager/page", imports: []string{
 			"annotate", "annotate/manager", "annotate/manager/internal/channelform", "annotate/manager/internal/locate",
 			"annotate/manager/rest", "annotate/rdf", "annotate/rdf/shacl", "annotate/rml", "annotate/rml/suggest", "internal/editor",
@@ -104,7 +104,7 @@ func importTable() []room {
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{
 			"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage",
-		}, modules: []string{prometheus}},
+		}},
 		{dir: "modelrepo/page", imports: []string{
 			"internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/web", "modelrepo/rest",
 		}},
@@ -139,7 +139,7 @@ func importTable() []room {
 			"flcollect", "flcollect/ckks", "flcollect/flower", "flcollect/internal/...", "flcollect/jobconfig",
 			"flcollect/publiccontext", "flcollect/report", "flcollect/strategy", "flcollect/tensor",
 			"internal/exposition", "internal/httpapi", "storage",
-		}, modules: []string{prometheus}},
+		}},
 		{dir: "flcollect/page", imports: []string{
 			"flcollect", "flcollect/dp", "flcollect/internal/...", "flcollect/jobconfig", "flcollect/report",
 			"flcollect/rest", "flcollect/strategy", "internal/httpapi", "internal/shell",
@@ -221,7 +221,7 @@ func importTable() []room {
 		{dir: "apimgmt/client", imports: []string{"apimgmt", "apimgmt/internal/wire", "internal/httpapi", "internal/httpclient"}},
 		{dir: "apimgmt/rest", imports: []string{
 			"apimgmt", "apimgmt/definition", "apimgmt/internal/wire", "apimgmt/oidc", "internal/exposition", "internal/httpapi", "storage",
-		}, modules: []string{prometheus}},
+		}},
 		{dir: "apimgmt/portal", imports: []string{
 			"apimgmt", "apimgmt/definition", "apimgmt/internal/cookies", "apimgmt/internal/document", "apimgmt/internal/wire",
 			"apimgmt/oidc", "apimgmt/rest", "internal/httpapi", "internal/look", "internal/shell", "storage",
@@ -301,7 +301,7 @@ func importTable() []room {
 		{dir: "multilink/node/rest", imports: []string{
 			"multilink", "multilink/status", "multilink/node", "multilink/node/internal/...",
 			"internal/access", "internal/exposition", "internal/httpapi", "internal/secretfile", "storage",
-		}, modules: []string{prometheus}},
+		}},
 		{dir: "multilink/node/page", imports: []string{
 			"multilink/settings", "multilink/status", "multilink/node", "multilink/node/internal/...", "multilink/node/rest",
 			"internal/access", "internal/form", "internal/httpapi", "internal/shell",

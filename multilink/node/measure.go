@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/node/internal/view"
 )
 
-// meter records the numbers of a node's links for the plots.
+// meter records the figures of a node's links for the plots.
 type meter struct{ *Node }
 
 // run records until ctx ends.
@@ -25,8 +25,8 @@ func (n meter) run(ctx context.Context) {
 	}
 }
 
-// measure records the numbers of now. A link whose round trip is not known has none, and a
-// link that carries nothing has no loss.
+// measure records the current figures. A link whose round trip is unknown has no round trip and
+// no loss.
 func (n meter) measure() {
 	managed := map[string]bool{}
 	for _, link := range n.now.Load().Head.Links {
@@ -39,7 +39,7 @@ func (n meter) measure() {
 		name := "link/" + link.Name + "/"
 		n.history.Total(name+"bits", 8*float64(link.TxBytes+link.RxBytes))
 		if link.RTT > 0 {
-			n.history.Level(name+"rtt", view.Milliseconds(link.RTT))
+			n.history.Level(name+"rtt", view.Milliseconds(link.RTT).Number())
 			n.history.Level(name+"loss", 100*max(link.LossTx, link.LossRx))
 		}
 	}

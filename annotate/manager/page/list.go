@@ -99,10 +99,7 @@ func (r row) withCounts(s annotate.Stats) row {
 	r.Counts = counts{
 		Received: s.Received, Published: s.Published, Failed: s.Failed,
 		Empty: s.Empty, Unmatched: s.Unmatched, IllTyped: s.IllTyped, Irregular: s.IrregularRows,
-		Invalid: s.Invalid, Warned: s.Warned, LastFailure: s.LastError,
-	}
-	if s.HasLag {
-		r.Counts.Lag = &s.Lag
+		Invalid: s.Invalid, Warned: s.Warned, LastFailure: s.LastError, Lag: s.Lag,
 	}
 	if !s.LastErrorTime.IsZero() {
 		r.Counts.LastFailureTime, r.Counts.LastFailureAt = s.LastErrorTime.UTC().Format(timeForm), s.LastErrorTime

@@ -2,6 +2,8 @@ package page
 
 import (
 	"strconv"
+
+	"github.com/iotenablers/enablers/multilink/node/internal/view"
 )
 
 // bytesText writes a number of bytes with three digits.
@@ -17,11 +19,11 @@ func bytesText(n uint64) string {
 	return threeDigits(value) + " " + units[at]
 }
 
-func millisecondsText(ms float64) string {
-	if ms == 0 {
+func millisecondsText(d view.Milliseconds) string {
+	if d == 0 {
 		return "–"
 	}
-	return threeDigits(ms) + " ms"
+	return threeDigits(d.Number()) + " ms"
 }
 
 func pathMTUText(length int) string {

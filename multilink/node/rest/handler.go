@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/access"
-	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
@@ -131,9 +130,10 @@ func (r *Handler) Routes() []httpapi.Route {
 	}
 	hidden := mine("GET /tunnel/client", r.listClients)
 	hidden.Undocumented = true
-	metrics := mine("GET /metrics", exposition.Handler(newCollector(r.node)))
+	scrape := mine("GET /metrics", metrics(r.node))
 	if r.options.OpenMetrics {
-		metrics.Role, metrics.Origins = httpapi.Public, httpapi.AnyReads
+		scrape.Role = httpapi.Public
+		scrape.Origins = httpapi.AnyReads
 	}
 	return []httpapi.Route{
 		mine("POST /interfaces/add", r.addInterface),
@@ -164,7 +164,7 @@ func (r *Handler) Routes() []httpapi.Route {
 
 		mine("GET /status", r.status),
 		mine("GET /events", r.events),
-		metrics,
+		scrape,
 
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
 		{Pattern: "GET /readyz", Func: r.ready, Role: httpapi.Public},

@@ -2,6 +2,7 @@
 package view
 
 import (
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"time"
@@ -12,35 +13,50 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
+// Figures are what was measured on a link, or on a link to one peer. The tags metric and help
+// describe them for Prometheus.
+type Figures struct {
+	State      status.State `json:"state"`
+	Active     bool         `json:"active" metric:"active" help:"1 while the link carries the frames of a peer."`
+	Reason     string       `json:"reason"`
+	RTT        Milliseconds `json:"rtt_ms" metric:"rtt_seconds" help:"Smoothed round trip; 0 is unknown."`
+	Jitter     Milliseconds `json:"jitter_ms" metric:"jitter_seconds" help:"Variation of the round trip."`
+	Loss       float64      `json:"loss"` // the greater of both directions
+	PathMTU    int          `json:"path_mtu" metric:"path_mtu_bytes" help:"Longest packet of IP known to cross the link; 0 is unknown."`
+	TxBytes    uint64       `json:"tx_bytes" metric:"sent_bytes_total" help:"Bytes of packets that were sent."`
+	RxBytes    uint64       `json:"rx_bytes" metric:"received_bytes_total" help:"Bytes of packets that were received."`
+	LastChange *time.Time   `json:"last_change"`
+}
+
+func newFigures(link status.Link) Figures {
+	return Figures{
+		State: shown(link.State), Active: link.Active, Reason: link.Reason,
+		RTT: Milliseconds(link.RTT), Jitter: Milliseconds(link.Jitter), Loss: max(link.LossTx, link.LossRx),
+		PathMTU: link.PathMTU, TxBytes: link.TxBytes, RxBytes: link.RxBytes, LastChange: moment(link.LastChange),
+	}
+}
+
 // Link is a managed link as it is shown.
 type Link struct {
-	Name       string        `json:"name"`
-	Interface  string        `json:"interface"`
-	Kind       settings.Kind `json:"kind"`
-	Priority   int           `json:"priority"`
-	Role       string        `json:"role"` // primary or backup
-	State      status.State  `json:"state"`
-	Active     bool          `json:"active"`
-	Reason     string        `json:"reason"`
-	RTT        float64       `json:"rtt_ms"`
-	Jitter     float64       `json:"jitter_ms"`
-	Loss       float64       `json:"loss"`
-	LossTx     float64       `json:"loss_tx"`
-	LossRx     float64       `json:"loss_rx"`
-	PathMTU    int           `json:"path_mtu"`
-	TxBytes    uint64        `json:"tx_bytes"`
-	RxBytes    uint64        `json:"rx_bytes"`
-	LastChange *time.Time    `json:"last_change"`
-	Endpoint   string        `json:"endpoint,omitempty"`
-	Listen     uint16        `json:"listen"`
-	Metered    bool          `json:"metered"`
-	Quota      uint64        `json:"quota_bytes"`
-	Cost       int           `json:"cost"`
-	Rate       uint64        `json:"rate_bps"`
-	MaxLoss    float64       `json:"max_loss"`
-	MaxRTT     float64       `json:"max_rtt_ms"`
-	Disabled   bool          `json:"disabled"`
-	Probe      desired.Probe `json:"probe"`
+	Name      string        `json:"name"`
+	Interface string        `json:"interface"`
+	Kind      settings.Kind `json:"kind"`
+	Priority  int           `json:"priority" metric:"priority" help:"The smallest is the primary."`
+	Role      string        `json:"role"` // primary or backup
+	Figures
+	Up       bool          `json:"-" metric:"up" help:"1 while the link carries frames or could."`
+	LossTx   float64       `json:"loss_tx" metric:"loss_tx_ratio" help:"Probes that the peer did not get."`
+	LossRx   float64       `json:"loss_rx" metric:"loss_rx_ratio" help:"Probes of the peer that did not arrive."`
+	Endpoint string        `json:"endpoint,omitempty"`
+	Listen   uint16        `json:"listen"`
+	Metered  bool          `json:"metered"`
+	Quota    uint64        `json:"quota_bytes"`
+	Cost     int           `json:"cost"`
+	Rate     uint64        `json:"rate_bps"`
+	MaxLoss  float64       `json:"max_loss"`
+	MaxRTT   float64       `json:"max_rtt_ms"`
+	Disabled bool          `json:"disabled"`
+	Probe    desired.Probe `json:"probe"`
 }
 
 // View is the settings of an instance and what the plane does, at one moment.
@@ -56,50 +72,48 @@ type View struct {
 	Fault error
 }
 
-// Links are the links by priority.
+// Links returns the links by priority.
 func (v *View) Links() []Link {
 	seen := map[string]status.Link{}
-	for _, status := range v.Plane.Links {
-		seen[status.Name] = status
+	for _, link := range v.Plane.Links {
+		seen[link.Name] = link
 	}
-	records := make([]Link, 0, len(v.Settings.Head.Links))
+	links := make([]Link, 0, len(v.Settings.Head.Links))
 	for i := range v.Settings.Head.Links {
-		form := &v.Settings.Head.Links[i]
-		r := linkOf(form, i == 0)
-		if status, ok := seen[form.Name]; ok && !v.Missing[form.Name] {
-			r.see(status)
+		configured := &v.Settings.Head.Links[i]
+		missing := v.Missing[configured.Name]
+		link := newLink(configured, i == 0)
+		if measured, ok := seen[configured.Name]; ok && !missing {
+			link.Figures = newFigures(measured)
+			link.LossTx, link.LossRx, link.Listen = measured.LossTx, measured.LossRx, measured.Port
 		}
 		switch {
-		case form.Disabled:
-			r.State, r.Active, r.Reason = status.Disabled, false, "disabled by the administrator"
-			r.RTT, r.Jitter, r.Loss, r.LossTx, r.LossRx, r.PathMTU = 0, 0, 0, 0, 0, 0
-		case v.Missing[form.Name]:
-			r.State, r.Reason = status.Down, "the interface "+form.Carrier()+" is missing"
-			r.Loss, r.LossTx, r.LossRx = 1, 1, 1
+		case configured.Disabled:
+			link.LossTx, link.LossRx = 0, 0
+			link.Figures = Figures{
+				State: status.Disabled, Reason: "disabled by the administrator",
+				TxBytes: link.TxBytes, RxBytes: link.RxBytes, LastChange: link.LastChange,
+			}
+		case missing:
+			link.State, link.Reason = status.Down, "the interface "+configured.Carrier()+" is missing"
+			link.Loss, link.LossTx, link.LossRx = 1, 1, 1
 		}
-		records = append(records, r)
+		link.Up = link.State == status.Up
+		links = append(links, link)
 	}
-	return records
+	return links
 }
 
-func linkOf(l *desired.Link, primary bool) Link {
-	r := Link{
-		Name: l.Name, Interface: l.Carrier(), Kind: l.Kind, Priority: *l.Priority, Role: "backup", State: status.Down,
+func newLink(l *desired.Link, primary bool) Link {
+	link := Link{
+		Name: l.Name, Interface: l.Carrier(), Kind: l.Kind, Priority: *l.Priority, Role: "backup", Figures: Figures{State: status.Down},
 		Endpoint: l.Endpoint, Metered: l.Metered, Quota: l.Quota, Cost: l.Cost, Rate: l.Rate, MaxLoss: l.MaxLoss, MaxRTT: l.MaxRTT,
 		Disabled: l.Disabled, Probe: l.Probe.Shown(l.Metered),
 	}
 	if primary {
-		r.Role = "primary"
+		link.Role = "primary"
 	}
-	return r
-}
-
-func (r *Link) see(status status.Link) {
-	r.State, r.Active, r.Reason = shown(status.State), status.Active, status.Reason
-	r.RTT, r.Jitter = Milliseconds(status.RTT), Milliseconds(status.Jitter)
-	r.LossTx, r.LossRx, r.Loss = status.LossTx, status.LossRx, max(status.LossTx, status.LossRx)
-	r.PathMTU, r.TxBytes, r.RxBytes, r.Listen = status.PathMTU, status.TxBytes, status.RxBytes, status.Port
-	r.LastChange = moment(status.LastChange)
+	return link
 }
 
 // shown is a state as records have it, which have no probing: a link that is being
@@ -120,95 +134,65 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// Peer is a peer as it is shown: to a server its client, to a client its server.
+// Peer is a peer as it is shown: a client of a server, or the server of a client.
 type Peer struct {
-	Name          string         `json:"name"`
-	PublicKey     string         `json:"public_key"`
-	Enabled       bool           `json:"enabled"`
-	Connected     bool           `json:"connected"`
-	LastHandshake *time.Time     `json:"last_handshake"`
-	ActiveLink    string         `json:"active_link"`
-	Conflict      string         `json:"conflict,omitempty"` // another instance uses one of the keys
-	Addresses     []netip.Prefix `json:"addresses"`
-	Links         []PeerLink     `json:"links"`
-	Counters      Counters       `json:"counters"`
+	Name          string          `json:"name"`
+	PublicKey     string          `json:"public_key"`
+	Enabled       bool            `json:"enabled"`
+	Connected     bool            `json:"connected"`
+	LastHandshake *time.Time      `json:"last_handshake"`
+	ActiveLink    string          `json:"active_link"`
+	Conflict      string          `json:"conflict,omitempty"` // another instance uses one of the keys
+	Addresses     []netip.Prefix  `json:"addresses"`
+	Links         []PeerLink      `json:"links"`
+	Counters      status.Counters `json:"counters"`
 }
 
 // PeerLink is a link to one peer.
 type PeerLink struct {
-	Name       string       `json:"name"`
-	State      status.State `json:"state"`
-	Active     bool         `json:"active"`
-	Paired     bool         `json:"paired"` // false until the peer is heard on it
-	Reason     string       `json:"reason"`
-	RTT        float64      `json:"rtt_ms"`
-	Jitter     float64      `json:"jitter_ms"`
-	Loss       float64      `json:"loss"`
-	PathMTU    int          `json:"path_mtu"`
-	TxBytes    uint64       `json:"tx_bytes"`
-	RxBytes    uint64       `json:"rx_bytes"`
-	LastChange *time.Time   `json:"last_change"`
+	Name string `json:"name"`
+	Figures
+	Paired bool `json:"paired"` // false until a packet of the peer arrives on it
 }
 
-// Counters are the counters of a peer.
-type Counters struct {
-	TxFrames    uint64 `json:"tx_frames"`
-	RxFrames    uint64 `json:"rx_frames"`
-	TxBytes     uint64 `json:"tx_bytes"`
-	RxBytes     uint64 `json:"rx_bytes"`
-	Failovers   uint64 `json:"failovers"`
-	Returns     uint64 `json:"returns"`
-	Replayed    uint64 `json:"replayed"`
-	Duplicates  uint64 `json:"duplicates"`
-	Evicted     uint64 `json:"evicted"`
-	Expired     uint64 `json:"expired"`
-	Dropped     uint64 `json:"dropped"`
-	Fragmented  uint64 `json:"fragmented"`
-	Reassembled uint64 `json:"reassembled"`
-	Incomplete  uint64 `json:"incomplete"`
-	Refused     uint64 `json:"refused"`
-}
-
-func (r *Peer) see(status multilink.PeerStatus) {
-	r.Connected, r.ActiveLink, r.LastHandshake = status.Connected, status.ActiveLink, moment(status.Handshake)
-	r.Conflict = status.Conflict
-	r.Counters = Counters(status.Counters)
-	for _, link := range status.Links {
-		r.Links = append(r.Links, PeerLink{
-			Name: link.Name, State: shown(link.State), Active: link.Active, Paired: link.RxBytes > 0, Reason: link.Reason,
-			RTT: Milliseconds(link.RTT), Jitter: Milliseconds(link.Jitter), Loss: max(link.LossTx, link.LossRx),
-			PathMTU: link.PathMTU, TxBytes: link.TxBytes, RxBytes: link.RxBytes, LastChange: moment(link.LastChange),
-		})
+func (p *Peer) see(peer multilink.PeerStatus) {
+	p.Connected = peer.Connected
+	p.ActiveLink = peer.ActiveLink
+	p.LastHandshake = moment(peer.Handshake)
+	p.Conflict = peer.Conflict
+	p.Counters = peer.Counters
+	for _, link := range peer.Links {
+		p.Links = append(p.Links, PeerLink{Name: link.Name, Figures: newFigures(link), Paired: link.RxBytes > 0})
 	}
 }
 
-// Clients are the clients of a server by name.
+// Clients returns the clients of a server by name.
 func (v *View) Clients() []Peer {
 	seen := v.peers()
 	clients := make([]Peer, 0, len(v.Settings.Clients))
 	for _, c := range v.Settings.Clients {
-		clients = append(clients, clientOf(c, seen))
+		clients = append(clients, newClient(c, seen))
 	}
 	return clients
 }
 
-// Client is one client of a server.
-func (v *View) Client(c *desired.Client) Peer { return clientOf(c, v.peers()) }
+// Client returns one client of a server.
+func (v *View) Client(c *desired.Client) Peer { return newClient(c, v.peers()) }
 
 func (v *View) peers() map[multilink.Key]multilink.PeerStatus {
 	seen := map[multilink.Key]multilink.PeerStatus{}
-	for _, status := range v.Plane.Peers {
-		seen[status.PublicKey] = status
+	for _, peer := range v.Plane.Peers {
+		seen[peer.PublicKey] = peer
 	}
 	return seen
 }
 
-func clientOf(c *desired.Client, seen map[multilink.Key]multilink.PeerStatus) Peer {
-	r := Peer{Name: c.Name, PublicKey: c.PublicKey, Enabled: c.Enabled, Addresses: c.Addresses, Links: []PeerLink{}}
-	if status, ok := seen[c.Key()]; ok && c.Enabled {
-		r.see(status)
+func newClient(c *desired.Client, seen map[multilink.Key]multilink.PeerStatus) Peer {
+	client := Peer{Name: c.Name, PublicKey: c.PublicKey, Enabled: c.Enabled, Addresses: c.Addresses, Links: []PeerLink{}}
+	if peer, ok := seen[c.Key()]; ok && c.Enabled {
+		client.see(peer)
 	}
-	return r
+	return client
 }
 
 // Attachment is what a client shows of its attachment.
@@ -223,7 +207,7 @@ type Attachment struct {
 	Unpaired        map[string]string `json:"unpaired"` // reasons by link
 }
 
-// Attachment is the attachment of a client; nil if it is not attached.
+// Attachment returns the attachment of a client; nil if it is not attached.
 func (v *View) Attachment() *Attachment {
 	a := v.Settings.Head.Attachment
 	if a == nil {
@@ -236,9 +220,9 @@ func (v *View) Attachment() *Attachment {
 	}
 	peer := Peer{Name: desired.ServerName, PublicKey: a.ServerPublicKey, Enabled: true, Addresses: []netip.Prefix{},
 		Links: []PeerLink{}}
-	for _, status := range v.Plane.Peers {
-		if status.PublicKey.Base64() == a.ServerPublicKey {
-			peer.see(status)
+	for _, known := range v.Plane.Peers {
+		if known.PublicKey.Base64() == a.ServerPublicKey {
+			peer.see(known)
 		}
 	}
 	r.Peer = &peer
@@ -261,7 +245,7 @@ type Status struct {
 	Unpaired   map[string]string `json:"unpaired"`
 }
 
-// Status is the whole instance.
+// Status returns the whole instance.
 func (v *View) Status() Status {
 	s := v.Settings
 	r := Status{
@@ -291,5 +275,14 @@ func (v *View) Status() Status {
 	return r
 }
 
-// Milliseconds returns a duration as documents have it.
-func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// Milliseconds is a duration that JSON has in milliseconds.
+type Milliseconds time.Duration
+
+// Seconds returns the duration in seconds.
+func (d Milliseconds) Seconds() float64 { return time.Duration(d).Seconds() }
+
+// Number returns the duration in milliseconds.
+func (d Milliseconds) Number() float64 { return float64(d) / float64(time.Millisecond) }
+
+// MarshalJSON implements json.Marshaler.
+func (d Milliseconds) MarshalJSON() ([]byte, error) { return json.Marshal(d.Number()) }
