@@ -270,7 +270,7 @@ func importTable() []room {
 		{dir: "multilink/status", imports: []string{"multilink/settings"}},
 		{dir: "multilink/memory", imports: []string{"multilink", "multilink/settings"}},
 		{dir: "multilink/internal/fault"},
-		{dir: "multilink/internal/packet"},
+		{dir: "multilink/internal/packet", imports: []string{"multilink/settings"}},
 		{dir: "multilink/internal/pathmtu"},
 		{dir: "multilink/internal/ethernet", imports: []string{"multilink/internal/fault", "multilink/settings"}},
 		{dir: "multilink/internal/scheduler", imports: []string{"multilink/internal/packet", "multilink/settings"}},

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
@@ -41,7 +42,7 @@ func (p *Plane) send(l *link, socket *net.UDPConn) {
 		letters = letters[:0]
 		p.mu.Lock()
 		now := p.now()
-		timer.Reset(cmp.Or(l.config.Probe.Interval, defaultInterval))
+		timer.Reset(cmp.Or(l.config.Probe.Interval, settings.DefaultProbeInterval))
 		for _, to := range p.peers {
 			one := to.paths[l.config.Name]
 			if one == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // probeSize is the length of a probe, which begins with probeMagic: a mark and the
@@ -88,7 +89,7 @@ func parseProbe(b []byte) (probe, error) {
 			return probe{}, fmt.Errorf("parse probe: a time of %v: %w", d, multilink.ErrInvalid)
 		}
 	}
-	if p.Interval < minInterval || p.Interval > maxInterval {
+	if p.Interval < settings.MinProbeInterval || p.Interval > settings.MaxProbeInterval {
 		return probe{}, fmt.Errorf("parse probe: an interval of %v: %w", p.Interval, multilink.ErrInvalid)
 	}
 	return p, nil

@@ -12,16 +12,8 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// The defaults and bounds of settings.Probe and settings.Bond.
 const (
-	minInterval       = time.Millisecond
-	maxInterval       = 10 * time.Second
-	defaultInterval   = 10 * time.Millisecond
-	defaultMultiplier = 3
-	defaultWait       = 500 * time.Millisecond
-	relapseTime       = time.Minute
-	maxRelapses       = 5 // two to the power of it is 32
-	window            = 100
+	window = 100 // probes over which losses are counted
 
 	// confirmEvery is how often a link that is not metered is probed at its full length:
 	// frames do not pass this process, so that nothing else shows that it became narrow.
@@ -71,9 +63,9 @@ func newWatch(c settings.Probe, wait time.Duration, mtu int) *watch {
 }
 
 func (w *watch) configure(c settings.Probe, wait time.Duration) {
-	w.interval = cmp.Or(c.Interval, defaultInterval)
-	w.multiplier = cmp.Or(c.Multiplier, defaultMultiplier)
-	w.wait = cmp.Or(wait, defaultWait)
+	w.interval = cmp.Or(c.Interval, settings.DefaultProbeInterval)
+	w.multiplier = cmp.Or(c.Multiplier, settings.DefaultProbeMultiplier)
+	w.wait = cmp.Or(wait, settings.DefaultWaitToRestore)
 }
 
 // probe returns what to send now.
@@ -99,11 +91,11 @@ func (w *watch) trial(now time.Duration, metered bool) int {
 	if metered {
 		confirm, raise = pathmtu.Confirm, pathmtu.Patience
 	}
-	return w.path.Next(now, max(pathmtu.Timeout, w.limit()+w.interval+w.peerEvery), confirm, raise)
+	return w.path.Next(now, w.limit()+w.interval+w.peerEvery, confirm, raise)
 }
 
 // period is over which time what arrives is reported.
-func (w *watch) period() time.Duration { return max(pathmtu.Period, 2*w.interval) }
+func (w *watch) period() time.Duration { return 2 * w.interval }
 
 // take takes a probe of the peer, which arrived as a packet of that length. A probe that
 // is older than an earlier one changes no state.
@@ -217,8 +209,8 @@ func (w *watch) alive(now time.Duration) {
 // fail takes the link out of use. What this end hears stays as it is: if
 // each end reported silence because the other one does, no link would recover.
 func (w *watch) fail(now time.Duration, reason string) {
-	if w.failed > 0 && now-w.failed < relapseTime {
-		w.relapses = min(w.relapses+1, maxRelapses)
+	if w.failed > 0 && now-w.failed < settings.RelapseSpan {
+		w.relapses = min(w.relapses+1, settings.MaxRelapses)
 	} else {
 		w.relapses = 0
 	}

@@ -18,6 +18,13 @@ const (
 	ReselectFailure Reselect = "failure" // only when it fails
 )
 
+// The defaults and bounds of [Bond].WaitToRestore.
+const (
+	DefaultWaitToRestore = 500 * time.Millisecond
+	RelapseSpan          = time.Minute // between failures that double the wait
+	MaxRelapses          = 5           // that double it: 32 times
+)
+
 // Bond says how a bond chooses its links and repairs losses. The zero value is the default: active
 // backup with replay.
 type Bond struct {

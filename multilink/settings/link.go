@@ -22,6 +22,15 @@ const (
 // Kinds are all kinds of links.
 func Kinds() []Kind { return []Kind{WiFi, Mesh, FiveG, Ethernet} }
 
+// The defaults and bounds of a [Probe].
+const (
+	DefaultProbeInterval   = 10 * time.Millisecond
+	MeteredProbeInterval   = 200 * time.Millisecond // on a metered link while it carries no frames
+	MinProbeInterval       = time.Millisecond
+	MaxProbeInterval       = 10 * time.Second
+	DefaultProbeMultiplier = 3
+)
+
 // Probe says how a link is monitored.
 type Probe struct {
 	// Interval between two probes, from 1 ms to 10 s. Zero is 10 ms, and 200 ms on
@@ -70,11 +79,7 @@ type Link struct {
 	Disabled bool
 }
 
-const (
-	maxLinkName = 32
-	minProbe    = time.Millisecond
-	maxProbe    = 10 * time.Second
-)
+const maxLinkName = 32
 
 // Check reports the first field of c that is not allowed. It wraps ErrInvalid.
 func (c Link) Check() error {
@@ -92,8 +97,8 @@ func (c Link) Check() error {
 		return bad("priority", "want 0 to 1000000, got %d", c.Priority)
 	case c.Cost < 0:
 		return bad("cost", "want 0 or more, got %d", c.Cost)
-	case c.Probe.Interval != 0 && (c.Probe.Interval < minProbe || c.Probe.Interval > maxProbe):
-		return bad("probe.interval", "want %v to %v, got %v", minProbe, maxProbe, c.Probe.Interval)
+	case c.Probe.Interval != 0 && (c.Probe.Interval < MinProbeInterval || c.Probe.Interval > MaxProbeInterval):
+		return bad("probe.interval", "want %v to %v, got %v", MinProbeInterval, MaxProbeInterval, c.Probe.Interval)
 	case c.Probe.Multiplier != 0 && (c.Probe.Multiplier < 2 || c.Probe.Multiplier > 255):
 		return bad("probe.multiplier", "want 2 to 255, got %d", c.Probe.Multiplier)
 	case !(c.MaxLoss >= 0 && c.MaxLoss <= 1):

@@ -31,7 +31,7 @@ func newPair(t testing.TB, config settings.Bond) (a, b *Bond, now time.Time) {
 
 // exchange lets 10 ms of probes pass.
 func exchange(a, b *Bond, now time.Time, out *Output) time.Time {
-	now = now.Add(defaultProbe)
+	now = now.Add(settings.DefaultProbeInterval)
 	a.Tick(now, out)
 	hand(b, now, out)
 	b.Tick(now, out)

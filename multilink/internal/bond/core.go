@@ -83,7 +83,7 @@ func (c *core) replayBytes() int {
 
 func (c *core) waitToRestore() time.Duration {
 	if c.config.WaitToRestore == 0 {
-		return defaultWait
+		return settings.DefaultWaitToRestore
 	}
 	return c.config.WaitToRestore
 }

@@ -53,18 +53,9 @@ type link struct {
 	txBytes, rxBytes uint64
 }
 
-const (
-	defaultProbe    = 10 * time.Millisecond
-	meteredProbe    = 200 * time.Millisecond
-	defaultMultiple = 3
-	// slowProbe is the interval on a link on which the peer does not answer
-	// (RFC 5880 section 6.8.3).
-	slowProbe = time.Second
-
-	maxRelapses = 5 // doublings of the wait
-	relapseSpan = time.Minute
-	defaultWait = 500 * time.Millisecond
-)
+// slowProbe is the interval of probes on a link on which the peer does not answer
+// (RFC 5880 section 6.8.3).
+const slowProbe = time.Second
 
 func (l *link) bit() uint32 { return 1 << l.id }
 
@@ -72,21 +63,18 @@ func (l *link) bit() uint32 { return 1 << l.id }
 func (l *link) interval() time.Duration {
 	switch {
 	case l.alerted:
-		return min(cmp.Or(l.config.Probe.Interval, defaultProbe), defaultProbe)
+		return min(cmp.Or(l.config.Probe.Interval, settings.DefaultProbeInterval), settings.DefaultProbeInterval)
 	case l.config.Probe.Interval != 0:
 		return l.config.Probe.Interval
 	case l.config.Metered && !l.carries:
-		return meteredProbe
+		return settings.MeteredProbeInterval
 	default:
-		return defaultProbe
+		return settings.DefaultProbeInterval
 	}
 }
 
 func (l *link) multiplier() int {
-	if l.config.Probe.Multiplier == 0 {
-		return defaultMultiple
-	}
-	return l.config.Probe.Multiplier
+	return cmp.Or(l.config.Probe.Multiplier, settings.DefaultProbeMultiplier)
 }
 
 // applied is the interval at which probes are sent now: the slower of the two
@@ -131,10 +119,10 @@ func (l *link) countRelapse(now time.Duration) {
 	switch {
 	case !l.everUp || l.relapsed == 0:
 		l.relapses = 0
-	case ago < relapseSpan:
-		l.relapses = min(l.relapses+1, maxRelapses)
+	case ago < settings.RelapseSpan:
+		l.relapses = min(l.relapses+1, settings.MaxRelapses)
 	default:
-		l.relapses = max(0, l.relapses-int(ago/relapseSpan))
+		l.relapses = max(0, l.relapses-int(ago/settings.RelapseSpan))
 	}
 	l.relapsed = now
 }
@@ -151,10 +139,10 @@ func (l *link) report() packet.Report {
 	return r
 }
 
-// mtuPeriod is over which time what arrives on the link is reported.
-func (l *link) mtuPeriod() time.Duration { return max(pathmtu.Period, 2*l.applied()) }
+// mtuPeriod is the time over which the longest packet that arrives is reported.
+func (l *link) mtuPeriod() time.Duration { return 2 * l.applied() }
 
-// nextTrial is how long the probe that is sent now should be.
+// nextTrial returns the length of the probe that is sent next.
 func (l *link) nextTrial(now time.Duration) int {
 	if !l.alive() {
 		l.path.Abandon()
@@ -164,5 +152,5 @@ func (l *link) nextTrial(now time.Duration) int {
 	if l.config.Metered {
 		confirm, raise = pathmtu.Patience, pathmtu.Patience
 	}
-	return l.path.Next(now, max(pathmtu.Timeout, l.limit+l.applied()+l.theirApplied), confirm, raise)
+	return l.path.Next(now, l.limit+l.applied()+l.theirApplied, confirm, raise)
 }

@@ -3,7 +3,7 @@ package bond
 import (
 	"time"
 
-	"github.com/iotenablers/enablers/multilink/internal/packet"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
@@ -163,7 +163,7 @@ func (m *monitor) alertBackups() {
 // forgiveStall gives the links the time in which this process did nothing: what
 // arrived meanwhile has not been read.
 func (m *monitor) forgiveStall() {
-	shortest := packet.MaxInterval
+	shortest := settings.MaxProbeInterval
 	for _, l := range m.slots() {
 		if l != nil && l.hearing {
 			shortest = min(shortest, l.interval())

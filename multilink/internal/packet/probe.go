@@ -3,6 +3,8 @@ package packet
 import (
 	"encoding/binary"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 const (
@@ -12,10 +14,6 @@ const (
 	probeFixed  = 67 // bytes before the reports
 	reportBytes = 7
 	maxProbeLen = HeaderSize + probeFixed + 1 + MaxLinks*reportBytes + 1 + MaxSpans*2*binary.MaxVarintLen64 + 2 + sizesBytes
-
-	minInterval = time.Millisecond
-	// MaxInterval is the longest interval of probes that a probe can carry.
-	MaxInterval = 10 * time.Second
 
 	flagEstablished = 1 // the sender has adopted the epoch that it echoes
 	flagContested   = 2 // several instances use the key of the receiver
@@ -146,8 +144,8 @@ func (p *Probe) Parse(b []byte) bool {
 	links := int(b[66])
 	b = b[probeFixed:]
 	p.Reports, p.Spans = p.Reports[:0], p.Spans[:0]
-	if p.Epoch == 0 || p.Sent == 0 || p.Interval < minInterval || p.Interval > MaxInterval ||
-		p.Applied < minInterval || p.Applied > MaxInterval || p.Multiplier < 2 ||
+	if p.Epoch == 0 || p.Sent == 0 || p.Interval < settings.MinProbeInterval || p.Interval > settings.MaxProbeInterval ||
+		p.Applied < settings.MinProbeInterval || p.Applied > settings.MaxProbeInterval || p.Multiplier < 2 ||
 		p.Floor > SequenceMask || p.Next > SequenceMask || links > MaxLinks || len(b) < links*reportBytes+1 {
 		return false
 	}

@@ -48,10 +48,9 @@ const (
 	maxConfirms = 10
 	step        = 16 // between what is known to arrive and what is known not to
 
-	// Timeout of one try, at least.
-	Timeout = 100 * time.Millisecond
-	// Period of arrivals, at least.
-	Period = 250 * time.Millisecond
+	minTimeout = 100 * time.Millisecond // of one try
+	minPeriod  = 250 * time.Millisecond // of arrivals
+
 	// Confirm is how often what is known is tried again (RFC 8899: CONFIRMATION_TIMER).
 	Confirm = 30 * time.Second
 	// Raise is how often more than is known is tried (RFC 8899: PMTU_RAISE_TIMER).
@@ -120,13 +119,14 @@ func (q *Search) Sent(now time.Duration, n int) {
 	q.unseen = n
 }
 
-// Arrive records a packet that came from the peer.
+// Arrive records a packet that came from the peer. Arrivals are counted over the period, and over 250 ms at least.
 func (q *Search) Arrive(now, period time.Duration, n int) {
 	q.turn(now, period)
 	q.arrivals[0] = max(q.arrivals[0], n)
 }
 
 func (q *Search) turn(now, period time.Duration) {
+	period = max(period, minPeriod)
 	switch passed := now - q.period; {
 	case passed >= 2*period:
 		q.arrivals, q.period = [2]int{}, now
@@ -135,7 +135,7 @@ func (q *Search) turn(now, period time.Duration) {
 	}
 }
 
-// Longest is what arrived lately.
+// Longest returns the length of the longest packet that arrived in the last one or two periods.
 func (q *Search) Longest(now, period time.Duration) int {
 	q.turn(now, period)
 	return max(q.arrivals[0], q.arrivals[1])
@@ -163,9 +163,10 @@ func (q *Search) Report(now time.Duration, longest, theirs int) {
 	}
 }
 
-// Next is how long the probe that is sent now should be; 0 is as short as may be. A try
-// is lost after the timeout; confirm is how often what is known is tried again, and raise how often more is.
+// Next returns the length of the probe to send now; 0 is the shortest. A try is lost after the timeout, and after
+// 100 ms at the earliest. The known length is tried again after confirm, and a greater one after raise.
 func (q *Search) Next(now, timeout, confirm, raise time.Duration) int {
+	timeout = max(timeout, minTimeout)
 	switch {
 	case !q.reports:
 		return 0

@@ -12,7 +12,7 @@ import (
 // path answers the probes of a search: carries says whether the path carries the one of a length.
 func path(q *pathmtu.Search, from, to time.Duration, carries func(n int) bool) {
 	for now := from; now < to; now += 10 * time.Millisecond {
-		n := q.Next(now, pathmtu.Timeout, 2*time.Second, pathmtu.Raise)
+		n := q.Next(now, 0, 2*time.Second, pathmtu.Raise)
 		longest := 1
 		if n > 0 && carries(n) {
 			longest = n

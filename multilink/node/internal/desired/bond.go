@@ -18,8 +18,6 @@ type Bond struct {
 	Copies   int               `json:"copies,omitempty"`
 }
 
-const defaultWait = 500.0 // ms
-
 // complete fills in the defaults, so that a reader sees the values in force.
 func (b *Bond) complete() {
 	if b.Policy == "" {
@@ -30,7 +28,7 @@ func (b *Bond) complete() {
 		b.Replay = &replay
 	}
 	if b.Wait == nil {
-		wait := defaultWait
+		wait := settings.DefaultWaitToRestore.Seconds() * 1000
 		b.Wait = &wait
 	}
 }

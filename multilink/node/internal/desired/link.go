@@ -36,17 +36,13 @@ type Probe struct {
 	Multiplier int     `json:"multiplier"`
 }
 
-// The defaults of a probe, which settings.Probe names. The interval of a link is left
-// open: what the default is depends on whether the link is metered and on what it
-// carries.
-const (
-	defaultInterval   = 10.0 // ms
-	defaultMultiplier = 3
-)
+// defaultInterval is the default of Probe.Interval in milliseconds. An interval of 0 is stored as it
+// is, because the default depends on whether the link is metered and carries frames.
+const defaultInterval = float64(settings.DefaultProbeInterval) / float64(time.Millisecond)
 
-// Shown is a probe as records have it.
+// Shown returns the probe as records have it.
 func (p Probe) Shown(metered bool) Probe {
-	if p.Interval == 0 && !metered { // a metered link is probed by what it does
+	if p.Interval == 0 && !metered { // the interval of a metered link depends on its frames
 		p.Interval = defaultInterval
 	}
 	return p
@@ -79,7 +75,7 @@ func (l *Link) complete(others []Link) {
 		l.Cost = 1
 	}
 	if l.Probe.Multiplier == 0 {
-		l.Probe.Multiplier = defaultMultiplier
+		l.Probe.Multiplier = settings.DefaultProbeMultiplier
 	}
 }
 
