@@ -52,7 +52,7 @@ func NewHandler(n *node.Node, opts *HandlerOptions) (http.Handler, error) {
 	if opts == nil {
 		opts = &HandlerOptions{}
 	}
-	api, err := rest.NewHandler(n, &opts.REST)
+	api, err := rest.Prepare(n, &opts.REST)
 	if err != nil {
 		return nil, err
 	}

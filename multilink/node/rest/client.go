@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 )
 
-func (r *Handler) addClient(w http.ResponseWriter, req *http.Request) error {
+func (r *API) addClient(w http.ResponseWriter, req *http.Request) error {
 	if err := r.node.Settings().Only(desired.RoleServer); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (r *Handler) addClient(w http.ResponseWriter, req *http.Request) error {
 	return WriteJSON(w, http.StatusCreated, p)
 }
 
-func (r *Handler) listClients(w http.ResponseWriter, _ *http.Request) error {
+func (r *API) listClients(w http.ResponseWriter, _ *http.Request) error {
 	s := r.node.Settings()
 	if err := s.Only(desired.RoleServer); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (r *Handler) listClients(w http.ResponseWriter, _ *http.Request) error {
 
 // keyOf is the public key that a request names in its body or, as bodies of DELETE get
 // lost on the way, in its query.
-func (r *Handler) keyOf(req *http.Request) (string, error) {
+func (r *API) keyOf(req *http.Request) (string, error) {
 	if err := r.node.Settings().Only(desired.RoleServer); err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func (r *Handler) keyOf(req *http.Request) (string, error) {
 	return form.PublicKey, err
 }
 
-func (r *Handler) enableClient(enabled bool) httpapi.HandlerFunc {
+func (r *API) enableClient(enabled bool) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) error {
 		key, err := r.keyOf(req)
 		if err != nil {
@@ -70,7 +70,7 @@ func (r *Handler) enableClient(enabled bool) httpapi.HandlerFunc {
 	}
 }
 
-func (r *Handler) deleteClient(w http.ResponseWriter, req *http.Request) error {
+func (r *API) deleteClient(w http.ResponseWriter, req *http.Request) error {
 	key, err := r.keyOf(req)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (r *Handler) deleteClient(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-func (r *Handler) provisionAgain(w http.ResponseWriter, req *http.Request) error {
+func (r *API) provisionAgain(w http.ResponseWriter, req *http.Request) error {
 	key, err := r.keyOf(req)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (r *Handler) provisionAgain(w http.ResponseWriter, req *http.Request) error
 
 // attach takes the object that a server has answered with, and the server's URL. What
 // it has besides is of later versions, and does not matter.
-func (r *Handler) attach(w http.ResponseWriter, req *http.Request) error {
+func (r *API) attach(w http.ResponseWriter, req *http.Request) error {
 	if err := r.node.Settings().Only(desired.RoleClient); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (r *Handler) attach(w http.ResponseWriter, req *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.View(next).Attachment())
 }
 
-func (r *Handler) getAttachment(w http.ResponseWriter, _ *http.Request) error {
+func (r *API) getAttachment(w http.ResponseWriter, _ *http.Request) error {
 	s := r.node.Settings()
 	if err := s.Only(desired.RoleClient); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (r *Handler) getAttachment(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, record)
 }
 
-func (r *Handler) detach(w http.ResponseWriter, req *http.Request) error {
+func (r *API) detach(w http.ResponseWriter, req *http.Request) error {
 	if _, err := r.node.Change(req.Context(), desired.Detach()); err != nil {
 		return err
 	}
@@ -135,6 +135,6 @@ func (r *Handler) detach(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-func (r *Handler) status(w http.ResponseWriter, _ *http.Request) error {
+func (r *API) status(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.View(r.node.Settings()).Status())
 }

@@ -25,7 +25,7 @@ const (
 // Last-Event-ID, or the last ones of ?last=, and then those that come. With
 // ?status=true a status follows every second. A client that reads slowly has its place
 // among the kept events; what is gone by then is counted in an event "missed".
-func (r *Handler) events(w http.ResponseWriter, req *http.Request) error {
+func (r *API) events(w http.ResponseWriter, req *http.Request) error {
 	query := req.URL.Query()
 	last, err := count(query.Get("last"))
 	if err != nil {

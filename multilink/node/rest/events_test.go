@@ -70,7 +70,7 @@ func next(t *testing.T, events <-chan sentEvent) sentEvent {
 	}
 }
 
-func TestHandler_resumesEventsAfterTheLastID(t *testing.T) {
+func TestNewHandler_resumesEventsAfterTheLastID(t *testing.T) {
 	i := nodetest.Server(t)
 	web := httptest.NewServer(i.Web)
 	t.Cleanup(web.Close)
@@ -114,7 +114,7 @@ func TestHandler_resumesEventsAfterTheLastID(t *testing.T) {
 	}
 }
 
-func TestHandler_countsTheEventsThatASlowReaderMissed(t *testing.T) {
+func TestNewHandler_countsTheEventsThatASlowReaderMissed(t *testing.T) {
 	i := nodetest.Server(t)
 	web := httptest.NewServer(i.Web)
 	t.Cleanup(web.Close)
@@ -142,7 +142,7 @@ func TestHandler_countsTheEventsThatASlowReaderMissed(t *testing.T) {
 	require.Equal(t, 1977, missed)
 }
 
-func TestHandler_streamsTheStatus(t *testing.T) {
+func TestNewHandler_streamsTheStatus(t *testing.T) {
 	i := nodetest.Server(t)
 	i.Three(true)
 	web := httptest.NewServer(i.Web)
@@ -158,7 +158,7 @@ func TestHandler_streamsTheStatus(t *testing.T) {
 	}
 }
 
-func TestHandler_limitsTheNumberOfStreams(t *testing.T) {
+func TestNewHandler_limitsTheNumberOfStreams(t *testing.T) {
 	i := nodetest.Server(t)
 	web := httptest.NewServer(i.Web)
 	t.Cleanup(web.Close)

@@ -40,7 +40,7 @@ func (d *fullDocuments) Update(ctx context.Context, key string, prev storage.Rev
 	return d.Documents.Update(ctx, key, prev, data)
 }
 
-func TestHandler_answers507WhileTheStorageIsFull(t *testing.T) {
+func TestNewHandler_answers507WhileTheStorageIsFull(t *testing.T) {
 	docs := &fullDocuments{Documents: storage.NewMemoryDocuments()}
 	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0"), docs))
 	docs.full.Store(true)

@@ -34,7 +34,7 @@ func closed() [][2]string {
 	}
 }
 
-func TestHandler_answersNothingWithoutTheToken(t *testing.T) {
+func TestNewHandler_answersNothingWithoutTheToken(t *testing.T) {
 	for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + nodetest.Token + "x",
 		"Bearer " + nodetest.Token[:len(nodetest.Token)-1], "Basic " + nodetest.Token, nodetest.Token, "Token " + nodetest.Token} {
 		i := nodetest.Server(t)
@@ -60,7 +60,7 @@ func TestHandler_answersNothingWithoutTheToken(t *testing.T) {
 	}
 }
 
-func TestHandler_slowsGuessesDown(t *testing.T) {
+func TestNewHandler_slowsGuessesDown(t *testing.T) {
 	i := nodetest.Server(t)
 	guess := func() int {
 		return i.Send("GET", "/status", nil, map[string]string{"Authorization": "Bearer a wrong one"}).Code
@@ -114,7 +114,7 @@ func TestHandlerOptions_OpenMetrics_servesMetricsWithoutAToken(t *testing.T) {
 	require.Contains(t, w.Body.String(), "multilink_ready 1")
 }
 
-func TestHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
+func TestNewHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
 	i := nodetest.Server(t)
 	for _, foreign := range []map[string]string{
 		{"Origin": "https://evil.example"},

@@ -49,21 +49,32 @@ type HandlerOptions struct {
 	Logger *slog.Logger
 }
 
-// Handler is the REST interface of an instance. Package page, which serves the pages with it,
-// takes it apart with [Handler.Routes] and [Handler.Options].
-type Handler struct {
+// NewHandler returns the REST interface of an instance, and without
+// [HandlerOptions].Authorize also the sign-in page, at /.enablers/sign-in. It has to be at the
+// root of its host. Streams of events last as long as their clients stay connected: the read and write timeouts
+// of a server do not end them. The error is about opts.
+func NewHandler(n *node.Node, opts *HandlerOptions) (http.Handler, error) {
+	api, err := Prepare(n, opts)
+	if err != nil {
+		return nil, err
+	}
+	handler := httpapi.NewHandler(api.Routes(), api.Options())
+	if api.door != nil {
+		handler = api.door.Handler(handler, nil)
+	}
+	return handler, nil
+}
+
+// API has the parts of the REST interface of an instance, which package page serves with the pages.
+type API struct {
 	node    *node.Node
 	options HandlerOptions // with Authorize
 	door    *access.Door   // nil if HandlerOptions.Authorize decides
-	whole   http.Handler
 }
 
-// NewHandler returns the REST interface of an instance, and without
-// [HandlerOptions].Authorize also the sign-in page, at /.enablers/sign-in. It has to be at the
-// root of its host. Streams of events are as long as their clients like: a server's timeouts
-// of reading and writing do not end them. The error is about opts.
-func NewHandler(n *node.Node, opts *HandlerOptions) (*Handler, error) {
-	r := &Handler{node: n}
+// Prepare returns the parts of the REST interface of an instance, for package page. The error is about opts.
+func Prepare(n *node.Node, opts *HandlerOptions) (*API, error) {
+	r := &API{node: n}
 	if opts != nil {
 		r.options = *opts
 	}
@@ -75,17 +86,11 @@ func NewHandler(n *node.Node, opts *HandlerOptions) (*Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.door, r.options.Authorize = door, door.Authorize
-	}
-	r.whole = httpapi.NewHandler(r.Routes(), r.Options())
-	if r.door != nil {
-		r.whole = r.door.Handler(r.whole, nil)
+		r.door = door
+		r.options.Authorize = door.Authorize
 	}
 	return r, nil
 }
-
-// ServeHTTP implements http.Handler.
-func (r *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.whole.ServeHTTP(w, req) }
 
 // open returns the door that the token and the certificates open. Each lets a caller do
 // everything.
@@ -107,22 +112,22 @@ func (o *HandlerOptions) open(role desired.Role) (*access.Door, error) {
 	return access.New(config)
 }
 
-// Door is the door of the handler; nil if [HandlerOptions].Authorize decides.
-func (r *Handler) Door() *access.Door { return r.door }
+// Door returns the door of the interface; nil if [HandlerOptions].Authorize decides.
+func (r *API) Door() *access.Door { return r.door }
 
-// Options are those of a handler of the routes.
-func (r *Handler) Options() *httpapi.Options {
+// Options returns the options of a handler of the routes.
+func (r *API) Options() *httpapi.Options {
 	return &httpapi.Options{
 		Classify: classify, WriteError: WriteError, Hosts: r.options.Hosts, Authorize: r.options.Authorize, Logger: r.options.Logger,
 	}
 }
 
-// Routes lists the routes of the interface.
-func (r *Handler) Routes() []httpapi.Route {
+// Routes returns the routes of the interface.
+func (r *API) Routes() []httpapi.Route {
 	mine := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
 		return httpapi.Route{Pattern: pattern, Func: f, Origins: httpapi.OwnPagesAndLinks}
 	}
-	// What shows or takes keys, lets a client in, or ends a network for good.
+	// Operations that show or take keys, admit a client, or end a network for good.
 	secret := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
 		route := mine(pattern, f)
 		route.Role = httpapi.Admin
@@ -184,7 +189,7 @@ func read(r *http.Request, form any) error {
 }
 
 // ready answers whether the node does what is configured, and can store changes.
-func (r *Handler) ready(w http.ResponseWriter, req *http.Request) error {
+func (r *API) ready(w http.ResponseWriter, req *http.Request) error {
 	return httpapi.Ready(func() error {
 		if err := r.node.Health(); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/node/internal/fault"
 )
 
-func (r *Handler) addInterface(w http.ResponseWriter, req *http.Request) error {
+func (r *API) addInterface(w http.ResponseWriter, req *http.Request) error {
 	var form desired.Link
 	if err := read(req, &form); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (r *Handler) addInterface(w http.ResponseWriter, req *http.Request) error {
 	return r.showLink(w, http.StatusCreated, next, form.Name)
 }
 
-func (r *Handler) showLink(w http.ResponseWriter, status int, s *desired.Settings, name string) error {
+func (r *API) showLink(w http.ResponseWriter, status int, s *desired.Settings, name string) error {
 	at, err := s.Link(name)
 	if err != nil {
 		return err
@@ -32,15 +32,15 @@ func (r *Handler) showLink(w http.ResponseWriter, status int, s *desired.Setting
 	return WriteJSON(w, status, r.node.View(s).Links()[at])
 }
 
-func (r *Handler) listInterfaces(w http.ResponseWriter, _ *http.Request) error {
+func (r *API) listInterfaces(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.View(r.node.Settings()).Links())
 }
 
-func (r *Handler) getInterface(w http.ResponseWriter, req *http.Request) error {
+func (r *API) getInterface(w http.ResponseWriter, req *http.Request) error {
 	return r.showLink(w, http.StatusOK, r.node.Settings(), req.PathValue("name"))
 }
 
-func (r *Handler) orderInterfaces(w http.ResponseWriter, req *http.Request) error {
+func (r *API) orderInterfaces(w http.ResponseWriter, req *http.Request) error {
 	var form struct {
 		Order []string `json:"order"`
 	}
@@ -58,7 +58,7 @@ func (r *Handler) orderInterfaces(w http.ResponseWriter, req *http.Request) erro
 }
 
 // changeInterface changes the members that the request has, as RFC 7396 has it.
-func (r *Handler) changeInterface(w http.ResponseWriter, req *http.Request) error {
+func (r *API) changeInterface(w http.ResponseWriter, req *http.Request) error {
 	data, err := httpapi.ReadBody(req, "", MaxBody)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (r *Handler) changeInterface(w http.ResponseWriter, req *http.Request) erro
 	return r.showLink(w, http.StatusOK, next, name)
 }
 
-func (r *Handler) deleteInterface(w http.ResponseWriter, req *http.Request) error {
+func (r *API) deleteInterface(w http.ResponseWriter, req *http.Request) error {
 	if _, err := r.node.Change(req.Context(), desired.DeleteLink(req.PathValue("name"))); err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (r *Handler) deleteInterface(w http.ResponseWriter, req *http.Request) erro
 	return nil
 }
 
-func (r *Handler) getBond(w http.ResponseWriter, _ *http.Request) error {
+func (r *API) getBond(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.Settings().Head.Bond)
 }
 
 // setBond replaces how bonds behave, or changes what the request has.
-func (r *Handler) setBond(merge bool) httpapi.HandlerFunc {
+func (r *API) setBond(merge bool) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) error {
 		data, err := httpapi.ReadBody(req, "", MaxBody)
 		if err != nil {
@@ -125,7 +125,7 @@ func (r *Handler) setBond(merge bool) httpapi.HandlerFunc {
 	}
 }
 
-func (r *Handler) switchTo(w http.ResponseWriter, req *http.Request) error {
+func (r *API) switchTo(w http.ResponseWriter, req *http.Request) error {
 	form := struct {
 		Link string   `json:"link"`
 		Hold *float64 `json:"hold_s"`
@@ -146,11 +146,11 @@ func (r *Handler) switchTo(w http.ResponseWriter, req *http.Request) error {
 	return WriteJSON(w, http.StatusOK, map[string]any{"link": form.Link, "hold_s": hold.Seconds()})
 }
 
-func (r *Handler) getClasses(w http.ResponseWriter, _ *http.Request) error {
+func (r *API) getClasses(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.Settings().Head.Classes)
 }
 
-func (r *Handler) setClasses(w http.ResponseWriter, req *http.Request) error {
+func (r *API) setClasses(w http.ResponseWriter, req *http.Request) error {
 	var raw json.RawMessage
 	if err := read(req, &raw); err != nil {
 		return err

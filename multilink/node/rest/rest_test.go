@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestHandler_addsListsOrdersChangesAndDeletesLinks(t *testing.T) {
+func TestNewHandler_addsListsOrdersChangesAndDeletesLinks(t *testing.T) {
 	i := nodetest.Server(t)
 	added := i.Do(http.StatusCreated, "POST", "/interfaces/add",
 		`{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,
@@ -69,7 +69,7 @@ func TestHandler_addsListsOrdersChangesAndDeletesLinks(t *testing.T) {
 	require.Len(t, i.Plane.Current().Links, 2)
 }
 
-func TestHandler_addInterface_findsTheInterfaceOfTheEndpoint(t *testing.T) {
+func TestNewHandler_addInterface_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	i := nodetest.Server(t)
 	require.Equal(t, "eth0", i.Do(http.StatusCreated, "POST", "/interfaces/add",
 		`{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
@@ -84,7 +84,7 @@ func TestHandler_addInterface_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	require.Contains(t, text, "lost")
 }
 
-func TestHandler_provisionsListsDisablesAndDeletesClients(t *testing.T) {
+func TestNewHandler_provisionsListsDisablesAndDeletesClients(t *testing.T) {
 	i := nodetest.Server(t)
 	i.Three(true)
 	w := i.Send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`,
@@ -158,7 +158,7 @@ func TestHandler_provisionsListsDisablesAndDeletesClients(t *testing.T) {
 	require.Empty(t, i.List("/tunnel/client/"))
 }
 
-func TestHandler_attach_takesTheAnswerOfTheServer(t *testing.T) {
+func TestNewHandler_attach_takesTheAnswerOfTheServer(t *testing.T) {
 	s, c := nodetest.Server(t), nodetest.Client(t)
 	s.Three(true)
 	made := s.Do(http.StatusCreated, "POST", "/tunnel/client/add", nodetest.Object{"name": "gw-1"})
@@ -197,7 +197,7 @@ func TestHandler_attach_takesTheAnswerOfTheServer(t *testing.T) {
 	i.Do(http.StatusNotFound, "DELETE", "/tunnel/attach", nil)
 }
 
-func TestHandler_setBond_replacesTheSettings(t *testing.T) {
+func TestNewHandler_setBond_replacesTheSettings(t *testing.T) {
 	i := nodetest.Server(t)
 	require.Equal(t, nodetest.Object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0},
 		i.Do(http.StatusOK, "GET", "/bond", nil))
@@ -222,7 +222,7 @@ func TestHandler_setBond_replacesTheSettings(t *testing.T) {
 	require.Empty(t, i.Plane.Switched)
 }
 
-func TestHandler_setClasses_replacesAll(t *testing.T) {
+func TestNewHandler_setClasses_replacesAll(t *testing.T) {
 	i := nodetest.Server(t)
 	i.Three(true)
 	require.Empty(t, i.List("/classes"))
@@ -276,7 +276,7 @@ func refuses(i *nodetest.Instance, all []refused) {
 	require.Equal(i.T, before, i.Plane.Current(), "what is refused changes nothing")
 }
 
-func TestHandler_namesTheFieldOfABadRequest(t *testing.T) {
+func TestNewHandler_namesTheFieldOfABadRequest(t *testing.T) {
 	i := nodetest.Server(t)
 	i.Three(true)
 	i.Do(http.StatusCreated, "POST", "/tunnel/client/add", nodetest.Object{"name": "gw-1", "public_key": nodetest.Key(t, 1)})
@@ -369,7 +369,7 @@ func TestHandler_namesTheFieldOfABadRequest(t *testing.T) {
 	})
 }
 
-func TestHandler_refusesTheRequestsOfAServerOnAClient(t *testing.T) {
+func TestNewHandler_refusesTheRequestsOfAServerOnAClient(t *testing.T) {
 	i := nodetest.Client(t)
 	i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
 	type object = nodetest.Object
@@ -409,7 +409,7 @@ func TestHandler_refusesTheRequestsOfAServerOnAClient(t *testing.T) {
 	})
 }
 
-func TestHandler_refusesWhatThePlaneRefuses(t *testing.T) {
+func TestNewHandler_refusesWhatThePlaneRefuses(t *testing.T) {
 	i := nodetest.Server(t)
 	for _, c := range []struct {
 		err    error
@@ -431,7 +431,7 @@ func TestHandler_refusesWhatThePlaneRefuses(t *testing.T) {
 	}
 }
 
-func TestHandler_keepsTheLimits(t *testing.T) {
+func TestNewHandler_keepsTheLimits(t *testing.T) {
 	names := []string{}
 	for n := range node.MaxLinks + 1 {
 		names = append(names, "eth"+string(rune('a'+n)))

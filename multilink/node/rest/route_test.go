@@ -9,11 +9,11 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-func TestHandler_Routes_areThoseOfTheDocument(t *testing.T) {
-	require.NoError(t, httpapi.CheckRoutes((&Handler{}).Routes(), openapi))
+func TestAPI_Routes_areThoseOfTheDocument(t *testing.T) {
+	require.NoError(t, httpapi.CheckRoutes((&API{}).Routes(), openapi))
 }
 
-func TestHandler_servesAValidOpenAPIDocument(t *testing.T) {
+func TestNewHandler_servesAValidOpenAPIDocument(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(openapi)
 	require.NoError(t, err)
 	require.NoError(t, document.Validate(t.Context()))
