@@ -211,7 +211,7 @@ func (p *peer) failed(link packet.LinkID, err error) {
 // carrier passes on the state of the interface below a link. A link without a
 // tunnel has no carrier either, whatever its interface reports.
 func (p *peer) carrier(link string, info LinkInfo) {
-	up, reason := carrierOf(info)
+	up, reason := carrierState(info)
 	p.step(func(now time.Time) {
 		if id, ok := p.bond.LinkID(link); ok && p.pathLocked(id) != nil {
 			p.bond.Carrier(now, id, up, reason, &p.out)
@@ -228,8 +228,8 @@ func (p *peer) pathLocked(id packet.LinkID) *path {
 	return p.paths[id]
 }
 
-// carrierOf reports whether an interface can carry packets, and why.
-func carrierOf(info LinkInfo) (up bool, reason string) {
+// carrierState reports whether an interface can carry packets, and why.
+func carrierState(info LinkInfo) (up bool, reason string) {
 	switch {
 	case info.Gone:
 		return false, "the interface is gone"

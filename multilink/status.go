@@ -43,7 +43,7 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 	if l := b.links[c.Name]; l != nil {
 		sum.Port = l.under.Port()
 		if info := l.watch.Info(); sum.State == status.Down && (info.Gone || !info.Up) {
-			_, sum.Reason = carrierOf(info)
+			_, sum.Reason = carrierState(info)
 		}
 	}
 	var measured []status.Link
@@ -54,7 +54,7 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 			}
 			sum.TxBytes += l.TxBytes
 			sum.RxBytes += l.RxBytes
-			if rankOf(l.State) >= rankOf(sum.State) {
+			if rankState(l.State) >= rankState(sum.State) {
 				sum.State, sum.Reason, sum.LastChange = l.State, l.Reason, l.LastChange
 			}
 			sum.Active = sum.Active || l.Active
@@ -65,8 +65,8 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 	return sum
 }
 
-// rankOf orders states from worst to best.
-func rankOf(s status.State) int {
+// rankState orders states from worst to best.
+func rankState(s status.State) int {
 	return slices.Index([]status.State{status.Disabled, status.Down, status.Probing, status.Suspect, status.Up}, s)
 }
 

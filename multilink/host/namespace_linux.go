@@ -25,14 +25,14 @@ func openNamespace(path string) (*namespace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open namespace: %w", err)
 	}
-	inode, err := inodeOf(file)
+	inode, err := readInode(file)
 	if err != nil {
 		return nil, fmt.Errorf("open namespace %q: %w", path, err)
 	}
 	return &namespace{file, inode}, nil
 }
 
-func inodeOf(file *os.File) (uint64, error) {
+func readInode(file *os.File) (uint64, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
 		return 0, err

@@ -132,7 +132,7 @@ func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 		if host, err = h.wireBridge(c, tap, do); err != nil {
 			return changes, err
 		}
-	} else if err := h.netlink.LinkSetHardwareAddr(tap, macOf(2, c.Addresses)); err != nil {
+	} else if err := h.netlink.LinkSetHardwareAddr(tap, newMAC(2, c.Addresses)); err != nil {
 		return changes, fmt.Errorf("set MAC address of %q: %w", c.Name, err)
 	}
 	if err := h.netlink.LinkSetUp(tap); err != nil {
@@ -149,7 +149,7 @@ func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, do step) (ne
 	bridge, err := h.netlink.LinkByName(c.Bridge)
 	if missing(err) {
 		// With a fixed MAC address the bridge keeps it when members come and go.
-		mac := macOf(2, c.Addresses)
+		mac := newMAC(2, c.Addresses)
 		attrs := netlink.NewLinkAttrs()
 		attrs.Name, attrs.HardwareAddr, attrs.MTU = c.Bridge, mac, c.MTU
 		err = do(change{Kind: changeBridge, Interface: c.Bridge, MAC: mac.String()}, func() error {
@@ -170,7 +170,7 @@ func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, do step) (ne
 	}
 	// A bridge without a MAC address of its own takes the smallest of its
 	// members': the port's is large, so that it never is.
-	if err := h.netlink.LinkSetHardwareAddr(tap, macOf(0xfe, nil)); err != nil {
+	if err := h.netlink.LinkSetHardwareAddr(tap, newMAC(0xfe, nil)); err != nil {
 		return nil, fmt.Errorf("set MAC address of %q: %w", c.Name, err)
 	}
 	// The port's membership goes with the port.
@@ -266,10 +266,10 @@ func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) er
 	return nil
 }
 
-// macOf is a MAC address with that first byte, which says that it is locally
+// newMAC is a MAC address with that first byte, which says that it is locally
 // administered. It follows from the addresses, which are as unique on the
 // bonded network: neighbours that remember it are right after a restart.
-func macOf(first byte, addresses []netip.Prefix) net.HardwareAddr {
+func newMAC(first byte, addresses []netip.Prefix) net.HardwareAddr {
 	mac := net.HardwareAddr{first, 0, 0, 0, 0, 0}
 	if len(addresses) == 0 {
 		rand.Read(mac[1:])

@@ -3,7 +3,6 @@
 package kernel
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -51,8 +50,6 @@ type link struct {
 	loops  sync.WaitGroup
 }
 
-func interfaceOf(c settings.Link) string { return cmp.Or(c.Interface, c.Name) }
-
 // addLink makes the device of a link. What was made is removed on failure.
 func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (made *link, err error) {
 	defer func() {
@@ -64,7 +61,7 @@ func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (m
 	if err != nil {
 		return nil, err
 	}
-	mtu, err := h.tunnelMTU(interfaceOf(c))
+	mtu, err := h.tunnelMTU(c.InterfaceName())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +72,7 @@ func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (m
 			err = errors.Join(err, h.removeLink(l))
 		}
 	}()
-	if err := h.bind(l.mark, interfaceOf(c)); err != nil {
+	if err := h.bind(l.mark, c.InterfaceName()); err != nil {
 		return nil, err
 	}
 	attributes := h.attributes(l.device)

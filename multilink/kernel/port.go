@@ -27,7 +27,7 @@ type port struct {
 	members []string
 }
 
-func bridgeOf(c multilink.PortConfig) string { return cmp.Or(c.Bridge, c.Name) }
+func bridgeName(c multilink.PortConfig) string { return cmp.Or(c.Bridge, c.Name) }
 
 // portMTU returns the MTU of a port, given the largest that the links carry.
 func portMTU(c multilink.PortConfig, most int) (int, error) {
@@ -41,7 +41,7 @@ func portMTU(c multilink.PortConfig, most int) (int, error) {
 // addPort makes the bridge, or takes the one that is there. self is whose port
 // it is: the two ends of a bond must not have one hardware address.
 func (h *host) addPort(c multilink.PortConfig, mtu int, self multilink.Key) (*port, error) {
-	p := &port{config: c, bridge: bridgeOf(c), limit: mtu, mtu: mtu}
+	p := &port{config: c, bridge: bridgeName(c), limit: mtu, mtu: mtu}
 	fail := func(err error) (*port, error) {
 		return nil, errors.Join(fmt.Errorf("add port %q: %w", c.Name, err), h.removePort(p))
 	}

@@ -22,11 +22,11 @@ func (p *Plane) reconcileLocked(s multilink.State) error {
 			continue
 		}
 		wanted[c.Name] = c
-		if l := p.links[c.Name]; l != nil && interfaceOf(l.config) == interfaceOf(c) {
+		if l := p.links[c.Name]; l != nil && l.config.InterfaceName() == c.InterfaceName() {
 			most = min(most, l.mtu-segmentOverhead) // the interface may be away for a while
 			continue
 		}
-		mtu, err := p.host.tunnelMTU(interfaceOf(c))
+		mtu, err := p.host.tunnelMTU(c.InterfaceName())
 		if err != nil {
 			return fmt.Errorf("link %q: %w", c.Name, err)
 		}
@@ -80,7 +80,7 @@ func (p *Plane) prune(s multilink.State, wanted map[string]settings.Link) error 
 	anew := p.state.PrivateKey != s.PrivateKey
 	stays := func(l *link) bool {
 		c, there := wanted[l.config.Name]
-		return there && !anew && interfaceOf(c) == interfaceOf(l.config)
+		return there && !anew && c.InterfaceName() == l.config.InterfaceName()
 	}
 	peers := map[multilink.Key]multilink.PeerConfig{}
 	for _, c := range s.Peers {
@@ -107,7 +107,7 @@ func (p *Plane) prune(s multilink.State, wanted map[string]settings.Link) error 
 			failed = append(failed, p.dropLink(name))
 		}
 	}
-	if p.port != nil && (anew || bridgeOf(s.Port) != p.port.bridge || !slices.Equal(s.Port.Members, p.port.config.Members)) {
+	if p.port != nil && (anew || bridgeName(s.Port) != p.port.bridge || !slices.Equal(s.Port.Members, p.port.config.Members)) {
 		failed = append(failed, p.host.removePort(p.port))
 		p.port = nil
 	}

@@ -71,7 +71,7 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 		one, w := to.paths[name], to.paths[name].watch
 		tunnel := tunnels[name][to.config.PublicKey]
 		seen := status.Link{
-			Name: name, Interface: interfaceOf(one.link.config), Kind: one.link.config.Kind, Priority: one.link.config.Priority,
+			Name: name, Interface: one.link.config.InterfaceName(), Kind: one.link.config.Kind, Priority: one.link.config.Priority,
 			State: w.state, Active: one == to.active && w.state != status.Down,
 			RTT: w.srtt, Jitter: w.rttvar, LossTx: w.lossTx, LossRx: w.lossRx(),
 			TxBytes: uint64(tunnel.TransmitBytes), RxBytes: uint64(tunnel.ReceiveBytes), Port: one.link.port,
@@ -112,7 +112,7 @@ func outerHeaders(tunnel wgtypes.Peer) int {
 
 // linkStatus joins the states of a link to all peers.
 func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status.Link {
-	current := status.Link{Name: c.Name, Interface: interfaceOf(c), Kind: c.Kind, Priority: c.Priority,
+	current := status.Link{Name: c.Name, Interface: c.InterfaceName(), Kind: c.Kind, Priority: c.Priority,
 		State: status.Down, Reason: "no peer"}
 	if c.Disabled {
 		current.State, current.Reason = status.Disabled, "disabled"

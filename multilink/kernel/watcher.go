@@ -126,7 +126,7 @@ func (p *Plane) carrier(update netlink.LinkUpdate) {
 	running := update.Header.Type != unix.RTM_DELLINK && update.IfInfomsg.Flags&unix.IFF_RUNNING != 0
 	for _, to := range p.peers {
 		for _, one := range to.paths {
-			if running || interfaceOf(one.link.config) != update.Link.Attrs().Name || one.watch.state == status.Down {
+			if running || one.link.config.InterfaceName() != update.Link.Attrs().Name || one.watch.state == status.Down {
 				continue
 			}
 			one.watch.heard = false
@@ -142,11 +142,11 @@ func (p *Plane) rebind(index int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.links {
-		device, err := p.host.links.LinkByName(interfaceOf(l.config))
+		device, err := p.host.links.LinkByName(l.config.InterfaceName())
 		if index != 0 && (err != nil || device.Attrs().Index != index) {
 			continue
 		}
-		if err := p.host.bind(l.mark, interfaceOf(l.config)); err != nil {
+		if err := p.host.bind(l.mark, l.config.InterfaceName()); err != nil {
 			p.log.Error("the routes of a link are not followed", "link", l.config.Name, "error", err)
 		}
 	}

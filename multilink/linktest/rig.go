@@ -165,7 +165,7 @@ func packet(number uint64, size int) []byte {
 	return p
 }
 
-func numberOf(p []byte) uint64 {
+func frameNumber(p []byte) uint64 {
 	if len(p) < multilink.HeaderSize {
 		return 0
 	}
@@ -201,7 +201,7 @@ func countFrom(t *tunnel, first uint64) int {
 	defer t.mu.Unlock()
 	n := 0
 	for _, p := range t.received {
-		if numberOf(p) >= first {
+		if frameNumber(p) >= first {
 			n++
 		}
 	}
@@ -212,10 +212,10 @@ func countFrom(t *tunnel, first uint64) int {
 func inOrder(t *tunnel, first uint64, count, size int) error {
 	want := first
 	for _, p := range t.all() {
-		if numberOf(p) < first {
+		if frameNumber(p) < first {
 			continue
 		}
-		if got := numberOf(p); got != want {
+		if got := frameNumber(p); got != want {
 			return fmt.Errorf("packet %d came where %d was due", got-first, want-first)
 		}
 		if !slices.Equal(p, packet(want, size)) {

@@ -257,7 +257,7 @@ func overtake(out, back *tunnel, first uint64) error {
 	switch {
 	case waited:
 		return errors.New("SendControl waited until all was sent")
-	case numberOf(all[len(all)-1]) == control:
+	case frameNumber(all[len(all)-1]) == control:
 		return errors.New("it was the last to arrive")
 	}
 	return nil

@@ -27,7 +27,7 @@ func over(t *testing.T, network *memory.Network, role node.Role, address string)
 	bond, err := multilink.New(multilink.Config{Host: host})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = bond.Close() })
-	config := nodetest.ConfigOf(role, nodetest.NewPlane(), storage.NewMemoryDocuments())
+	config := nodetest.NewConfig(role, nodetest.NewPlane(), storage.NewMemoryDocuments())
 	config.Plane, config.Interfaces = bond, host.Links
 	return nodetest.Start(t, config), host
 }

@@ -13,7 +13,7 @@ import (
 
 func TestOpen_namesTheFieldOfABadConfig(t *testing.T) {
 	good := func() node.Config {
-		return nodetest.ConfigOf(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments()).Config
+		return nodetest.NewConfig(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments()).Config
 	}
 	for want, change := range map[string]func(*node.Config){
 		"Role":              func(c *node.Config) { c.Role = "both" },

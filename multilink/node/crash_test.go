@@ -116,7 +116,7 @@ func changes(t *testing.T) []change {
 // comesUp is what an instance does that is started on the documents.
 func comesUp(t *testing.T, docs storage.Documents) multilink.State {
 	t.Helper()
-	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), docs))
+	i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), docs))
 	state := i.Plane.Current()
 	require.NoError(t, i.Stop())
 	return state
@@ -128,7 +128,7 @@ func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, change %d", mode, at), func(t *testing.T) {
 				docs := storage.NewMemoryDocuments()
 				f := &faults{Documents: docs}
-				i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
+				i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 				for n, c := range changes(t) {
 					acknowledged := i.Plane.Current()
 					if n == at {
@@ -167,7 +167,7 @@ func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 
 func TestNode_change_rollsBackWhatCannotBeStored(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
-	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
+	i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
 		before := i.Plane.Current()
 		f.arm(refusedWrite)
@@ -184,7 +184,7 @@ func TestNode_change_rollsBackWhatCannotBeStored(t *testing.T) {
 
 func TestNode_change_findsAWriteWhoseAnswerWasLost(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
-	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
+	i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
 		f.arm(lostAnswer)
 		status, text := i.Ask(c.method, c.path, c.body)
@@ -196,7 +196,7 @@ func TestNode_change_findsAWriteWhoseAnswerWasLost(t *testing.T) {
 func TestNode_change_readsAnUncertainWriteLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{Documents: storage.NewMemoryDocuments()}
-		i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
+		i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0"), f))
 		f.arm(unreadable)
 		status, text := i.Ask("PUT", "/bond", `{"policy":"redundant"}`)
 		require.Equal(t, http.StatusInternalServerError, status)
@@ -215,7 +215,7 @@ func TestNode_change_readsAnUncertainWriteLater(t *testing.T) {
 func TestNode_change_retriesARollbackThatThePlaneRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{Documents: storage.NewMemoryDocuments()}
-		i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0"), f))
+		i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0"), f))
 		f.arm(refusedWrite)
 		i.Plane.Set(func(p *nodetest.Plane) {
 			p.Before = func(s multilink.State) error {
@@ -238,13 +238,13 @@ func TestNode_change_retriesARollbackThatThePlaneRefuses(t *testing.T) {
 func TestNode_Run_leavesOutALinkWithoutItsInterface(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		docs := storage.NewMemoryDocuments()
-		config := nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "wwan0"), docs)
+		config := nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "wwan0"), docs)
 		i := nodetest.Start(t, config)
 		i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
 		i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
 		require.NoError(t, i.Stop())
 
-		i = nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
+		i = nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
 		require.Len(t, i.Plane.Current().Links, 1)
 		all := i.List("/interfaces")
 		require.Equal(t, "the interface wwan0 is missing", all[1]["reason"])
@@ -264,9 +264,9 @@ func TestNode_Run_leavesOutALinkWithoutItsInterface(t *testing.T) {
 
 func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
-	_, err := node.Open(t.Context(), nodetest.ConfigOf(node.Server, nodetest.NewPlane(), docs).Config)
+	_, err := node.Open(t.Context(), nodetest.NewConfig(node.Server, nodetest.NewPlane(), docs).Config)
 	require.NoError(t, err)
-	_, err = node.Open(t.Context(), nodetest.ConfigOf(node.Client, nodetest.NewPlane(), docs).Config)
+	_, err = node.Open(t.Context(), nodetest.NewConfig(node.Client, nodetest.NewPlane(), docs).Config)
 	require.ErrorIs(t, err, node.ErrData)
 	require.ErrorContains(t, err, "it is that of a server, and this is to be a client")
 	for _, text := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"role":"server","private_key":"secret"}`} {
@@ -274,7 +274,7 @@ func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 		require.NoError(t, err)
 		_, err = docs.Update(t.Context(), "node", doc.Revision, []byte(text))
 		require.NoError(t, err)
-		_, err = node.Open(t.Context(), nodetest.ConfigOf(node.Server, nodetest.NewPlane(), docs).Config)
+		_, err = node.Open(t.Context(), nodetest.NewConfig(node.Server, nodetest.NewPlane(), docs).Config)
 		require.ErrorIs(t, err, node.ErrData, text)
 		require.NotContains(t, err.Error(), "secret")
 	}
@@ -286,7 +286,7 @@ func TestNode_Health_namesAMissingRight(t *testing.T) {
 		return nodetest.Wrap("make device: needs CAP_NET_ADMIN", multilink.ErrDenied)
 	}
 	p.Before = lacks
-	i := nodetest.Begin(t, nodetest.ConfigOf(node.Server, p, storage.NewMemoryDocuments()))
+	i := nodetest.Begin(t, nodetest.NewConfig(node.Server, p, storage.NewMemoryDocuments()))
 	<-i.Node.Ready()
 	require.ErrorContains(t, i.Node.Health(), "CAP_NET_ADMIN")
 	require.Contains(t, i.Do(http.StatusOK, "GET", "/status", nil)["fault"], "CAP_NET_ADMIN")

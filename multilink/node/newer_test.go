@@ -15,7 +15,7 @@ import (
 
 func TestNode_Run_keepsWhatANewerVersionStored(t *testing.T) {
 	p, docs := nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()
-	s := nodetest.Start(t, nodetest.ConfigOf(node.Server, p, docs))
+	s := nodetest.Start(t, nodetest.NewConfig(node.Server, p, docs))
 	s.Three(true)
 	voice := nodetest.Object{"name": "voice", "match": []nodetest.Object{{"dscp": []int{46}}}, "weight": 9}
 	s.Ask("PUT", "/classes", []nodetest.Object{voice, {"name": "rest"}})
@@ -26,7 +26,7 @@ func TestNode_Run_keepsWhatANewerVersionStored(t *testing.T) {
 	}
 	upgrade.AddNewerTo(t, docs, places...)
 
-	s = nodetest.Start(t, nodetest.ConfigOf(node.Server, p, docs))
+	s = nodetest.Start(t, nodetest.NewConfig(node.Server, p, docs))
 	s.Ask("PUT", "/interfaces", nodetest.Object{"order": []string{"wwan0", "wlan0", "mesh0"}})
 	s.Do(http.StatusOK, "PATCH", "/interfaces/wlan0", nodetest.Object{"cost": 7})
 	s.Do(http.StatusOK, "PATCH", "/bond", nodetest.Object{"wait_to_restore_ms": 900})

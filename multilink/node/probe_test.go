@@ -18,7 +18,7 @@ import (
 func again(i *nodetest.Instance) *nodetest.Instance {
 	i.T.Helper()
 	require.NoError(i.T, i.Stop())
-	return nodetest.Start(i.T, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), i.Docs))
+	return nodetest.Start(i.T, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), i.Docs))
 }
 
 func TestNode_changeLink_probesALinkThatBecomesMeteredLess(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 func TestNode_Run_keepsAClassOnItsLinksWhileTheirInterfacesAreMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		docs := storage.NewMemoryDocuments()
-		i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wlan0", "wwan0"), docs))
+		i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "wwan0"), docs))
 		i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
 		i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
 		status, text := i.Ask("PUT", "/classes", `[{"name":"private","links":["wlan0"]},
@@ -23,7 +23,7 @@ func TestNode_Run_keepsAClassOnItsLinksWhileTheirInterfacesAreMissing(t *testing
 		require.Equal(t, http.StatusOK, status, text)
 		require.NoError(t, i.Stop())
 
-		i = nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0", "wwan0"), docs))
+		i = nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wwan0"), docs))
 		state := i.Plane.Current()
 		require.Equal(t, []string{"wlan0"}, state.Absent)
 		require.Equal(t, []string{"wlan0"}, state.Classes[0].Links, "no links would mean all")

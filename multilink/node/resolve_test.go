@@ -22,7 +22,7 @@ func TestNode_Run_resolvesAHostNameAgainWhenItsLinkIsDown(t *testing.T) {
 		one, other := netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("198.51.100.2")
 		var answer atomic.Pointer[[]netip.Addr]
 		says := func(all ...netip.Addr) { answer.Store(&all) }
-		config := nodetest.ConfigOf(node.Client, nodetest.NewPlane("wlan0"), storage.NewMemoryDocuments())
+		config := nodetest.NewConfig(node.Client, nodetest.NewPlane("wlan0"), storage.NewMemoryDocuments())
 		config.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 			if all := *answer.Load(); len(all) > 0 {
 				return all, nil

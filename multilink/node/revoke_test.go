@@ -16,7 +16,7 @@ import (
 // everything.
 func TestNode_deleteClient_worksWhileThePlaneRefuses(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
-	config := nodetest.ConfigOf(node.Server, nodetest.NewPlane("wlan0"), docs)
+	config := nodetest.NewConfig(node.Server, nodetest.NewPlane("wlan0"), docs)
 	i := nodetest.Start(t, config)
 	who := func(seed byte) nodetest.Object { return nodetest.Object{"public_key": nodetest.Key(t, seed)} }
 	stolen, lost, kept := who(3), who(4), who(5)
@@ -28,7 +28,7 @@ func TestNode_deleteClient_worksWhileThePlaneRefuses(t *testing.T) {
 	p := nodetest.NewPlane("wlan0")
 	refuses := nodetest.Wrap("open socket: port 51820 of wlan0", multilink.ErrAddressInUse)
 	p.Before = func(multilink.State) error { return refuses }
-	i = nodetest.Begin(t, nodetest.ConfigOf(node.Server, p, docs))
+	i = nodetest.Begin(t, nodetest.NewConfig(node.Server, p, docs))
 	<-i.Node.Ready()
 	require.ErrorContains(t, i.Node.Health(), "51820")
 

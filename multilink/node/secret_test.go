@@ -19,7 +19,7 @@ import (
 )
 
 // secrets are the strings of an answer that no other answer may show.
-func secretsOf(made nodetest.Object) []string {
+func findSecrets(made nodetest.Object) []string {
 	secrets := []string{nodetest.Token}
 	if private, ok := made["private_key"].(string); ok {
 		secrets = append(secrets, private)
@@ -34,7 +34,7 @@ func TestNode_showsNoSecretInLogsAnswersAndEvents(t *testing.T) {
 	s, c := nodetest.Server(t), nodetest.Client(t)
 	s.Three(true)
 	made := s.Do(http.StatusCreated, "POST", "/tunnel/client/add", `{"name":"gw-1"}`)
-	secrets := append(secretsOf(made), s.Plane.Current().PrivateKey.Base64())
+	secrets := append(findSecrets(made), s.Plane.Current().PrivateKey.Base64())
 	require.Len(t, secrets, 6)
 	made["server"] = "http://192.0.2.1:3333"
 	c.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
@@ -77,7 +77,7 @@ func TestNode_Run_createsFilesForTheirOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
-	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("wlan0"), store.Documents()))
+	i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("wlan0"), store.Documents()))
 	i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
 	i.Do(http.StatusCreated, "POST", "/tunnel/client/add", `{}`)
 	state := i.Plane.Current()

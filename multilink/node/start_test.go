@@ -29,7 +29,7 @@ func slowly(t *testing.T, takes time.Duration, method, path, body string) *httpt
 		takes = 0
 		return nil
 	}
-	n, err := node.Open(t.Context(), nodetest.ConfigOf(node.Server, p, storage.NewMemoryDocuments()).Config)
+	n, err := node.Open(t.Context(), nodetest.NewConfig(node.Server, p, storage.NewMemoryDocuments()).Config)
 	require.NoError(t, err)
 	handler, err := rest.NewHandler(n, &rest.HandlerOptions{Token: nodetest.Token})
 	require.NoError(t, err)

@@ -80,8 +80,8 @@ func (b *Bond) Configure(now time.Time, config settings.Bond, classes []settings
 		}
 	}
 	b.advance(now)
-	if policyOf(config) != policyOf(b.config) {
-		out.Events = append(out.Events, status.Event{Time: b.wall, Type: "policy", Reason: string(policyOf(config))})
+	if defaultPolicy(config) != defaultPolicy(b.config) {
+		out.Events = append(out.Events, status.Event{Time: b.wall, Type: "policy", Reason: string(defaultPolicy(config))})
 	}
 	if config.NoReplay && !b.config.NoReplay {
 		b.sender.replay.forget()

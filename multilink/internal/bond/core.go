@@ -88,8 +88,8 @@ func (c *core) waitToRestore() time.Duration {
 	return c.config.WaitToRestore
 }
 
-// policyOf returns the policy of frames whose class names none.
-func policyOf(c settings.Bond) settings.Policy {
+// defaultPolicy returns the policy of frames whose class names none.
+func defaultPolicy(c settings.Bond) settings.Policy {
 	if c.Policy == "" {
 		return settings.ActiveBackup
 	}

@@ -194,7 +194,7 @@ func (m *monitor) detectSilence() {
 			m.wake(l.heard + l.lateAt)
 			continue
 		}
-		deadline, cause := m.deadlineOf(l)
+		deadline, cause := m.nextDeadline(l)
 		switch {
 		case m.now < deadline:
 			l.silentSince = 0
@@ -212,10 +212,10 @@ func (m *monitor) detectSilence() {
 	}
 }
 
-// deadlineOf is when the link's silence has lasted for too long. Unless another
+// nextDeadline is when the link's silence has lasted for too long. Unless another
 // link is heard all that time, well after this one fell silent, the silence says
 // more of the peer, or of this process, than of the link.
-func (m *monitor) deadlineOf(l *link) (at time.Duration, cause string) {
+func (m *monitor) nextDeadline(l *link) (at time.Duration, cause string) {
 	at, cause = l.heard+max(3*l.limit, commonSilence), "silent, like all links"
 	for _, other := range m.slots() {
 		if other == nil || other == l || !other.hearing ||

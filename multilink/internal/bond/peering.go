@@ -29,8 +29,8 @@ const (
 	current                   // the peer as it is known
 )
 
-// originOf returns where the probe in p.probe comes from.
-func (p *peering) originOf(h packet.Header) origin {
+// findOrigin returns where the probe in p.probe comes from.
+func (p *peering) findOrigin(h packet.Header) origin {
 	epoch := p.probe.Epoch
 	switch {
 	case epoch == p.epoch || h.Tag != packet.EpochTag(epoch):

@@ -61,7 +61,7 @@ func newSelection(c settings.Class, defaults settings.Bond) selection {
 		control: c.Control, maxDelay: c.MaxDelay, current: -1,
 	}
 	if s.policy == "" {
-		s.policy = policyOf(defaults)
+		s.policy = defaultPolicy(defaults)
 	}
 	if s.copies == 0 {
 		s.copies = defaults.Copies

@@ -38,7 +38,7 @@ func (s *selector) configure(classes []settings.Class) {
 	old, names := s.selections, s.classes
 	s.classes = slices.Clone(classes)
 	s.selections = make([]selection, 1+len(classes))
-	s.selections[0] = selection{policy: policyOf(s.config), copies: s.config.Copies, current: old[0].current}
+	s.selections[0] = selection{policy: defaultPolicy(s.config), copies: s.config.Copies, current: old[0].current}
 	for i, c := range classes {
 		next := newSelection(c, s.config)
 		if was := slices.IndexFunc(names, func(n settings.Class) bool { return n.Name == c.Name }); was >= 0 {

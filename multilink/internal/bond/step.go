@@ -74,7 +74,7 @@ func (b *Bond) Receive(now time.Time, link packet.LinkID, data []byte, out *Outp
 
 // receiveProbe takes the probe that peering has read.
 func (b *Bond) receiveProbe(l *link, h packet.Header, out *Output) {
-	switch b.peering.originOf(h) {
+	switch b.peering.findOrigin(h) {
 	case foreign:
 		return
 	case unconfirmed:

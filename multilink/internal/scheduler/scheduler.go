@@ -110,13 +110,13 @@ func (s *Scheduler) adopt(old *packetQueue) {
 	}
 	for old.count > 0 {
 		w := old.take()
-		w.packet.Class = s.classOf(to)
+		w.packet.Class = s.queueClass(to)
 		s.enqueue(w, to)
 	}
 }
 
-// classOf is the Class of packets in a queue.
-func (s *Scheduler) classOf(queue int) int {
+// queueClass is the Class of packets in a queue.
+func (s *Scheduler) queueClass(queue int) int {
 	if queue == len(s.queues)-1 {
 		return -1
 	}

@@ -68,7 +68,7 @@ func (k episodeKey) late() episodeKey {
 // add takes one more event, which is the newest.
 func (e *episode) add(event status.Event) {
 	e.Times++
-	e.Text, e.State = textOf(event), shownState(event)
+	e.Text, e.State = describeEvent(event), shownState(event)
 	e.append(event)
 	if e.Times > 1 {
 		e.Span = fmt.Sprintf("%d times in %s", e.Times, durationText(e.Last.Sub(e.First)))
@@ -87,9 +87,9 @@ func (e *episode) append(event status.Event) {
 	e.Events = append([]episodeEvent{{e.Last, cmp.Or(event.Reason, e.Text)}}, e.Events[:min(len(e.Events), episodeEvents-1)]...)
 }
 
-// episodesOf puts events, the oldest first, into episodes, the one that began last first.
+// newEpisodes puts events, the oldest first, into episodes, the one that began last first.
 // An episode keeps its place while it grows.
-func episodesOf(latest []events.Numbered, id func(number uint64) string) []*episode {
+func newEpisodes(latest []events.Numbered, id func(number uint64) string) []*episode {
 	var episodes []*episode // the first one first
 	open := map[episodeKey]*episode{}
 	for _, one := range latest {
@@ -121,8 +121,8 @@ func shownState(e status.Event) status.State {
 	return e.State
 }
 
-// textOf says in words what happened.
-func textOf(e status.Event) string {
+// describeEvent says in words what happened.
+func describeEvent(e status.Event) string {
 	text := ""
 	switch e.Type {
 	case "link":

@@ -66,13 +66,13 @@ func NewHandler(n *node.Node, opts *HandlerOptions) (http.Handler, error) {
 	mux.Handle("/api/", httpapi.StripPrefix("/api", httpapi.NewHandler(api.Routes(), api.Options())))
 	mux.Handle("/", httpapi.NewHandler(routes, options))
 	if door := api.Door(); door != nil && opts.Root {
-		return door.Handler(shellOf(door).With(mux), nil), nil
+		return door.Handler(newShell(door).With(mux), nil), nil
 	}
 	return mux, nil
 }
 
-// shellOf returns the frame of an instance that is served alone, with its own door.
-func shellOf(d *access.Door) *shell.Shell {
+// newShell returns the frame of an instance that is served alone, with its own door.
+func newShell(d *access.Door) *shell.Shell {
 	return &shell.Shell{
 		Name: "Multi-link",
 		Sections: func(*http.Request) []shell.Section {

@@ -20,7 +20,7 @@ import (
 
 // served returns the configuration of an instance that serves its pages at the root.
 func served(role node.Role) nodetest.Config {
-	config := nodetest.ConfigOf(role, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments())
+	config := nodetest.NewConfig(role, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments())
 	config.Handler = func(n *node.Node, opts rest.HandlerOptions) (http.Handler, error) {
 		return page.NewHandler(n, &page.HandlerOptions{REST: opts, Root: true})
 	}

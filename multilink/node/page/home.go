@@ -53,8 +53,8 @@ type summary struct {
 	Query     string       `json:"-"`
 }
 
-// summaryOf returns what the query of a request selects.
-func (p *pages) summaryOf(r *http.Request) (summary, view.Status) {
+// summarize returns what the query of a request selects.
+func (p *pages) summarize(r *http.Request) (summary, view.Status) {
 	status := p.node.View(p.node.Settings()).Status()
 	q := r.URL.Query()
 	s := summary{Role: status.Role, Fault: status.Fault, Links: status.Links, Bond: status.Bond,
@@ -95,7 +95,7 @@ func (p *pages) summaryOf(r *http.Request) (summary, view.Status) {
 	s.addClients(status.Clients)
 	hub := p.node.Events()
 	latest, _, _, _ := hub.Read(1, events.Kept)
-	s.Events = episodesOf(latest, hub.ID)
+	s.Events = newEpisodes(latest, hub.ID)
 	return s, status
 }
 
@@ -123,7 +123,7 @@ func (s *summary) addClients(clients []view.Peer) {
 }
 
 func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
-	s, status := p.summaryOf(r)
+	s, status := p.summarize(r)
 	view := struct {
 		shell.Frame
 		summary
@@ -136,7 +136,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 
 // state answers with what changes on the first page, for its script.
 func (p *pages) state(w http.ResponseWriter, r *http.Request) error {
-	s, _ := p.summaryOf(r)
+	s, _ := p.summarize(r)
 	return rest.WriteJSON(w, http.StatusOK, s)
 }
 

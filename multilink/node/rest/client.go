@@ -36,9 +36,9 @@ func (r *API) listClients(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.View(s).Clients())
 }
 
-// keyOf is the public key that a request names in its body or, as bodies of DELETE get
+// requestedKey is the public key that a request names in its body or, as bodies of DELETE get
 // lost on the way, in its query.
-func (r *API) keyOf(req *http.Request) (string, error) {
+func (r *API) requestedKey(req *http.Request) (string, error) {
 	if err := r.node.Settings().Only(desired.RoleServer); err != nil {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func (r *API) keyOf(req *http.Request) (string, error) {
 
 func (r *API) enableClient(enabled bool) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) error {
-		key, err := r.keyOf(req)
+		key, err := r.requestedKey(req)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (r *API) enableClient(enabled bool) httpapi.HandlerFunc {
 }
 
 func (r *API) deleteClient(w http.ResponseWriter, req *http.Request) error {
-	key, err := r.keyOf(req)
+	key, err := r.requestedKey(req)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (r *API) deleteClient(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *API) provisionAgain(w http.ResponseWriter, req *http.Request) error {
-	key, err := r.keyOf(req)
+	key, err := r.requestedKey(req)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// statusOf is the status by which a request is refused.
-func statusOf(kind fault.Kind) int {
+// httpStatus is the status by which a request is refused.
+func httpStatus(kind fault.Kind) int {
 	switch kind {
 	case fault.Malformed:
 		return http.StatusBadRequest
@@ -38,7 +38,7 @@ func statusOf(kind fault.Kind) int {
 // the status of the answer.
 func Refusal(err error) (*fault.Fault, int) {
 	f := refusal(err)
-	return f, statusOf(f.Kind)
+	return f, httpStatus(f.Kind)
 }
 
 func refusal(err error) *fault.Fault {

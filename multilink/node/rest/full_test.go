@@ -42,7 +42,7 @@ func (d *fullDocuments) Update(ctx context.Context, key string, prev storage.Rev
 
 func TestNewHandler_answers507WhileTheStorageIsFull(t *testing.T) {
 	docs := &fullDocuments{Documents: storage.NewMemoryDocuments()}
-	i := nodetest.Start(t, nodetest.ConfigOf(node.Server, nodetest.NewPlane("eth0"), docs))
+	i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0"), docs))
 	docs.full.Store(true)
 	status, answer := i.Ask("POST", "/tunnel/client/add", nodetest.Object{})
 	require.Equal(t, http.StatusInsufficientStorage, status)

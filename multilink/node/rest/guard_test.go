@@ -84,7 +84,7 @@ func (a *asked) authorize(_ *http.Request, role string) error {
 
 func TestHandlerOptions_Authorize_decidesByRole(t *testing.T) {
 	caller := &asked{}
-	config := nodetest.ConfigOf(node.Server, nodetest.NewPlane("wlan0"), storage.NewMemoryDocuments())
+	config := nodetest.NewConfig(node.Server, nodetest.NewPlane("wlan0"), storage.NewMemoryDocuments())
 	config.REST.Token, config.REST.Authorize = "", caller.authorize
 	i := nodetest.Start(t, config)
 	for _, c := range []struct{ method, path, role string }{
@@ -104,7 +104,7 @@ func TestHandlerOptions_Authorize_decidesByRole(t *testing.T) {
 }
 
 func TestHandlerOptions_OpenMetrics_servesMetricsWithoutAToken(t *testing.T) {
-	config := nodetest.ConfigOf(node.Server, nodetest.NewPlane("wlan0"), storage.NewMemoryDocuments())
+	config := nodetest.NewConfig(node.Server, nodetest.NewPlane("wlan0"), storage.NewMemoryDocuments())
 	config.REST.OpenMetrics = true
 	i := nodetest.Start(t, config)
 	i.Do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
@@ -136,7 +136,7 @@ func TestNewHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
 
 func TestHandlerOptions_Certificates_acceptsAVerifiedCertificate(t *testing.T) {
 	for _, certificates := range []bool{true, false} {
-		config := nodetest.ConfigOf(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments())
+		config := nodetest.NewConfig(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments())
 		config.REST.Certificates = certificates
 		i := nodetest.Start(t, config)
 		for _, c := range []struct {
@@ -158,7 +158,7 @@ func TestHandlerOptions_Certificates_acceptsAVerifiedCertificate(t *testing.T) {
 }
 
 func TestNewHandler_namesTheFieldOfABadOption(t *testing.T) {
-	n, err := node.Open(t.Context(), nodetest.ConfigOf(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments()).Config)
+	n, err := node.Open(t.Context(), nodetest.NewConfig(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments()).Config)
 	require.NoError(t, err)
 	for token, want := range map[string]string{
 		"":     "rest: HandlerOptions.Token: is required",
@@ -175,7 +175,7 @@ func TestNewHandler_namesTheFieldOfABadOption(t *testing.T) {
 }
 
 func TestNewHandler_warnsOfAShortToken(t *testing.T) {
-	config := nodetest.ConfigOf(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments())
+	config := nodetest.NewConfig(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments())
 	config.REST.Token = "hushhush\n" // as files and scripts leave it
 	i := nodetest.Start(t, config)
 	require.Equal(t, http.StatusOK, i.Send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hushhush"}).Code)

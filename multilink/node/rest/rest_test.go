@@ -436,7 +436,7 @@ func TestNewHandler_keepsTheLimits(t *testing.T) {
 	for n := range node.MaxLinks + 1 {
 		names = append(names, "eth"+string(rune('a'+n)))
 	}
-	config := nodetest.ConfigOf(node.Server, nodetest.NewPlane(names...), storage.NewMemoryDocuments())
+	config := nodetest.NewConfig(node.Server, nodetest.NewPlane(names...), storage.NewMemoryDocuments())
 	config.MaxClients = 2
 	config.Port.Addresses = []netip.Prefix{netip.MustParsePrefix("10.0.0.1/29")}
 	i := nodetest.Start(t, config)
@@ -453,7 +453,7 @@ func TestNewHandler_keepsTheLimits(t *testing.T) {
 	i.Do(http.StatusCreated, "POST", "/tunnel/client/add", `{}`)
 	refuses(i, []refused{{"POST", "/tunnel/client/add", `{}`, 409, "there are 2 clients", ""}})
 
-	config = nodetest.ConfigOf(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments())
+	config = nodetest.NewConfig(node.Server, nodetest.NewPlane(), storage.NewMemoryDocuments())
 	config.Port.Addresses = []netip.Prefix{netip.MustParsePrefix("10.0.0.1/30")}
 	i = nodetest.Start(t, config)
 	require.Equal(t, []any{"10.0.0.2/30"}, i.Do(http.StatusCreated, "POST", "/tunnel/client/add", `{}`)["addresses"])

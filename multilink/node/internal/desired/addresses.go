@@ -23,11 +23,11 @@ func HostIn(address netip.Prefix) bool {
 	if !a.Is4() || address.Bits() >= 31 {
 		return true
 	}
-	return a != address.Masked().Addr() && a != lastOf(address)
+	return a != address.Masked().Addr() && a != lastAddress(address)
 }
 
-// lastOf is the last address of a network in IPv4, the broadcast address.
-func lastOf(network netip.Prefix) netip.Addr {
+// lastAddress is the last address of a network in IPv4, the broadcast address.
+func lastAddress(network netip.Prefix) netip.Addr {
 	a := network.Masked().Addr().As4()
 	for bit := network.Bits(); bit < 32; bit++ {
 		a[bit/8] |= 1 << (7 - bit%8)

@@ -60,8 +60,8 @@ func milliseconds(field string, ms float64) (time.Duration, error) {
 // complete fills in what a new link has by default.
 func (l *Link) complete(others []Link) {
 	if l.Kind == "" {
-		if l.Kind = kindOf(l.Name); l.Kind == settings.Ethernet {
-			l.Kind = kindOf(l.Carrier())
+		if l.Kind = guessKind(l.Name); l.Kind == settings.Ethernet {
+			l.Kind = guessKind(l.Carrier())
 		}
 	}
 	if l.Priority == nil {
@@ -87,8 +87,8 @@ func (l *Link) Carrier() string {
 	return l.Name
 }
 
-// kindOf guesses a link's technology from how Linux names such interfaces.
-func kindOf(name string) settings.Kind {
+// guessKind guesses a link's technology from how Linux names such interfaces.
+func guessKind(name string) settings.Kind {
 	for _, guess := range []struct {
 		prefix string
 		kind   settings.Kind

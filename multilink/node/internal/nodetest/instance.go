@@ -71,8 +71,8 @@ type Instance struct {
 	Stop  func() error
 }
 
-// ConfigOf returns a configuration with the token.
-func ConfigOf(role node.Role, p *Plane, docs storage.Documents) Config {
+// NewConfig returns a configuration with the token.
+func NewConfig(role node.Role, p *Plane, docs storage.Documents) Config {
 	config := Config{Config: node.Config{
 		Role: role, Plane: p, Documents: docs, Interfaces: p.Interfaces,
 		Port: multilink.PortConfig{Name: "tap0"},
@@ -123,12 +123,12 @@ func Begin(t *testing.T, config Config) *Instance {
 
 // Server starts a server with four interfaces.
 func Server(t *testing.T) *Instance {
-	return Start(t, ConfigOf(node.Server, NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()))
+	return Start(t, NewConfig(node.Server, NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()))
 }
 
 // Client starts a client with four interfaces.
 func Client(t *testing.T) *Instance {
-	return Start(t, ConfigOf(node.Client, NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()))
+	return Start(t, NewConfig(node.Client, NewPlane("eth0", "wlan0", "mesh0", "wwan0"), storage.NewMemoryDocuments()))
 }
 
 // Ask sends a request with the token and returns status and body.
