@@ -88,7 +88,7 @@ func (b *Bond) assigned() map[netip.Addr]ethernet.Port {
 	assign := func(prefixes []netip.Prefix, to ethernet.Port) {
 		for _, p := range prefixes {
 			other, known := all[p.Addr()]
-			twice[p.Addr()] = twice[p.Addr()] || known && other != to
+			twice[p.Addr()] = twice[p.Addr()] || (known && other != to)
 			all[p.Addr()] = to
 		}
 	}

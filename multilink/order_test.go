@@ -123,7 +123,9 @@ func TestBond_deliversFramesOfAllLinksInTheOrderReceived(t *testing.T) {
 		require.NoError(t, err)
 		for number := range byte(2) {
 			frame := make([]byte, 60)
-			frame[0], frame[6], frame[len(frame)-1] = 2, 6, number+1
+			frame[0] = 2
+			frame[6] = 6
+			frame[len(frame)-1] = number + 1
 			require.NoError(t, application.Write([][]byte{frame}))
 		}
 		time.Sleep(20 * time.Millisecond)

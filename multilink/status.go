@@ -55,7 +55,9 @@ func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 			sum.TxBytes += l.TxBytes
 			sum.RxBytes += l.RxBytes
 			if rankState(l.State) >= rankState(sum.State) {
-				sum.State, sum.Reason, sum.LastChange = l.State, l.Reason, l.LastChange
+				sum.State = l.State
+				sum.Reason = l.Reason
+				sum.LastChange = l.LastChange
 			}
 			sum.Active = sum.Active || l.Active
 			measured = append(measured, l)

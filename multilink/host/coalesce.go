@@ -173,7 +173,9 @@ func validChecksum(l *layers, frame []byte) bool {
 
 // begin makes frame the first of a group.
 func (g *group) begin(s *segment, frame []byte) {
-	g.layers, g.payload, g.first = s.layers, s.payload, frame
+	g.layers = s.layers
+	g.payload = s.payload
+	g.first = frame
 	g.size = len(frame) - s.payload
 	g.length = g.size
 	g.sequence = binary.BigEndian.Uint32(frame[s.transport+4:]) + uint32(g.size)
@@ -216,7 +218,7 @@ func (g *group) matchesIP(have, add []byte) bool {
 		g.counting = counts
 		return counts || stays
 	}
-	return g.counting && counts || !g.counting && stays
+	return (g.counting && counts) || (!g.counting && stays)
 }
 
 // append makes frame the group's next segment.

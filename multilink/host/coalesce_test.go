@@ -54,7 +54,9 @@ func TestCoalescer_joinsSegmentsOfAConnection(t *testing.T) {
 	options := []byte{1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2}
 	for _, p := range []packet{{}, {v6: true}, {vlan: []uint16{3}, options: options}, {v6: true, vlan: []uint16{3, 4}, options: options}} {
 		b := base()
-		b.vlan, b.v6, b.options = p.vlan, p.v6, p.options
+		b.vlan = p.vlan
+		b.v6 = p.v6
+		b.options = p.options
 		payload := noise(40_000, 7)
 		frames := stream(b, payload, 1348)
 		out := join(frames)
@@ -159,7 +161,7 @@ func TestCoalescer_leavesADamagedSegmentAlone(t *testing.T) {
 		out := join(frames)
 		found := false
 		for _, o := range out {
-			found = found || o.header == vnetHeader{} && bytes.Equal(o.frame, frames[damaged])
+			found = found || (o.header == vnetHeader{} && bytes.Equal(o.frame, frames[damaged]))
 		}
 		require.True(t, found, "frame %d is passed on as it is", damaged)
 	}
@@ -167,7 +169,9 @@ func TestCoalescer_leavesADamagedSegmentAlone(t *testing.T) {
 
 func TestCoalescer_joinsAtomicPacketsOfOneIdentifier(t *testing.T) {
 	first := base()
-	first.df, first.id, first.payload = true, 0, noise(1000, 1)
+	first.df = true
+	first.id = 0
+	first.payload = noise(1000, 1)
 	next := first
 	next.seq += 1000
 	require.Len(t, join([][]byte{first.frame(), next.frame()}), 1)
@@ -195,7 +199,9 @@ func FuzzCoalesce(f *testing.F) {
 		var state [16]packet
 		for i := range state {
 			state[i] = base()
-			state[i].from, state[i].v6, state[i].df = byte(i), i&1 != 0, i&2 != 0
+			state[i].from = byte(i)
+			state[i].v6 = i&1 != 0
+			state[i].df = i&2 != 0
 			if i&4 != 0 {
 				state[i].vlan = []uint16{uint16(i)}
 			}

@@ -91,7 +91,9 @@ func (p packet) super(size int) (vnetHeader, []byte) {
 		transport, h.gso = network+ipv6Size, gsoTCPv6
 	}
 	if p.udp {
-		h.gso, h.checksumOffset, protocol = gsoUDP, udpChecksum, protocolUDP
+		h.gso = gsoUDP
+		h.checksumOffset = udpChecksum
+		protocol = protocolUDP
 	}
 	h.checksumStart = uint16(transport)
 	h.headers = uint16(len(frame)) // useless, as the kernel's

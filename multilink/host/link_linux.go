@@ -52,7 +52,7 @@ func (l *link) update(index int, info multilink.LinkInfo) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	replaced := l.index != index && !l.info.Gone && !info.Gone
-	if l.closed || !replaced && same(l.info, info) {
+	if l.closed || (!replaced && same(l.info, info)) {
 		l.index = index
 		return
 	}

@@ -99,7 +99,7 @@ func (s *segmenter) locate(h *vnetHeader, kind byte) error {
 	}
 	s.size = int(h.size)
 	switch {
-	case s.payload < s.transport+udpSize || s.protocol == protocolTCP && s.payload < s.transport+tcpSize,
+	case s.payload < s.transport+udpSize || (s.protocol == protocolTCP && s.payload < s.transport+tcpSize),
 		s.payload >= s.end:
 		return errHeaders
 	case s.payload+s.size > multilink.MaxFrame && s.end > multilink.MaxFrame:
@@ -147,7 +147,7 @@ func (s *segmenter) locateTransport(h *vnetHeader) error {
 	if over := s.network + length; over > s.transport && over < s.end {
 		s.end = over // what follows is padding
 	}
-	if partial && int(h.checksumStart) != s.transport || s.transport+udpSize > s.end {
+	if (partial && int(h.checksumStart) != s.transport) || s.transport+udpSize > s.end {
 		return errHeaders
 	}
 	return nil

@@ -59,7 +59,13 @@ func TestSegmenter_cutsTCPAsTheStackDoes(t *testing.T) {
 		"IPv6, one tag":  {v6: true, vlan: []uint16{7}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.from, p.id, p.ttl, p.tos, p.seq, p.ack, p.window = 1, 65534, 64, 0xb8, 0xfffffc00, 5, 600
+			p.from = 1
+			p.id = 65534
+			p.ttl = 64
+			p.tos = 0xb8
+			p.seq = 0xfffffc00
+			p.ack = 5
+			p.window = 600
 			p.flags = flagACK | flagPSH | flagFIN | flagCWR
 			p.payload = noise(60_001, 3)
 			frames := cut2(t, p, 1348)

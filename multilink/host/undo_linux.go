@@ -28,7 +28,9 @@ func boot() (string, error) {
 // begin journals a change that is about to be made.
 func (h *Host) begin(c change) (change, error) {
 	h.lastChange++
-	c.ID, c.Boot, c.Namespace = h.lastChange, h.boot, h.namespace.inode
+	c.ID = h.lastChange
+	c.Boot = h.boot
+	c.Namespace = h.namespace.inode
 	return c, h.journal.record(c)
 }
 
@@ -80,7 +82,7 @@ func (h *Host) undoAt(c change, link netlink.Link) error {
 		return h.netlink.LinkDel(link)
 	case changeMember:
 		bridge, err := h.netlink.LinkByName(c.Bridge)
-		if missing(err) || err == nil && bridge.Attrs().Index != link.Attrs().MasterIndex {
+		if missing(err) || (err == nil && bridge.Attrs().Index != link.Attrs().MasterIndex) {
 			return nil
 		}
 		if err != nil {

@@ -151,7 +151,9 @@ func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, do step) (ne
 		// With a fixed MAC address the bridge keeps it when members come and go.
 		mac := newMAC(2, c.Addresses)
 		attrs := netlink.NewLinkAttrs()
-		attrs.Name, attrs.HardwareAddr, attrs.MTU = c.Bridge, mac, c.MTU
+		attrs.Name = c.Bridge
+		attrs.HardwareAddr = mac
+		attrs.MTU = c.MTU
 		err = do(change{Kind: changeBridge, Interface: c.Bridge, MAC: mac.String()}, func() error {
 			return h.netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs})
 		})

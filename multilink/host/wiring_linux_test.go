@@ -116,7 +116,9 @@ func TestHost_Port_keepsWhatWasThereBefore(t *testing.T) {
 	n.run("ip link set lan0 master br1", "ip address add 10.9.0.1/24 dev br1")
 	before := n.state()
 	config := joined()
-	config.Addresses, config.Members, config.Routes = addresses("10.9.0.1/24"), []string{"lan0"}, nil
+	config.Addresses = addresses("10.9.0.1/24")
+	config.Members = []string{"lan0"}
+	config.Routes = nil
 	h := n.host(host.Options{Journal: journal(t)})
 	_, err := h.Port(t.Context(), config)
 	require.NoError(t, err)

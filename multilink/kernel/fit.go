@@ -52,7 +52,9 @@ func (p *port) fitting(peers map[multilink.Key]*peer, addresses []netip.Prefix) 
 	if !p.made || len(peers) > 1 || slices.ContainsFunc(addresses, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
 		least = min(smallestIPv6, p.limit)
 	}
-	mtu, narrow, fits := p.limit, false, false
+	mtu := p.limit
+	narrow := false
+	fits := false
 	for _, to := range peers {
 		for _, one := range to.paths {
 			if one.watch.state == status.Down {

@@ -80,7 +80,9 @@ func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (m
 	if l.index, err = h.add(&netlink.Wireguard{LinkAttrs: attributes}); err != nil {
 		return nil, err
 	}
-	key, mark, port := wgtypes.Key(private), int(l.mark), int(c.Listen)
+	key := wgtypes.Key(private)
+	mark := int(l.mark)
+	port := int(c.Listen)
 	if err := h.wg.ConfigureDevice(l.device, wgtypes.Config{PrivateKey: &key, FirewallMark: &mark, ListenPort: &port}); err != nil {
 		return nil, fmt.Errorf("configure WireGuard: %w", explain(err))
 	}

@@ -28,7 +28,10 @@ func (h *host) bind(mark uint32, device string) error {
 			return fmt.Errorf("mirror the routes of %q: %w", device, err)
 		}
 		rule := netlink.NewRule()
-		rule.Family, rule.Priority, rule.Mark, rule.Table = family, rulePriority, mark, int(mark)
+		rule.Family = family
+		rule.Priority = rulePriority
+		rule.Mark = mark
+		rule.Table = int(mark)
 		if err := h.links.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("bind to %q: %w", device, explain(err))
 		}
@@ -41,7 +44,10 @@ func (h *host) unbind(mark uint32) error {
 	var failed []error
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
 		rule := netlink.NewRule()
-		rule.Family, rule.Priority, rule.Mark, rule.Table = family, rulePriority, mark, int(mark)
+		rule.Family = family
+		rule.Priority = rulePriority
+		rule.Mark = mark
+		rule.Table = int(mark)
 		if err := h.links.RuleDel(rule); err != nil && !errors.Is(err, unix.ENOENT) {
 			failed = append(failed, fmt.Errorf("remove a rule: %w", explain(err)))
 		}
@@ -65,7 +71,9 @@ func (h *host) mirror(family, table, index int) error {
 			return err
 		}
 		for _, route := range onLinkFirst(routes) {
-			route.Table, route.Protocol, route.Flags = table, protocol, route.Flags&int(netlink.FLAG_ONLINK)
+			route.Table = table
+			route.Protocol = protocol
+			route.Flags = route.Flags & int(netlink.FLAG_ONLINK)
 			if err := h.links.RouteReplace(&route); err != nil {
 				return explain(err)
 			}

@@ -84,7 +84,11 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 			seen.PathMTU = known + outerHeaders(tunnel)
 		}
 		if w.state == status.Down {
-			seen.RTT, seen.Jitter, seen.LossTx, seen.PathMTU, seen.Reason = 0, 0, 1, 0, w.reason
+			seen.RTT = 0
+			seen.Jitter = 0
+			seen.LossTx = 1
+			seen.PathMTU = 0
+			seen.Reason = w.reason
 			if !w.heard {
 				seen.LossRx = 1
 			}

@@ -103,7 +103,9 @@ func (w *watch) take(now time.Duration, p probe, length int) {
 	w.path.Arrive(now, w.period(), length)
 	restarted := p.Sequence+window < w.newest || p.Sent+time.Second < w.echo
 	if restarted {
-		w.newest, w.known, w.got = 0, 0, [2]uint64{}
+		w.newest = 0
+		w.known = 0
+		w.got = [2]uint64{}
 		w.echo = 0
 	}
 	fresh := p.Sequence > w.newest
@@ -221,5 +223,7 @@ func (w *watch) fail(now time.Duration, reason string) {
 }
 
 func (w *watch) set(now time.Duration, state status.State, reason string) {
-	w.state, w.changed, w.reason = state, now, reason
+	w.state = state
+	w.changed = now
+	w.reason = reason
 }

@@ -66,7 +66,7 @@ func (p *pair) run(d time.Duration) []status.State {
 		p.there.tick(p.now)
 		p.send(p.here, p.there, p.dropTo)
 		p.count++
-		p.send(p.there, p.here, p.dropFrom || p.every != 0 && p.count%p.every == 0)
+		p.send(p.there, p.here, p.dropFrom || (p.every != 0 && p.count%p.every == 0))
 	}
 	return states
 }
@@ -84,7 +84,7 @@ func (p *pair) send(from, to *watch, drop bool) {
 	for _, packet := range packets {
 		size := len(packet) + probeHeaders
 		p.longest = max(p.longest, size)
-		if drop || p.narrow > 0 && size > p.narrow || p.old && to == p.there && len(packet) != probeSize {
+		if drop || (p.narrow > 0 && size > p.narrow) || (p.old && to == p.there && len(packet) != probeSize) {
 			continue
 		}
 		if got, err := parseProbe(packet); err == nil {
@@ -190,7 +190,9 @@ func TestWatch_findsTheLengthThatALinkCarries(t *testing.T) {
 func TestWatch_searchesNothingWithAPeerOfAnEarlierRelease(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(time.Second)
-	p.old, p.there, p.flying = true, newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0, tunnelMTU), nil
+	p.old = true
+	p.there = newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0, tunnelMTU)
+	p.flying = nil
 	p.run(2 * time.Second)
 	p.longest = 0
 	p.run(time.Minute)

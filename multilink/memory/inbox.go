@@ -101,7 +101,10 @@ func (b *inbox) release(arrived []arrival) {
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed, b.heap, b.free, b.bytes = true, nil, nil, 0
+	b.closed = true
+	b.heap = nil
+	b.free = nil
+	b.bytes = 0
 }
 
 // up moves an arrival to its place, and says where that is.

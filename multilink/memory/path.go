@@ -125,8 +125,12 @@ func (c *conduit) room(now time.Time, size int, with Impairment) time.Duration {
 // It draws the same count of numbers for every packet, so that one setting does not
 // change which packets another setting affects.
 func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) arrivals {
-	lost, again, late := c.random.Float64(), c.random.Float64(), c.random.Float64()
-	jitter, hold, echo := c.random.Float64(), c.random.Float64(), c.random.Float64()
+	lost := c.random.Float64()
+	again := c.random.Float64()
+	late := c.random.Float64()
+	jitter := c.random.Float64()
+	hold := c.random.Float64()
+	echo := c.random.Float64()
 
 	leaves := now
 	if with.Rate > 0 {

@@ -197,7 +197,7 @@ func (t *tunnel) transmit(packet []byte, control, canWait bool) (time.Duration, 
 	}
 	t.stats.Sent += uint64(size)
 	f := c.pass(now, size, control, with)
-	if with.MTU > 0 && size > with.MTU || far == nil || !far.iface.carries() || n.severedLocked(way) {
+	if (with.MTU > 0 && size > with.MTU) || far == nil || !far.iface.carries() || n.severedLocked(way) {
 		return 0, nil
 	}
 	to := far.tunnels[u.public]

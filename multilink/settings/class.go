@@ -111,7 +111,7 @@ func (r Rule) problem() (field, want string) {
 		return "protocol", fmt.Sprintf("want 0 to 255, got %d", r.Protocol)
 	case r.MinSize < 0:
 		return "min_size", fmt.Sprintf("want 0 or more, got %d", r.MinSize)
-	case r.MaxSize < 0 || r.MaxSize != 0 && r.MaxSize < r.MinSize:
+	case r.MaxSize < 0 || (r.MaxSize != 0 && r.MaxSize < r.MinSize):
 		return "max_size", fmt.Sprintf("want min_size or more, got %d", r.MaxSize)
 	case r.Source.IsValid() && r.Destination.IsValid() && r.Source.Addr().Is4() != r.Destination.Addr().Is4():
 		return "destination", fmt.Sprintf("want a prefix of the source's family, got %v", r.Destination)

@@ -112,7 +112,7 @@ func (c Link) Check() error {
 // ValidName reports whether s can name a link.
 func ValidName(s string) bool {
 	return len(s) > 0 && len(s) <= maxLinkName && s != "." && s != ".." && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
+		return !((r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') || r == '.' || r == '-' || r == '_')
 	}) < 0
 }
 

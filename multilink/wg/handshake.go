@@ -58,7 +58,9 @@ type observation struct {
 // observe takes in what is known now.
 func (s *handshaker) observe(now time.Time, o observation) {
 	if o.handshake != 0 && o.handshake != s.handshake {
-		s.handshake, s.since, s.heard = o.handshake, now, now
+		s.handshake = o.handshake
+		s.since = now
+		s.heard = now
 	}
 	if o.received != s.received {
 		s.received, s.heard = o.received, now

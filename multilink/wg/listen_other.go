@@ -62,10 +62,10 @@ func listen(device string, port uint16, o Options, rs *remotes) (sockets, carrie
 }
 
 func addressInUse(err error) bool {
-	return errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(err, wsaAddressInUse)
+	return errors.Is(err, syscall.EADDRINUSE) || (runtime.GOOS == "windows" && errors.Is(err, wsaAddressInUse))
 }
 
 func noFamily(err error) bool {
 	return errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) ||
-		runtime.GOOS == "windows" && (errors.Is(err, syscall.Errno(10047)) || errors.Is(err, syscall.Errno(10049)))
+		(runtime.GOOS == "windows" && (errors.Is(err, syscall.Errno(10047)) || errors.Is(err, syscall.Errno(10049))))
 }

@@ -112,7 +112,9 @@ func newTunnelQueue(source, target address) *tunnelQueue {
 // take copies a packet.
 func (q *sendQueue) take(l *tunnelQueue, packet []byte, now time.Time) *waiting {
 	p := q.pool.Get().(*waiting)
-	p.data, p.at, p.by = append(p.data[:0], packet...), now, l
+	p.data = append(p.data[:0], packet...)
+	p.at = now
+	p.by = l
 	return p
 }
 

@@ -170,7 +170,9 @@ func (t *tunnel) Stats() multilink.TunnelStats {
 	t.under.refresh()
 	stats := multilink.TunnelStats{Dropped: t.under.queue.droppedBy(t.queue)}
 	if f := t.figures.Load(); f != nil {
-		stats.Endpoint, stats.Sent, stats.Received = f.endpoint, f.sent, f.received
+		stats.Endpoint = f.endpoint
+		stats.Sent = f.sent
+		stats.Received = f.received
 		if e := t.earlier.Load(); e != nil {
 			stats.Sent, stats.Received = stats.Sent+e.sent, stats.Received+e.received
 		}

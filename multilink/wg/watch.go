@@ -221,7 +221,7 @@ func (w *watch) look() (carries bool) {
 	}
 	now := w.on.state()
 	before := w.last
-	if now.index != 0 && before.index != 0 && now.index != before.index || now.index != 0 && before.gone {
+	if (now.index != 0 && before.index != 0 && now.index != before.index) || (now.index != 0 && before.gone) {
 		if w.on.rebind() != nil {
 			// Not bound, so not of use. The next look tries again.
 			now.up, now.gone = false, true

@@ -75,7 +75,7 @@ func (b *Bond) Configure(now time.Time, config settings.Bond, classes []settings
 		return fmt.Errorf("classes: want %d at most, got %d: %w", math.MaxInt16, len(classes), fault.ErrInvalid)
 	}
 	for _, c := range classes {
-		if c.Policy != "" && !c.Policy.Valid() || c.Copies < 0 || c.MaxDelay < 0 {
+		if (c.Policy != "" && !c.Policy.Valid()) || c.Copies < 0 || c.MaxDelay < 0 {
 			return fmt.Errorf("class %q: policy, copies or max_delay: %w", c.Name, fault.ErrInvalid)
 		}
 	}

@@ -149,7 +149,9 @@ func FuzzBond_Receive(f *testing.F) {
 			h.Put(raw)
 			var p packet.Probe
 			if p.Parse(raw[packet.HeaderSize:]) {
-				p.Epoch, p.Echo, p.Established = b.epoch, a.epoch, true
+				p.Epoch = b.epoch
+				p.Echo = a.epoch
+				p.Established = true
 				raw = p.Append(nil, h)
 			}
 		}

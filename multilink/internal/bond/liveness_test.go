@@ -88,7 +88,9 @@ func TestMonitor_doesNotFlapOnJitter(t *testing.T) {
 	for _, unordered := range []bool{false, true} {
 		w := newWorld(t, 5, settings.Bond{}, threeLinks()[2:])
 		w.both("5g", func(wire *wire) {
-			wire.delay, wire.jitter, wire.unordered = 40*time.Millisecond, 20*time.Millisecond, unordered
+			wire.delay = 40 * time.Millisecond
+			wire.jitter = 20 * time.Millisecond
+			wire.unordered = unordered
 		})
 		w.settle()
 		w.stream(0, 60_000, 100, time.Millisecond)
@@ -108,7 +110,9 @@ func TestMonitor_doesNotFlapOnAJitteryBackup(t *testing.T) {
 	for _, unordered := range []bool{false, true} {
 		w := newWorld(t, 6, settings.Bond{}, threeLinks())
 		w.both("5g", func(wire *wire) {
-			wire.delay, wire.jitter, wire.unordered = 40*time.Millisecond, 20*time.Millisecond, unordered
+			wire.delay = 40 * time.Millisecond
+			wire.jitter = 20 * time.Millisecond
+			wire.unordered = unordered
 		})
 		w.settle()
 		w.run(time.Minute)

@@ -117,7 +117,9 @@ func (m *monitor) enter(l *link, state status.State, reason string, out *Output)
 		return
 	}
 	was := l.state
-	l.state, l.reason, l.changed = state, reason, m.now
+	l.state = state
+	l.reason = reason
+	l.changed = m.now
 	m.stale, m.urgent = true, true
 	out.Events = append(out.Events, status.Event{
 		Time: m.wall, Type: "link", Link: l.config.Name, State: state, Reason: reason,
@@ -149,7 +151,7 @@ func (m *monitor) enter(l *link, state status.State, reason string, out *Output)
 func (m *monitor) alertBackups() {
 	alert := false
 	for _, l := range m.slots() {
-		alert = alert || l != nil && l.carries && l.hearing && l.anyLate()
+		alert = alert || (l != nil && l.carries && l.hearing && l.anyLate())
 	}
 	for _, l := range m.slots() {
 		if l != nil && l.alerted != alert {

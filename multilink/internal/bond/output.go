@@ -26,5 +26,7 @@ func (o *Output) Reset() {
 	clear(o.Packets)
 	clear(o.Frames)
 	clear(o.Events)
-	o.Packets, o.Frames, o.Events = o.Packets[:0], o.Frames[:0], o.Events[:0]
+	o.Packets = o.Packets[:0]
+	o.Frames = o.Frames[:0]
+	o.Events = o.Events[:0]
 }

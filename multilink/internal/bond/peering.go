@@ -76,7 +76,9 @@ func (p *peering) adopt() (again bool) {
 	for _, l := range p.slots() {
 		if l != nil {
 			l.loseReception("")
-			l.peerHears, l.peerLate, l.exempt = false, false, true
+			l.peerHears = false
+			l.peerLate = false
+			l.exempt = true
 			l.theirSent, l.theirSequence = 0, 0
 			l.path.Restart()
 		}
@@ -100,10 +102,14 @@ func (p *peering) yield() {
 	if !p.peer.established {
 		return
 	}
-	p.peer.established, p.stale, p.urgent = false, true, true
+	p.peer.established = false
+	p.stale = true
+	p.urgent = true
 	for _, l := range p.slots() {
 		if l != nil {
-			l.peerHears, l.peerLate, l.exempt = false, false, true
+			l.peerHears = false
+			l.peerLate = false
+			l.exempt = true
 		}
 	}
 }
@@ -116,7 +122,9 @@ func (p *peering) record(l *link, number uint64) (newest bool) {
 	p.peer.heard = p.now
 	p.recordLink(l)
 	if p.echoed() && p.probe.Established && !p.peer.established {
-		p.peer.established, p.peer.knew, p.urgent = true, true, true
+		p.peer.established = true
+		p.peer.knew = true
+		p.urgent = true
 	}
 	if p.peer.probed && number <= p.peer.number {
 		return false
@@ -131,7 +139,9 @@ func (p *peering) echoed() bool { return p.probe.Echo == p.epoch }
 func (p *peering) recordLink(l *link) {
 	probe := &p.probe
 	if !l.hearing {
-		l.hearing, l.late, l.cause = true, false, ""
+		l.hearing = true
+		l.late = false
+		l.cause = ""
 		l.heard, l.steady = p.now, p.now
 		l.theirSequence = probe.Sequence
 		l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))
@@ -147,8 +157,12 @@ func (p *peering) recordLink(l *link) {
 		}
 	}
 	if ahead > 0 || l.theirSent == 0 {
-		l.theirSequence, l.theirSent, l.theirAt = probe.Sequence, probe.Sent, p.now
-		l.theirInterval, l.theirApplied, l.theirMultiplier = probe.Interval, probe.Applied, int(probe.Multiplier)
+		l.theirSequence = probe.Sequence
+		l.theirSent = probe.Sent
+		l.theirAt = p.now
+		l.theirInterval = probe.Interval
+		l.theirApplied = probe.Applied
+		l.theirMultiplier = int(probe.Multiplier)
 		if applied := l.applied(); l.due > p.now+applied {
 			l.due = p.now + applied
 			p.wake(l.due)

@@ -97,7 +97,7 @@ func (q *quality) rate(c settings.Link, now, wait time.Duration) (changed bool) 
 	measured := q.probes >= lossEnough
 	lossy := c.MaxLoss > 0 && measured && loss > c.MaxLoss
 	slow := c.MaxRTT > 0 && q.srtt > c.MaxRTT
-	within := (c.MaxLoss == 0 || measured && loss <= c.MaxLoss/2) && (c.MaxRTT == 0 || q.srtt <= c.MaxRTT*4/5)
+	within := (c.MaxLoss == 0 || (measured && loss <= c.MaxLoss/2)) && (c.MaxRTT == 0 || q.srtt <= c.MaxRTT*4/5)
 	switch {
 	case !q.poor && (lossy || slow):
 		q.poor, q.better = true, 0

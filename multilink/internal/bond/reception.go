@@ -43,13 +43,18 @@ func (l *link) hear(now time.Duration) {
 	if now-l.heard > l.lateAt {
 		l.steady = now
 	}
-	l.heard, l.came, l.silentSince = now, now, 0
+	l.heard = now
+	l.came = now
+	l.silentSince = 0
 	l.failed = false
 }
 
 // loseReception resets the direction towards this end.
 func (l *link) loseReception(cause string) {
-	l.hearing, l.late, l.silentSince, l.cause = false, false, 0, cause
+	l.hearing = false
+	l.late = false
+	l.silentSince = 0
+	l.cause = cause
 	l.quality.reset()
 }
 

@@ -56,7 +56,9 @@ func (r *replay) floor(next uint64) uint64 {
 // packets are evicted.
 func (r *replay) push(sequence uint64) *kept {
 	if r.tail == r.head {
-		r.tail, r.head, r.cursor = sequence, sequence, sequence
+		r.tail = sequence
+		r.head = sequence
+		r.cursor = sequence
 	}
 	for int(sequence+1-r.tail) > len(r.ring) {
 		if len(r.ring) < maxRing {

@@ -50,7 +50,9 @@ func (s *selection) queues(flow uint32) bool {
 // rest ends the queueing of new frames once nothing waits ahead of them.
 func (s *selection) rest() {
 	if s.waiting == 0 {
-		s.queue, s.direct, s.moved = false, 0, 0
+		s.queue = false
+		s.direct = 0
+		s.moved = 0
 	}
 }
 

@@ -167,7 +167,7 @@ func (s *selector) best(sel *selection) int {
 	best, rank := -1, rankNone
 	for id, l := range s.slots() {
 		r := s.rank(l, sel)
-		if r < rank || r == rank && r < rankNone && before(l, s.links[best]) {
+		if r < rank || (r == rank && r < rankNone && before(l, s.links[best])) {
 			best, rank = id, r
 		}
 	}
@@ -218,7 +218,7 @@ func (s *selector) another(sel *selection, worst int) int {
 		if r > worst || r >= rankMetered || sel.targets&(1<<id) != 0 {
 			continue
 		}
-		if best < 0 || r < rank || r == rank && before(l, s.links[best]) {
+		if best < 0 || r < rank || (r == rank && before(l, s.links[best])) {
 			best, rank = id, r
 		}
 	}
@@ -250,7 +250,7 @@ func (s *selector) balance(sel *selection) {
 	for i := range sel.table {
 		best := math.Inf(-1)
 		for id, l := range s.slots() {
-			if s.rank(l, sel) != rank || rank >= rankMetered && id != sel.current {
+			if s.rank(l, sel) != rank || (rank >= rankMetered && id != sel.current) {
 				continue
 			}
 			h := (uint64(i)<<32 | uint64(l.hash)) * 0x9E3779B97F4A7C15

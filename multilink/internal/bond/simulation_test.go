@@ -81,7 +81,7 @@ type eventHeap []event
 
 func (h eventHeap) Len() int { return len(h) }
 func (h eventHeap) Less(i, j int) bool {
-	return h[i].at.Before(h[j].at) || h[i].at.Equal(h[j].at) && h[i].order < h[j].order
+	return h[i].at.Before(h[j].at) || (h[i].at.Equal(h[j].at) && h[i].order < h[j].order)
 }
 func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *eventHeap) Push(x any)   { *h = append(*h, x.(event)) }
@@ -270,7 +270,7 @@ func (e *end) flush() {
 // plan makes sure of the tick that the bond wants.
 func (e *end) plan() {
 	next := e.bond.Next()
-	if next.IsZero() || !e.ticking.IsZero() && !next.Before(e.ticking) {
+	if next.IsZero() || (!e.ticking.IsZero() && !next.Before(e.ticking)) {
 		return
 	}
 	e.ticking = next
@@ -299,7 +299,7 @@ func (w *world) carry(from *end, next packet.Packet) {
 	if wire.old {
 		forget(w.t, next.Data())
 	}
-	if wire.cut || wire.narrow > 0 && len(next.Data()) > wire.narrow || w.rng.Float64() < wire.loss {
+	if wire.cut || (wire.narrow > 0 && len(next.Data()) > wire.narrow) || w.rng.Float64() < wire.loss {
 		next.Buffer.Release()
 		return
 	}

@@ -51,9 +51,15 @@ func (b *Bond) linkStatus(l *link) status.Link {
 	}
 	switch l.state {
 	case status.Disabled:
-		s.RTT, s.Jitter, s.LossTx, s.LossRx, s.PathMTU = 0, 0, 0, 0, 0
+		s.RTT = 0
+		s.Jitter = 0
+		s.LossTx = 0
+		s.LossRx = 0
+		s.PathMTU = 0
 	case status.Down:
-		s.RTT, s.Jitter, s.PathMTU = 0, 0, 0
+		s.RTT = 0
+		s.Jitter = 0
+		s.PathMTU = 0
 		if !l.hearing {
 			s.LossRx = 1
 		}

@@ -48,7 +48,10 @@ func TestClampMSS_lowersTheOffer(t *testing.T) {
 			for place := range 3 {
 				for _, flags := range []byte{0x02, 0x12, 0xc2} {
 					s := mss(base, 8960, place)
-					s.tags, s.tcpFlags, s.payload, s.padding = tags, flags, 3, 5
+					s.tags = tags
+					s.tcpFlags = flags
+					s.payload = 3
+					s.padding = 5
 					frame := s.frame()
 					before := slices.Clone(frame)
 					require.True(t, ethernet.ClampMSS(frame, 1399))
@@ -58,7 +61,10 @@ func TestClampMSS_lowersTheOffer(t *testing.T) {
 						header, version = 40, 6
 					}
 					want := mss(base, uint16(1399-14-4*len(tags)-header-20), place)
-					want.tags, want.tcpFlags, want.payload, want.padding = tags, flags, 3, 5
+					want.tags = tags
+					want.tcpFlags = flags
+					want.payload = 3
+					want.padding = 5
 					require.Equal(t, want.frame(), frame, "IPv%d, %d tags, place %d", version, len(tags), place)
 					require.True(t, whole(s, frame[14+4*len(tags)+header:len(frame)-5]))
 					require.False(t, ethernet.ClampMSS(frame, 1399), "low enough now")

@@ -119,7 +119,7 @@ func (h *Headers) flow(frame []byte) uint32 {
 
 func (r *compiledRule) matches(h *Headers, size int) bool {
 	switch {
-	case size < r.minSize || r.maxSize != 0 && size > r.maxSize:
+	case size < r.minSize || (r.maxSize != 0 && size > r.maxSize):
 	case r.etherType != 0 && h.etherType != r.etherType:
 	case r.vlan != 0 && (!h.tagged || h.vlan != r.vlan):
 	case r.priority != 0 && (!h.tagged || r.priority&(1<<h.priority) == 0):

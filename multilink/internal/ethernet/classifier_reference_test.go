@@ -130,9 +130,9 @@ func matchesSlowly(r settings.Rule, frame []byte) bool {
 	f := takeApart(frame)
 	tagged, packet := len(f.tags) > 0, f.addresses != nil
 	within := func(which int, ranges []settings.PortRange) bool {
-		return len(ranges) == 0 || f.ports != nil && slices.ContainsFunc(ranges, func(r settings.PortRange) bool {
+		return len(ranges) == 0 || (f.ports != nil && slices.ContainsFunc(ranges, func(r settings.PortRange) bool {
 			return int(r.First) <= f.ports[which] && f.ports[which] <= int(r.Last)
-		})
+		}))
 	}
 	inside := func(which int, p netip.Prefix) bool {
 		if !p.IsValid() {
@@ -145,10 +145,10 @@ func matchesSlowly(r settings.Rule, frame []byte) bool {
 		return err == nil && masked == p.Masked()
 	}
 	return (r.EtherType == 0 || int(r.EtherType) == f.etherType) &&
-		(r.VLAN == 0 || tagged && f.tags[0]%4096 == int(r.VLAN)) &&
-		(len(r.Priority) == 0 || tagged && slices.Contains(r.Priority, f.tags[0]/8192)) &&
-		(len(r.DSCP) == 0 || packet && slices.Contains(r.DSCP, f.dscp)) &&
-		(r.Protocol == 0 || packet && f.protocol == r.Protocol) &&
+		(r.VLAN == 0 || (tagged && f.tags[0]%4096 == int(r.VLAN))) &&
+		(len(r.Priority) == 0 || (tagged && slices.Contains(r.Priority, f.tags[0]/8192))) &&
+		(len(r.DSCP) == 0 || (packet && slices.Contains(r.DSCP, f.dscp))) &&
+		(r.Protocol == 0 || (packet && f.protocol == r.Protocol)) &&
 		inside(0, r.Source) && inside(1, r.Destination) &&
 		within(0, r.SourcePorts) && within(1, r.DestinationPorts) &&
 		len(frame) >= r.MinSize && (r.MaxSize == 0 || len(frame) <= r.MaxSize)
@@ -159,8 +159,16 @@ func matchesSlowly(r settings.Rule, frame []byte) bool {
 func FuzzClassify(f *testing.F) {
 	for _, s := range []packetSpec{
 		voiceV4, voiceV6,
-		with(voiceV4, func(s *packetSpec) { s.tags, s.ipOptions, s.fragment = []uint32{0x88a80064, 0x81002005}, 8, 0x2000 }),
-		with(voiceV6, func(s *packetSpec) { s.tags, s.extensions, s.fragment = []uint32{0x81000064}, []byte{0, 44, 60}, 1 }),
+		with(voiceV4, func(s *packetSpec) {
+			s.tags = []uint32{0x88a80064, 0x81002005}
+			s.ipOptions = 8
+			s.fragment = 0x2000
+		}),
+		with(voiceV6, func(s *packetSpec) {
+			s.tags = []uint32{0x81000064}
+			s.extensions = []byte{0, 44, 60}
+			s.fragment = 1
+		}),
 		with(voiceV6, func(s *packetSpec) { s.extensions = []byte{51, 135, 139, 140, 60, 60, 60} }),
 	} {
 		f.Add(s.frame(), uint16(0), uint16(100), uint8(5), uint8(46), uint8(17), uint16(5000), uint16(5010), uint8(16), uint16(0))

@@ -64,7 +64,9 @@ func (h *Headers) parse(frame []byte) {
 			return
 		}
 		if tag := binary.BigEndian.Uint16(frame[at+2:]); !h.tagged {
-			h.tagged, h.vlan, h.priority = true, tag&0x0fff, uint8(tag>>13)
+			h.tagged = true
+			h.vlan = tag & 0x0fff
+			h.priority = uint8(tag >> 13)
 		}
 		at += 4
 		etherType = binary.BigEndian.Uint16(frame[at:])

@@ -227,7 +227,7 @@ func (s *Switch) find(key uint64, now int64) (Port, bool) {
 	shard.mu.RLock()
 	defer shard.mu.RUnlock()
 	e := shard.known[key]
-	if e == nil || e.aged(now) && !s.belongs(e) {
+	if e == nil || (e.aged(now) && !s.belongs(e)) {
 		return 0, false
 	}
 	return e.port, true
@@ -333,7 +333,7 @@ func (s *Switch) report(key uint64, ip netip.Addr, from, owner Port, moved bool,
 		stamp = &port.claims[1]
 	}
 	last := stamp.Load()
-	if last != 0 && now-last < int64(switchClaim) || !stamp.CompareAndSwap(last, max(now, 1)) {
+	if (last != 0 && now-last < int64(switchClaim)) || !stamp.CompareAndSwap(last, max(now, 1)) {
 		return
 	}
 	c := Claim{VLAN: uint16(key & 0xfff), IP: ip, From: from, Owner: owner, Moved: moved}

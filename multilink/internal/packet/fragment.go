@@ -116,7 +116,7 @@ func (r *Reassembler) Add(now time.Duration, sequence uint64, payload []byte) []
 	total := int(binary.BigEndian.Uint16(payload[1:]))
 	part := payload[pieceHeaderSize:]
 	if sequence < uint64(index) || total > MaxFrame || len(part) > total ||
-		!last && (index+1)*len(part) >= total || last && index > total-len(part) {
+		(!last && (index+1)*len(part) >= total) || (last && index > total-len(part)) {
 		return nil
 	}
 	first := sequence - uint64(index)
@@ -147,7 +147,9 @@ func (p *partial) fits(index, length int, last bool) bool {
 	if p.seen[index/64]&(1<<(index%64)) != 0 {
 		return false
 	}
-	piece, count, tail := p.piece, p.count, p.tail
+	piece := p.piece
+	count := p.count
+	tail := p.tail
 	if last {
 		count, tail = index+1, length
 	} else {
@@ -164,7 +166,9 @@ func (p *partial) fits(index, length int, last bool) bool {
 	if last && p.have > 0 && p.beyond(index) {
 		return false
 	}
-	p.piece, p.count, p.tail = piece, count, tail
+	p.piece = piece
+	p.count = count
+	p.tail = tail
 	p.seen[index/64] |= 1 << (index % 64)
 	p.have++
 	return true

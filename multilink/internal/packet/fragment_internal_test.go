@@ -155,7 +155,7 @@ func FuzzReassemble(f *testing.F) {
 			packet := make([]byte, s.Size(i))
 			s.Put(i, packet[HeaderSize:])
 			got := r.Add(now, first+uint64(i), packet[HeaderSize:])
-			if complete := i == s.Count-1; complete != (got != nil) || complete && !bytes.Equal(got, frame) {
+			if complete := i == s.Count-1; complete != (got != nil) || (complete && !bytes.Equal(got, frame)) {
 				t.Fatalf("piece %d of %d: got %d bytes of %d", i, s.Count, len(got), len(frame))
 			}
 			if r.Bytes > r.maxBytes || len(r.open) > 256 {

@@ -162,7 +162,9 @@ func (p *Probe) Parse(b []byte) bool {
 
 // parseMembers reads what follows the spans, up to what it cannot read.
 func (p *Probe) parseMembers(b []byte) {
-	p.Sized, p.Longest, p.PathMTU = false, 0, 0
+	p.Sized = false
+	p.Longest = 0
+	p.PathMTU = 0
 	for len(b) >= 2 && b[0] != memberPadding && len(b) >= 2+int(b[1]) {
 		if member := b[2 : 2+int(b[1])]; b[0] == memberSizes && len(member) >= sizesBytes {
 			p.Sized = true

@@ -38,7 +38,9 @@ func TestProbe_Parse_readsTheMembersThatItKnows(t *testing.T) {
 	t.Parallel()
 	want := sampleProbe()
 	plain := want.Append(nil, Header{Kind: TypeProbe})
-	want.Sized, want.Longest, want.PathMTU = true, 1400, 1432
+	want.Sized = true
+	want.Longest = 1400
+	want.PathMTU = 1432
 	buffer := want.Encode(NewPool(), Header{Kind: TypeProbe}, 1432)
 	packet := buffer.Data()
 	require.Len(t, packet, 1432)

@@ -94,7 +94,10 @@ func (q *Search) Restrict(limit int) {
 	if limit == q.limit {
 		return
 	}
-	q.limit, q.trial, q.unseen, q.unseenAt = limit, 0, 0, 0
+	q.limit = limit
+	q.trial = 0
+	q.unseen = 0
+	q.unseenAt = 0
 	q.proven = min(q.proven, limit)
 	q.refusedAt -= Patience // a search is due
 	if q.refused > limit {
@@ -104,7 +107,9 @@ func (q *Search) Restrict(limit int) {
 
 // Doubt has everything tried again: the link may lead elsewhere when it is up again.
 func (q *Search) Doubt(now time.Duration) {
-	q.trial, q.unseen, q.unseenAt = 0, 0, 0
+	q.trial = 0
+	q.unseen = 0
+	q.unseenAt = 0
 	q.provenAt, q.refusedAt = now-Patience, now-Patience
 }
 
@@ -172,13 +177,15 @@ func (q *Search) Next(now, timeout, confirm, raise time.Duration) int {
 		return 0
 	case q.trial > 0 && now-q.triedAt < timeout:
 		return 0
-	case q.trial > 0 && (q.tries < maxTries || q.confirms && q.tries < maxConfirms):
+	case q.trial > 0 && (q.tries < maxTries || (q.confirms && q.tries < maxConfirms)):
 		q.tries++
 	default:
 		if q.trial > 0 {
 			q.refuse(now)
 		}
-		q.trial, q.tries, q.confirms = q.choose(now, timeout, raise), 1, false
+		q.trial = q.choose(now, timeout, raise)
+		q.tries = 1
+		q.confirms = false
 		if q.trial == 0 && q.proven > 0 && now-q.provenAt >= confirm {
 			q.trial, q.confirms = q.proven, true
 		}

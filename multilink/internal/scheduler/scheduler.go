@@ -93,8 +93,12 @@ func (s *Scheduler) Configure(classes []settings.Class, rate uint64) {
 	if rate := float64(rate) / 8; rate != s.rate {
 		s.rate, s.tokens = rate, 0
 	}
-	s.round, s.turn, s.waiting = make([]int, len(s.queues)), 0, 0
-	s.bytes, s.packets, s.controlBytes = 0, 0, 0
+	s.round = make([]int, len(s.queues))
+	s.turn = 0
+	s.waiting = 0
+	s.bytes = 0
+	s.packets = 0
+	s.controlBytes = 0
 	for i := range old {
 		s.adopt(&old[i])
 	}
@@ -145,7 +149,7 @@ func (s *Scheduler) Push(now time.Time, p packet.Packet) {
 
 func (s *Scheduler) enqueue(w waitingPacket, class int) {
 	q := &s.queues[class]
-	if q.control && s.controlBytes+w.size > maxQueueBytes/controlShare || w.size > maxQueueBytes {
+	if (q.control && s.controlBytes+w.size > maxQueueBytes/controlShare) || w.size > maxQueueBytes {
 		s.stats.Dropped++
 		w.packet.Buffer.Release()
 		return
@@ -274,7 +278,10 @@ func (s *Scheduler) Drain() int {
 		}
 		s.queues[i].listed = false
 	}
-	s.bytes, s.packets, s.controlBytes, s.waiting = 0, 0, 0, 0
+	s.bytes = 0
+	s.packets = 0
+	s.controlBytes = 0
+	s.waiting = 0
 	s.stats.Dropped += uint64(cleared)
 	return cleared
 }

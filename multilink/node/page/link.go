@@ -62,7 +62,9 @@ func (p *pages) addLink(w http.ResponseWriter, r *http.Request) error {
 
 // link puts what was entered into the settings of a link.
 func (v *formView) link(link *desired.Link) error {
-	link.Interface, link.Kind, link.Metered = v.Get("interface"), settings.Kind(v.Get("kind")), v.Get("metered") != ""
+	link.Interface = v.Get("interface")
+	link.Kind = settings.Kind(v.Get("kind"))
+	link.Metered = v.Get("metered") != ""
 	if v.Find("endpoint") != nil {
 		link.Endpoint = v.Get("endpoint")
 	}

@@ -84,7 +84,9 @@ func (p *pages) setPolicy(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		_, err = p.node.Change(r.Context(), desired.SetBond(func(bond *desired.Bond) error {
 			replay := view.Get("replay") != ""
-			bond.Policy, bond.Wait, bond.Replay = settings.Policy(view.Get("policy")), &wait, &replay
+			bond.Policy = settings.Policy(view.Get("policy"))
+			bond.Wait = &wait
+			bond.Replay = &replay
 			return nil
 		}))
 	}

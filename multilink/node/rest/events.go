@@ -138,7 +138,7 @@ func (s *eventStream) follow() error {
 func (s *eventStream) admitted() bool {
 	var e *httpapi.Error
 	err := s.authorize(s.request, string(httpapi.Reader))
-	return err == nil || errors.As(err, &e) && (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests)
+	return err == nil || (errors.As(err, &e) && (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests))
 }
 
 // catchUp sends everything up to now.

@@ -258,7 +258,7 @@ func (p *pair) up() {
 func (p *pair) down() {
 	p.t.Helper()
 	await(p.t, "the primary to be down", func() bool {
-		return p.every(func(r linkRecord) bool { return r.Name != links[0].name || r.State == "down" && !r.waits() })
+		return p.every(func(r linkRecord) bool { return r.Name != links[0].name || (r.State == "down" && !r.waits()) })
 	})
 }
 

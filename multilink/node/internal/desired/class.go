@@ -206,7 +206,7 @@ func (f *Rule) config(at string) (settings.Rule, error) {
 		return r, fault.Wrong(at+".dscp", "want 0 to 63, got %v", f.DSCP)
 	case f.Protocol > 255:
 		return r, fault.Wrong(at+".protocol", "want 0 to 255, got %d", f.Protocol)
-	case f.MinSize < 0 || f.MaxSize < 0 || f.MaxSize != 0 && f.MaxSize < f.MinSize:
+	case f.MinSize < 0 || f.MaxSize < 0 || (f.MaxSize != 0 && f.MaxSize < f.MinSize):
 		return r, fault.Wrong(at+".max_size", "want sizes of 0 or more, the largest not below the smallest")
 	}
 	return r, nil

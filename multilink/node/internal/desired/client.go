@@ -116,7 +116,7 @@ func (p *Provision) check(own multilink.Key) (attachmentKeys, error) {
 		return k, fault.Wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", p.Name)
 	}
 	at, err := url.Parse(p.Server)
-	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
+	if err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" || at.User != nil {
 		return k, fault.Wrong("server", "want the URL of the server, such as https://192.0.2.1:3333, without a password")
 	}
 	if len(p.Addresses) > maxAddresses {

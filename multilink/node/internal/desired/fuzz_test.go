@@ -63,8 +63,8 @@ func FuzzClasses(f *testing.F) {
 		if err := Decode(kept, &again, false); err != nil {
 			t.Fatalf("what is stored cannot be read: %v: %s", err, kept)
 		}
-		if other, err := classConfigs(again, links); err != nil || len(other) != len(classes) || len(classes) > 0 &&
-			!reflect.DeepEqual(normal(other), normal(classes)) {
+		if other, err := classConfigs(again, links); err != nil || len(other) != len(classes) || (len(classes) > 0 &&
+			!reflect.DeepEqual(normal(other), normal(classes))) {
 			t.Fatalf("stored %+v, read %+v, %v", classes, other, err)
 		}
 	})

@@ -85,7 +85,9 @@ func (v *View) Links() []Link {
 		link := newLink(configured, i == 0)
 		if measured, ok := seen[configured.Name]; ok && !missing {
 			link.Figures = newFigures(measured)
-			link.LossTx, link.LossRx, link.Listen = measured.LossTx, measured.LossRx, measured.Port
+			link.LossTx = measured.LossTx
+			link.LossRx = measured.LossRx
+			link.Listen = measured.Port
 		}
 		switch {
 		case configured.Disabled:
@@ -96,7 +98,9 @@ func (v *View) Links() []Link {
 			}
 		case missing:
 			link.State, link.Reason = status.Down, "the interface "+configured.Carrier()+" is missing"
-			link.Loss, link.LossTx, link.LossRx = 1, 1, 1
+			link.Loss = 1
+			link.LossTx = 1
+			link.LossRx = 1
 		}
 		link.Up = link.State == status.Up
 		links = append(links, link)
