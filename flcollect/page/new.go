@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect"
@@ -29,14 +28,10 @@ type newView struct {
 
 func (p *pages) newView(r *http.Request, values url.Values) *newView {
 	v := &newView{Frame: p.part.Frame(r, "New job"), Form: jobform.New(values, p.jobs.Strategies())}
-	for i, p := range v.Bounds { // what the server applies, see strategies.make
-		switch p.Name {
-		case "norm_factor":
-			v.Bounds[i].Default = flcollect.DefaultNormFactor
-		case "norm_min_updates":
-			v.Bounds[i].Default = flcollect.DefaultNormMinUpdates
-		case "norm_clip", "norm_taper":
-			v.Bounds[i].Default = nil
+	for name, usual := range map[string]any{"norm_factor": flcollect.DefaultNormFactor, "norm_min_updates": flcollect.DefaultNormMinUpdates,
+		"norm_clip": nil, "norm_taper": nil} { // what the server applies, see strategies.make
+		if f := v.Find("bounds." + name); f != nil {
+			f.Placeholder = jobform.Usual(usual)
 		}
 	}
 	return v
@@ -53,7 +48,7 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if values, err = jobform.Of(status.Config); err != nil {
+		if values, err = jobform.Values(status.Config); err != nil {
 			return err
 		}
 	}
@@ -81,7 +76,7 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	switch v.Values.Get("action") {
+	switch r.PostForm.Get("action") {
 	case "strategy":
 		return p.part.Show(w, r, http.StatusOK, "new.html", v)
 	case "estimate":
@@ -108,21 +103,19 @@ func (p *pages) start(r *http.Request, v *newView) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	id = strings.TrimSpace(v.Values.Get("id"))
+	id = v.Get("id")
 	if id == "" {
 		id = "job-" + time.Now().UTC().Format("20060102-150405")
 	}
 	if err := jobconfig.CheckID(id); err != nil {
-		return "", formError{"id": jobform.Sentence(err.Error())}
+		return "", errID(jobform.Sentence(err.Error()))
 	}
 	status, err := p.jobs.Status(r.Context(), id)
 	if err != nil {
 		return "", err
 	}
 	if status.State != report.Inactive {
-		return "", formError{
-			"id": "There is a job " + id + " already. Choose another identifier, or train that one anew on its page.",
-		}
+		return "", errID("There is a job " + id + " already. Choose another identifier, or train that one anew on its page.")
 	}
 	return id, p.jobs.Start(r.Context(), id, config)
 }
@@ -142,7 +135,7 @@ func (p *pages) estimate(w http.ResponseWriter, r *http.Request) error {
 	case err == nil:
 		answer.Text = estimateText(config)
 	case v.blame(err):
-		answer.Faults = v.Faults
+		answer.Faults = v.Faults()
 	default:
 		return err
 	}
@@ -178,24 +171,24 @@ func estimateText(config jobconfig.Config) string {
 	return text + "That is weak: more noise or fewer rounds make it less."
 }
 
-// formError has the faults of a form by its fields.
-type formError map[string]string
+// errID says what is wrong with the identifier of a job.
+type errID string
 
 // Error implements error.
-func (e formError) Error() string { return fmt.Sprintf("the form has %d faults", len(e)) }
+func (e errID) Error() string { return string(e) }
 
 // blame notes what is wrong with the form at its fields, and reports whether the form is to
 // blame.
 func (v *newView) blame(err error) bool {
-	var own formError
+	var id errID
 	var config *jobconfig.Error
 	switch {
-	case errors.As(err, &own):
-		v.Faults = own
+	case errors.As(err, &id):
+		v.Find("id").Fault = string(id)
 	case errors.As(err, &config):
 		v.Blame(config.Faults)
 	case errors.Is(err, flcollect.ErrActive):
-		v.Faults["id"] = "The job is being trained with another configuration."
+		v.Find("id").Fault = "The job is being trained with another configuration."
 	default:
 		details := detail.All(err)
 		for _, d := range details {

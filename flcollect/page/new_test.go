@@ -100,7 +100,7 @@ func TestNewHandler_startsAJobWithSecureAggregation(t *testing.T) {
 
 	b.Job(flcollect.Status{Job: "masked", Run: 1, State: report.Finished, Config: config})
 	again := jobstest.Ask(h, "GET", "/new?from=masked", "").Body.String()
-	require.Regexp(t, `name="secagg" id="secagg" value="1" checked`, again)
+	require.Regexp(t, `id="secagg" name="secagg" value="true" checked`, again)
 	require.Regexp(t, `name="secagg.num_shares" type="number" step="any" value="0.6"`, again)
 
 	w = send(h, "/new", filled("app", "us/masked", "secagg", "1", "homomorphic", "1"))
@@ -143,7 +143,7 @@ func TestNewHandler_showsFaultsAtTheirFields(t *testing.T) {
 		page := w.Body.String()
 		require.Regexp(t, `class="fault" id="fault-`+regexp.QuoteMeta(at)+`">[A-Z0-9][^<]+\.<`, page, at)
 		require.Contains(t, page, "The job is not started: 1 field needs another value.", at)
-		require.Regexp(t, `(value="|">)`+regexp.QuoteMeta(changes[len(changes)-1])+`("|</textarea>)`, page, "%s: what was typed stays", at)
+		require.Regexp(t, `(value="|">\n)`+regexp.QuoteMeta(changes[len(changes)-1])+`("|</textarea>)`, page, "%s: what was typed stays", at)
 	}
 	require.Empty(t, b.Started)
 	require.Regexp(t, `id="fault-app">The value must name an app with secaggplus_mod`, send(h, "/new", filled("secagg", "1")).Body.String())
@@ -220,10 +220,10 @@ func valuesOf(t *testing.T, page string) url.Values {
 	for _, m := range find(`<input id="[^"]*" name="([^"]+)"(?: type="number" step="[^"]*")? value="([^"]*)"`) {
 		form.Set(m[1], html.UnescapeString(m[2]))
 	}
-	for _, m := range find(`<input type="checkbox" name="([^"]+)" id="[^"]*" value="1" checked`) {
+	for _, m := range find(`<input type="checkbox" id="[^"]*" name="([^"]+)" value="true" checked`) {
 		form.Set(m[1], "1")
 	}
-	for _, m := range find(`(?s)<textarea id="[^"]*" name="([^"]+)"[^>]*>(.*?)</textarea>`) {
+	for _, m := range find(`(?s)<textarea id="[^"]*" name="([^"]+)"[^>]*>\n(.*?)</textarea>`) {
 		form.Set(m[1], html.UnescapeString(m[2]))
 	}
 	for _, m := range find(`(?s)<select id="[^"]*" name="([^"]+)"(.*?)</select>`) {
@@ -244,7 +244,7 @@ func TestNewHandler_makesAnAsynchronousJob(t *testing.T) {
 
 	b.Job(flcollect.Status{Job: "new", Run: 1, State: report.Finished, Config: config})
 	page := jobstest.Ask(h, "GET", "/new?from=new", "").Body.String()
-	require.Contains(t, page, `id="async" value="1" checked`)
+	require.Contains(t, page, `id="async" name="async" value="true" checked`)
 	require.Contains(t, page, `name="async.buffer" type="number" step="1" value="3" min="1" max="10000" placeholder="min_fit_clients"`)
 	require.Contains(t, page, `name="async.staleness" type="number" step="any" value="0"`)
 

@@ -167,7 +167,9 @@ func importTable() []room {
 		{dir: "flcollect/jobconfig", imports: []string{
 			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/secagg", "flcollect/strategy", "storage",
 		}},
-		{dir: "flcollect/internal/jobform", imports: []string{"flcollect/dp", "flcollect/jobconfig", "flcollect/strategy"}},
+		{dir: "flcollect/internal/jobform", imports: []string{
+			"flcollect/dp", "flcollect/jobconfig", "flcollect/strategy", "internal/form",
+		}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{
 			"flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "storage",
 		}, modules: []string{uuid}},

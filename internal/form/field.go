@@ -66,7 +66,7 @@ type Field struct {
 	Kind Kind
 	// Type is the type of the control of a text, such as url. Empty means text.
 	Type string
-	// Options are those of a choice.
+	// Options are those of a choice, or of another kind whose control is a list of them.
 	Options []Option
 	// Fields are those of a group.
 	Fields Fields
@@ -105,7 +105,7 @@ type Field struct {
 func (f Field) Control() string { return cmp.Or(f.ID, f.Name) }
 
 // IsSelect reports whether the control is a list of options.
-func (f Field) IsSelect() bool { return f.Kind == Choice || f.Kind == Reference && f.Options != nil }
+func (f Field) IsSelect() bool { return f.Kind == Choice || f.Options != nil }
 
 // IsArea reports whether the control has several lines. A text with line breaks needs one: a browser
 // removes them from a control of one line.

@@ -1,33 +1,25 @@
 package jobform
 
 import (
-	"fmt"
-	"maps"
-	"math"
+	"cmp"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/form"
 )
 
 // Form is the form of a job.
 type Form struct {
-	// Values are what the fields have.
-	Values url.Values
+	// Fields are a group for each section, and each strategy has one of its own.
+	form.Fields
 	// Strategies are those that can be chosen.
 	Strategies []strategy.Description
-	// Common are the parameters of all strategies, Bounds those of norm bounding, Privacy those
-	// of differential privacy, and Masking those of secure aggregation.
-	Common, Bounds, Privacy, Masking []strategy.Parameter
-	// Async are the settings of asynchronous jobs.
-	Async []strategy.Parameter
-	// Faults says what is wrong by the names of fields, Fault what belongs to none of them.
-	Faults map[string]string
-	Fault  string
+	// Fault is what is wrong with the job and belongs to no field.
+	Fault string
+
+	values url.Values
 }
 
 // otherStrategy is the choice of a strategy in the repository.
@@ -35,142 +27,64 @@ const otherStrategy = "other"
 
 // New returns a form that has values.
 func New(values url.Values, strategies []strategy.Description) *Form {
-	f := &Form{Values: values, Strategies: strategies, Bounds: strategy.DescribeBounds(), Faults: map[string]string{}}
-	f.Privacy, f.Masking, f.Async = privacyFields(dp.Parameters()), maskingFields(), jobconfig.AsyncParameters()
-	if common, ok := strategy.Describe(jobconfig.Averaging); ok {
-		f.Common = common.Parameters
-	}
-	for i, p := range f.Common {
-		if strings.HasPrefix(p.Name, "min_") {
-			f.Common[i].Default = nil // the form has a field for all of them
+	f := &Form{Fields: sections(), Strategies: strategies, values: values}
+	choice := form.Options[string]()
+	for _, d := range strategies {
+		own := form.Field{Name: ownSection(d.Name), Kind: form.Group}
+		for _, p := range d.Parameters {
+			if f.Find("conf."+p.Name) == nil {
+				own.Fields = append(own.Fields, parameter("conf."+d.Name+".", "strategy_conf.", p))
+			}
 		}
+		choice, f.Fields = append(choice, form.Option{Value: d.Name}), append(f.Fields, own)
 	}
+	f.Find("strategy").Options = append(choice, form.Option{Value: otherStrategy, Label: "another one, of the repository"})
+	f.Fill(values)
+	f.Find("strategy").Value = f.Chosen()
 	return f
 }
 
-// privacyFields returns the parameters of differential privacy with those first that decide
-// on epsilon.
-func privacyFields(all []strategy.Parameter) []strategy.Parameter {
-	first := []string{"noise_multiplier", "num_sampled_clients", "epsilon_budget", "delta"}
-	place := func(p strategy.Parameter) int {
-		if i := slices.Index(first, p.Name); i >= 0 {
-			return i
-		}
-		return len(first)
+func ownSection(name string) string { return "own " + name }
+
+// Group returns the fields of a section.
+func (f *Form) Group(name string) form.Fields {
+	at := slices.IndexFunc(f.Fields, func(group form.Field) bool { return group.Name == name })
+	if at < 0 {
+		return nil
 	}
-	slices.SortStableFunc(all, func(a, b strategy.Parameter) int { return place(a) - place(b) })
-	for i, p := range all {
-		switch p.Name {
-		case "num_sampled_clients":
-			all[i].Default = "the clients above"
-		case "clip_count_stddev":
-			all[i].Default = "clients / 20"
-		case "epsilon_budget":
-			all[i].Default = "no budget"
-		}
-	}
-	return all
+	return f.Fields[at].Fields
 }
 
-// maskingFields returns the parameters of secure aggregation.
-func maskingFields() []strategy.Parameter {
-	number := func(name, meaning string, usual any) strategy.Parameter {
-		return strategy.Parameter{Name: name, Meaning: meaning, Kind: "number", Default: usual, Least: math.Inf(-1), Most: math.Inf(1)}
-	}
-	integer := func(name, meaning string, usual any) strategy.Parameter {
-		p := number(name, meaning, usual)
-		p.Kind = "integer"
-		return p
-	}
-	return []strategy.Parameter{
-		number("num_shares", "Among how many clients each divides its secrets: from 3, or a fraction of the clients of a round.", "31"),
-		number("reconstruction_threshold", "How many of these shares restore a secret: from 2, or a fraction of the shares.", "two thirds"),
-		number("max_weight", "The number of examples at which a client's weight is 1.", 1000.0),
-		number("clipping_range", "Clients clip each number of an update, times its weight, to this range.", 8.0),
-		integer("quantization_range", "Into how many steps clients divide that range.", int64(1)<<22),
-		integer("modulus_range", "The modulus of the sums, a power of 2.", int64(1)<<32),
-		number("timeout", "Time for each of the four stages, in seconds.", "that of a phase"),
-	}
-}
-
-// Value returns what a field of the form has.
-func (f *Form) Value(name string) string { return f.Values.Get(name) }
+// Own returns the fields of a strategy that others do not have.
+func (f *Form) Own(d strategy.Description) form.Fields { return f.Group(ownSection(d.Name)) }
 
 // Chosen returns the strategy that is chosen.
-func (f *Form) Chosen() string {
-	if chosen := f.Values.Get("strategy"); chosen != "" {
-		return chosen
-	}
-	return jobconfig.Averaging
+func (f *Form) Chosen() string { return cmp.Or(f.values.Get("strategy"), jobconfig.Averaging) }
+
+// Opens reports whether a field of a section has a value or a fault.
+func (f *Form) Opens(section string) bool {
+	return slices.ContainsFunc(f.Group(section), func(field form.Field) bool { return field.Value != "" || field.Fault != "" })
 }
 
-// Own returns the parameters of a strategy that others do not have.
-func (f *Form) Own(d strategy.Description) []strategy.Parameter {
-	return slices.DeleteFunc(slices.Clone(d.Parameters), func(p strategy.Parameter) bool { return f.isCommon(p.Name) })
+// Faults returns the faults by the names of their fields.
+func (f *Form) Faults() map[string]string {
+	faults := map[string]string{}
+	f.Each(func(field *form.Field) {
+		if field.Fault != "" {
+			faults[field.Name] = field.Fault
+		}
+	})
+	return faults
 }
 
-func (f *Form) isCommon(name string) bool {
-	return slices.ContainsFunc(f.Common, func(p strategy.Parameter) bool { return p.Name == name })
-}
-
-// Field is a field of the form.
-type Field struct {
-	strategy.Parameter
-	ID, Label, Value, Fault string
-}
-
-// Text returns a field for text.
-func (f *Form) Text(id, label, meaning string, required bool, usual string) Field {
-	made := Field{
-		Parameter: strategy.Parameter{Meaning: meaning, Required: required},
-		ID:        id, Label: label, Value: f.Values.Get(id), Fault: f.Faults[id],
-	}
-	if usual != "" {
-		made.Default = usual
-	}
-	return made
-}
-
-// Opens reports whether a field has a value or a fault whose name begins so, without a
-// further point.
-func (f *Form) Opens(prefix string) bool {
-	within := func(name string) bool {
-		rest, ok := strings.CutPrefix(name, prefix)
-		return ok && !strings.Contains(rest, ".")
-	}
-	for name, values := range f.Values {
-		if within(name) && values[0] != "" {
-			return true
+// active returns the fields whose values are part of the configuration.
+func (f *Form) active() form.Fields {
+	names := []string{"training", "choosing", "bounds", "clients", "speed", ownSection(f.Chosen())}
+	for name, section := range map[string]string{"async": "async", "app": "app", "dp": "dp", jobconfig.Homomorphic: jobconfig.Homomorphic,
+		jobconfig.SecAgg: jobconfig.SecAgg} {
+		if f.Get(name) != "" {
+			names = append(names, section)
 		}
 	}
-	return slices.ContainsFunc(slices.Collect(maps.Keys(f.Faults)), within)
-}
-
-// Field returns the field of a parameter.
-func (f *Form) Field(prefix string, p strategy.Parameter) Field {
-	id := prefix + p.Name
-	return Field{Parameter: p, ID: id, Value: f.Values.Get(id), Fault: f.Faults[id]}
-}
-
-// HasLeast reports whether a number has a least value.
-func (f Field) HasLeast() bool { return f.Kind != "boolean" && !math.IsInf(f.Least, 0) }
-
-// HasMost reports whether a number has a greatest value.
-func (f Field) HasMost() bool { return f.Kind != "boolean" && !math.IsInf(f.Most, 0) }
-
-// Usual returns the default, empty if there is none.
-func (f Field) Usual() string {
-	switch given := f.Default.(type) {
-	case nil:
-		return ""
-	case bool:
-		if given {
-			return "yes"
-		}
-		return "no"
-	case float64:
-		return strconv.FormatFloat(given, 'g', -1, 64)
-	default:
-		return fmt.Sprint(given)
-	}
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(group form.Field) bool { return !slices.Contains(names, group.Name) })
 }

@@ -11,20 +11,15 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-func TestForm_Field_hasDefaultsAndBounds(t *testing.T) {
+func TestForm_Own_hasDefaultsAndBounds(t *testing.T) {
 	adam, ok := strategy.Describe("FedAdam")
 	require.True(t, ok)
 	f := jobform.New(url.Values{"conf.FedAdam.beta_1": {"0.5"}}, []strategy.Description{adam})
-	for _, p := range f.Own(adam) {
-		require.NotEqual(t, "fraction_fit", p.Name, "what all strategies have is not their own")
-		if p.Name != "beta_1" {
-			continue
-		}
-		field := f.Field("conf.FedAdam.", p)
-		require.Equal(t, "0.5", field.Value)
-		require.Equal(t, "0.9", field.Usual())
-		require.True(t, field.HasLeast() && field.HasMost())
-	}
+	require.Nil(t, f.Own(adam).Find("conf.FedAdam.fraction_fit"), "what all strategies have is not their own")
+	field := f.Own(adam).Find("conf.FedAdam.beta_1")
+	require.Equal(t, "0.5", field.Value)
+	require.Equal(t, "0.9", field.Placeholder)
+	require.Equal(t, []string{"0", "1"}, []string{field.Low, field.High})
 }
 
 // A fault of a value that has no field, or whose field has one already, is not lost.
@@ -36,7 +31,7 @@ func TestForm_Blame_losesNoFault(t *testing.T) {
 		{Path: []any{"adapt_config"}, Kind: jobconfig.NotText},
 		{Path: []any{"strategy_conf", "min_fit_clients"}, Kind: jobconfig.Invalid, Reason: "0 is less than 1"},
 	})
-	require.Equal(t, map[string]string{"model_name": "The value is required.", "clients": "0 is less than 1."}, f.Faults)
+	require.Equal(t, map[string]string{"model_name": "The value is required.", "clients": "0 is less than 1."}, f.Faults())
 	require.Equal(t, "model_name: The value has more than 9 characters. adapt_config: The value is not text.", f.Fault)
 }
 
@@ -46,16 +41,17 @@ func TestForm_Config_readsCompression(t *testing.T) {
 	config, err := f.Config()
 	require.NoError(t, err)
 	require.Equal(t, []string{"int8", "topk"}, config.Compression)
-	again, err := jobform.Of(config)
+	again, err := jobform.Values(config)
 	require.NoError(t, err)
 	require.Equal(t, "int8, topk", again.Get("compression"))
 
-	f.Values.Set("compression", "zip")
+	again.Set("compression", "zip")
+	f = jobform.New(again, nil)
 	_, err = f.Config()
 	var faults *jobconfig.Error
 	require.ErrorAs(t, err, &faults)
 	f.Blame(faults.Faults)
-	require.Contains(t, f.Faults["compression"], `Unknown kind of compression "zip"`)
+	require.Contains(t, f.Faults()["compression"], `Unknown kind of compression "zip"`)
 }
 
 // The number of clients is no least number of a draw by chance.
