@@ -36,7 +36,7 @@ func importTable() []room {
 		{dir: "annotate/manager/page", imports: []string{
 			"annotate", "annotate/manager", "annotate/manager/internal/channelform", "annotate/manager/internal/locate",
 			"annotate/manager/rest", "annotate/rdf", "annotate/rdf/shacl", "annotate/rml", "annotate/rml/suggest", "internal/editor",
-			"internal/graph", "internal/httpapi", "internal/shell",
+			"internal/form", "internal/graph", "internal/httpapi", "internal/shell",
 		}},
 		{dir: "annotate/manager/internal/channelform", imports: []string{"annotate", "annotate/members"}},
 		{dir: "annotate/manager/internal/managertest", imports: []string{"annotate", "annotate/kafka", "annotate/manager",

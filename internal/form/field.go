@@ -110,7 +110,7 @@ func (f Field) IsSelect() bool { return f.Kind == Choice || f.Options != nil }
 // IsArea reports whether the control has several lines. A text with line breaks needs one: a browser
 // removes them from a control of one line.
 func (f Field) IsArea() bool {
-	return slices.Contains([]Kind{Area, Prose, Lines, Pairs, Lists, JSON}, f.Kind) || f.Kind == Text && strings.Contains(f.Value, "\n")
+	return slices.Contains([]Kind{Area, Prose, Lines, Pairs, Lists, JSON}, f.Kind) || (f.Kind == Text && (f.Rows > 0 || strings.Contains(f.Value, "\n")))
 }
 
 // Height returns the number of lines of the control.
@@ -150,12 +150,41 @@ func (fields Fields) Find(name string) (found *Field) {
 	return found
 }
 
+// Group returns the fields of the group with a name; nil if there is none.
+func (fields Fields) Group(name string) Fields {
+	for _, f := range fields {
+		if f.Kind != Group {
+			continue
+		}
+		if f.Name == name {
+			return f.Fields
+		}
+		if found := f.Fields.Group(name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// At returns the field of a member, or of the object that the member is in, or else the first field
+// of a member below it; nil if there is none.
+func (fields Fields) At(path string) (found *Field) {
+	longest, path := 0, path+"."
+	fields.Each(func(f *Field) {
+		switch at := f.path() + "."; {
+		case strings.HasPrefix(path, at) && len(at) > longest:
+			found, longest = f, len(at)
+		case found == nil && strings.HasPrefix(at, path):
+			found = f
+		}
+	})
+	return found
+}
+
 // Fill sets the values of all fields to those of a form.
 func (fields Fields) Fill(form url.Values) {
 	fields.Each(func(f *Field) {
-		if f.Kind != Secret {
-			f.Value = strings.ReplaceAll(form.Get(f.Name), "\r\n", "\n") // browsers end lines as HTTP does
-		}
+		f.Value = strings.ReplaceAll(form.Get(f.Name), "\r\n", "\n") // browsers end lines as HTTP does
 	})
 }
 

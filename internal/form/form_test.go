@@ -72,12 +72,12 @@ func TestFields_Read_showsFaultsAndNoSecret(t *testing.T) {
 	f.Forget()
 	page := render(t, f)
 	for name, fault := range map[string]string{"name": "is required", "rate": "10 is not between 1 and 9",
-		"protocol": "&#34;&lt;ftp&gt;&#34; is not one of the choices", "headers": "&#34;X&#34; is not of the form NAME: TEXT",
-		"key": "is not kept, enter it again"} {
+		"protocol": "&#34;&lt;ftp&gt;&#34; is not one of the choices", "headers": "&#34;X&#34; is not of the form NAME: TEXT"} {
 		require.Contains(t, page, `<span class="fault" id="fault-`+name+`">`+fault+"</span>")
 		require.Regexp(t, `id="`+name+`"[^>]* aria-invalid="true" aria-describedby="fault-`+name+` hint-`+name+`"`, page)
 	}
 	require.Contains(t, page, `value="10"`)
+	require.Contains(t, page, `placeholder="not kept; enter it again"`)
 	require.NotContains(t, page, "hush")
 }
 

@@ -1,7 +1,6 @@
 package form
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,12 +28,17 @@ func put(values map[string]any, path string, value any) {
 		values[first] = value
 		return
 	}
-	inner, ok := values[first].(map[string]any)
+	put(Object(values, first), rest, value)
+}
+
+// Object returns the object that is a member of another one, and creates it if it is absent.
+func Object(values map[string]any, name string) map[string]any {
+	inner, ok := values[name].(map[string]any)
 	if !ok {
 		inner = map[string]any{}
-		values[first] = inner
+		values[name] = inner
 	}
-	put(inner, rest, value)
+	return inner
 }
 
 // drop removes the value at a path.
@@ -115,10 +119,16 @@ func (k Kind) Text(value any) string {
 // Read puts what a browser has sent into an object, which has what was there before. It keeps the
 // texts in the fields, with what is wrong with them, and reports whether nothing is.
 func (fields Fields) Read(form url.Values, values map[string]any) bool {
+	fields.Fill(form)
+	return fields.Put(values)
+}
+
+// Put is Read with the values that the fields have.
+func (fields Fields) Put(values map[string]any) bool {
 	right := true
 	fields.Each(func(f *Field) {
 		before, stored := lookUp(values, f.path()), f.Stored
-		f.Value, f.Fault = strings.ReplaceAll(form.Get(f.Name), "\r\n", "\n"), ""
+		f.Fault = ""
 		value, fault := f.parse()
 		switch {
 		case fault != "":
@@ -191,6 +201,8 @@ func (f *Field) parse() (value any, fault string) {
 		if f.Whole {
 			return json.Number(text), ""
 		}
+	case Area:
+		return f.Value, ""
 	case Reference:
 		return map[string]any{"id": text}, ""
 	}
@@ -274,11 +286,11 @@ func (fields Fields) Blame(faults map[string]any) (remain bool) {
 	return len(left) > 0
 }
 
-// Forget removes the secrets that were typed, which no page shows again, and says so at their fields.
+// Forget removes the secrets that were typed, which no page shows again, and says so in their fields.
 func (fields Fields) Forget() {
 	fields.Each(func(f *Field) {
 		if f.Kind == Secret && f.Value != "" {
-			f.Value, f.Fault = "", cmp.Or(f.Fault, "is not kept, enter it again")
+			f.Value, f.Stored, f.Placeholder = "", false, "not kept; enter it again"
 		}
 	})
 }

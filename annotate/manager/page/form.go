@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,63 +10,31 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// formView is the page on which a channel is made or changed.
+// formView is the page on which a channel is created or changed.
 type formView struct {
 	shell.Frame
-	Form    url.Values
-	Topics  map[string]formTopic // by their names
-	Inputs  []annotate.InputFormat
-	Outputs []annotate.OutputFormat
-
-	Languages []annotate.MappingLanguage
-
+	form.Fields
 	Stored bool
 	Fault  string
-	At     string // the field that Fault is about, by its name
 	Tried  []triedView
 
 	// ID and Name are those of the channel that is changed, and Base is its state when
 	// the form was first shown; empty for a new channel.
 	ID, Name, Base string
+	// MappingName is the name of the mapping of a new channel.
+	MappingName string
 
 	drivers []annotate.Driver
 	channel *manager.Channel // that is changed
-}
-
-// Value returns a field of the form.
-func (v *formView) Value(name string) string { return v.Form.Get(name) }
-
-// formTopic is a topic of the form.
-type formTopic struct {
-	Name, Title string
-	Broker      string // the kind that is chosen; empty means that of the input
-	At          string
-	Kinds       []formKind
-}
-
-// formKind is a kind of broker with the members of its settings.
-type formKind struct {
-	Type, Title string
-	Fields      []formField
-	// ClearName is the field that forgets secrets, empty where there are none.
-	ClearName string
-	Clear     bool
-}
-
-// formField is a member of the settings of a kind of broker.
-type formField struct {
-	Name, Title, Value, Placeholder string
-	Choices                         []string
-	IsSecret                        bool
 }
 
 // topicNames are the topics of the form, input first, with their roles.
@@ -79,80 +48,82 @@ var topicRoles = map[string]annotate.TopicRole{
 }
 
 // newForm returns the form of a new channel, or that of a channel that is changed.
-func (p *pages) newForm(r *http.Request, values url.Values, channel *manager.Channel) *formView {
-	v := &formView{Form: values, Inputs: annotate.InputFormats(), Outputs: annotate.OutputFormats(),
-		Languages: annotate.MappingLanguages(), drivers: p.env.Drivers, channel: channel}
+func (p *pages) newForm(r *http.Request, channel *manager.Channel) (*formView, error) {
+	v := &formView{drivers: p.env.Drivers, channel: channel}
+	v.Fields = v.describe()
 	if channel == nil {
 		v.Frame = p.part.Frame(r, "New channel", shell.Crumb{Name: "New channel", Href: "new"})
-		return v
+		return v, nil
 	}
 	v.ID, v.Name = channel.ID, cmp.Or(channel.Metadata.Name, channel.ID)
-	v.Base = cmp.Or(values.Get("base"), p.baseOf(channel.ChannelConfig))
+	v.Base = p.baseOf(channel.ChannelConfig)
 	v.Frame = p.part.Frame(r, "Edit "+v.Name, shell.Crumb{Name: v.Name, Href: channelHref(channel.ID)},
 		shell.Crumb{Name: "Edit", Href: channelHref(channel.ID) + "/edit"})
-	return v
+	body, err := p.bodyOf(channel.ChannelConfig)
+	if err != nil {
+		return nil, err
+	}
+	v.Show(body)
+	for _, topic := range channel.Topics() {
+		if topic.Role != annotate.InputTopic && sharesConnection(p.env.Drivers, *channel, topic) {
+			v.Find(nameOf(topic.Role) + "Broker").Value = ""
+		}
+	}
+	return v, nil
+}
+
+// bodyOf returns a channel as the REST interface shows it. Monitoring topics have the names that errors use.
+func (p *pages) bodyOf(c manager.ChannelConfig) (body map[string]any, err error) {
+	channel := c.Form()
+	text, err := json.Marshal(channelform.Form{Settings: p.forms.Settings(channel), Metadata: channel.Metadata(true)})
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(bytes.ReplaceAll(text, []byte(`"monitoring`), []byte(`"monitor`)), &body)
+	return body, err
+}
+
+// fill puts what a browser has sent into the form.
+func (v *formView) fill(values url.Values) {
+	v.Fill(values)
+	v.Base, v.MappingName = cmp.Or(values.Get("base"), v.Base), values.Get("mappingName")
 }
 
 // show answers with the form.
 func (p *pages) showForm(w http.ResponseWriter, r *http.Request, status int, v *formView) error {
-	v.Topics = map[string]formTopic{}
-	for _, name := range topicNames() {
-		v.Topics[name] = v.topic(name)
-	}
+	v.Forget()
 	stored, _, err := p.manager.Annotations().Page(r.Context(), "", 1)
 	v.Stored = err == nil && len(stored) > 0
 	return p.part.Show(w, r, status, "form.html", v)
 }
 
-// topic returns a topic as the form shows it.
-func (v *formView) topic(name string) formTopic {
-	t := formTopic{Name: name, Title: roleText(topicRoles[name]), Broker: v.Form.Get(name + "Broker"), At: v.At}
-	for _, d := range v.drivers {
-		if d.OutputOnly && topicRoles[name] != annotate.OutputTopic {
-			continue
-		}
-		kind := formKind{Type: string(d.Type), Title: cmp.Or(d.Title, string(d.Type))}
-		defaults := membersOf(d.Settings.Default(topicRoles[name]))
-		for _, f := range fieldsOf(d, topicRoles[name]) {
-			at := v.fieldName(name, d, f.Member)
-			field := formField{Name: at, Title: f.Title, Value: v.Form.Get(at), Placeholder: f.Hint, Choices: f.Choices}
-			if byDefault, ok := defaults[f.Member]; ok && !f.IsOwn {
-				field.Placeholder = fmt.Sprint(byDefault)
-			}
-			if len(f.Choices) > 0 {
-				field.Choices = choices(f, defaults, field.Value)
-			}
-			kind.Fields = append(kind.Fields, field)
-		}
-		had := v.had(topicRoles[name], d.Type)
-		for _, secret := range d.Settings.Default(topicRoles[name]).Secrets() {
-			field := formField{Name: v.fieldName(name, d, secret.Member), Title: titled(secret.Member), IsSecret: true}
-			if had != nil && channelform.HasSecrets(had) {
-				field.Placeholder, kind.ClearName = "unchanged", v.fieldName(name, d, "clear")
-				kind.Clear = v.Form.Get(kind.ClearName) != ""
-			}
-			kind.Fields = append(kind.Fields, field)
-		}
-		t.Kinds = append(t.Kinds, kind)
-	}
-	return t
+// More returns the names of the fields of rare settings.
+func (v *formView) More() []string {
+	return []string{"author", "tags", "parallelism", "bufferSize", "monitorInputTopic", "monitorOutputTopic", "dialect", "errorFormat"}
+}
+
+// OpensMore reports whether rare settings matter now.
+func (v *formView) OpensMore() bool {
+	return v.Get("monitorInputTopic") != "" || v.Get("monitorOutputTopic") != "" ||
+		slices.ContainsFunc(append(v.More(), "exactlyOnce", "distributed"), func(name string) bool { return v.Find(name).Fault != "" })
+}
+
+// formTopic is a topic of the form: the kind of its broker, and the settings of each kind.
+type formTopic struct {
+	Name, Title string
+	Broker      *form.Field
+	Kinds       form.Fields
+}
+
+// Topic returns a topic of the form.
+func (v *formView) Topic(name string) formTopic {
+	return formTopic{Name: name, Title: roleText(topicRoles[name]), Broker: v.Find(name + "Broker"), Kinds: v.Group(name)}
 }
 
 // titled returns the name of a member as the title of a field.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// choices returns the values of a field: empty for the default, and the one that it has.
-func choices(f annotate.Field, defaults map[string]any, value string) []string {
-	all := slices.Clone(f.Choices)
-	for _, other := range []string{fmt.Sprint(cmp.Or(defaults[f.Member], "")), value} {
-		if other != "" && !slices.Contains(all, other) {
-			all = append(all, other)
-		}
-	}
-	return append([]string{""}, all...)
-}
-
-func (v *formView) fieldName(topic string, d annotate.Driver, member string) string {
+func fieldName(topic string, d annotate.Driver, member string) string {
 	return topic + "." + string(d.Type) + "." + member
 }
 
@@ -202,33 +173,38 @@ func membersOf(s annotate.Settings) map[string]any {
 
 // read returns the channel of a form. It goes through the form of the REST interface, so that
 // both say the same of a fault.
-func (v *formView) read(m *manager.Manager) (manager.ChannelConfig, error) {
-	// Browsers send lines as HTML has them, with carriage returns.
-	text := func(name string) string { return strings.ReplaceAll(v.Form.Get(name), "\r\n", "\n") }
-	value := func(name string) string { return strings.TrimSpace(text(name)) }
-	settings := map[string]any{"channelId": cmp.Or(v.ID, value("id")), "exactlyOnce": value("exactlyOnce") != "",
-		"distributed": value("distributed") != "" || v.channel != nil && v.channel.Distributed}
-	for _, name := range []string{"parallelism", "bufferSize"} {
-		if number := value(name); number != "" {
-			settings[name] = numberOr(number)
+func (p *pages) read(v *formView) (manager.ChannelConfig, error) {
+	body := map[string]any{}
+	if v.channel != nil {
+		shown, err := p.bodyOf(v.channel.ChannelConfig)
+		if err != nil {
+			return manager.ChannelConfig{}, err
 		}
+		body["metadata"] = shown["metadata"]
 	}
-	if dialect := value("dialect"); dialect != "" {
-		settings["dialect"] = dialect
+	v.Group("channel").Put(body)
+	settings, mapping := form.Object(body, "settings"), form.Object(form.Object(body, "metadata"), "mapping")
+	settings["channelId"] = cmp.Or(v.ID, v.Get("id"))
+	if v.channel != nil && v.channel.Distributed {
+		settings["distributed"] = true
 	}
-	if format := value("errorFormat"); format != "" {
-		settings["errorFormat"] = format
+	mapping["rml"] = v.Find("rml").Value // with the lines that errors count
+	if v.MappingName != "" {
+		mapping["name"] = v.MappingName
+	}
+	if mapping["language"] == string(annotate.LanguageRML) {
+		delete(mapping, "language") // which is the default
 	}
 	var input map[string]any
 	for _, name := range topicNames() {
-		topic := value(name + "Topic")
+		topic := v.Get(name + "Topic")
 		if topic == "" && name != "input" && name != "output" {
 			continue
 		}
-		shared := name != "input" && value(name+"Broker") == ""
-		kind := value(name + "Broker")
+		shared := name != "input" && v.Get(name+"Broker") == ""
+		kind := v.Get(name + "Broker")
 		if shared {
-			kind = value("inputBroker")
+			kind = v.Get("inputBroker")
 		}
 		object := map[string]any{"topic": topic, "brokerType": kind}
 		if at := v.driver(kind); at >= 0 {
@@ -240,32 +216,11 @@ func (v *formView) read(m *manager.Manager) (manager.ChannelConfig, error) {
 		}
 		settings[topicRoles[name].String()] = object
 	}
-	metadata := channelform.Metadata{}
-	if v.channel != nil {
-		form := v.channel.Form()
-		metadata = form.Metadata(true)
-	}
-	metadata.Name, metadata.Description, metadata.Author = value("name"), value("description"), value("author")
-	metadata.Tags = strings.FieldsFunc(v.Form.Get("tags"), func(r rune) bool { return r == ',' || r == ' ' })
-	metadata.Mapping.Name = cmp.Or(value("mappingName"), metadata.Mapping.Name)
-	metadata.Mapping.InputFormat = annotate.InputFormat(value("inputFormat"))
-	metadata.Mapping.OutputFormat = annotate.OutputFormat(value("outputFormat"))
-	metadata.Mapping.RML, metadata.Mapping.Language = text("rml"), languageOf(v.Form)
-	metadata.Mapping.Shapes = strings.TrimSpace(text("shapes"))
-	data, err := json.Marshal(map[string]any{"settings": settings, "metadata": metadata,
-		"status": map[string]any{"isStopped": value("stopped") != ""}})
+	data, err := json.Marshal(body)
 	if err != nil {
 		return manager.ChannelConfig{}, fmt.Errorf("read form: %w", err)
 	}
-	return m.ReadChannel(data)
-}
-
-// numberOr returns a text as a number, if it is one.
-func numberOr(text string) any {
-	if n, err := strconv.Atoi(text); err == nil {
-		return n
-	}
-	return text
+	return p.manager.ReadChannel(data)
 }
 
 // driver returns the index of the driver of a kind of broker, below zero if there is none.
@@ -284,7 +239,7 @@ func (v *formView) connection(topic string, d annotate.Driver, shared bool, inpu
 	}
 	defaults := membersOf(d.Settings.Default(role))
 	for _, f := range fieldsOf(d, role) {
-		value := strings.TrimSpace(v.Form.Get(v.fieldName(topic, d, f.Member)))
+		value := v.Get(fieldName(topic, d, f.Member))
 		switch {
 		case shared && f.IsOwn:
 		case shared && input[f.Member] != nil:
@@ -296,7 +251,7 @@ func (v *formView) connection(topic string, d annotate.Driver, shared bool, inpu
 		case value == "":
 			made[f.Member] = defaults[f.Member]
 		case f.IsNumber:
-			made[f.Member] = numberOr(value)
+			made[f.Member] = form.ScalarFrom(value)
 		default:
 			made[f.Member] = value
 		}
@@ -314,7 +269,7 @@ func (v *formView) dropOldName(made map[string]any, d annotate.Driver, had annot
 	if had == nil || v.channel.Input.Broker != d.Type {
 		return
 	}
-	old, another := membersOf(had), strings.TrimSpace(v.Form.Get("inputTopic")) != v.channel.Input.Name
+	old, another := membersOf(had), v.Get("inputTopic") != v.channel.Input.Name
 	own := map[string]bool{}
 	for _, f := range fieldsOf(d, annotate.InputTopic) {
 		if f.IsOwn {
@@ -338,11 +293,11 @@ func (v *formView) secrets(topic string, d annotate.Driver, shared bool, had ann
 	}
 	names := d.Settings.Default(topicRoles[topic]).Secrets()
 	for _, secret := range names {
-		if value := v.Form.Get(v.fieldName(topic, d, secret.Member)); value != "" {
-			secrets[secret.Member] = value
+		if f := v.Find(fieldName(topic, d, secret.Member)); f != nil && f.Value != "" {
+			secrets[secret.Member] = f.Value
 		}
 	}
-	if had == nil || v.Form.Get(v.fieldName(topic, d, "clear")) != "" {
+	if had == nil || v.Get(fieldName(topic, d, "clear")) != "" {
 		return secrets
 	}
 	for _, secret := range had.Secrets() {
@@ -355,49 +310,6 @@ func (v *formView) secrets(topic string, d annotate.Driver, shared bool, had ann
 		}
 	}
 	return secrets
-}
-
-// formOf returns the fields that show a channel.
-func formOf(drivers []annotate.Driver, c manager.Channel) url.Values {
-	form := url.Values{}
-	set := func(name, value string) { form.Set(name, value) }
-	set("name", c.Metadata.Name)
-	set("description", c.Metadata.Description)
-	set("author", c.Metadata.Author)
-	set("tags", strings.Join(c.Metadata.Tags, ", "))
-	set("rml", c.Mapping.RML)
-	set("shapes", c.Mapping.Shapes)
-	set("language", string(c.Mapping.Language))
-	set("inputFormat", string(c.Mapping.InputFormat))
-	set("outputFormat", string(c.Mapping.OutputFormat))
-	set("parallelism", strconv.Itoa(c.Parallelism))
-	set("bufferSize", strconv.Itoa(c.BufferSize))
-	set("dialect", c.Dialect)
-	set("errorFormat", string(c.ErrorFormat))
-	if c.ExactlyOnce {
-		set("exactlyOnce", "1")
-	}
-	channel := c.Form()
-	for _, topic := range channel.Topics() {
-		name := nameOf(topic.Role)
-		set(name+"Topic", topic.Name)
-		if topic.Role == annotate.InputTopic || !sharesConnection(drivers, c, topic) {
-			set(name+"Broker", string(topic.Broker))
-		}
-		for _, d := range drivers {
-			had := channel.SettingsOf(topic, d.Type)
-			if had == nil {
-				continue
-			}
-			members := membersOf(had)
-			for _, f := range fieldsOf(d, topic.Role) {
-				if value, ok := members[f.Member]; ok {
-					set(name+"."+string(d.Type)+"."+f.Member, fmt.Sprint(value))
-				}
-			}
-		}
-	}
-	return form
 }
 
 func nameOf(role annotate.TopicRole) string {
@@ -424,41 +336,25 @@ func sharesConnection(drivers []annotate.Driver, c manager.Channel, topic annota
 	return slices.Equal(topic.Settings.Secrets(), c.Input.Settings.Secrets())
 }
 
-// fieldOf returns the name of the form's field that an error is about, empty if it is about
-// none.
-func (v *formView) fieldOf(err error) string {
+// fieldOf returns the field that an error is about; nil if it is about none.
+func (v *formView) fieldOf(err error) *form.Field {
 	if errors.Is(err, annotate.ErrMapping) {
-		return "rml"
+		return v.Find("rml")
 	}
 	if errors.Is(err, manager.ErrChannelExists) {
-		return "id"
+		return v.Find("id")
 	}
-	var field *annotate.FieldError
-	if !errors.As(err, &field) {
-		return ""
+	var fault *annotate.FieldError
+	if !errors.As(err, &fault) {
+		return nil
 	}
+	at := fault.Field
 	for name, role := range topicRoles {
-		rest, ok := strings.CutPrefix(field.Field, "settings."+role.String())
-		if !ok {
-			continue
+		connection, ok := strings.CutPrefix(at, "settings."+role.String()+".")
+		if ok && strings.Contains(connection, ".") && v.Get(name+"Broker") == "" {
+			at = "settings." + annotate.InputTopic.String() + "." + connection
+			break
 		}
-		rest = strings.TrimPrefix(rest, ".")
-		if rest == "" || rest == "topic" {
-			return name + "Topic"
-		}
-		member, of, _ := strings.Cut(rest, ".")
-		at := slices.IndexFunc(v.drivers, func(d annotate.Driver) bool { return d.Member == member })
-		if at < 0 || of == "" {
-			return name + "Broker"
-		}
-		if v.Form.Get(name+"Broker") == "" {
-			name = "input"
-		}
-		return v.fieldName(name, v.drivers[at], of)
 	}
-	last := field.Field[strings.LastIndexByte(field.Field, '.')+1:]
-	if last == "channelId" {
-		return "id"
-	}
-	return last
+	return v.At(at)
 }

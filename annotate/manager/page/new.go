@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/manager/rest"
 	"github.com/iotenablers/enablers/annotate/rml/suggest"
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
@@ -30,20 +30,25 @@ const connectionTrials = 4
 
 // new shows the form of a channel, with what another page suggests.
 func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
-	form := r.URL.Query()
-	if id := form.Get("annotation"); id != "" {
+	values := r.URL.Query()
+	if id := values.Get("annotation"); id != "" {
 		m, err := p.manager.Annotations().Get(r.Context(), id)
 		if err != nil {
 			return rest.AnnotationError(err, id)
 		}
-		form.Set("mappingName", m.Name)
-		form.Set("rml", m.RML)
-		form.Set("shapes", m.Shapes)
-		form.Set("language", string(m.Language))
-		form.Set("inputFormat", string(m.InputFormat))
-		form.Set("outputFormat", string(m.OutputFormat))
+		values.Set("mappingName", m.Name)
+		values.Set("rml", m.RML)
+		values.Set("shapes", m.Shapes)
+		values.Set("language", string(m.Language))
+		values.Set("inputFormat", string(m.InputFormat))
+		values.Set("outputFormat", string(m.OutputFormat))
 	}
-	return p.showForm(w, r, http.StatusOK, p.newForm(r, form, nil))
+	v, err := p.newForm(r, nil)
+	if err != nil {
+		return err
+	}
+	v.fill(values)
+	return p.showForm(w, r, http.StatusOK, v)
 }
 
 // create makes a channel of the form, or shows it again: with a mapping that is suggested for
@@ -53,17 +58,21 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
-	v := p.newForm(r, r.PostForm, nil)
-	switch v.Form.Get("action") {
+	v, err := p.newForm(r, nil)
+	if err != nil {
+		return err
+	}
+	v.fill(r.PostForm)
+	switch r.PostForm.Get("action") {
 	case "suggest":
-		s, err := suggest.Mapping([]byte(v.Form.Get("sample")), nil)
+		s, err := suggest.Mapping([]byte(r.PostForm.Get("sample")), nil)
 		if err != nil {
-			v.Fault, v.At = sentence(err), "sample"
+			v.blame(v.Find("sample"), err)
 			return p.showForm(w, r, http.StatusUnprocessableEntity, v)
 		}
-		v.Form.Set("rml", s.Mapping)
-		v.Form.Set("language", string(annotate.LanguageRML))
-		v.Form.Set("inputFormat", string(s.Format))
+		v.Find("rml").Value = s.Mapping
+		v.Find("language").Value = string(annotate.LanguageRML)
+		v.Find("inputFormat").Value = string(s.Format)
 		return p.showForm(w, r, http.StatusOK, v)
 	case "connect":
 		return p.showTried(w, r, v)
@@ -71,7 +80,7 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	default: // from the workbench, with a sample and a mapping
 		return p.showForm(w, r, http.StatusOK, v)
 	}
-	config, err := v.read(p.manager)
+	config, err := p.read(v)
 	if err == nil {
 		var id string
 		if id, err = p.manager.Create(r.Context(), config); err == nil {
@@ -87,7 +96,11 @@ func (p *pages) edit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.showForm(w, r, http.StatusOK, p.newForm(r, formOf(p.env.Drivers, c), &c))
+	v, err := p.newForm(r, &c)
+	if err != nil {
+		return err
+	}
+	return p.showForm(w, r, http.StatusOK, v)
 }
 
 // change gives a channel what the form says, or shows it again.
@@ -99,11 +112,15 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := p.newForm(r, r.PostForm, &c)
-	if v.Form.Get("action") == "connect" {
+	v, err := p.newForm(r, &c)
+	if err != nil {
+		return err
+	}
+	v.fill(r.PostForm)
+	if r.PostForm.Get("action") == "connect" {
 		return p.showTried(w, r, v)
 	}
-	config, err := v.read(p.manager)
+	config, err := p.read(v)
 	if err == nil {
 		err = p.manager.ReplaceIf(r.Context(), c.ID, config, func(now manager.ChannelConfig) error {
 			if v.Base != p.baseOf(now) {
@@ -143,11 +160,19 @@ func (p *pages) baseOf(c manager.ChannelConfig) string {
 // showWrong shows the form with what is wrong with it, or returns an error that is not about it.
 func (p *pages) showWrong(w http.ResponseWriter, r *http.Request, v *formView, err error) error {
 	e := &httpapi.Error{}
-	if known := rest.ChannelError(err, cmp.Or(v.ID, v.Form.Get("id"))); !errors.As(known, &e) || e.Status >= 500 {
+	if known := rest.ChannelError(err, cmp.Or(v.ID, v.Get("id"))); !errors.As(known, &e) || e.Status >= 500 {
 		return known
 	}
-	v.Fault, v.At = sentence(err), v.fieldOf(err)
+	v.blame(v.fieldOf(err), err)
 	return p.showForm(w, r, http.StatusUnprocessableEntity, v)
+}
+
+// blame shows an error above the form, and at the field that it is about, which may be nil.
+func (v *formView) blame(at *form.Field, err error) {
+	v.Fault = sentence(err)
+	if at != nil {
+		at.Fault = v.Fault
+	}
 }
 
 // triedView is what came of connecting to the broker of a topic.
@@ -181,7 +206,12 @@ func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
 		}
 		channel = &c
 	}
-	tried, err := p.try(r.Context(), p.newForm(r, r.PostForm, channel))
+	v, err := p.newForm(r, channel)
+	if err != nil {
+		return err
+	}
+	v.fill(r.PostForm)
+	tried, err := p.try(r.Context(), v)
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: sentence(err), Err: err}
 	}
@@ -197,16 +227,15 @@ func (p *pages) try(ctx context.Context, v *formView) ([]triedView, error) {
 		return nil, err
 	}
 	defer release()
-	form := *v
-	form.Form = maps.Clone(v.Form)
 	const open = "-" // stands for what is not needed yet
 	for name, byDefault := range map[string]string{"rml": open, "outputTopic": open,
 		"inputFormat": string(annotate.JSON), "outputFormat": string(annotate.Turtle)} {
-		if strings.TrimSpace(v.Form.Get(name)) == "" {
-			form.Form.Set(name, byDefault)
+		if f := v.Find(name); v.Get(name) == "" {
+			f.Value = byDefault
+			defer func() { f.Value = "" }()
 		}
 	}
-	read, err := form.read(p.manager)
+	read, err := p.read(v)
 	channel := read.Form()
 	if err == nil && v.channel != nil {
 		err = p.forms.KeepSecrets(v.channel.Form(), &channel)

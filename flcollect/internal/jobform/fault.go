@@ -1,7 +1,6 @@
 package jobform
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,7 +38,7 @@ func (f *Form) at(steps []string) *form.Field {
 	if len(steps) == 0 {
 		return nil
 	}
-	path := strings.Join(steps, ".") + "."
+	path := strings.Join(steps, ".")
 	switch steps[0] {
 	case "strategy":
 		if f.Chosen() == otherStrategy {
@@ -51,22 +50,9 @@ func (f *Form) at(steps []string) *form.Field {
 			return f.Find("clients")
 		}
 	case "client_conf":
-		path = atClient + strings.Join(steps[min(2, len(steps)):], ".") + "." // without the number of the object
+		path = atClient + strings.Join(steps[min(2, len(steps)):], ".") // without the number of the object
 	}
-	var found *form.Field
-	longest := 0 // of the paths that the place is in
-	for _, fields := range []form.Fields{f.active(), f.Fields} {
-		fields.Each(func(field *form.Field) {
-			at := cmp.Or(field.Path, field.Name) + "."
-			if strings.HasPrefix(path, at) && len(at) > longest {
-				found, longest = field, len(at)
-			}
-		})
-	}
-	if found == nil && steps[0] == "server_conf" && len(steps) == 2 && steps[1] == "sampling" {
-		return f.Find("tiers")
-	}
-	return found
+	return append(f.active(), f.Fields...).At(path) // a parameter of several strategies is that of the chosen one
 }
 
 // Sentence returns a text that names what is wrong as a sentence.

@@ -82,8 +82,9 @@ func sections() form.Fields {
 			text("client.steps_per_epoch", atClient+"steps_per_epoch", "Steps in an epoch", "", "3")),
 		section("app",
 			text("app", "app", "App", "As publisher/name, with or without ==version, one of those that the server has.", "no SuperNodes"),
-			form.Field{Name: "records", Path: atServer + "records", Label: "Kind of the app", Kind: form.Scalar, Sparse: true, Options: []form.Option{
-				{Label: "Message API, @app.train"}, {Value: jobconfig.FitIns, Label: "client_fn, a Client or NumPyClient"}}}),
+			form.Field{Name: "records", Path: atServer + "records", Label: "Kind of the app", Kind: form.Scalar, Sparse: true,
+				Options: []form.Option{{Label: "Message API, @app.train"},
+					{Value: jobconfig.FitIns, Label: "client_fn, a Client or NumPyClient"}}}),
 		section("speed",
 			text("tiers", atServer+"sampling.tiers", "Tiers of speed",
 				"A round draws its clients from one tier, so that the fast do not wait for the slow.", "all in one"),
@@ -129,8 +130,8 @@ func parameters(prefix, path string, all []strategy.Parameter) form.Fields {
 
 // parameter returns the field of a parameter.
 func parameter(prefix, path string, p strategy.Parameter) form.Field {
-	f := form.Field{Name: prefix + p.Name, Path: path + p.Name, Label: p.Name, IsIdentifier: true, Hint: p.Meaning, Placeholder: Usual(p.Default),
-		Kind: form.Scalar, Sparse: true, Step: "any"}
+	f := form.Field{Name: prefix + p.Name, Path: path + p.Name, Label: p.Name, IsIdentifier: true, Hint: p.Meaning,
+		Placeholder: Usual(p.Default), Kind: form.Scalar, Sparse: true, Step: "any"}
 	if p.Kind == "boolean" {
 		f.Options = []form.Option{{Label: "as the server has it"}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
 		if p.Default != nil {

@@ -46,15 +46,6 @@ func New(values url.Values, strategies []strategy.Description) *Form {
 
 func ownSection(name string) string { return "own " + name }
 
-// Group returns the fields of a section.
-func (f *Form) Group(name string) form.Fields {
-	at := slices.IndexFunc(f.Fields, func(group form.Field) bool { return group.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return f.Fields[at].Fields
-}
-
 // Own returns the fields of a strategy that others do not have.
 func (f *Form) Own(d strategy.Description) form.Fields { return f.Group(ownSection(d.Name)) }
 
