@@ -106,7 +106,7 @@ func importTable() []room {
 			"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage",
 		}},
 		{dir: "modelrepo/page", imports: []string{
-			"internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/web", "modelrepo/rest",
+			"internal/form", "internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/web", "modelrepo/rest",
 		}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci"}},

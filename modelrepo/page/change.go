@@ -18,7 +18,7 @@ func (p *pages) createNamespace(r *http.Request, f *nodeForm) (err error) {
 	if with.Metadata, err = f.metadata(); err != nil {
 		return err
 	}
-	f.Made.Namespace = strings.TrimSpace(f.Value("name"))
+	f.Made.Namespace = f.Get("name")
 	f.Done = "The namespace is made. Now make a model in it."
 	return p.store.CreateNamespace(r.Context(), f.Made.Namespace, with)
 }
@@ -28,7 +28,7 @@ func (p *pages) createModel(r *http.Request, f *nodeForm) (err error) {
 	if with.Metadata, err = f.metadata(); err != nil {
 		return err
 	}
-	f.Made.Model = strings.TrimSpace(f.Value("name"))
+	f.Made.Model = f.Get("name")
 	f.Done = "The model is made. Now make a version of it."
 	return p.store.CreateModel(r.Context(), f.Made, with)
 }
@@ -38,7 +38,7 @@ func (p *pages) createVersion(r *http.Request, f *nodeForm) (err error) {
 	if with.Metadata, err = f.metadata(); err != nil {
 		return err
 	}
-	f.Made.Version = strings.TrimSpace(f.Value("name"))
+	f.Made.Version = f.Get("name")
 	f.Done = "The version is made. Now upload its content."
 	return p.store.CreateVersion(r.Context(), f.Made, with)
 }
@@ -95,7 +95,7 @@ func (p *pages) readVersion(r *http.Request, f *nodeForm) error {
 }
 
 func (p *pages) changeVersion(r *http.Request, f *nodeForm) (err error) {
-	to := modelrepo.VersionUpdate{DefaultFormat: f.tag("defaultFormat"), Immutable: f.Value("immutable") != ""}
+	to := modelrepo.VersionUpdate{DefaultFormat: f.tag("defaultFormat"), Immutable: f.Get("immutable") != ""}
 	if to.Metadata, err = f.metadata(); err != nil {
 		return err
 	}

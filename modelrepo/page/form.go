@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
@@ -27,26 +28,24 @@ type nodeForm struct {
 	IsNew bool
 	// Kind is what is made or changed: a namespace, a model or a version.
 	Kind string
-	// Form has the fields. What is changed is there a second time with "before." in front, as
-	// it was when the form was shown: what another person has changed since stays.
-	Form url.Values
-	// Fault says what is wrong, and Field where.
-	Fault, Field string
+	form.Fields
+	// before has the fields as they were when the form was shown, with "before." in front of their
+	// names: what another person has changed since stays.
+	before url.Values
+	// Fault says what is wrong, and at names the field.
+	Fault, at string
 	// Made is what was made or changed, and Done the sentence about it.
 	Made modelrepo.Path
 	Done string
 }
 
-// Value returns a field of the form.
-func (f *nodeForm) Value(name string) string { return f.Form.Get(name) }
-
 // Before returns a field as it was when the form was shown.
-func (f *nodeForm) Before(name string) string { return f.Form.Get("before." + name) }
+func (f *nodeForm) Before(name string) string { return f.before.Get("before." + name) }
 
 // fill sets a field to what it is now.
 func (f *nodeForm) fill(name, value string) {
-	f.Form.Set(name, value)
-	f.Form.Set("before."+name, value)
+	f.Find(name).Value = value
+	f.before.Set("before."+name, value)
 }
 
 // form returns the routes of a form. Read fills it in; without read it begins empty. Send does
@@ -66,7 +65,8 @@ func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) erro
 			return err
 		}
 		f := p.newForm(r, read == nil)
-		f.Form = r.PostForm
+		f.Fill(r.PostForm)
+		f.before = r.PostForm
 		err := send(r, f)
 		if err == nil {
 			return shell.SeeOther(w, f.Root+hrefOf(f.Made), f.Done)
@@ -77,11 +77,14 @@ func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) erro
 		}
 		f.Fault = fault.Text()
 		switch isField := errors.Is(err, modelrepo.ErrInvalid) || errors.Is(err, modelrepo.ErrExists); {
-		case f.Field != "" || !isField:
+		case f.at != "" || !isField:
 		case strings.Contains(f.Fault, "etadata"):
-			f.Field = "metadata"
+			f.at = "metadata"
 		case f.IsNew:
-			f.Field = "name"
+			f.at = "name"
+		}
+		if field := f.Find(f.at); field != nil {
+			field.Fault = f.Fault
 		}
 		return p.part.Show(w, r, fault.Status, "form.html", f)
 	}
@@ -106,7 +109,7 @@ func refusalOf(err error) *httpapi.Error {
 
 func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
 	at := web.PathOf(r)
-	f := &nodeForm{At: at, IsNew: isNew, Form: url.Values{}, Made: at}
+	f := &nodeForm{At: at, IsNew: isNew, before: url.Values{}, Made: at}
 	depth := 0
 	for _, name := range []string{at.Namespace, at.Model, at.Version} {
 		if name != "" {
@@ -115,12 +118,50 @@ func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
 	}
 	if isNew {
 		f.Kind = [...]string{"namespace", "model", "version"}[depth]
-		f.Frame = p.part.Frame(r, "New "+f.Kind, trailTo(at)...)
+		f.Frame, f.Fields = p.part.Frame(r, "New "+f.Kind, trailTo(at)...), newFields(f.Kind)
 		return f
 	}
 	f.Kind = [...]string{"", "namespace", "model", "version"}[depth]
-	f.Frame = p.part.Frame(r, "Change "+at.String(), trailTo(at)...)
+	f.Frame, f.Fields = p.part.Frame(r, "Change "+at.String(), trailTo(at)...), changeFields(f.Kind)
 	return f
+}
+
+// newFields returns the fields of a new namespace, model or version.
+func newFields(kind string) form.Fields {
+	name := form.Field{Name: "name", Label: "Name", Required: true, MaxLength: 100}
+	switch kind {
+	case "namespace":
+		name.MinLength, name.Pattern, name.Hint = 3, `[A-Za-z0-9_\-]+`, "3 to 100 letters, digits, hyphens and underscores."
+	case "model":
+		name.Pattern, name.Hint = `[A-Za-z0-9][A-Za-z0-9_\-]*`, "Letters, digits, hyphens and underscores; a letter or digit first."
+	case "version":
+		name.Label, name.Placeholder, name.Pattern = "Tag", "1.0", `[A-Za-z0-9][A-Za-z0-9_.+\-]*`
+		name.Hint = "Letters, digits and _ . + -; a letter or digit first."
+	}
+	return form.Fields{name, metadataField()}
+}
+
+// changeFields returns the fields of the change of one.
+func changeFields(kind string) form.Fields {
+	switch kind {
+	case "model":
+		return form.Fields{
+			{Name: "latest", Label: "Latest version", MaxLength: 100, Hint: `What the tag "latest" stands for. Empty: nothing.`},
+			{Name: "aliases", Label: "Aliases", Kind: form.Area, Rows: 3, Hint: "A line for each, ALIAS: VERSION."}, metadataField(),
+		}
+	case "version":
+		return form.Fields{
+			{Name: "defaultFormat", Label: "Default format", MaxLength: 100, Hint: "That of a download that names none."}, metadataField(),
+			{Name: "immutable", Kind: form.Check,
+				Label: "Make it immutable: from then on neither the version nor its content can change"},
+		}
+	}
+	return form.Fields{metadataField()}
+}
+
+func metadataField() form.Field {
+	return form.Field{Name: "metadata", Label: "Metadata", Kind: form.Area, Rows: 6,
+		Hint: `A line for each value, KEY: VALUE. A key may have several. \n is a line break in a value, and \\ a backslash.`}
 }
 
 // metadata returns the change of the metadata that the form asks for. Keys whose lines are
@@ -130,9 +171,9 @@ func (f *nodeForm) metadata() (modelrepo.Metadata, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, err := readMetadata(f.Value("metadata"))
+	after, err := readMetadata(f.Get("metadata"))
 	if err != nil {
-		f.Field = "metadata"
+		f.at = "metadata"
 		return nil, err
 	}
 	change := modelrepo.Metadata{}
@@ -155,15 +196,15 @@ func (f *nodeForm) aliases() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, err := readMetadata(f.Value("aliases"))
+	after, err := readMetadata(f.Get("aliases"))
 	if err != nil {
-		f.Field = "aliases"
+		f.at = "aliases"
 		return nil, err
 	}
 	change := map[string]string{}
 	for alias, versions := range after {
 		if len(versions) > 1 {
-			f.Field = "aliases"
+			f.at = "aliases"
 			return nil, web.Malformed(fmt.Sprintf("The alias '%.120s' has two lines: it can stand for one version only.", alias))
 		}
 		if !slices.Equal(versions, before[alias]) {
@@ -180,7 +221,7 @@ func (f *nodeForm) aliases() (map[string]string, error) {
 
 // tag returns the change of a field that is a tag or nothing.
 func (f *nodeForm) tag(name string) string {
-	after := strings.TrimSpace(f.Value(name))
+	after := f.Get(name)
 	if after == strings.TrimSpace(f.Before(name)) {
 		return ""
 	}

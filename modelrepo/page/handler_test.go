@@ -363,7 +363,7 @@ func TestNewHandler_managesWebhooks(t *testing.T) {
 	empty := v.page("/webhooks")
 	require.Contains(t, empty, "No webhooks yet.")
 	for _, info := range modelrepo.Actions() {
-		require.Contains(t, empty, "<option>"+string(info.Action)+"</option>")
+		require.Contains(t, empty, "<option value=\""+string(info.Action)+"\">")
 	}
 	form := url.Values{"action": {"content_upload"}, "callback": {"https://example.org/?<x>"}, "namespace": {"w3c"}}
 	made := v.post("/webhooks", form)
