@@ -85,6 +85,8 @@ func TestFields_Blame_reportsFaultsWithoutAField(t *testing.T) {
 	f := fields()
 	require.False(t, f.Blame(map[string]any{"limits": map[string]any{"rate": "is too high"}}))
 	require.Equal(t, "is too high", f.Find("rate").Fault)
+	require.False(t, f.Blame(map[string]any{"headers": map[string]any{"X": "is unknown"}, "name": "is taken"}))
+	require.Equal(t, "X is unknown", f.Find("headers").Fault)
 	require.True(t, f.Blame(map[string]any{"limits": map[string]any{"rate": "is too high", "burst": "is missing"}}))
 	require.True(t, f.Blame(map[string]any{"other": "is unknown"}))
 }

@@ -272,18 +272,22 @@ func ScalarFrom(text string) any {
 
 // Blame puts the faults of an object at the fields of its members, and reports whether a fault has no
 // field.
-func (fields Fields) Blame(faults map[string]any) (remain bool) {
-	left := maps.Clone(faults)
-	fields.Each(func(f *Field) {
-		if reason := lookUp(faults, f.path()); reason != nil {
+func (fields Fields) Blame(faults map[string]any) (remain bool) { return fields.blame("", faults) }
+
+func (fields Fields) blame(prefix string, faults map[string]any) (remain bool) {
+	for name, reason := range faults {
+		path := prefix + name
+		inner, nested := reason.(map[string]any)
+		switch f := fields.At(path); {
+		case f != nil && f.path() == path:
 			f.Fault = faultText(reason)
-			first, _, nested := strings.Cut(f.path(), ".")
-			if !nested || !isRecord(left[first]) || countLeaves(left[first]) <= 1 {
-				delete(left, first)
-			}
+		case nested:
+			remain = fields.blame(path+".", inner) || remain
+		default:
+			remain = true
 		}
-	})
-	return len(left) > 0
+	}
+	return remain
 }
 
 // Forget removes the secrets that were typed, which no page shows again, and says so in their fields.
@@ -293,24 +297,6 @@ func (fields Fields) Forget() {
 			f.Value, f.Stored, f.Placeholder = "", false, "not kept; enter it again"
 		}
 	})
-}
-
-func isRecord(value any) bool {
-	_, ok := value.(map[string]any)
-	return ok
-}
-
-// countLeaves counts the values of an object, those of objects within included.
-func countLeaves(value any) int {
-	record, ok := value.(map[string]any)
-	if !ok {
-		return 1
-	}
-	n := 0
-	for _, member := range record {
-		n += countLeaves(member)
-	}
-	return n
 }
 
 func faultText(reason any) string {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/manager/internal/channelform"
 	"github.com/iotenablers/enablers/internal/form"
+	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
@@ -83,10 +83,18 @@ func (p *pages) bodyOf(c manager.ChannelConfig) (body map[string]any, err error)
 	return body, err
 }
 
-// fill puts what a browser has sent into the form.
-func (v *formView) fill(values url.Values) {
-	v.Fill(values)
-	v.Base, v.MappingName = cmp.Or(values.Get("base"), v.Base), values.Get("mappingName")
+// sentForm returns the form with what the browser has sent.
+func (p *pages) sentForm(w http.ResponseWriter, r *http.Request, channel *manager.Channel) (*formView, error) {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
+		return nil, err
+	}
+	v, err := p.newForm(r, channel)
+	if err != nil {
+		return nil, err
+	}
+	v.Fill(r.PostForm)
+	v.Base, v.MappingName = cmp.Or(r.PostForm.Get("base"), v.Base), r.PostForm.Get("mappingName")
+	return v, nil
 }
 
 // show answers with the form.

@@ -47,7 +47,8 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v.fill(values)
+	v.Fill(values)
+	v.MappingName = values.Get("mappingName")
 	return p.showForm(w, r, http.StatusOK, v)
 }
 
@@ -55,14 +56,10 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 // its sample, with what comes of its connections, with what comes from the workbench, or with
 // what is wrong.
 func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
-	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
-		return err
-	}
-	v, err := p.newForm(r, nil)
+	v, err := p.sentForm(w, r, nil)
 	if err != nil {
 		return err
 	}
-	v.fill(r.PostForm)
 	switch r.PostForm.Get("action") {
 	case "suggest":
 		s, err := suggest.Mapping([]byte(r.PostForm.Get("sample")), nil)
@@ -105,18 +102,14 @@ func (p *pages) edit(w http.ResponseWriter, r *http.Request) error {
 
 // change gives a channel what the form says, or shows it again.
 func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
-	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
-		return err
-	}
 	c, err := p.get(r)
 	if err != nil {
 		return err
 	}
-	v, err := p.newForm(r, &c)
+	v, err := p.sentForm(w, r, &c)
 	if err != nil {
 		return err
 	}
-	v.fill(r.PostForm)
 	if r.PostForm.Get("action") == "connect" {
 		return p.showTried(w, r, v)
 	}
@@ -206,11 +199,10 @@ func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
 		}
 		channel = &c
 	}
-	v, err := p.newForm(r, channel)
+	v, err := p.sentForm(w, r, channel)
 	if err != nil {
 		return err
 	}
-	v.fill(r.PostForm)
 	tried, err := p.try(r.Context(), v)
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Detail: sentence(err), Err: err}
