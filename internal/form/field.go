@@ -110,7 +110,8 @@ func (f Field) IsSelect() bool { return f.Kind == Choice || f.Options != nil }
 // IsArea reports whether the control has several lines. A text with line breaks needs one: a browser
 // removes them from a control of one line.
 func (f Field) IsArea() bool {
-	return slices.Contains([]Kind{Area, Prose, Lines, Pairs, Lists, JSON}, f.Kind) || (f.Kind == Text && (f.Rows > 0 || strings.Contains(f.Value, "\n")))
+	return slices.Contains([]Kind{Area, Prose, Lines, Pairs, Lists, JSON}, f.Kind) ||
+		(f.Kind == Text && (f.Rows > 0 || strings.Contains(f.Value, "\n")))
 }
 
 // Height returns the number of lines of the control.

@@ -9,13 +9,6 @@ import (
 	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 )
 
-func (p *pages) newAttachment(w http.ResponseWriter, r *http.Request) error {
-	if err := p.node.Settings().Only(desired.RoleClient); err != nil {
-		return err
-	}
-	return p.show(w, r, p.attachForm(r), nil)
-}
-
 func (p *pages) attachForm(r *http.Request) *formView {
 	return &formView{Frame: p.part.Frame(r, "Attach"), Action: "attach", Submit: "Attach", Back: "clients", Fields: form.Fields{
 		{Name: "server", Label: "URL of the server", Type: "url", Placeholder: "https://203.0.113.9:3333", Hint: "Empty: the one in the object"},

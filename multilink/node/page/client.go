@@ -12,13 +12,6 @@ import (
 	"github.com/iotenablers/enablers/multilink/node/internal/fault"
 )
 
-func (p *pages) newClient(w http.ResponseWriter, r *http.Request) error {
-	if err := p.node.Settings().Only(desired.RoleServer); err != nil {
-		return err
-	}
-	return p.show(w, r, p.clientForm(r), nil)
-}
-
 func (p *pages) clientForm(r *http.Request) *formView {
 	return &formView{Frame: p.part.Frame(r, "New client"), Action: "clients/new", Submit: "Add the client", Back: "clients",
 		Fields: form.Fields{

@@ -9,6 +9,7 @@ import (
 	"github.com/iotenablers/enablers/internal/form"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
+	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 	"github.com/iotenablers/enablers/multilink/node/internal/fault"
 	"github.com/iotenablers/enablers/multilink/node/rest"
 )
@@ -25,11 +26,8 @@ type formView struct {
 	Back string
 }
 
-// read fills in the form with what the browser has sent. A GET sends nothing.
+// read fills in the form with what the browser has sent.
 func (v *formView) read(w http.ResponseWriter, r *http.Request) error {
-	if r.Method != http.MethodPost {
-		return nil
-	}
 	if err := httpapi.ReadForm(w, r, rest.MaxBody); err != nil {
 		return err
 	}
@@ -48,6 +46,16 @@ func (v *formView) number(field string) (float64, error) {
 		return 0, fault.Wrong(field, "want a number, got %.40q", text)
 	}
 	return n, nil
+}
+
+// showForm returns the handler that shows an empty form of instances with a role.
+func (p *pages) showForm(role desired.Role, empty func(*http.Request) *formView) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := p.node.Settings().Only(role); err != nil {
+			return err
+		}
+		return p.show(w, r, empty(r), nil)
+	}
 }
 
 // show shows a form, after an error with what is wrong. Failures of the server are not

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/node/internal/desired"
 	"github.com/iotenablers/enablers/multilink/node/rest"
 )
 
@@ -113,10 +114,10 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "GET /{$}", Func: p.home},
 		{Pattern: "GET /state", Func: p.state},
 		{Pattern: "GET /history", Func: p.history},
-		{Pattern: "GET /new", Func: p.newLink, Role: httpapi.Operator},
-		{Pattern: "POST /new", Func: p.addLink},
-		{Pattern: "GET /links/{name}", Func: p.editLink, Role: httpapi.Operator},
-		{Pattern: "POST /links/{name}", Func: p.changeLink},
+		{Pattern: "GET /new", Func: p.showLink, Role: httpapi.Operator},
+		{Pattern: "POST /new", Func: p.saveLink},
+		{Pattern: "GET /links/{name}", Func: p.showLink, Role: httpapi.Operator},
+		{Pattern: "POST /links/{name}", Func: p.saveLink},
 		{Pattern: "POST /links/{name}/disable", Func: p.disableLink(true)},
 		{Pattern: "POST /links/{name}/enable", Func: p.disableLink(false)},
 		{Pattern: "POST /links/{name}/delete", Func: p.deleteLink},
@@ -125,12 +126,12 @@ func (p *pages) routes() []httpapi.Route {
 		{Pattern: "GET /policy", Func: p.policy, Role: httpapi.Operator},
 		{Pattern: "POST /policy", Func: p.setPolicy},
 		{Pattern: "POST /switch", Func: p.switchTo},
-		{Pattern: "GET /clients/new", Func: p.newClient, Role: httpapi.Admin},
+		{Pattern: "GET /clients/new", Func: p.showForm(desired.RoleServer, p.clientForm), Role: httpapi.Admin},
 		{Pattern: "POST /clients/new", Func: p.addClient, Role: httpapi.Admin},
 		{Pattern: "POST /clients/{name}/disable", Func: p.enableClient(false)},
 		{Pattern: "POST /clients/{name}/enable", Func: p.enableClient(true), Role: httpapi.Admin},
 		{Pattern: "POST /clients/{name}/delete", Func: p.deleteClient, Role: httpapi.Admin},
-		{Pattern: "GET /attach", Func: p.newAttachment, Role: httpapi.Admin},
+		{Pattern: "GET /attach", Func: p.showForm(desired.RoleClient, p.attachForm), Role: httpapi.Admin},
 		{Pattern: "POST /attach", Func: p.attach, Role: httpapi.Admin},
 		{Pattern: "POST /detach", Func: p.detach, Role: httpapi.Admin},
 		// where the sign-in page was once

@@ -40,24 +40,49 @@ func (p *pages) linkForm(r *http.Request, name string) *formView {
 // namePattern is that of the names of links and clients.
 const namePattern = `[A-Za-z0-9._\-]+`
 
-func (p *pages) newLink(w http.ResponseWriter, r *http.Request) error {
-	return p.show(w, r, p.linkForm(r, ""), nil)
+func (p *pages) showLink(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	view := p.linkForm(r, name)
+	if name == "" {
+		return p.show(w, r, view, nil)
+	}
+	s := p.node.Settings()
+	at, err := s.Link(name)
+	if err != nil {
+		return err
+	}
+	link := s.Head.Links[at]
+	values := url.Values{"interface": {link.Interface}, "kind": {string(link.Kind)}, "endpoint": {link.Endpoint}}
+	if link.Probe.Interval > 0 {
+		values.Set("probe.interval_ms", strconv.FormatFloat(link.Probe.Interval, 'f', -1, 64))
+	}
+	if link.Metered {
+		values.Set("metered", "true")
+	}
+	view.Fill(values)
+	return p.show(w, r, view, nil)
 }
 
-func (p *pages) addLink(w http.ResponseWriter, r *http.Request) error {
-	view := p.linkForm(r, "")
+// saveLink adds a link, or changes that with the name in the path.
+func (p *pages) saveLink(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	view := p.linkForm(r, name)
 	if err := view.read(w, r); err != nil {
 		return err
 	}
-	link := desired.Link{Name: view.Get("name")}
-	err := view.link(&link)
-	if err == nil {
-		_, err = p.node.Change(r.Context(), desired.AddLink(link))
+	edit, steps, done := desired.ChangeLink(name, view.link), 1, "changed"
+	if name == "" {
+		name = view.Get("name")
+		link := desired.Link{Name: name}
+		if err := view.link(&link); err != nil {
+			return p.show(w, r, view, err)
+		}
+		edit, steps, done = desired.AddLink(link), 0, "added"
 	}
-	if err != nil {
+	if _, err := p.node.Change(r.Context(), edit); err != nil {
 		return p.show(w, r, view, err)
 	}
-	return shell.SeeOther(w, toHome(0, "links"), "The link "+link.Name+" is added.")
+	return shell.SeeOther(w, toHome(steps, "links"), "The link "+name+" is "+done+".")
 }
 
 // link puts what was entered into the settings of a link.
@@ -74,37 +99,6 @@ func (v *formView) link(link *desired.Link) error {
 	}
 	link.Probe.Interval = interval
 	return nil
-}
-
-func (p *pages) editLink(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("name")
-	s := p.node.Settings()
-	at, err := s.Link(name)
-	if err != nil {
-		return err
-	}
-	view, link := p.linkForm(r, name), s.Head.Links[at]
-	values := url.Values{"interface": {link.Interface}, "kind": {string(link.Kind)}, "endpoint": {link.Endpoint}}
-	if link.Probe.Interval > 0 {
-		values.Set("probe.interval_ms", strconv.FormatFloat(link.Probe.Interval, 'f', -1, 64))
-	}
-	if link.Metered {
-		values.Set("metered", "true")
-	}
-	view.Fill(values)
-	return p.show(w, r, view, nil)
-}
-
-func (p *pages) changeLink(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("name")
-	view := p.linkForm(r, name)
-	if err := view.read(w, r); err != nil {
-		return err
-	}
-	if _, err := p.node.Change(r.Context(), desired.ChangeLink(name, view.link)); err != nil {
-		return p.show(w, r, view, err)
-	}
-	return shell.SeeOther(w, toHome(1, "links"), "The link "+name+" is changed.")
 }
 
 func (p *pages) disableLink(disabled bool) httpapi.HandlerFunc {
