@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
 		case "report":
-			return rewrite(args[1:])
+			return rig.Rewrite(args[1:], (*record).add, (*record).markdown)
 		case "aggregate": // in a process of its own
 			if len(args) != 3 {
 				return errors.New("aggregate: a folder and a file are needed")

@@ -17,9 +17,7 @@ const slots = 4096
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The mean of encrypted updates beside TenSEAL\n\nWritten by the benchmark; do not edit. "+
-		"`%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
-	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
+	b.WriteString(r.Markdown("The mean of encrypted updates beside TenSEAL"))
 	b.WriteString("- The sides take turns, each time as a new process; medians of the trials, lowest to highest " +
 		"in brackets. MB are of 10^6 bytes.\n")
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n",
@@ -34,8 +32,8 @@ func (r *record) markdown() string {
 			continue
 		}
 		size := rig.Median(r.of(name, func(t *trial) float64 { return float64(t.Size) / 1e6 }))
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.1f | %.2g |\n", name, spread(r.of(name, seconds), 2),
-			spread(r.of(name, processorTime), 2), spread(r.of(name, megabytes), 0), size, slices.Max(errors))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.1f | %.2g |\n", name, rig.SpreadDigits(r.of(name, seconds), 2),
+			rig.SpreadDigits(r.of(name, processorTime), 2), rig.SpreadDigits(r.of(name, megabytes), 0), size, slices.Max(errors))
 	}
 	b.WriteString("\n")
 	for _, peer := range []string{collected, folded} {
@@ -45,8 +43,8 @@ func (r *record) markdown() string {
 		}
 		fmt.Fprintf(&b, "- Trial by trial %s %% of the time, %s %% of the processor time and %s %% of the memory "+
 			"of %s. Targets: less time: %s; %.0f %% of the memory: %s.\n",
-			spread(time, 0), spread(work, 0), spread(memory, 1), peer, verdict(rig.Median(time) < 100),
-			100*mostMemory, verdict(rig.Median(memory) <= 100*mostMemory))
+			rig.SpreadDigits(time, 0), rig.SpreadDigits(work, 0), rig.SpreadDigits(memory, 1), peer, rig.Verdict(rig.Median(time) < 100),
+			100*mostMemory, rig.Verdict(rig.Median(memory) <= 100*mostMemory))
 	}
 	b.WriteString(rig.NotMeasured(r.Problems))
 	return b.String()
@@ -75,17 +73,4 @@ func (r *record) ratios(peer string, pick func(*trial) float64) []float64 {
 		all = append(all, 100*mine[k]/others[k])
 	}
 	return all
-}
-
-func verdict(met bool) string {
-	if met {
-		return "met"
-	}
-	return "**missed**"
-}
-
-// spread is a median with the lowest and the highest.
-func spread(values []float64, digits int) string {
-	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, rig.Median(values), digits, slices.Min(values), digits,
-		slices.Max(values))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 func trialOf(side string, round int, seconds float64, megabytes int64) *trial {
@@ -15,20 +17,19 @@ func trialOf(side string, round int, seconds float64, megabytes int64) *trial {
 
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
-	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Clients: 8, Ciphertexts: 245, Trials: []*trial{
+	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Clients: 8, Ciphertexts: 245, Trials: []*trial{
 		trialOf(ours, 0, 1, 100), trialOf(collected, 0, 4, 1000), trialOf(folded, 0, 2, 300),
 		trialOf(ours, 1, 3, 120), trialOf(collected, 1, 6, 1000), trialOf(folded, 1, 2, 300),
 	}}
-	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Clients: 8, Ciphertexts: 245,
-		Trials:   []*trial{trialOf(ours, 0, 2, 110), trialOf(collected, 0, 10, 1000), trialOf(folded, 0, 1, 300)},
-		Problems: []string{"this failed\nfor long reasons"}}
+	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Clients: 8, Ciphertexts: 245,
+		Trials: []*trial{trialOf(ours, 0, 2, 110), trialOf(collected, 0, 10, 1000), trialOf(folded, 0, 1, 300)}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, records, 2)
 
-	require.NoError(t, rewrite(records))
+	require.NoError(t, rig.Rewrite(records, (*record).add, (*record).markdown))
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	for _, want := range []string{
@@ -43,8 +44,8 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	}
 	two.Clients = 9
 	require.NoError(t, two.write(dir))
-	require.ErrorContains(t, rewrite(records), "is of other updates")
+	require.ErrorContains(t, rig.Rewrite(records, (*record).add, (*record).markdown), "is of other updates")
 	two.Machine = "another"
 	require.NoError(t, two.write(dir))
-	require.ErrorContains(t, rewrite(records), "is of another machine")
+	require.ErrorContains(t, rig.Rewrite(records, (*record).add, (*record).markdown), "is of another machine")
 }

@@ -21,9 +21,7 @@ const (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The training collector beside the server of Flower\n\nWritten by the benchmark; do not "+
-		"edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
-	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
+	b.WriteString(r.Markdown("The training collector beside the server of Flower"))
 	b.WriteString("- Servers and clients share the cores and loopback. Contenders take turns, each time as a new " +
 		"process; medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n")
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", r.loads())
@@ -107,11 +105,11 @@ func (r *record) ratios(b *strings.Builder, size training) {
 		fmt.Fprintf(b, "\nTrial by trial %s times the rounds of %s and %s %% of its memory.", spread(speed, 1),
 			theirs, spread(scaled(memory, 100), 0))
 		if size.Clients >= 8 {
-			fmt.Fprintf(b, " Targets: %.0f times the rounds: %s; ", leastSpeed, verdict(median(speed) >= leastSpeed))
+			fmt.Fprintf(b, " Targets: %.0f times the rounds: %s; ", leastSpeed, rig.Verdict(median(speed) >= leastSpeed))
 		} else {
 			b.WriteString(" Target: ")
 		}
-		fmt.Fprintf(b, "%.0f %% of the memory: %s.\n", 100*mostMemory, verdict(median(memory) <= mostMemory))
+		fmt.Fprintf(b, "%.0f %% of the memory: %s.\n", 100*mostMemory, rig.Verdict(median(memory) <= mostMemory))
 	}
 	if longer := r.pairs(size, least, ours, (*roundsTrial).perMinute); len(longer) > 0 {
 		most := mostRound
@@ -120,7 +118,7 @@ func (r *record) ratios(b *strings.Builder, size training) {
 		}
 		cpu := r.pairs(size, ours, least, func(t *roundsTrial) float64 { return t.CPU })
 		fmt.Fprintf(b, "\nTrial by trial a round takes %s times that of the server that does nothing, and %s times its "+
-			"processor time. Target: %.1f times the round: %s.", spread(longer, 2), spread(cpu, 1), most, verdict(median(longer) <= most))
+			"processor time. Target: %.1f times the round: %s.", spread(longer, 2), spread(cpu, 1), most, rig.Verdict(median(longer) <= most))
 		if speed := r.pairs(size, least, theirs, (*roundsTrial).perMinute); len(speed) > 0 {
 			fmt.Fprintf(b, " The server that does nothing has %s times the rounds of %s.", spread(speed, 1), theirs)
 		}
@@ -163,18 +161,11 @@ func (r *record) streamsTable(b *strings.Builder) {
 		"CPU, s in all |\n|---|---:|---:|---:|---:|\n")
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", ours, spread(idle, 0), spread(peak, 0), spread(seconds, 2),
 		spread(cpu, 1))
-	fmt.Fprintf(b, "\nTarget: under %.0f MB: %s.\n", mostCrowd/1e6, verdict(slices.Max(peak) < mostCrowd/1e6))
+	fmt.Fprintf(b, "\nTarget: under %.0f MB: %s.\n", mostCrowd/1e6, rig.Verdict(slices.Max(peak) < mostCrowd/1e6))
 	fmt.Fprintf(b, "\nClients in Go, each with a connection of its own; %d rounds, each with %d clients drawn "+
 		"from all %d. As many received a fit instruction in each round, and found the model that the round before "+
 		"had to leave.\n",
 		c.Rounds, c.Active, c.Active+c.Idle)
-}
-
-func verdict(met bool) string {
-	if met {
-		return "met"
-	}
-	return "**missed**"
 }
 
 // spread is a median with the lowest and the highest.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
@@ -17,21 +19,20 @@ func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
 
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
-	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Cores: 2, Rounds: []*roundsTrial{
+	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Cores: 2, Rounds: []*roundsTrial{
 		trialOf(ours, 0, 0.5, 100e6), trialOf(theirs, 0, 2, 500e6), trialOf(theirs, 1, 4, 600e6), trialOf(ours, 1, 1, 120e6),
 		trialOf(least, 0, 0.4, 50e6), trialOf(least, 1, 0.4, 50e6),
 	}}
-	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second",
-		Problems: []string{"this failed\nfor long reasons"}, Streams: []*streamsTrial{
-			{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},
-		}}
+	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Streams: []*streamsTrial{
+		{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},
+	}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, records, 2)
 
-	require.NoError(t, rewrite(records))
+	require.NoError(t, rig.Rewrite(records, (*record).add, (*record).markdown))
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	for _, want := range []string{
@@ -50,7 +51,7 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	}
 	two.Machine = "another"
 	require.NoError(t, two.write(dir))
-	require.ErrorContains(t, rewrite(records), "is of another machine")
+	require.ErrorContains(t, rig.Rewrite(records, (*record).add, (*record).markdown), "is of another machine")
 }
 
 func TestTally_lengths_startWithTheFirstClientOfEachRound(t *testing.T) {

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
 		case "report":
-			return rewrite(args[1:])
+			return rig.Rewrite(args[1:], (*record).add, (*record).markdown)
 		case "transports":
 			return compareTransports(ctx, args[1:])
 		case "serve":

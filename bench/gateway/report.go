@@ -11,9 +11,7 @@ import (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The embedded gateway beside nginx, Caddy and KrakenD's engine\n\n"+
-		"Written by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
-	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
+	b.WriteString(r.Markdown("The embedded gateway beside nginx, Caddy and KrakenD's engine"))
 	fmt.Fprintf(&b, "- wrk with one thread, the gateway and the service, an nginx that answers with 28 bytes, share "+
 		"the cores and loopback. Contenders take turns, %.0f s each; medians of the rounds, lowest to highest in brackets. "+
 		"All get the same token; those that say RS256 verify it.\n", r.Seconds)

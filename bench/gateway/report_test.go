@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
@@ -18,23 +20,23 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	of := func(name string, round, routes int, rate, cpu float64) *trial {
 		return &trial{Contender: name, Round: round, Routes: routes, Connections: 32, Rate: rate, CPU: cpu, P99: 1.5}
 	}
-	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Trials: []*trial{
+	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Trials: []*trial{
 		of("ours", 1, 1, 1000, 20),
 		of("ours", 2, 1, 3000, 40),
 		of("nginx", 1, 1, 4000, 10),
 		of("ours, RS256", 1, 1, 900, 30),
 		of("KrakenD's engine, RS256", 1, 1, 300, 120),
 	}}
-	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Trials: []*trial{
+	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed"}}, Trials: []*trial{
 		of("ours", 3, 1, 2000, 30),
 		of("ours", 1, 1000, 1000, 60),
-	}, Problems: []string{"this failed"}}
+	}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, records, 2)
-	require.NoError(t, rewrite(records))
+	require.NoError(t, rig.Rewrite(records, (*record).add, (*record).markdown))
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	for _, want := range []string{
@@ -48,7 +50,7 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	}
 	two.Machine = "another"
 	require.NoError(t, two.write(dir))
-	require.ErrorContains(t, rewrite(records), "is of another machine")
+	require.ErrorContains(t, rig.Rewrite(records, (*record).add, (*record).markdown), "is of another machine")
 }
 
 func TestTrial_read_takesTheOutputOfWrk(t *testing.T) {

@@ -44,7 +44,7 @@ type settings struct {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "report" {
-		return rewrite(args[1:])
+		return rig.Rewrite(args[1:], (*record).add, (*record).markdown)
 	}
 	s, err := parse(args)
 	if err != nil {

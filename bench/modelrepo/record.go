@@ -3,40 +3,27 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"runtime"
 	"slices"
-	"time"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // record is everything that is kept of a run.
 type record struct {
-	Date     string        `json:"date"`
-	Commit   string        `json:"commit"`
-	Command  string        `json:"command"`
-	Machine  string        `json:"machine"`
-	Versions []string      `json:"versions"`
-	Large    []*largeTrial `json:"large,omitempty"`
-	Huge     *hugeTrial    `json:"huge,omitempty"`
-	Small    []*smallTrial `json:"small,omitempty"`
-	Pages    []*pagesTrial `json:"pages,omitempty"`
-	Hows     []string      `json:"hows"`
-	Problems []string      `json:"problems,omitempty"`
+	rig.Head
+	Large []*largeTrial `json:"large,omitempty"`
+	Huge  *hugeTrial    `json:"huge,omitempty"`
+	Small []*smallTrial `json:"small,omitempty"`
+	Pages []*pagesTrial `json:"pages,omitempty"`
+	Hows  []string      `json:"hows"`
 }
 
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
-		Date:    time.Now().UTC().Format(time.RFC3339),
-		Commit:  rig.Commit(ctx, "modelrepo", "storage", "cmd/modelrepo", "bench/modelrepo", "bench/internal", "go.mod", "bench/go.mod"),
-		Command: rig.Command("modelrepo"),
-		Machine: rig.ThisMachine(ctx).String(),
-		Versions: []string{
-			runtime.Version(),
+		Head: rig.NewHead(ctx, "modelrepo", []string{
 			"distribution " + required(ctx, "bench/modelrepo/registry", "github.com/distribution/distribution/v3"),
 			"MinIO " + required(ctx, "test/minio", "github.com/minio/minio"),
-		},
+		}, "modelrepo", "storage", "cmd/modelrepo", "bench/modelrepo", "bench/internal", "go.mod", "bench/go.mod"),
 	}
 }
 
@@ -50,30 +37,14 @@ func (r *record) write(dir string) error {
 	return rig.Write(dir, rig.FileName(r.Date), r, r.markdown())
 }
 
-// rewrite writes RESULTS.md beside the folder of some records, the trials of
-// all together.
-func rewrite(files []string) error {
-	all, dir, err := rig.ReadAll(files, (*record).add)
-	if err != nil {
-		return err
-	}
-	return rig.WriteReport(dir, all.markdown())
-}
-
 // add puts the trials of another run to those of this one.
 func (r *record) add(other record) error {
-	if r.Machine != other.Machine || !slices.Equal(r.Versions, other.Versions) {
-		return errors.New("it is of another machine, or of other versions")
-	}
-	r.Date += " and " + other.Date
-	r.Command += "` and `" + other.Command
-	if other.Commit != r.Commit {
-		r.Commit += " and " + other.Commit
+	if err := r.Join(other.Head); err != nil {
+		return err
 	}
 	r.Large, r.Small, r.Pages = append(r.Large, other.Large...), append(r.Small, other.Small...),
 		append(r.Pages, other.Pages...)
 	r.Huge = cmp.Or(r.Huge, other.Huge)
-	r.Problems = append(r.Problems, other.Problems...)
 	return nil
 }
 

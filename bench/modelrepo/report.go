@@ -10,9 +10,7 @@ import (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The model repository beside a registry and MinIO\n\n"+
-		"Written by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
-	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
+	b.WriteString(r.Markdown("The model repository beside a registry and MinIO"))
 	b.WriteString("- Client and server share the cores and loopback. Contenders take turns, each time as a new process " +
 		"over an empty folder; medians of the rounds, lowest to highest in brackets. MB are of 10^6 bytes.\n")
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", r.loads())

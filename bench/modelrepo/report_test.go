@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 func trialOf(name string, round int, upload float64) *largeTrial {
@@ -20,18 +22,18 @@ func trialOf(name string, round int, upload float64) *largeTrial {
 
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
-	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Large: []*largeTrial{
+	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Large: []*largeTrial{
 		trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300),
 	}}
-	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Large: []*largeTrial{trialOf("modelrepo", 0, 400)},
-		Pages: []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}}, Problems: []string{"this failed\nfor long reasons"}}
+	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Large: []*largeTrial{trialOf("modelrepo", 0, 400)},
+		Pages: []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, records, 2)
 
-	require.NoError(t, rewrite(records))
+	require.NoError(t, rig.Rewrite(records, (*record).add, (*record).markdown))
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	for _, want := range []string{
@@ -42,7 +44,7 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	}
 	two.Machine = "another"
 	require.NoError(t, two.write(dir))
-	require.ErrorContains(t, rewrite(records), "is of another machine")
+	require.ErrorContains(t, rig.Rewrite(records, (*record).add, (*record).markdown), "is of another machine")
 }
 
 func TestTheGeneratorKnowsWhatItMade(t *testing.T) {

@@ -45,7 +45,7 @@ type settings struct {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "report" {
-		return rewrite(args[1:])
+		return rig.Rewrite(args[1:], (*record).add, (*record).markdown)
 	}
 	var s settings
 	flags := flag.NewFlagSet("bench/multilink", flag.ContinueOnError)

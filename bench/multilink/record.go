@@ -4,21 +4,15 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // record is everything that is kept of a run.
 type record struct {
-	Date        string        `json:"date"`
-	Commit      string        `json:"commit"`
-	Command     string        `json:"command"`
-	Machine     string        `json:"machine"`
-	Versions    []string      `json:"versions"`
+	rig.Head
 	MTU         int           `json:"mtu"`
 	Seconds     float64       `json:"secondsOfADirection"`
 	Patience    float64       `json:"patienceSeconds"`
@@ -26,21 +20,15 @@ type record struct {
 	Failovers   []*failover   `json:"failovers"`
 	Machined    []machined    `json:"machined,omitempty"`
 	Hows        []string      `json:"hows"`
-	Problems    []string      `json:"problems,omitempty"`
 }
 
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
-		Date: time.Now().UTC().Format(time.RFC3339),
-		Commit: rig.Commit(ctx, "multilink", "cmd/multilink", "bench/multilink", "bench/internal",
-			"internal/netlab", "go.mod", "bench/go.mod"),
-		Command: rig.Command("multilink"),
-		Machine: rig.ThisMachine(ctx).String(),
-		MTU:     mtu, Seconds: s.length.Seconds(), Patience: s.patience.Seconds(),
-		Versions: []string{
-			runtime.Version(), firstSaid(ctx, "openvpn", "--version"), firstSaid(ctx, "fastd", "--version"),
+		Head: rig.NewHead(ctx, "multilink", []string{
+			firstSaid(ctx, "openvpn", "--version"), firstSaid(ctx, "fastd", "--version"),
 			firstSaid(ctx, "tincd", "--version"), firstSaid(ctx, "iperf3", "--version"),
-		},
+		}, "multilink", "cmd/multilink", "bench/multilink", "bench/internal", "internal/netlab", "go.mod", "bench/go.mod"),
+		MTU: mtu, Seconds: s.length.Seconds(), Patience: s.patience.Seconds(),
 	}
 }
 
@@ -61,25 +49,13 @@ func (r *record) write(dir string) error {
 	return rig.Write(dir, rig.FileName(r.Date), r, r.markdown())
 }
 
-// rewrite writes RESULTS.md beside the folder of some records, the trials of all
-// together.
-func rewrite(files []string) error {
-	all, dir, err := rig.ReadAll(files, (*record).add)
-	if err != nil {
-		return err
-	}
-	return rig.WriteReport(dir, all.markdown())
-}
-
 // add puts the trials of another run to those of this one.
 func (r *record) add(other record) error {
-	if r.Machine != other.Machine || !slices.Equal(r.Versions, other.Versions) || r.MTU != other.MTU {
-		return errors.New("it is of another machine, of other versions or of another MTU")
+	if err := r.Join(other.Head); err != nil {
+		return err
 	}
-	r.Date += " and " + other.Date
-	r.Command += "` and `" + other.Command
-	if other.Commit != r.Commit {
-		r.Commit += " and " + other.Commit
+	if r.MTU != other.MTU {
+		return errors.New("it is of another MTU")
 	}
 	r.Throughputs = append(r.Throughputs, other.Throughputs...)
 	r.Failovers = append(r.Failovers, other.Failovers...)
@@ -89,6 +65,5 @@ func (r *record) add(other record) error {
 			r.Hows = append(r.Hows, how)
 		}
 	}
-	r.Problems = append(r.Problems, other.Problems...)
 	return nil
 }

@@ -11,9 +11,7 @@ import (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The multi-link tunnel beside OpenVPN, fastd, tinc and Multipath TCP\n\nWritten by the "+
-		"benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
-	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
+	b.WriteString(r.Markdown("The multi-link tunnel beside OpenVPN, fastd, tinc and Multipath TCP"))
 	fmt.Fprintf(&b, "- Two network namespaces and three links between them, each a pair of veth, a bridge and "+
 		"another pair. Every tunnel's device has an MTU of %d bytes, every process the same priority. Contenders "+
 		"take turns, each started anew; medians of the rounds, lowest to highest in brackets.\n", r.MTU)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 func TestReport_hasMediansAndRatios(t *testing.T) {
@@ -19,7 +21,7 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 			Fell: phase{30000, lost, gap}, Rose: phase{2000, 0, 5}, Recovered: recovered, Returned: returned}
 	}
 	one := &record{
-		Date: "2026-01-31T10:00:00Z", Command: "first", MTU: 1400, Seconds: 5, Patience: 20,
+		Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, MTU: 1400, Seconds: 5, Patience: 20,
 		Hows: []string{"ours: as it is", "OpenVPN, one: a", "OpenVPN, other: b", "fastd: c", "bare link: d", "fastd, three remotes: e"},
 		Throughputs: []*throughput{
 			of("ours", 1000, 1200, 0.5), of("ours", 3000, 1200, 0.7), of("OpenVPN, one", 500, 300, 1), of("OpenVPN, other", 400, 600, 2),
@@ -29,17 +31,17 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 			met("fastd, three remotes", silent, 20000, 20000, false, false)},
 	}
 	two := &record{
-		Date: "2026-01-31T11:00:00Z", Command: "second", MTU: 1400, Hows: []string{"ours: as it is", "tinc: f"},
+		Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed"}}, MTU: 1400, Hows: []string{"ours: as it is", "tinc: f"},
 		Throughputs: []*throughput{of("ours", 2000, 1200, 0.6), of("tinc", 100, 100, 6)},
-		Failovers:   []*failover{met("ours", silent, 32, 1, true, false)}, Problems: []string{"this failed"},
-		Machined: []machined{{kernelBonding, 50, 4}},
+		Failovers:   []*failover{met("ours", silent, 32, 1, true, false)},
+		Machined:    []machined{{kernelBonding, 50, 4}},
 	}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, records, 2)
-	require.NoError(t, rewrite(records))
+	require.NoError(t, rig.Rewrite(records, (*record).add, (*record).markdown))
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	for _, want := range []string{
@@ -59,7 +61,7 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 	require.NotContains(t, string(text), flooded+"\n")
 	two.MTU = 1500
 	require.NoError(t, two.write(dir))
-	require.ErrorContains(t, rewrite(records), "of another MTU")
+	require.ErrorContains(t, rig.Rewrite(records, (*record).add, (*record).markdown), "of another MTU")
 }
 
 func TestReadIperf_readsItsOutput(t *testing.T) {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Commit returns the commit that is measured, and says so if one of the paths
@@ -80,6 +83,55 @@ func ReadAll[R any](files []string, add func(all *R, other R) error) (all R, dir
 		}
 	}
 	return all, dir, nil
+}
+
+// Rewrite writes the report of some records beside the folder of their files, the trials of all
+// together.
+func Rewrite[R any](files []string, add func(all *R, other R) error, report func(*R) string) error {
+	all, dir, err := ReadAll(files, add)
+	if err != nil {
+		return err
+	}
+	return WriteReport(dir, report(&all))
+}
+
+// Head is what every record says of its run, or of several.
+type Head struct {
+	Date     string   `json:"date"`
+	Commit   string   `json:"commit"`
+	Command  string   `json:"command"`
+	Machine  string   `json:"machine"`
+	Versions []string `json:"versions"`
+	Problems []string `json:"problems,omitempty"`
+}
+
+// NewHead returns the head of a run of a benchmark that begins now. The versions are those of peers,
+// besides Go's; the paths are those of what is measured.
+func NewHead(ctx context.Context, benchmark string, versions []string, paths ...string) Head {
+	return Head{
+		Date: time.Now().UTC().Format(time.RFC3339), Commit: Commit(ctx, paths...), Command: Command(benchmark),
+		Machine: ThisMachine(ctx).String(), Versions: append([]string{runtime.Version()}, versions...),
+	}
+}
+
+// Join adds another run, which must have been on the same machine with the same versions.
+func (h *Head) Join(other Head) error {
+	if h.Machine != other.Machine || !slices.Equal(h.Versions, other.Versions) {
+		return errors.New("it is of another machine, or of other versions")
+	}
+	h.Date += " and " + other.Date
+	h.Command += "` and `" + other.Command
+	if other.Commit != h.Commit {
+		h.Commit += " and " + other.Commit
+	}
+	h.Problems = append(h.Problems, other.Problems...)
+	return nil
+}
+
+// Markdown returns the beginning of a report with a title.
+func (h *Head) Markdown(title string) string {
+	return fmt.Sprintf("# %s\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n- Machine: %s\n- Versions: %s\n",
+		title, h.Command, h.Date, h.Commit, h.Machine, strings.Join(h.Versions, "; "))
 }
 
 // FileName is the name of a record that began at a time in RFC 3339, in UTC.

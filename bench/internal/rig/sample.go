@@ -19,13 +19,23 @@ func Quantile(values []float64, share float64) float64 {
 // are none.
 func Median(values []float64) float64 { return Quantile(values, 0.5) }
 
-// Spread is the median with the lowest and the highest value, empty if there
-// are none.
-func Spread(values []float64) string {
+// Spread is the median with the lowest and the highest value, empty if there are none.
+func Spread(values []float64) string { return SpreadDigits(values, 0) }
+
+// SpreadDigits is Spread with digits after the point.
+func SpreadDigits(values []float64, digits int) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f (%.0f to %.0f)", Median(values), slices.Min(values), slices.Max(values))
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, Median(values), digits, slices.Min(values), digits, slices.Max(values))
+}
+
+// Verdict says in a report whether a target is met.
+func Verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "**missed**"
 }
 
 // Loads is the line of a report about the load averages before the trials.
