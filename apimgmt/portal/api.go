@@ -51,7 +51,7 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 		// A name of no one is not the visitor's either.
 		Trusted: version.UploadedBy != "" && (version.UploadedBy == v.User || slices.Contains(p.config.Own, version.UploadedBy)),
 	}
-	view.Policy = p.policy(r.Context(), true)
+	view.Policy = p.policy(true)
 	return p.show(w, r, http.StatusOK, "api.html", &view)
 }
 
@@ -68,5 +68,5 @@ func (p *Portal) token(w http.ResponseWriter, r *http.Request, v *visitor) error
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, struct {
 		AccessToken string `json:"access_token"`
-	}{v.access})
+	}{v.token})
 }

@@ -11,33 +11,33 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// A portal needs a publisher and an identity provider. Here no user is signed in, so
-// the provider is not asked.
+// The program around a portal signs people in. In this one no user is signed in, so that
+// the portal redirects to the sign-in, and sends no request to the identity provider.
 func ExampleNew() {
 	publisher, err := apimgmt.NewPublisher(apimgmt.Config{
-		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(
-			nil), GatewayURL: "https://gateway.example.org",
+		Documents:  storage.NewMemoryDocuments(),
+		Blobs:      storage.NewMemoryBlobs(),
+		Gateway:    apimgmt.NewMemoryGateway(nil),
+		GatewayURL: "https://gateway.example.org",
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	realm := oidc.Config{Issuer: "http://127.0.0.1:1/auth/realms/OpenAPI", ClientID: "public-frontend"}
-	client, err := oidc.NewClient(oidc.ClientConfig{Config: realm, RedirectURL: "https://portal.example.org" + portal.AnswerPath})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = client.Close() }()
-	verifier, err := oidc.New(realm)
+	verifier, err := oidc.New(oidc.Config{Issuer: "http://127.0.0.1:1/auth/realms/OpenAPI"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer func() { _ = verifier.Close() }()
 	site, err := portal.New(portal.Config{
-		Publisher: publisher, Client: client, Verifier: verifier,
-		URL: "https://portal.example.org", GatewayURL: "https://gateway.example.org",
+		Publisher:  publisher,
+		Verifier:   verifier,
+		URL:        "https://portal.example.org",
+		GatewayURL: "https://gateway.example.org",
+		SignedIn:   func(*http.Request) (string, error) { return "", portal.ErrSignedOut },
+		SignIn:     "/sign-in",
+		SignOut:    "/sign-out",
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -46,5 +46,5 @@ func ExampleNew() {
 	answer := httptest.NewRecorder()
 	site.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/apis/weather", nil))
 	fmt.Println(answer.Code, answer.Header().Get("Location"))
-	// Output: 303 ../login?back=%2Fapis%2Fweather
+	// Output: 303 /sign-in?to=%2Fapis%2Fweather
 }

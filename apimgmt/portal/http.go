@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/internal/wire"
@@ -27,7 +26,9 @@ func (p *Portal) Handler() http.Handler {
 }
 
 func (p *Portal) routes() []httpapi.Route {
-	routes := slices.Concat(p.part.Routes(), p.entrance.routes(), []httpapi.Route{
+	routes := append(p.part.Routes(), []httpapi.Route{
+		{Pattern: "GET /login", Func: p.login},
+		{Pattern: "POST /logout", Func: p.logout},
 		{Pattern: "GET /{$}", Func: p.home},
 		{Pattern: "GET /token", Func: p.reader(p.token)},
 		{Pattern: "GET /apis", Func: p.toLibrary},
@@ -39,7 +40,7 @@ func (p *Portal) routes() []httpapi.Route {
 		{Pattern: "GET /apis/{enabler}/delete", Func: p.developer(p.askDelete)},
 		{Pattern: "POST /apis/{enabler}/delete", Func: p.developer(p.remove)},
 		{Pattern: "GET /page/swagger/{name}", Func: swaggerAsset},
-	})
+	}...)
 	for i := range routes {
 		routes[i].Undocumented = true
 	}
@@ -71,8 +72,9 @@ type head struct {
 
 // head returns the head of the page at a request.
 func (p *Portal) head(r *http.Request, title string, v *visitor, trail ...shell.Crumb) head {
-	h := head{Frame: p.part.Frame(r, title, trail...), Visitor: v, SignIn: p.entrance.address(r)}
-	h.Policy, h.Person = p.policy(r.Context(), false), p.entrance.person(r, h.Person, v)
+	h := head{Frame: p.part.Frame(r, title, trail...), Visitor: v, SignIn: p.signInAddress(r)}
+	h.Policy = p.policy(false)
+	h.Person = p.person(r, h.Person, v)
 	if v != nil {
 		h.Person.Role = httpapi.Role(cmp.Or(v.Role, "no role")) // the one that counts here
 	}
@@ -87,20 +89,16 @@ func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, name s
 	return p.part.Show(w, r, status, name, view)
 }
 
-// policy allows a page its own assets, and to talk to its own origin and the
-// gateway (CSP level 3). A form may lead to the provider, where users sign out:
-// browsers hold forms to this also for where their answer redirects to. The arrows
-// of the interactive documentation are images within its style sheet.
-func (p *Portal) policy(ctx context.Context, docs bool) httpapi.PagePolicy {
-	images, forms := "", p.entrance.formTarget(ctx)
+// policy allows a page its own assets, and requests to its own origin and the gateway
+// (CSP level 3). The arrows of the interactive documentation are images within its style
+// sheet.
+func (p *Portal) policy(docs bool) httpapi.PagePolicy {
+	images := ""
 	if docs {
 		images = " data:"
 	}
-	if forms != "" {
-		forms = " " + forms
-	}
 	return httpapi.PagePolicy{Referrer: "same-origin", Content: "default-src 'none'; script-src 'self'; style-src 'self'; " +
-		"img-src 'self'" + images + "; connect-src 'self' " + p.gateway + "; form-action 'self'" + forms +
+		"img-src 'self'" + images + "; connect-src 'self' " + p.gateway + "; form-action 'self'" +
 		"; base-uri 'none'; frame-ancestors 'none'"}
 }
 
@@ -109,7 +107,7 @@ func (p *Portal) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.E
 	name, v := "fault.html", (*visitor)(nil)
 	if r.Header.Get(partHeader) != "" {
 		name = "fault-part.html"
-	} else if found, err := p.entrance.visit(r); err == nil {
+	} else if found, err := p.visit(r); err == nil {
 		v = found
 	}
 	view := struct {

@@ -30,13 +30,13 @@ type homeView struct {
 
 // home answers with the library, or with an invitation to sign in.
 func (p *Portal) home(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.entrance.visit(r)
+	v, err := p.visit(r)
 	if err != nil && !errors.Is(err, ErrSignedOut) {
 		return err
 	}
 	view := homeView{head: p.head(r, "API portal", v)}
 	if v == nil && r.Header.Get(partHeader) != "" {
-		return p.member(nil)(w, r)
+		return errSessionEnded()
 	}
 	if v == nil || v.Role == "" {
 		return p.show(w, r, http.StatusOK, "home.html", &view)

@@ -8,124 +8,28 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/portal"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-func TestPortal_login_redirectsToThePortalOnly(t *testing.T) {
+func TestPortal_refusesUploadsOfOtherOrigins(t *testing.T) {
 	w := newWorld(t)
-	for _, back := range []string{
-		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "/\t/evil.example",
-		"https:evil.example", "javascript:alert(1)",
-		"/apis//evil.example", "/apis/../../evil", "/apis/%2e%2e/logout", "/login", "/auth/realms/OpenAPI/x",
-		"apis/weather", "/apis/weather#x", "/apis/\r\nSet-Cookie: a=b",
-	} {
-		p := w.person(t)
-		home := p.signIn("demouser", "/login?back="+url.QueryEscape(back))
-		require.Equal(t, w.address+"/", home.url.String(), back)
-		for _, step := range p.visited {
-			require.True(t, strings.HasPrefix(step, w.address+"/"), "%s: %s", back, step)
-		}
-	}
-	p := w.person(t)
-	require.Equal(t, "/apis/weather%20x?version=1.0", p.signIn("demouser", "/apis/weather%20x?version=1.0").url.RequestURI())
-}
-
-func TestPortal_login_saysThatTheProviderRefusesThePortal(t *testing.T) {
-	refuses := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.WriteHeader(http.StatusUnauthorized)
-		_, _ = rw.Write([]byte(`{"error":"invalid_client"}`))
-	}))
-	t.Cleanup(refuses.Close)
-	w := newWorld(t, func(c *portal.Config) {
-		client, err := oidc.NewClient(oidc.ClientConfig{RedirectURL: c.URL + portal.AnswerPath, Config: oidc.Config{
-			Issuer: c.URL + "/auth/realms/OpenAPI", ClientID: "public-frontend", Endpoints: oidc.Endpoints{Token: refuses.URL}}})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		c.Client = client
-	})
-	answer := w.person(t).signIn("demouser", "/login")
-	require.Equal(t, http.StatusServiceUnavailable, answer.status)
-	require.Contains(t, answer.body, "The identity provider refuses the credentials of this portal.")
-}
-
-func TestPortal_login_refusesAnswersOfAnotherLogin(t *testing.T) {
-	w := newWorld(t)
-	victim := w.person(t)
-	require.Equal(t, http.StatusBadRequest, victim.get("/login/answer?code=x&state=y").status, "no login was begun")
-
-	// The attacker signs in as far as the answer, and has the victim follow it.
-	attacker := w.person(t)
-	var stolen string
-	follow := attacker.client.CheckRedirect
-	attacker.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if r.URL.Path == "/login/answer" {
-			stolen = r.URL.RequestURI()
-			return http.ErrUseLastResponse
-		}
-		return follow(r, via)
-	}
-	attacker.signIn("demouser", "/login")
-	require.NotEmpty(t, stolen)
-	victim.get("/login")
-	answer := victim.get(stolen)
-	require.Equal(t, http.StatusBadRequest, answer.status)
-	require.NotContains(t, victim.get("/").body, "Sign out")
-}
-
-func TestPortal_requiresAFormOfTheSessionAndOrigin(t *testing.T) {
-	w := newWorld(t)
-	p := w.person(t)
-	p.signIn("demouser", "/login")
-	other := w.person(t)
-	other.signIn("demodeveloper", "/login")
-	require.Equal(t, http.StatusOK, p.upload(p.form(), "publish", "weather", "", weather("1", "/a")).status)
-	for _, form := range []string{"", "x", other.form()} {
-		require.Equal(t, http.StatusForbidden, p.upload(form, "publish", "mine", "", weather("1", "/b")).status)
-		for _, path := range []string{"/logout", "/apis/weather", "/apis/weather/state", "/apis/weather/delete"} {
-			require.Equal(t, http.StatusForbidden, p.post(path, url.Values{"form": {form}, "version": {"1"}, "state": {"sunset"}}).status, path)
-		}
-	}
+	p := w.person(t, developerToken)
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
 		{"Origin", "https://evil.example"}, {"Origin", "null"}} {
-		require.Equal(t, http.StatusForbidden, p.upload(p.form(), "publish", "mine", "", weather("1", "/b"), header...).status, header)
+		require.Equal(t, http.StatusForbidden, p.upload("publish", "mine", "", weather("1", "/b"), header...).status, header)
 	}
-	require.Contains(t, p.get("/").body, "1 API<")
+	require.Contains(t, p.get("/").body, "No API is published yet.")
 	require.Equal(t, http.StatusForbidden, p.get("/token").status, "a page elsewhere cannot set the header field")
-}
-
-func TestPortal_cookie_isHiddenFromScripts(t *testing.T) {
-	w := newWorld(t)
-	p := w.person(t)
-	p.signIn("demouser", "/login")
-	at, err := url.Parse(w.address)
-	require.NoError(t, err)
-	for _, cookie := range p.client.Jar.Cookies(at) {
-		require.NotContains(t, cookie.Value, "eyJ")
-		require.NotContains(t, p.get("/").body, cookie.Value)
-	}
-	response := httptest.NewRecorder()
-	w.portal.Handler().ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/login", nil))
-	line := response.Header().Get("Set-Cookie")
-	require.Contains(t, line, "HttpOnly")
-	require.Contains(t, line, "SameSite=Lax")
-
-	secure := newWorld(t, func(c *portal.Config) { c.URL = "https://portal.example.org" })
-	response = httptest.NewRecorder()
-	secure.portal.Handler().ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/login", nil))
-	require.Regexp(t, `^__Host-enablers-portal-login=.*; Path=/; .*Secure`, response.Header().Get("Set-Cookie"))
 }
 
 func TestPortal_escapesUserText(t *testing.T) {
 	w := newWorld(t)
-	p := w.person(t)
-	p.signIn("demouser", "/login")
+	p := w.person(t, developerToken)
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(1)>`
 	quoted, err := json.Marshal(evil)
 	require.NoError(t, err)
@@ -133,8 +37,7 @@ func TestPortal_escapesUserText(t *testing.T) {
 		strings.Trim(string(quoted), `"`) + ` [x](javascript:alert(1)) ![y](https://evil.example/pixel) [z](https://example.org/)"},
 		"servers": [{"url": "http://127.0.0.1:9"}], "paths": {"/x": {"get": {"tags": [` + string(quoted) + `],
 		"summary": ` + string(quoted) + `, "responses": {"200": {"description": ` + string(quoted) + `}}}}}}`
-	form := p.form()
-	pages := []page{p.upload(form, "preview", "weather", evil, file), p.upload(form, "publish", "weather", evil, file)}
+	pages := []page{p.upload("preview", "weather", evil, file), p.upload("publish", "weather", evil, file)}
 	for _, path := range []string{"/", "/?q=" + url.QueryEscape(evil), "/apis/weather", "/apis/weather/delete",
 		"/apis/weather/delete?version=" + url.QueryEscape("1<b>"), "/apis/" + url.PathEscape(evil)} {
 		pages = append(pages, p.get(path))
@@ -165,16 +68,14 @@ func TestPortal_escapesUserText(t *testing.T) {
 
 func TestPortal_hidesSecretsOfDefinitions(t *testing.T) {
 	w := newWorld(t)
-	p := w.person(t)
-	p.signIn("demouser", "/login")
+	p := w.person(t, developerToken)
 	const secret = "s3cr3t-of-the-gateway"
 	file := `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1"}, "servers": [{"url": "http://127.0.0.1:9"}],
 		"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong",
 		"client_secret": "` + secret + `", "bearer_only": "yes", "realm": "OpenAPI",
 		"discovery": "` + w.address + `/auth/realms/OpenAPI/.well-known/openid-configuration"}},
 		"paths": {"/x": {"get": {"responses": {"200": {"description": "ok"}}}}}}`
-	form := p.form()
-	pages := []page{p.upload(form, "preview", "weather", "", file), p.upload(form, "publish", "weather", "", file)}
+	pages := []page{p.upload("preview", "weather", "", file), p.upload("publish", "weather", "", file)}
 	require.Contains(t, pages[1].body, "1 is published", pages[1].body)
 	for _, path := range []string{"/", "/apis/weather", "/apis/weather/definition", "/apis/weather/delete"} {
 		pages = append(pages, p.get(path))
@@ -187,45 +88,11 @@ func TestPortal_hidesSecretsOfDefinitions(t *testing.T) {
 
 func TestPortal_upload_boundsFiles(t *testing.T) {
 	w := newWorld(t, func(c *portal.Config) { c.MaxFile = 1000 })
-	p := w.person(t)
-	p.signIn("demouser", "/login")
-	form := p.form()
-	require.Equal(t, http.StatusRequestEntityTooLarge, p.upload(form, "publish", "weather", "", strings.Repeat(" ", 1001)).status)
+	p := w.person(t, developerToken)
+	require.Equal(t, http.StatusRequestEntityTooLarge, p.upload("publish", "weather", "", strings.Repeat(" ", 1001)).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge,
-		p.upload(form, "publish", "weather", strings.Repeat("x", 70_000), weather("1", "/a")).status)
-	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", weather("1", "/a")).status)
-}
-
-func TestPortal_sessionsAreBounded(t *testing.T) {
-	w := newWorld(t, func(c *portal.Config) { c.Sessions = 2 })
-	var people []*person
-	for range 3 {
-		p := w.person(t)
-		p.signIn("demouser", "/login")
-		people = append(people, p)
-	}
-	require.NotContains(t, people[0].get("/").body, "Sign out")
-	require.Contains(t, people[1].get("/").body, "Sign out")
-	require.Contains(t, people[2].get("/").body, "Sign out")
-}
-
-func TestPortal_refreshesTokensAndEndsWithTheProvider(t *testing.T) {
-	w := newWorldOf(t, 20*time.Second) // so little that each request refreshes them
-	p := w.person(t)
-	p.signIn("demouser", "/login")
-	first, second := p.part("/token"), p.part("/token")
-	require.Equal(t, http.StatusOK, first.status)
-	require.Equal(t, http.StatusOK, second.status)
-	require.NotEqual(t, first.body, second.body)
-
-	// Another window signs out at the provider, which the portal is not told.
-	require.Contains(t, p.get("/").body, "Sign out")
-	out := p.get("/auth/realms/OpenAPI/protocol/openid-connect/logout")
-	action, fields := p.formOf(out)
-	p.post(action, fields)
-	require.Equal(t, http.StatusUnauthorized, p.part("/token").status)
-	require.NotContains(t, p.get("/").body, "Sign out")
-	require.Equal(t, http.StatusUnauthorized, p.post("/apis/weather/delete", url.Values{}).status)
+		p.upload("publish", "weather", strings.Repeat("x", 70_000), weather("1", "/a")).status)
+	require.Equal(t, http.StatusOK, p.upload("publish", "weather", "", weather("1", "/a")).status)
 }
 
 func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
@@ -259,7 +126,7 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	console := ask(http.MethodGet, "http://console.example:8080")
 	require.Equal(t, []string{"http://console.example:8080"}, console.Header()["Access-Control-Allow-Origin"])
 
-	real := ask(http.MethodGet, "http://portal.example", "Cookie", "a=b; enablers-portal=secret; c=d")
+	real := ask(http.MethodGet, "http://portal.example", "Cookie", "a=b; gateway-admin=secret; c=d")
 	require.Equal(t, []string{"http://portal.example"}, real.Header()["Access-Control-Allow-Origin"])
 	require.Equal(t, http.StatusTeapot, real.Code)
 	require.Equal(t, "a=b; c=d", seen.Header.Get("Cookie"))
@@ -277,7 +144,7 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 
 	for _, origin := range []string{"", "http://evil.example", "http://portal.example.evil", "http://console.example",
 		"null", "not an origin"} {
-		other := ask(http.MethodOptions, origin, "Access-Control-Request-Method", "PUT", "Cookie", "__Host-enablers-portal=secret")
+		other := ask(http.MethodOptions, origin, "Access-Control-Request-Method", "PUT", "Cookie", "__Host-gateway-admin=secret")
 		require.NotNil(t, seen, origin)
 		require.Equal(t, "*", other.Header().Get("Access-Control-Allow-Origin"), "what the service says")
 		require.Empty(t, seen.Header.Get("Cookie"))

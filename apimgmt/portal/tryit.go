@@ -2,23 +2,26 @@ package portal
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/internal/cookies"
 )
 
 // AllowPortal has a gateway answer pages of the portal, which is at other origins
-// (Fetch standard, section 3.2): preflights are answered here, and responses say
-// that the portal may read them. Requests of pages elsewhere are the gateway's
-// affair, and of the services behind it.
+// (Fetch standard, section 3.2): preflights are answered here, and responses allow the
+// portal to read them. Requests of other pages are left to the gateway and to the services
+// behind it.
 //
-// The services see no Origin and no Sec-Fetch-Site header field of the portal's
-// requests, because the portal is trusted: those that refuse pages of other
-// origins, as the other servers of this module do, would refuse it as well.
+// The header fields Origin and Sec-Fetch-Site are removed from the portal's requests,
+// because the portal is trusted: services that refuse pages of other origins, as the other
+// servers of this module do, would refuse it as well.
 //
-// Cookies of the portal and of the gateway's administration page are taken out of
-// every request, because browsers send cookies to all ports of a host. So are those
-// whose names begin with one of cookies. addresses are those at which browsers reach the
-// portal: [Config.URL], and others where a program serves it there too.
-func AllowPortal(gateway http.Handler, addresses []string, cookies ...string) http.Handler {
+// Browsers send cookies to all ports of a host. The cookie of the gateway's administration
+// page, and those whose names have one of the prefixes, are removed from every request.
+// addresses are those at which browsers reach the portal: [Config.URL], and others at which
+// a program serves it.
+func AllowPortal(gateway http.Handler, addresses []string, prefixes ...string) http.Handler {
 	portals := map[string]bool{}
 	for _, address := range addresses {
 		if at, ok := origin(address); ok {
@@ -26,7 +29,7 @@ func AllowPortal(gateway http.Handler, addresses []string, cookies ...string) ht
 		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		dropCookies(r, cookies)
+		dropCookies(r, prefixes)
 		portal := r.Header.Get("Origin")
 		if len(r.Header.Values("Origin")) != 1 || !portals[portal] {
 			gateway.ServeHTTP(w, r)
@@ -50,8 +53,8 @@ func AllowPortal(gateway http.Handler, addresses []string, cookies ...string) ht
 	})
 }
 
-// dropCookies takes the cookies out of a request that isOurs names. A request without
-// them stays as it is.
+// dropCookies removes the cookies that isInternal reports. A request without them is left
+// unchanged.
 func dropCookies(r *http.Request, prefixes []string) {
 	var kept []string
 	found := false
@@ -59,7 +62,7 @@ func dropCookies(r *http.Request, prefixes []string) {
 		for pair := range strings.SplitSeq(line, ";") {
 			pair = strings.TrimSpace(pair)
 			name, _, _ := strings.Cut(pair, "=")
-			if isOurs(strings.TrimSpace(name), prefixes) {
+			if isInternal(strings.TrimSpace(name), prefixes) {
 				found = true
 			} else {
 				kept = append(kept, pair)
@@ -73,6 +76,14 @@ func dropCookies(r *http.Request, prefixes []string) {
 	if len(kept) > 0 {
 		r.Header.Set("Cookie", strings.Join(kept, "; "))
 	}
+}
+
+// isInternal reports whether a cookie of that name is that of the gateway's administration
+// page, or the name has one of the prefixes.
+func isInternal(name string, prefixes []string) bool {
+	name = strings.TrimPrefix(name, "__Host-")
+	return name == cookies.Admin ||
+		slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // readable is a response that the portal may read.

@@ -38,7 +38,7 @@ type uploadForm struct {
 // upload publishes a definition, keeps it as a draft, or previews what publishing it
 // would do.
 func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) error {
-	form, err := p.readForm(w, r, v)
+	form, err := p.readUpload(w, r)
 	if err != nil {
 		return err
 	}
@@ -137,16 +137,15 @@ func (o *outcome) setError(err error) {
 	}
 }
 
-// readForm reads a form as it comes. The session's token has to be in front of the
-// file: nothing of that is read before.
-func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (form uploadForm, err error) {
+// readUpload reads the form with a definition as a stream.
+func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (form uploadForm, err error) {
 	parts, err := httpapi.NewForm(r.Header, http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)))
 	if err != nil {
 		return form, &httpapi.Error{Status: http.StatusUnsupportedMediaType, Detail: "The form has to be multipart/form-data."}
 	}
-	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler,
-		"description": &form.description, "path": &form.path}
-	fields[formField] = &token
+	fields := map[string]*string{
+		"action": &form.action, "enabler": &form.enabler, "description": &form.description, "path": &form.path,
+	}
 	for {
 		part, err := parts.NextDecoded()
 		if err == io.EOF {
@@ -156,9 +155,6 @@ func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (f
 		if err == nil {
 			limit := int64(maxForm)
 			if part.FormName() == "upload_file" {
-				if err := v.checkToken(token); err != nil {
-					return form, err
-				}
 				limit = p.config.MaxFile
 			}
 			data, err = httpapi.ReadField(part, limit)
@@ -178,7 +174,7 @@ func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (f
 		}
 	}
 	form.description = strings.ReplaceAll(form.description, "\r\n", "\n")
-	return form, v.checkToken(token)
+	return form, nil
 }
 
 // sentence makes one of an error's text.

@@ -1,10 +1,9 @@
 package portal
 
 import (
-	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -14,14 +13,38 @@ import (
 type visitor struct {
 	User, Role string
 	Developer  bool
-	Form       string // the token that forms have to have; empty where the program signs people in
 
-	idToken, access string
-	expires         time.Time
+	token string // the access token
 }
 
-// roleOf names the role that counts.
-func (c Config) roleOf(who *oidc.Claims) string {
+// visit returns the user of a request. The error matches ErrSignedOut for a browser that
+// is not signed in.
+func (p *Portal) visit(r *http.Request) (*visitor, error) {
+	token, err := p.config.SignedIn(r)
+	var who *oidc.Claims
+	if err == nil {
+		who, err = p.config.Verifier.Verify(r.Context(), token)
+		if err != nil && !errors.Is(err, oidc.ErrUnreachable) {
+			return nil, fmt.Errorf("%w: %w", ErrSignedOut, err) // it has expired meanwhile
+		}
+	}
+	switch {
+	case errors.Is(err, oidc.ErrUnreachable):
+		return nil, &httpapi.Error{
+			Status: http.StatusServiceUnavailable,
+			Header: http.Header{"Retry-After": {"5"}},
+			Detail: "The identity provider cannot be reached. Please try again.",
+			Err:    err,
+		}
+	case err != nil:
+		return nil, err
+	}
+	role := p.config.role(who)
+	return &visitor{User: who.Username, Role: role, Developer: role == p.config.Developer, token: token}, nil
+}
+
+// role returns the highest role of a user in the portal, and "" for a user without one.
+func (c Config) role(who *oidc.Claims) string {
 	switch {
 	case who.HasRole(c.Developer):
 		return c.Developer
@@ -31,31 +54,25 @@ func (c Config) roleOf(who *oidc.Claims) string {
 	return ""
 }
 
-// visitorOf returns the user of an access token.
-func (c Config) visitorOf(who *oidc.Claims, tokens oidc.Tokens) *visitor {
-	role := c.roleOf(who)
-	return &visitor{User: who.Username, Role: role, Developer: role == c.Developer,
-		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}
-}
-
-// errNotAnyMore is for scripts and forms of a page whose session has ended.
-func errNotAnyMore() error {
+// errSessionEnded is the answer to scripts and forms of a page whose session has ended.
+func errSessionEnded() error {
 	return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "You are not signed in any more. Please sign in and try again."}
 }
 
 // visitorFunc answers a user that is signed in.
 type visitorFunc func(w http.ResponseWriter, r *http.Request, v *visitor) error
 
-// member admits every user that is signed in, with a role or not.
+// member admits every user that is signed in, with a role or without one.
 func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		v, err := p.entrance.visit(r)
+		v, err := p.visit(r)
+		isPage := (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get(partHeader) == ""
 		switch {
-		case errors.Is(err, ErrSignedOut) && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get(partHeader) == "":
-			seeOther(w, p.entrance.address(r))
+		case errors.Is(err, ErrSignedOut) && isPage:
+			seeOther(w, p.signInAddress(r))
 			return nil
 		case errors.Is(err, ErrSignedOut):
-			return errNotAnyMore()
+			return errSessionEnded()
 		case err != nil:
 			return err
 		}
@@ -74,7 +91,7 @@ func (p *Portal) reader(next visitorFunc) httpapi.HandlerFunc {
 	})
 }
 
-// developer admits users that may publish. Their form is checked where it is read.
+// developer admits users that may publish.
 func (p *Portal) developer(next visitorFunc) httpapi.HandlerFunc {
 	return p.reader(func(w http.ResponseWriter, r *http.Request, v *visitor) error {
 		if !v.Developer {
@@ -84,29 +101,14 @@ func (p *Portal) developer(next visitorFunc) httpapi.HandlerFunc {
 	})
 }
 
-// formField is the form field with the token of the session.
-const formField = "form"
-
 // maxForm is the greatest size in bytes of a form without a file.
 const maxForm = 64 << 10
 
-// checkForm reads a small form and checks that it is one of this visitor's.
-func (v *visitor) checkForm(r *http.Request) error {
+// readForm reads a small form.
+func readForm(r *http.Request) error {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
-	}
-	return v.checkToken(r.PostForm.Get(formField))
-}
-
-// checkToken checks the token of a form. Where the program signs people in, the guard of the
-// handler refuses forms of other origins.
-func (v *visitor) checkToken(token string) error {
-	if v.Form == "" {
-		return nil
-	}
-	if subtle.ConstantTimeCompare([]byte(token), []byte(v.Form)) != 1 {
-		return &httpapi.Error{Status: http.StatusForbidden, Detail: "This form is not from your session. Please reload the page and try again."}
 	}
 	return nil
 }

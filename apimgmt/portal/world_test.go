@@ -2,112 +2,102 @@ package portal_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"html"
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
-	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// world is a portal with an identity provider beside it, and a gateway that serves
-// nothing.
+// world is a portal in a program that signs people in: the header field X-Person of a
+// request has the access token. The gateway is in memory.
 type world struct {
 	address   string
 	publisher *apimgmt.Publisher
 	portal    *portal.Portal
-	password  string
 }
 
 const gatewayURL = "http://127.0.0.1:1"
 
-func newWorld(t *testing.T, change ...func(*portal.Config)) *world {
-	t.Helper()
-	return newWorldOf(t, 0, change...)
+// Access tokens, as tokens accepts them.
+const (
+	developerToken = "demodeveloper:other,Developer"
+	callerToken    = "demoopencaller:Open-Caller"
+	noRoleToken    = "visitor:other"
+)
+
+// tokens accepts tokens of the form NAME:ROLE,ROLE.
+type tokens struct{}
+
+func (tokens) Verify(_ context.Context, token string) (*oidc.Claims, error) {
+	name, roles, ok := strings.Cut(token, ":")
+	if !ok {
+		return nil, oidc.ErrExpired
+	}
+	return &oidc.Claims{Username: name, Roles: strings.Split(roles, ",")}, nil
 }
 
-// newWorldOf returns a world whose tokens are good for a while; zero means for the
-// provider's five minutes.
-func newWorldOf(t *testing.T, good time.Duration, change ...func(*portal.Config)) *world {
-	t.Helper()
-	w := &world{password: "a password for tests"}
-	var handler atomic.Pointer[http.Handler]
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(rw, r) }))
-	t.Cleanup(server.Close)
-	w.address = server.URL
-
-	realm := devidp.Demo(w.address, gatewayURL)
-	realm.Users = append(realm.Users, devidp.User{Name: "visitor"})
-	for i := range realm.Users {
-		realm.Users[i].Password = w.password
+func signedIn(r *http.Request) (string, error) {
+	switch token := r.Header.Get("X-Person"); token {
+	case "":
+		return "", fmt.Errorf("no cookie: %w", portal.ErrSignedOut)
+	case "away":
+		return "", fmt.Errorf("refresh: %w", oidc.ErrUnreachable)
+	case "broken":
+		return "", errors.New("the session cannot be read")
+	default:
+		return token, nil
 	}
-	documents := storage.NewMemoryDocuments()
-	provider, err := devidp.Open(t.Context(), devidp.Config{BaseURL: w.address + "/auth", Realm: realm, Documents: documents, AccessTTL: good})
-	require.NoError(t, err)
+}
+
+func newWorld(t *testing.T, change ...func(*portal.Config)) *world {
+	t.Helper()
+	w := &world{}
+	var err error
 	w.publisher, err = apimgmt.NewPublisher(apimgmt.Config{
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(nil), GatewayURL: gatewayURL,
 		Upstreams: apimgmt.Upstreams{Private: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	require.NoError(t, err)
-	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: provider.Issuer(),
-		ClientID: "public-frontend"}, RedirectURL: w.address + portal.AnswerPath})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	verifier, err := oidc.New(oidc.Config{Issuer: provider.Issuer()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, verifier.Close()) })
-	config := portal.Config{Publisher: w.publisher, Client: client, Verifier: verifier, URL: w.address, GatewayURL: gatewayURL}
+	server := httptest.NewUnstartedServer(nil)
+	w.address = "http://" + server.Listener.Addr().String()
+	config := portal.Config{
+		Publisher: w.publisher, Verifier: tokens{}, URL: w.address, GatewayURL: gatewayURL,
+		SignedIn: signedIn, SignIn: "/sign-in", SignOut: "/sign-out",
+	}
 	for _, f := range change {
 		f(&config)
 	}
 	w.portal, err = portal.New(config)
 	require.NoError(t, err)
-	mux := http.NewServeMux()
-	mux.Handle("/auth/", provider.Handler())
-	mux.Handle("/", w.portal.Handler())
-	var all http.Handler = mux
-	handler.Store(&all)
+	server.Config.Handler = w.portal.Handler()
+	server.Start()
+	t.Cleanup(server.Close)
 	return w
 }
 
 // person is a user of a browser without scripts.
 type person struct {
-	t       *testing.T
-	w       *world
-	client  *http.Client
-	visited []string
+	t      *testing.T
+	w      *world
+	token  string
+	client http.Client
 }
 
-func (w *world) person(t *testing.T) *person {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	p := &person{t: t, w: w}
-	p.client = &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		p.visited = append(p.visited, r.URL.String())
-		if r.URL.Host != strings.TrimPrefix(w.address, "http://") {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
-	return p
-}
+func (w *world) person(t *testing.T, token string) *person { return &person{t: t, w: w, token: token} }
 
 // page is an answer.
 type page struct {
@@ -119,6 +109,7 @@ type page struct {
 
 func (p *person) do(r *http.Request) page {
 	p.t.Helper()
+	r.Header.Set("X-Person", p.token)
 	answer, err := p.client.Do(r)
 	require.NoError(p.t, err)
 	body, err := io.ReadAll(answer.Body)
@@ -151,57 +142,18 @@ func (p *person) post(path string, fields url.Values) page {
 	return p.do(r)
 }
 
-var (
-	actionPattern = regexp.MustCompile(`<form[^>]*action="([^"]+)"`)
-	hiddenPattern = regexp.MustCompile(`<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"|<input[^>]*value="([^"]*)"[^>]*name="([^"]+)"`)
-)
-
-// signIn signs in at the provider, beginning at a path of the portal.
-func (p *person) signIn(user, path string) page {
-	p.t.Helper()
-	login := p.get(path)
-	require.Equal(p.t, http.StatusOK, login.status, login.body)
-	action, fields := p.formOf(login)
-	fields.Set("username", user)
-	fields.Set("password", p.w.password)
-	return p.post(action, fields)
-}
-
-// formOf returns where the first form of a page of the provider leads, and what it
-// hides.
-func (p *person) formOf(of page) (action string, fields url.Values) {
-	p.t.Helper()
-	found := actionPattern.FindStringSubmatch(of.body)
-	require.NotNil(p.t, found, of.body)
-	fields = url.Values{}
-	for _, hidden := range hiddenPattern.FindAllStringSubmatch(of.body, -1) {
-		fields.Set(html.UnescapeString(hidden[1]+hidden[4]), html.UnescapeString(hidden[2]+hidden[3]))
-	}
-	at, err := of.url.Parse(html.UnescapeString(found[1]))
-	require.NoError(p.t, err)
-	return strings.TrimPrefix(at.String(), p.w.address), fields
-}
-
-// form is the token that the forms of this person have.
-func (p *person) form() string {
-	p.t.Helper()
-	found := regexp.MustCompile(`name="form" value="([A-Z2-7]+)"`).FindStringSubmatch(p.get("/").body)
-	require.NotNil(p.t, found)
-	return found[1]
-}
-
 // upload sends the form for definitions. A field that is empty is sent as well.
-func (p *person) upload(form, action, enabler, description, file string, header ...string) page {
+func (p *person) upload(action, enabler, description, file string, header ...string) page {
 	p.t.Helper()
-	return p.uploadBelow("", form, action, enabler, description, file, header...)
+	return p.uploadBelow("", action, enabler, description, file, header...)
 }
 
 // uploadBelow is upload with a path at the gateway.
-func (p *person) uploadBelow(path, form, action, enabler, description, file string, header ...string) page {
+func (p *person) uploadBelow(path, action, enabler, description, file string, header ...string) page {
 	p.t.Helper()
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
-	for _, field := range [][2]string{{"form", form}, {"action", action}, {"enabler", enabler}, {"description", description}, {"path", path}} {
+	for _, field := range [][2]string{{"action", action}, {"enabler", enabler}, {"description", description}, {"path", path}} {
 		require.NoError(p.t, parts.WriteField(field[0], field[1]))
 	}
 	part, err := parts.CreateFormFile("upload_file", map[bool]string{true: "api.json"}[file != ""])

@@ -46,9 +46,6 @@ type Person struct {
 	// SignOut is the address of the form that ends the session. Empty means that there is
 	// none.
 	SignOut string
-	// Form is the value of the field "form" that the form has to have. Empty means that it
-	// has no such field.
-	Form string
 }
 
 type contextKey struct{}

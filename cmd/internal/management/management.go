@@ -220,7 +220,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	}
 	m.discovery = cmp.Or(asked.Discovery, m.Issuer+oidc.WellKnown)
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
-	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
+	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + answerPath}); err != nil {
 		return err
 	}
 	asked.AuthorizedParties = c.Clients
@@ -232,6 +232,10 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 
 // frontend is the client at which people sign in.
 const frontend = "public-frontend"
+
+// answerPath is the path of the portal's listener to which the identity provider redirects
+// browsers.
+const answerPath = "/login/answer"
 
 // home is the address of the program's first page.
 func (c Config) home() string { return cmp.Or(c.Home, c.PortalURL+"/") }
@@ -247,17 +251,17 @@ func (m *Management) signOn() error {
 		}
 		name = at.Host
 	}
-	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + portal.AnswerPath,
+	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + answerPath,
 		Provider: door.NewProvider(door.ProviderConfig{
 			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: home,
 			Roles: map[string]httpapi.Role{devidp.Developer: httpapi.Operator, devidp.OpenCaller: httpapi.Reader},
 			Remedy: fmt.Sprintf("At the provider of -idp the client %s has to be enabled and public, which is without a secret, "+
-				"with the redirect address %s.", frontend, c.PortalURL+portal.AnswerPath),
+				"with the redirect address %s.", frontend, c.PortalURL+answerPath),
 		})})
 }
 
-// signedIn returns the tokens of the person whose browser sends a request.
-func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
+// signedIn returns the access token of the person whose browser sends a request.
+func (m *Management) signedIn(r *http.Request) (string, error) {
 	_, grant, err := m.config.Door.Granted(r)
 	var client *access.ClientError
 	switch {
@@ -268,7 +272,7 @@ func (m *Management) signedIn(r *http.Request) (oidc.Tokens, error) {
 	case errors.Is(err, access.ErrUnavailable):
 		err = fmt.Errorf("%w: %w", oidc.ErrUnreachable, err)
 	}
-	return oidc.Tokens{Access: grant.Access, Refresh: grant.Refresh, ID: grant.ID, Expires: grant.Expires}, err
+	return grant.Access, err
 }
 
 // openGateway opens the gateway of this process with its stored configuration.

@@ -1,9 +1,6 @@
 package portal_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,41 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/portal"
 )
 
-// mounted is a portal below /ui/apis of a program that signs people in itself: the header
-// field X-Person has the access token of a person.
+// mounted is a portal below /ui/apis.
 type mounted struct{ handler http.Handler }
 
-// roles takes tokens that are the names of roles with commas between.
-type roles struct{}
-
-func (roles) Verify(_ context.Context, token string) (*oidc.Claims, error) {
-	if token == "expired" {
-		return nil, oidc.ErrExpired
-	}
-	return &oidc.Claims{Username: "ada", Roles: strings.Split(token, ",")}, nil
-}
-
 func newMounted(t *testing.T) *mounted {
-	w := newWorld(t, func(c *portal.Config) {
-		c.Client, c.Verifier, c.SignIn, c.SignOut = nil, roles{}, "/sign-in", "/sign-out"
-		c.SignedIn = func(r *http.Request) (oidc.Tokens, error) {
-			switch token := r.Header.Get("X-Person"); token {
-			case "":
-				return oidc.Tokens{}, fmt.Errorf("no cookie: %w", portal.ErrSignedOut)
-			case "away":
-				return oidc.Tokens{}, fmt.Errorf("refresh: %w", oidc.ErrUnreachable)
-			case "broken":
-				return oidc.Tokens{}, errors.New("the session cannot be read")
-			default:
-				return oidc.Tokens{Access: token}, nil
-			}
-		}
-	})
-	return &mounted{http.StripPrefix("/ui/apis", w.portal.Handler())}
+	return &mounted{http.StripPrefix("/ui/apis", newWorld(t).portal.Handler())}
 }
 
 func (m *mounted) send(method, path, token string, form url.Values, header ...string) *httptest.ResponseRecorder {
@@ -63,16 +33,23 @@ func (m *mounted) send(method, path, token string, form url.Values, header ...st
 func TestPortal_Handler_leadsToWhereTheProgramSignsIn(t *testing.T) {
 	m := newMounted(t)
 	for path, to := range map[string]string{
-		"/apis/weather?version=1":                "/ui/apis/apis/weather?version=1",
-		"/login":                                 "/ui/apis/",
-		"/login?back=%2Fapis%2Fx":                "/ui/apis/apis/x",
-		"/login?back=%2F%2Fevil.example":         "/ui/apis/",
-		"/login?back=https%3A%2F%2Fevil.example": "/ui/apis/",
+		"/apis/weather?version=1": "/ui/apis/apis/weather?version=1",
+		"/login":                  "/ui/apis/",
+		"/login?back=%2Fapis%2Fx": "/ui/apis/apis/x",
+		"/login?back=%2Fapis%2Fweather%2520x%3Fversion%3D1.0": "/ui/apis/apis/weather%20x?version=1.0",
 	} {
 		w := m.send(http.MethodGet, path, "", nil)
 		require.Equal(t, http.StatusSeeOther, w.Code, path)
 		require.Equal(t, "/sign-in?"+url.Values{"to": {to}}.Encode(), w.Header().Get("Location"), path)
 		require.Empty(t, w.Header()["Set-Cookie"], "the portal keeps no session")
+	}
+	for _, back := range []string{
+		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "/\t/evil.example",
+		"https:evil.example", "javascript:alert(1)", "/apis//evil.example", "/apis/../../evil", "/apis/%2e%2e/logout",
+		"/login", "/auth/realms/OpenAPI/x", "apis/weather", "/apis/weather#x", "/apis/\r\nSet-Cookie: a=b",
+	} {
+		w := m.send(http.MethodGet, "/login?back="+url.QueryEscape(back), "", nil)
+		require.Equal(t, "/sign-in?to=%2Fui%2Fapis%2F", w.Header().Get("Location"), back)
 	}
 	home := m.send(http.MethodGet, "/", "", nil)
 	require.Contains(t, home.Body.String(), `href="/sign-in?to=%2Fui%2Fapis%2F"`)
@@ -87,32 +64,44 @@ func TestPortal_Handler_leadsToWhereTheProgramSignsIn(t *testing.T) {
 
 func TestPortal_Handler_takesTheRolesOfTheToken(t *testing.T) {
 	m := newMounted(t)
-	const developer, caller, none = "other,Developer", "Open-Caller", "other"
 	for who, want := range map[string][3]int{
-		"":        {http.StatusOK, http.StatusSeeOther, http.StatusUnauthorized},
-		none:      {http.StatusOK, http.StatusForbidden, http.StatusForbidden},
-		caller:    {http.StatusOK, http.StatusNotFound, http.StatusForbidden},
-		developer: {http.StatusOK, http.StatusNotFound, http.StatusNotFound},
+		"":             {http.StatusOK, http.StatusSeeOther, http.StatusUnauthorized},
+		noRoleToken:    {http.StatusOK, http.StatusForbidden, http.StatusForbidden},
+		callerToken:    {http.StatusOK, http.StatusNotFound, http.StatusForbidden},
+		developerToken: {http.StatusOK, http.StatusNotFound, http.StatusNotFound},
 	} {
 		require.Equal(t, want[0], m.send(http.MethodGet, "/", who, nil).Code)
 		require.Equal(t, want[1], m.send(http.MethodGet, "/apis/none", who, nil).Code)
 		require.Equal(t, want[2], m.send(http.MethodPost, "/apis/none/delete", who, nil).Code)
 	}
-	home := m.send(http.MethodGet, "/", developer, nil).Body.String()
-	require.Contains(t, home, `<strong>ada</strong><span class="role">Developer</span>`)
+	home := m.send(http.MethodGet, "/", developerToken, nil).Body.String()
+	require.Contains(t, home, `<strong>demodeveloper</strong><span class="role">Developer</span>`)
 	require.Contains(t, home, `action="/sign-out"`)
 	require.Contains(t, home, `id="upload"`)
-	require.NotContains(t, m.send(http.MethodGet, "/", caller, nil).Body.String(), `id="upload"`)
+	require.NotContains(t, m.send(http.MethodGet, "/", callerToken, nil).Body.String(), `id="upload"`)
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
 		for _, path := range []string{"/apis", "/apis/none", "/apis/none/state", "/apis/none/delete", "/logout"} {
-			require.Equal(t, http.StatusForbidden, m.send(http.MethodPost, path, developer, nil, header...).Code, path)
+			require.Equal(t, http.StatusForbidden, m.send(http.MethodPost, path, developerToken, nil, header...).Code, path)
 		}
 	}
 }
 
-func TestNew_requiresWhereToSignIn(t *testing.T) {
+func TestNew_requiresTheSignInOfTheProgram(t *testing.T) {
 	w := newWorld(t)
-	_, err := portal.New(portal.Config{Publisher: w.publisher, Verifier: roles{}, URL: w.address, GatewayURL: gatewayURL,
-		SignedIn: func(*http.Request) (oidc.Tokens, error) { return oidc.Tokens{}, nil }})
-	require.ErrorContains(t, err, "Config.SignIn and SignOut are required")
+	whole := portal.Config{
+		Publisher: w.publisher, Verifier: tokens{}, URL: w.address, GatewayURL: gatewayURL,
+		SignedIn: signedIn, SignIn: "/sign-in", SignOut: "/sign-out",
+	}
+	_, err := portal.New(whole)
+	require.NoError(t, err)
+	for name, remove := range map[string]func(*portal.Config){
+		"SignedIn": func(c *portal.Config) { c.SignedIn = nil },
+		"SignIn":   func(c *portal.Config) { c.SignIn = "" },
+		"SignOut":  func(c *portal.Config) { c.SignOut = "" },
+	} {
+		config := whole
+		remove(&config)
+		_, err := portal.New(config)
+		require.ErrorContains(t, err, "Config.SignedIn, SignIn and SignOut are required", name)
+	}
 }
