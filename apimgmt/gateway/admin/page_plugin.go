@@ -51,11 +51,6 @@ func (p *pages) pluginInputs(e *entity.Plugin, config *entity.Config, enabled, t
 	}
 	made = append(made, enabled)
 	fields := schemaInputs("config.", fieldsOf(kind))
-	for i := range fields {
-		if fields[i].Name == "config.second" { // of which one is required
-			fields[i].Hint += "; one of these limits is required"
-		}
-	}
 	if len(fields) > 0 {
 		made = append(made, form.Field{Name: "config", Label: "Configuration", Kind: form.Group, Fields: fields})
 	}

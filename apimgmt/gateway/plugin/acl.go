@@ -18,8 +18,12 @@ import (
 //	deny                those that may not
 //	hide_groups_header  whether X-Consumer-Groups is left out of the request to the service
 func ACL() gateway.Kind {
-	return gateway.Kind{Name: "acl", Summary: "only some groups may call", Priority: 950,
-		NoConsumer: true, Config: func() any { return newACL() }, Compile: compileACL}
+	return configured(gateway.Kind{
+		Name:       "acl",
+		Summary:    "only some groups may call",
+		Priority:   950,
+		NoConsumer: true,
+	}, nil, compileACL)
 }
 
 type acl struct {
@@ -28,14 +32,7 @@ type acl struct {
 	HideGroupsHeader bool     `json:"hide_groups_header" about:"The service does not see the groups"`
 }
 
-// newACL is a configuration with its defaults.
-func newACL() *acl { return &acl{} }
-
-func compileACL(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newACL()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileACL(c *acl, _ gateway.Setup) (gateway.Plugin, error) {
 	if (len(c.Allow) == 0) == (len(c.Deny) == 0) {
 		return gateway.Plugin{}, errors.New("config.allow: either allow or deny is required, not both")
 	}

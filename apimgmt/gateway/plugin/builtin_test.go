@@ -1,7 +1,6 @@
 package plugin_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -14,17 +13,8 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugintest"
 )
 
-func ExampleKinds() {
-	for _, kind := range plugin.Kinds() {
-		if kind.Name == "cors" {
-			fmt.Println(kind.Name, kind.Priority)
-		}
-	}
-	// Output: cors 2000
-}
-
-func TestKinds_passTheSuite(t *testing.T) {
-	for _, subject := range []plugintest.Subject{
+func builtinSubjects() []plugintest.Subject {
+	return []plugintest.Subject{
 		{
 			Kind: plugin.CORS(),
 			Valid: []string{`{}`, `{"origins":["https://app.example"],"credentials":true,"max_age":5}`,
@@ -47,8 +37,6 @@ func TestKinds_passTheSuite(t *testing.T) {
 				`{"content_type":"text/html"}`: "config.content_type",
 			},
 		},
-	} {
-		t.Run(subject.Kind.Name, func(t *testing.T) { plugintest.Run(t, subject) })
 	}
 }
 
@@ -126,16 +114,4 @@ func TestTermination_waitsForItsTrigger(t *testing.T) {
 		require.Equal(t, "gone", a.Body)
 		require.Equal(t, "text/plain", a.Header.Get("Content-Type"))
 	}
-}
-
-func TestKinds_havePrioritiesOfKong(t *testing.T) {
-	for _, kind := range plugin.Kinds() {
-		if want := map[string]int{
-			"cors": 2000, "key-auth": 1250, "oidc": 1000, "request-validator": 999, "ip-restriction": 990, "request-size-limiting": 951, "acl": 950,
-			"rate-limiting": 910, "request-transformer": 801, "prometheus": 13, "request-termination": 2,
-		}[kind.Name]; want != 0 {
-			require.Equal(t, want, kind.Priority, kind.Name)
-		}
-	}
-	require.Len(t, plugin.Kinds(), 12)
 }

@@ -25,8 +25,12 @@ import (
 //	private_network      whether private addresses may be called
 //	allow_origin_absent  whether responses without an origin get the fields; true by default
 func CORS() gateway.Kind {
-	return gateway.Kind{Name: "cors", Summary: "pages of which origins may call from a browser", Priority: 2000,
-		NoConsumer: true, Config: func() any { return newCORS() }, Compile: compileCORS}
+	return configured(gateway.Kind{
+		Name:       "cors",
+		Summary:    "pages of which origins may call from a browser",
+		Priority:   2000,
+		NoConsumer: true,
+	}, newCORS, compileCORS)
 }
 
 type cors struct {
@@ -57,11 +61,7 @@ const allMethods = "GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT"
 // newCORS is a configuration with its defaults.
 func newCORS() *cors { return &cors{AllowOriginAbsent: true} }
 
-func compileCORS(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newCORS()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileCORS(c *cors, _ gateway.Setup) (gateway.Plugin, error) {
 	for _, m := range c.Methods {
 		if !slices.Contains(strings.Split(allMethods, ","), m) {
 			return gateway.Plugin{}, fmt.Errorf("config.methods: %q is unknown", m)

@@ -22,8 +22,11 @@ import (
 // They become the fields Deprecation (RFC 9745), Sunset (RFC 8594) and Link, with
 // the relations deprecation and, if there is a sunset, sunset.
 func Deprecation() gateway.Kind {
-	return gateway.Kind{Name: "deprecation", Summary: "answers say that the API goes away", Priority: 15,
-		Config: func() any { return newDeprecation() }, Compile: compileDeprecation}
+	return configured(gateway.Kind{
+		Name:     "deprecation",
+		Summary:  "answers say that the API goes away",
+		Priority: 15,
+	}, nil, compileDeprecation)
 }
 
 type deprecation struct {
@@ -34,14 +37,7 @@ type deprecation struct {
 	deprecated, sunset, links []string // values of the fields
 }
 
-// newDeprecation is a configuration with its defaults.
-func newDeprecation() *deprecation { return &deprecation{} }
-
-func compileDeprecation(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newDeprecation()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileDeprecation(c *deprecation, _ gateway.Setup) (gateway.Plugin, error) {
 	if c.At == "" {
 		return gateway.Plugin{}, errors.New("config.at: it is required")
 	}

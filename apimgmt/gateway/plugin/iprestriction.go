@@ -20,8 +20,11 @@ import (
 //	status   403 by default
 //	message  "IP address not allowed" by default
 func IPRestriction() gateway.Kind {
-	return gateway.Kind{Name: "ip-restriction", Summary: "only some addresses may call", Priority: 990,
-		Config: func() any { return newIPRestriction() }, Compile: compileIPRestriction}
+	return configured(gateway.Kind{
+		Name:     "ip-restriction",
+		Summary:  "only some addresses may call",
+		Priority: 990,
+	}, nil, compileIPRestriction)
 }
 
 type ipRestriction struct {
@@ -33,15 +36,7 @@ type ipRestriction struct {
 	allow, deny []netip.Prefix
 }
 
-// newIPRestriction is a configuration with its defaults.
-func newIPRestriction() *ipRestriction { return &ipRestriction{} }
-
-func compileIPRestriction(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newIPRestriction()
-	err := setup.Decode(c)
-	if err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileIPRestriction(c *ipRestriction, _ gateway.Setup) (_ gateway.Plugin, err error) {
 	if c.Status == 0 {
 		c.Status = http.StatusForbidden
 	}

@@ -29,9 +29,12 @@ import (
 //	run_on_preflight  whether OPTIONS needs a key; true by default
 //	realm             named in refusals
 func KeyAuth() gateway.Kind {
-	return gateway.Kind{Name: "key-auth", Summary: "callers show the key of a consumer", Priority: 1250,
-		NoConsumer: true, Config: func() any { return newKeyAuth() },
-		Compile: compileKeyAuth}
+	return configured(gateway.Kind{
+		Name:       "key-auth",
+		Summary:    "callers show the key of a consumer",
+		Priority:   1250,
+		NoConsumer: true,
+	}, newKeyAuth, compileKeyAuth)
 }
 
 type keyAuth struct {
@@ -55,11 +58,7 @@ func newKeyAuth() *keyAuth {
 	return &keyAuth{KeyNames: []string{"apikey"}, KeyInHeader: true, KeyInQuery: true, RunOnPreflight: true}
 }
 
-func compileKeyAuth(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newKeyAuth()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileKeyAuth(c *keyAuth, _ gateway.Setup) (gateway.Plugin, error) {
 	if len(c.KeyNames) == 0 {
 		return gateway.Plugin{}, errors.New("config.key_names: at least one is required")
 	}

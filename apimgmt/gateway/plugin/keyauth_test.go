@@ -36,15 +36,15 @@ func ExampleKeyAuth() {
 	// Output: config.key_names: at least one is required
 }
 
-func TestKeyAuth_passesTheSuite(t *testing.T) {
-	plugintest.Run(t, plugintest.Subject{
+func keyAuthSubject() plugintest.Subject {
+	return plugintest.Subject{
 		Kind: plugin.KeyAuth(), Config: consumers(),
 		Valid: []string{`{}`, `{"key_names":["X-Key","k"],"hide_credentials":true,"key_in_body":true,"anonymous":"guest","realm":"a \"b\""}`},
 		Invalid: map[string]string{
 			`{"key_names":[]}`: "config.key_names", `{"key_names":["a b"]}`: "config.key_names", `{"key_names":["ü"]}`: "config.key_names",
 			`{"key_in_header":false,"key_in_query":false}`: "config.key_in_header", `{"anonymous":1}`: "config.anonymous",
 		},
-	})
+	}
 }
 
 func TestKeyAuth_identifiesConsumers(t *testing.T) {

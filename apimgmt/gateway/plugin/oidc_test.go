@@ -65,9 +65,9 @@ func seen(t *testing.T, a plugintest.Answer) http.Header {
 	return header
 }
 
-func TestOIDC_passesTheSuite(t *testing.T) {
+func oidcSubject() plugintest.Subject {
 	const dead = `"discovery":"http://127.0.0.1:1/auth/realms/OpenAPI/.well-known/openid-configuration"`
-	plugintest.Run(t, plugintest.Subject{
+	return plugintest.Subject{
 		Kind: plugin.OIDC(), Secret: "client-secret-of-the-gateway",
 		Valid: []string{
 			`{"bearer_only":"yes",` + dead + `}`,
@@ -105,7 +105,7 @@ func TestOIDC_passesTheSuite(t *testing.T) {
 			`{"config":{` + dead + `},"realm":"x"}`:                                   "config.realm",
 			`{"config":{` + dead + `,"client_secre":"client-secret-of-the-gateway"}}`: "config.client_secre",
 		},
-	})
+	}
 }
 
 func TestOIDC_bearer_admitsTokensOfTheIssuer(t *testing.T) {

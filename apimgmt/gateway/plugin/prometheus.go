@@ -13,8 +13,11 @@ import (
 // wasm_metrics and per_consumer, by which this gateway does not measure, as the
 // number of series would be that of consumers.
 func Prometheus() gateway.Kind {
-	return gateway.Kind{Name: "prometheus", Summary: "accepted; the gateway measures in any case", Priority: 13,
-		Config: func() any { return &prometheusConfig{} }, Compile: compilePrometheus}
+	return configured(gateway.Kind{
+		Name:     "prometheus",
+		Summary:  "accepted; the gateway measures in any case",
+		Priority: 13,
+	}, nil, compilePrometheus)
 }
 
 type prometheusConfig struct {
@@ -28,12 +31,8 @@ type prometheusConfig struct {
 	Labels         json.RawMessage `json:"labels" schema:"-"`
 }
 
-func compilePrometheus(setup gateway.Setup) (gateway.Plugin, error) {
-	var fields prometheusConfig
-	if err := setup.Decode(&fields); err != nil {
-		return gateway.Plugin{}, err
-	}
-	if fields.PerConsumer {
+func compilePrometheus(c *prometheusConfig, setup gateway.Setup) (gateway.Plugin, error) {
+	if c.PerConsumer {
 		setup.Logger.Warn("metrics are not by consumer: per_consumer has no effect")
 	}
 	return gateway.Plugin{}, nil

@@ -37,18 +37,22 @@ func RateLimiting() gateway.Kind { return rateLimitingWith(nil) }
 
 // rateLimitingWith is RateLimiting with counts that are shared.
 func rateLimitingWith(shared *Counts) gateway.Kind {
-	return gateway.Kind{Name: "rate-limiting", Summary: "how often callers may call", Priority: 910,
-		Config:  func() any { return newRateLimiting(shared) },
-		Compile: func(setup gateway.Setup) (gateway.Plugin, error) { return compileRateLimiting(setup, shared) }}
+	return configured(gateway.Kind{
+		Name:     "rate-limiting",
+		Summary:  "how often callers may call",
+		Priority: 910,
+	}, func() *rateLimiting { return newRateLimiting(shared) }, func(c *rateLimiting, setup gateway.Setup) (gateway.Plugin, error) {
+		return compileRateLimiting(c, setup, shared)
+	})
 }
 
 type rateLimiting struct {
-	Second int64 `json:"second" about:"Requests in a second"`
-	Minute int64 `json:"minute" about:"Requests in a minute"`
-	Hour   int64 `json:"hour" about:"Requests in an hour"`
-	Day    int64 `json:"day" about:"Requests in a day"`
-	Month  int64 `json:"month" about:"Requests in a month"`
-	Year   int64 `json:"year" about:"Requests in a year"`
+	Second int64 `json:"second" about:"Requests per second; one of these limits is required"`
+	Minute int64 `json:"minute" about:"Requests per minute"`
+	Hour   int64 `json:"hour" about:"Requests per hour"`
+	Day    int64 `json:"day" about:"Requests per day"`
+	Month  int64 `json:"month" about:"Requests per month"`
+	Year   int64 `json:"year" about:"Requests per year"`
 
 	LimitBy           string `json:"limit_by" schema:"one_of=consumer|credential|ip|service|header|path" about:"Whose requests count"`
 	HeaderName        string `json:"header_name" about:"For header"`
@@ -92,11 +96,7 @@ const (
 	policyCluster = "cluster"
 )
 
-func compileRateLimiting(setup gateway.Setup, shared *Counts) (gateway.Plugin, error) {
-	c := newRateLimiting(shared)
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileRateLimiting(c *rateLimiting, setup gateway.Setup, shared *Counts) (gateway.Plugin, error) {
 	if err := c.check(setup.Config); err != nil {
 		return gateway.Plugin{}, err
 	}

@@ -22,8 +22,8 @@ func ExampleRateLimiting() {
 	// Output: config.hour: 60 is less than the 100 for a minute
 }
 
-func TestRateLimiting_passesTheSuite(t *testing.T) {
-	plugintest.Run(t, plugintest.Subject{
+func rateLimitingSubject() plugintest.Subject {
+	return plugintest.Subject{
 		Kind: plugin.RateLimiting(), Config: consumers(), Others: []gateway.Kind{plugin.KeyAuth()},
 		Valid: []string{
 			`{"year":5}`, `{"second":5,"minute":null,"hour":10000,"policy":"local","limit_by":"ip","fault_tolerant":false,"hide_client_headers":true,
@@ -38,7 +38,7 @@ func TestRateLimiting_passesTheSuite(t *testing.T) {
 			`{"minute":1,"limit_by":"header"}`: "config.header_name", `{"minute":1,"limit_by":"path"}`: "config.path",
 			`{"minute":1,"error_code":200}`: "config.error_code",
 		},
-	})
+	}
 }
 
 func TestRateLimiting_isExactForConcurrentRequests(t *testing.T) {

@@ -19,8 +19,11 @@ import (
 //	size_unit               megabytes (the default), kilobytes or bytes
 //	require_content_length  whether requests with a body have to say its length
 func RequestSizeLimiting() gateway.Kind {
-	return gateway.Kind{Name: "request-size-limiting", Summary: "how long bodies may be", Priority: 951,
-		Config: func() any { return newSize() }, Compile: compileSize}
+	return configured(gateway.Kind{
+		Name:     "request-size-limiting",
+		Summary:  "how long bodies may be",
+		Priority: 951,
+	}, newSize, compileSize)
 }
 
 type size struct {
@@ -32,11 +35,7 @@ type size struct {
 // newSize is a configuration with its defaults.
 func newSize() *size { return &size{Allowed: 128, Unit: "megabytes"} }
 
-func compileSize(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newSize()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileSize(c *size, _ gateway.Setup) (gateway.Plugin, error) {
 	factor := map[string]int64{"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20}[c.Unit]
 	if factor == 0 {
 		return gateway.Plugin{}, fmt.Errorf("config.size_unit: %q is not megabytes, kilobytes or bytes", c.Unit)

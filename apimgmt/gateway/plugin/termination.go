@@ -17,8 +17,11 @@ import (
 //	content_type  its type
 //	trigger       the name of the field or parameter; empty means every request
 func RequestTermination() gateway.Kind {
-	return gateway.Kind{Name: "request-termination", Summary: "an answer without the service", Priority: 2,
-		Config: func() any { return newTermination() }, Compile: compileTermination}
+	return configured(gateway.Kind{
+		Name:     "request-termination",
+		Summary:  "an answer without the service",
+		Priority: 2,
+	}, newTermination, compileTermination)
 }
 
 type termination struct {
@@ -33,11 +36,7 @@ type termination struct {
 // newTermination is a configuration with its defaults.
 func newTermination() *termination { return &termination{StatusCode: http.StatusServiceUnavailable} }
 
-func compileTermination(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newTermination()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileTermination(c *termination, _ gateway.Setup) (gateway.Plugin, error) {
 	switch {
 	case c.StatusCode < 200 || c.StatusCode > 599:
 		return gateway.Plugin{}, fmt.Errorf("config.status_code: %d is not between 200 and 599", c.StatusCode)

@@ -26,9 +26,11 @@ import (
 // from that, values are taken as they are, and bodies are not changed: neither the
 // other templates of Kong, "$(...)", nor its body lists are supported.
 func RequestTransformer() gateway.Kind {
-	return gateway.Kind{Name: "request-transformer", Summary: "what the service gets of a request", Priority: 801,
-		Config:  func() any { return newTransformer() },
-		Compile: compileTransformer}
+	return configured(gateway.Kind{
+		Name:     "request-transformer",
+		Summary:  "what the service gets of a request",
+		Priority: 801,
+	}, newTransformer, compileTransformer)
 }
 
 type transformer struct {
@@ -64,11 +66,7 @@ type step struct {
 // newTransformer is a configuration with its defaults.
 func newTransformer() *transformer { return &transformer{} }
 
-func compileTransformer(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newTransformer()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileTransformer(c *transformer, _ gateway.Setup) (gateway.Plugin, error) {
 	if strings.ContainsFunc(c.Method, func(r rune) bool { return r < 'A' || r > 'Z' }) ||
 		c.Method == http.MethodConnect || c.Method == http.MethodTrace {
 		return gateway.Plugin{}, fmt.Errorf("config.http_method: %q is no method that can be forwarded", c.Method)

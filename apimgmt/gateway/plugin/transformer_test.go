@@ -20,8 +20,8 @@ func ExampleRequestTransformer() {
 	// Output: config.add.headers: "Host" is for the gateway to set
 }
 
-func TestRequestTransformer_passesTheSuite(t *testing.T) {
-	plugintest.Run(t, plugintest.Subject{
+func requestTransformerSubject() plugintest.Subject {
+	return plugintest.Subject{
 		Kind: plugin.RequestTransformer(), Secret: "value-that-is-secret",
 		Valid: []string{`{}`,
 			`{"http_method":"POST","remove":{"headers":["X-A"],"querystring":["b"]},"replace":{"uri":"/v2/x",` +
@@ -36,7 +36,7 @@ func TestRequestTransformer_passesTheSuite(t *testing.T) {
 			`{"add":{"body":["a:b"]}}`:                                       "config.add.body",
 			`{"add":{"headers":["Transfer-Encoding:chunked"]}}`:              "config.add.headers", `{"add":{"uri":"/"}}`: "config.uri",
 		},
-	})
+	}
 }
 
 func TestRequestTransformer_changesRequests(t *testing.T) {

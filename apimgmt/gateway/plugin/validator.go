@@ -47,9 +47,11 @@ import (
 // parameters are the named groups of the route's expression, in the order of the path
 // if two names differ only in what a group cannot have.
 func RequestValidator() gateway.Kind {
-	return gateway.Kind{Name: "request-validator", Summary: "requests are checked against a definition", Priority: 999,
-		Config:  func() any { return newValidatorConfig() },
-		Compile: compileValidator}
+	return configured(gateway.Kind{
+		Name:     "request-validator",
+		Summary:  "requests are checked against a definition",
+		Priority: 999,
+	}, newValidatorConfig, compileValidator)
 }
 
 type validatorConfig struct {
@@ -95,11 +97,7 @@ func newValidatorConfig() *validatorConfig {
 	return &validatorConfig{MaxBody: 1 << 20, VerboseResponse: true, Version: "draft4"}
 }
 
-func compileValidator(setup gateway.Setup) (gateway.Plugin, error) {
-	c := newValidatorConfig()
-	if err := setup.Decode(c); err != nil {
-		return gateway.Plugin{}, err
-	}
+func compileValidator(c *validatorConfig, _ gateway.Setup) (gateway.Plugin, error) {
 	if c.MaxBody < 1 || c.MaxBody > greatestBody {
 		return gateway.Plugin{}, fmt.Errorf("config.max_body: %d is not between 1 and %d", c.MaxBody, greatestBody)
 	}

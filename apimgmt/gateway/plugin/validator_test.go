@@ -63,8 +63,8 @@ func shop(t *testing.T, more string) *plugintest.Stage {
 	return s
 }
 
-func TestRequestValidator_passesTheSuite(t *testing.T) {
-	plugintest.Run(t, plugintest.Subject{
+func requestValidatorSubject() plugintest.Subject {
+	return plugintest.Subject{
 		Kind: plugin.RequestValidator(),
 		Valid: []string{
 			`{"definition":` + operation + `,"components":` + components + `}`, `{"definition":{},"verbose_response":false}`,
@@ -86,7 +86,7 @@ func TestRequestValidator_passesTheSuite(t *testing.T) {
 			`{"definition":{},"max_body":0}`:                                "config.max_body",
 			`{"definition":{},"max_body":99999999}`:                         "config.max_body",
 		},
-	})
+	}
 }
 
 func TestRequestValidator_admitsValidRequests(t *testing.T) {
