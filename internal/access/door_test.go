@@ -256,7 +256,7 @@ func TestOpenTokens_namesTheLineOfAFault(t *testing.T) {
 		"":                           "it has no token",
 		"# only a comment\n\n":       "it has no token",
 		"a reader\n":                 ":1: expected NAME ROLE TOKEN, got 2 words",
-		"\na owner 0123456789abcdef": ":2: the second word is no role",
+		"\na owner 0123456789abcdef": ":2: the second word must be one of the roles [reader operator admin]",
 		"a reader 0123456789abcde":   `:1: the token has 15 characters`,
 		"a reader 0123456789abcdef\na admin 0123456789abcdeg":             `:2: the name is that of line 1 too`,
 		"a reader 0123456789abcdef\nb admin 0123456789abcdef":             `:2: the token is that of line 1 too`,

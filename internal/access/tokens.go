@@ -228,7 +228,7 @@ func parseTokens(name string, text []byte) (map[digest]Identity, error) {
 		case len(fields) != 3:
 			return nil, wrong("expected NAME ROLE TOKEN, got %d words", len(fields))
 		case !httpapi.IsRole(fields[1]):
-			return nil, wrong("the second word is no role: expected reader, operator or admin")
+			return nil, wrong("the second word must be one of the roles %s", httpapi.Roles())
 		case len(fields[2]) < ShortestToken:
 			return nil, wrong("the token has %d characters, and can be guessed: use %d or more", len(fields[2]), ShortestToken)
 		case len(fields[0]) > longestName:

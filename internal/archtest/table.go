@@ -313,7 +313,7 @@ func importTable() []room {
 		{dir: "internal/shell", imports: []string{"internal/form", "internal/history", "internal/httpapi", "internal/look", "internal/uplot"}},
 		{dir: "internal/access", imports: []string{"internal/clientaddr", "internal/httpapi", "internal/look"}},
 		{dir: "internal/exposition", imports: []string{"internal/httpapi"}, modules: []string{prometheus}},
-		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
+		{dir: "internal/httpapi/httpapitest", imports: []string{"internal/httpapi"}, modules: []string{testify}},
 		{dir: "internal/httpclient", imports: []string{"internal/tracing"}},
 		{dir: "internal/clientaddr"},
 		{dir: "internal/cli"},

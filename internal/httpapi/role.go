@@ -22,11 +22,22 @@ const (
 	Admin Role = "admin"
 )
 
+// Roles returns the roles that callers can have. Each role includes those before it.
+func Roles() []Role { return []Role{Reader, Operator, Admin} }
+
 // rank orders the roles by what they include; it is negative for an unknown role.
-func (r Role) rank() int { return slices.Index([]Role{Public, Reader, Operator, Admin}, r) }
+func (r Role) rank() int {
+	if r == Public {
+		return 0
+	}
+	if i := slices.Index(Roles(), r); i >= 0 {
+		return i + 1
+	}
+	return -1
+}
 
 // IsRole reports whether the text is a role that a caller can have.
-func IsRole(text string) bool { return Role(text).rank() > 0 }
+func IsRole(text string) bool { return slices.Contains(Roles(), Role(text)) }
 
 // Includes reports whether a caller of this role may do what the other role may. An
 // unknown role includes nothing, and no role includes it.

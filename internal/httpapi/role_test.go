@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -22,6 +23,15 @@ func TestRole_Includes_ordersTheRoles(t *testing.T) {
 		require.Equal(t, i > 0, httpapi.IsRole(string(one)))
 	}
 	require.False(t, httpapi.IsRole(""))
+	require.Equal(t, order[1:], httpapi.Roles())
+}
+
+func TestRoles_areDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/access.md")
+	require.NoError(t, err)
+	for _, role := range httpapi.Roles() {
+		require.Contains(t, string(text), "| `"+string(role)+"` |", "a row of the table of roles in docs/access.md")
+	}
 }
 
 type denial struct{}

@@ -27,7 +27,6 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/exposition"
-	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -254,7 +253,7 @@ func (m *Management) signOn() error {
 	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + answerPath,
 		Provider: door.NewProvider(door.ProviderConfig{
 			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: home,
-			Roles: map[string]httpapi.Role{devidp.Developer: httpapi.Operator, devidp.OpenCaller: httpapi.Reader},
+			Roles: realmRoles(),
 			Remedy: fmt.Sprintf("At the provider of -idp the client %s has to be enabled and public, which is without a secret, "+
 				"with the redirect address %s.", frontend, c.PortalURL+answerPath),
 		})})

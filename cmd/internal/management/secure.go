@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -24,7 +25,7 @@ func (m *Management) Secure(definition []byte) ([]byte, error) {
 		for _, one := range operations {
 			operation, _ := one.(map[string]any)
 			role, _ := operation["x-role"].(string)
-			if wanted := realmRoles(httpapi.Role(role)); wanted != nil {
+			if wanted := allowedRealmRoles(httpapi.Role(role)); wanted != nil {
 				operation["x-kong-plugin-oidc"] = map[string]any{"config": map[string]any{
 					"discovery": m.discovery, "bearer_only": "yes", "realm": m.config.Realm, "roles_required": wanted,
 				}}
@@ -34,17 +35,34 @@ func (m *Management) Secure(definition []byte) ([]byte, error) {
 	return json.Marshal(root)
 }
 
-// realmRoles returns the roles of the provider that include a role of the door; nil if the
-// role needs none.
-func realmRoles(role httpapi.Role) []string {
+// realmRoles returns the roles of the identity provider, with the roles of the door that
+// they stand for.
+func realmRoles() map[string]httpapi.Role {
+	return map[string]httpapi.Role{
+		devidp.OpenCaller: httpapi.Reader,
+		devidp.Developer:  httpapi.Operator,
+		devidp.Admin:      httpapi.Admin,
+	}
+}
+
+// allowedRealmRoles returns the roles of the provider that include a role of the door, the
+// highest first. It returns nil if the role needs none.
+func allowedRealmRoles(role httpapi.Role) []string {
+	if !httpapi.IsRole(string(role)) {
+		return nil
+	}
+	all := realmRoles()
 	var names []string
-	for _, one := range []struct {
-		name string
-		role httpapi.Role
-	}{{devidp.Admin, httpapi.Admin}, {devidp.Developer, httpapi.Operator}, {devidp.OpenCaller, httpapi.Reader}} {
-		if httpapi.IsRole(string(role)) && one.role.Includes(role) {
-			names = append(names, one.name)
+	for name, stands := range all {
+		if stands.Includes(role) {
+			names = append(names, name)
 		}
 	}
+	slices.SortFunc(names, func(a, b string) int {
+		if all[a].Includes(all[b]) {
+			return -1
+		}
+		return 1
+	})
 	return names
 }

@@ -1,9 +1,13 @@
 package management
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 func TestManagement_Secure_demandsTheRolesOfOperations(t *testing.T) {
@@ -24,4 +28,9 @@ func TestManagement_Secure_demandsTheRolesOfOperations(t *testing.T) {
 	require.Contains(t, string(made), "12345678901234567890")
 	_, err = m.Secure([]byte("openapi: 3.0.3"))
 	require.ErrorContains(t, err, "secure a definition")
+}
+
+func TestRealmRoles_standForEveryRole(t *testing.T) {
+	require.ElementsMatch(t, httpapi.Roles(), slices.Collect(maps.Values(realmRoles())),
+		"each role of the door needs a role of the identity provider")
 }

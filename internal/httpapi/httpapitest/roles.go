@@ -12,10 +12,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // Roles returns the roles that callers can have, each of which includes those before it.
-func Roles() []string { return []string{"reader", "operator", "admin"} }
+func Roles() []string {
+	var names []string
+	for _, role := range httpapi.Roles() {
+		names = append(names, string(role))
+	}
+	return names
+}
 
 // Authorize is an Authorize function for handler options, for tests. The bearer token of a caller is
 // its role; one without a token gets status 401, and one whose role is not enough 403.
