@@ -67,7 +67,7 @@ func newPlain(key clientKey, g *Gateway) *h1.Transport {
 		Dial: func(ctx context.Context, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", address)
 		},
-		MaxIdle: options.IdlePerHost, IdleTimeout: options.IdleTimeout, MaxHeader: int(options.MaxResponseHeader),
+		MaxIdle: maxIdlePerHost, IdleTimeout: options.IdleTimeout, MaxHeader: maxResponseHeader,
 		Read: key.read, Write: key.write,
 	}
 }
@@ -98,9 +98,9 @@ func newTransport(key clientKey, g *Gateway) *http.Transport {
 		ResponseHeaderTimeout:  key.read,
 		ExpectContinueTimeout:  time.Second,
 		DisableCompression:     true,
-		MaxIdleConnsPerHost:    options.IdlePerHost,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        options.IdleTimeout,
-		MaxResponseHeaderBytes: options.MaxResponseHeader,
+		MaxResponseHeaderBytes: maxResponseHeader,
 	}
 }
 
@@ -134,7 +134,7 @@ func (g *Gateway) probe(ctx context.Context, peer *balance.Peer, check *entity.A
 			MinVersion: tls.VersionTLS12, RootCAs: g.options.Transport.RootCAs, ServerName: check.HTTPSSNI,
 			InsecureSkipVerify: check.HTTPSVerifyCertificate != nil && !*check.HTTPSVerifyCertificate,
 		},
-		MaxResponseHeaderBytes: g.options.Transport.MaxResponseHeader,
+		MaxResponseHeaderBytes: maxResponseHeader,
 	}
 	scheme, path := "http", "/"
 	if check.Type == "https" {

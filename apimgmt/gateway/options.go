@@ -49,18 +49,20 @@ type Options struct {
 	Name string
 }
 
-// TransportOptions say how services are connected to.
+const (
+	// maxIdlePerHost is the greatest number of idle connections to one address.
+	maxIdlePerHost = 512
+	// maxResponseHeader is the greatest header of a service's response in bytes.
+	maxResponseHeader = 256 << 10
+)
+
+// TransportOptions configure the connections to services.
 type TransportOptions struct {
-	// IdlePerHost is how many connections to one address are kept for the next
-	// request. Zero means 512.
-	IdlePerHost int
-	// IdleTimeout is how long. Zero means 60 seconds.
+	// IdleTimeout is how long an idle connection is kept for the next request. Zero
+	// means 60 seconds.
 	IdleTimeout time.Duration
 	// RootCAs verify the certificates of services. Nil means the system's.
 	RootCAs *x509.CertPool
-	// MaxResponseHeader is the greatest header of a response in bytes. Zero means
-	// 256 KiB.
-	MaxResponseHeader int64
 	// NetHTTP has every service spoken to with net/http, also those over HTTP/1.1
 	// without TLS, for which the gateway has a client of its own; see
 	// docs/adr/0001-http1-to-services.md.
@@ -88,9 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.MaxMeasuredRoutes = cmp.Or(o.MaxMeasuredRoutes, 1000)
 	o.Name = cmp.Or(o.Name, "enablers")
-	o.Transport.IdlePerHost = cmp.Or(o.Transport.IdlePerHost, 512)
 	o.Transport.IdleTimeout = cmp.Or(o.Transport.IdleTimeout, time.Minute)
-	o.Transport.MaxResponseHeader = cmp.Or(o.Transport.MaxResponseHeader, 256<<10)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -18,6 +18,16 @@ const (
 	SecretPost = "client_secret_post"
 )
 
+const (
+	// keysAge is how long keys and the discovery document are used if the issuer does not
+	// say.
+	keysAge = 10 * time.Minute
+	// staleKeys is how long expired keys are used while the issuer cannot be reached.
+	staleKeys = time.Hour
+	// cacheBytes is the greatest size of a cache.
+	cacheBytes = 16 << 20
+)
+
 // Config has the issuer of accepted tokens, and how it is called. Issuer or
 // Discovery is required.
 type Config struct {
@@ -54,24 +64,17 @@ type Config struct {
 
 	// Timeout bounds every request to the issuer. 0 means 5 s.
 	Timeout time.Duration
-	// KeysAge is how long keys and discovery document are used when the issuer
-	// does not say. 0 means 10 minutes. What it says counts between a minute
-	// and a day.
-	KeysAge time.Duration
 	// KeysRetry is the least time between two fetches for the sake of keys
 	// that are not known. 0 means 10 s.
 	KeysRetry time.Duration
-	// StaleKeys is how long after their time keys are used when the issuer
-	// cannot be reached. 0 means an hour, negative means not at all.
-	StaleKeys time.Duration
 	// IntrospectionTTL is how long an answer of Introspect is used again. A
 	// token that was revoked is good for that long at most. 0 means a second,
 	// negative means never.
 	IntrospectionTTL time.Duration
-	// CacheEntries and CacheBytes bound the verified tokens that are
-	// remembered, and separately the answers of Introspect. 0 means 10,000 and
-	// 16 MiB; a negative CacheEntries means that none are.
-	CacheEntries, CacheBytes int
+	// CacheEntries bounds the verified tokens that are cached, and separately the
+	// answers of Introspect, besides 16 MiB for each. 0 means 10,000, negative means
+	// none.
+	CacheEntries int
 
 	// Hosts are the hosts that may be called, "name" for all ports or
 	// "name:port". Empty means all.
@@ -107,23 +110,16 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ClientAuth != SecretBasic && c.ClientAuth != SecretPost {
 		return c, fmt.Errorf("Config.ClientAuth: %q is neither %s nor %s", c.ClientAuth, SecretBasic, SecretPost)
 	}
-	for name, value := range map[string]time.Duration{"Config.Timeout": c.Timeout, "Config.KeysAge": c.KeysAge,
-		"Config.KeysRetry": c.KeysRetry} {
+	for name, value := range map[string]time.Duration{"Config.Timeout": c.Timeout, "Config.KeysRetry": c.KeysRetry} {
 		if value < 0 {
 			return c, fmt.Errorf("%s: %s is negative", name, value)
 		}
 	}
 	c.Skew = max(0, cmp.Or(c.Skew, 30*time.Second))
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
-	c.KeysAge = cmp.Or(c.KeysAge, 10*time.Minute)
 	c.KeysRetry = cmp.Or(c.KeysRetry, 10*time.Second)
-	c.StaleKeys = max(0, cmp.Or(c.StaleKeys, time.Hour))
 	c.IntrospectionTTL = max(0, cmp.Or(c.IntrospectionTTL, time.Second))
 	c.CacheEntries = max(0, cmp.Or(c.CacheEntries, 10_000))
-	c.CacheBytes = cmp.Or(c.CacheBytes, 16<<20)
-	if c.CacheBytes < 0 {
-		return c, fmt.Errorf("Config.CacheBytes: %d is negative", c.CacheBytes)
-	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -157,7 +157,7 @@ func (i *issuer) age(got answer) time.Duration {
 	if age := got.lifetime(); age > 0 {
 		return age
 	}
-	return i.config.KeysAge
+	return keysAge
 }
 
 // endpoint returns an address, of the configuration or of the document.

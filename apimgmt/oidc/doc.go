@@ -47,7 +47,7 @@
 // Keys are fetched when they are needed first, again when they have expired, and
 // when a token names one that is not known, but for that no more often than
 // [Config.KeysRetry] allows, so no caller can make the verifier overload the issuer. Requests
-// share one fetch. Known keys go on to be used for [Config.StaleKeys] after they
+// share one fetch. Known keys go on to be used for an hour after they
 // expired while the issuer cannot be reached. When keys change, every verified
 // token that was cached is dropped.
 //

@@ -24,7 +24,6 @@ const (
 type source[T any] struct {
 	name  string
 	load  func(ctx context.Context, old *T) (*T, time.Duration, error)
-	stale time.Duration // how long it is used after it expired
 	retry time.Duration // the least time between fetches on demand, and the greatest between failures
 	log   *slog.Logger
 
@@ -47,7 +46,7 @@ type state[T any] struct {
 }
 
 func newSource[T any](name string, c Config, load func(context.Context, *T) (*T, time.Duration, error)) *source[T] {
-	s := &source[T]{name: name, load: load, stale: c.StaleKeys, retry: c.KeysRetry, log: c.Logger, turn: make(chan struct{}, 1)}
+	s := &source[T]{name: name, load: load, retry: c.KeysRetry, log: c.Logger, turn: make(chan struct{}, 1)}
 	s.state.Store(&state[T]{})
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -62,7 +61,7 @@ func (s *source[T]) get(ctx context.Context) (*T, error) {
 		if now.Before(known.expires) {
 			return known.document, nil
 		}
-		if now.Before(known.expires.Add(s.stale)) {
+		if now.Before(known.expires.Add(staleKeys)) {
 			s.refreshBehind(known, now)
 			return known.document, nil
 		}

@@ -40,7 +40,7 @@ func New(c Config) (*Verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new verifier: %w", err)
 	}
-	v := &Verifier{issuer: from, cache: newCache(c.CacheEntries, c.CacheBytes), answers: newCache(c.CacheEntries, c.CacheBytes)}
+	v := &Verifier{issuer: from, cache: newCache(c.CacheEntries, cacheBytes), answers: newCache(c.CacheEntries, cacheBytes)}
 	for _, algorithm := range c.Algorithms {
 		v.allowed = append(v.allowed, jose.SignatureAlgorithm(algorithm))
 	}

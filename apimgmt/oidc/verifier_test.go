@@ -307,7 +307,6 @@ func TestNew_namesTheFieldOfAnError(t *testing.T) {
 		"Config.Algorithms":       {Issuer: "https://idm.example", Algorithms: []string{"HS256"}},
 		"Config.ClientAuth":       {Issuer: "https://idm.example", ClientAuth: "private_key_jwt"},
 		"Config.Timeout":          {Issuer: "https://idm.example", Timeout: -1},
-		"Config.CacheBytes":       {Issuer: "https://idm.example", CacheBytes: -1},
 		"Endpoints.Introspection": {Issuer: "https://idm.example", Endpoints: oidc.Endpoints{Introspection: "/relative"}},
 	} {
 		_, err := oidc.New(c)

@@ -22,6 +22,15 @@ const (
 	OpenCaller = "Open-Caller"
 )
 
+const (
+	// sessionIdle is the lifetime of a refresh token, and of a session that is not used.
+	sessionIdle = 30 * time.Minute
+	// sessionMax is the longest lifetime of a session.
+	sessionMax = 10 * time.Hour
+	// keyAge is the age of a signing key after which a new one signs.
+	keyAge = 90 * 24 * time.Hour
+)
+
 // Config configures a [Provider]. BaseURL, Realm
 // and Documents are required.
 type Config struct {
@@ -36,13 +45,6 @@ type Config struct {
 
 	// AccessTTL is how long access and ID tokens are good. 0 means 5 minutes.
 	AccessTTL time.Duration
-	// SessionIdle is how long a refresh token is good, and with it a session
-	// that is not used. 0 means 30 minutes.
-	SessionIdle time.Duration
-	// SessionMax is when a session ends in any case. 0 means 10 hours.
-	SessionMax time.Duration
-	// KeyAge is after what time a new key signs. 0 means 90 days.
-	KeyAge time.Duration
 	// Sessions is how many logins are kept. 0 means 10,000. Providers that share Documents
 	// may keep more for ten minutes.
 	Sessions int
@@ -147,17 +149,13 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	for name, value := range map[string]time.Duration{
-		"Config.AccessTTL": c.AccessTTL, "Config.SessionIdle": c.SessionIdle, "Config.SessionMax": c.SessionMax,
-		"Config.KeyAge": c.KeyAge, "Config.Sessions": time.Duration(c.Sessions),
+		"Config.AccessTTL": c.AccessTTL, "Config.Sessions": time.Duration(c.Sessions),
 	} {
 		if value < 0 {
 			return c, fmt.Errorf("%s: it is negative", name)
 		}
 	}
 	c.AccessTTL = cmp.Or(c.AccessTTL, 5*time.Minute)
-	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
-	c.SessionMax = cmp.Or(c.SessionMax, 10*time.Hour)
-	c.KeyAge = cmp.Or(c.KeyAge, 90*24*time.Hour)
 	c.Sessions = cmp.Or(c.Sessions, 10_000)
 	c.TokensPerSecond = cmp.Or(c.TokensPerSecond, 20)
 	if c.Logger == nil {

@@ -77,7 +77,7 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 
 func (p *Provider) load(ctx context.Context) error {
 	var err error
-	if p.ring, err = openRing(ctx, p.config.Documents, p.config.KeyAge); err != nil {
+	if p.ring, err = openRing(ctx, p.config.Documents); err != nil {
 		return err
 	}
 	if p.book, err = openBook(ctx, p.config.Documents, p.config); err != nil {

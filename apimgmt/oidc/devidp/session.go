@@ -64,9 +64,8 @@ const recount = 10 * time.Minute
 // processes. Each counts its own, and those of others every ten minutes, so between counts
 // there may be more by what others have begun.
 type book struct {
-	docs      storage.Documents
-	most      int
-	idle, max time.Duration
+	docs storage.Documents
+	most int
 
 	mu      sync.Mutex
 	known   map[string]*list.Element
@@ -76,7 +75,7 @@ type book struct {
 
 // openBook counts the sessions that are kept, and deletes those that are over.
 func openBook(ctx context.Context, docs storage.Documents, c Config) (*book, error) {
-	b := &book{docs: docs, most: c.Sessions, idle: c.SessionIdle, max: c.SessionMax, known: make(map[string]*list.Element)}
+	b := &book{docs: docs, most: c.Sessions, known: make(map[string]*list.Element)}
 	return b, b.count(ctx)
 }
 
@@ -141,12 +140,12 @@ func readSession(document storage.Document) (*session, error) {
 }
 
 func (b *book) over(s *session, now time.Time) bool {
-	return now.Sub(s.Used) >= b.idle || now.Sub(s.Created) >= b.max
+	return now.Sub(s.Used) >= sessionIdle || now.Sub(s.Created) >= sessionMax
 }
 
 // ends is when a session does unless it is used again.
 func (b *book) ends(s *session) time.Time {
-	idle, last := s.Used.Add(b.idle), s.Created.Add(b.max)
+	idle, last := s.Used.Add(sessionIdle), s.Created.Add(sessionMax)
 	if idle.Before(last) {
 		return idle
 	}

@@ -34,7 +34,6 @@ const (
 // safe for concurrent use.
 type ring struct {
 	docs storage.Documents
-	age  time.Duration
 
 	asking chan struct{} // is full while refresh reads
 
@@ -72,8 +71,8 @@ type ringDocument struct {
 
 // openRing reads the keys, or makes the first. Of several instances that open it at once, one
 // makes them.
-func openRing(ctx context.Context, docs storage.Documents, age time.Duration) (*ring, error) {
-	r := &ring{docs: docs, age: age, asking: make(chan struct{}, 1)}
+func openRing(ctx context.Context, docs storage.Documents) (*ring, error) {
+	r := &ring{docs: docs, asking: make(chan struct{}, 1)}
 	err := r.reread(ctx)
 	if !errors.Is(err, storage.ErrNotFound) {
 		return r, err
@@ -227,7 +226,7 @@ func (r *ring) current(ctx context.Context, now time.Time) jose.JSONWebKey {
 		_ = r.refresh(ctx) // the old one is as good; the next token tries again
 	}
 	stored := r.now()
-	if last := stored.last(); now.Sub(last.Created) < r.age || r.rotate(ctx, r.age) != nil {
+	if last := stored.last(); now.Sub(last.Created) < keyAge || r.rotate(ctx, keyAge) != nil {
 		return last.Key // likewise
 	}
 	stored = r.now()
