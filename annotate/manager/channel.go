@@ -67,6 +67,30 @@ type Status struct {
 	Instance string
 }
 
+// State is what a channel does, as its [Status] says.
+type State string
+
+// The states of channels.
+const (
+	StateRunning State = "running"
+	StateStopped State = "stopped"
+	StateWaiting State = "waiting" // it runs, and a broker cannot be reached
+	StateFailed  State = "failed"  // it should run and does not
+)
+
+// State returns the state of the channel.
+func (s Status) State() State {
+	switch {
+	case s.Stopped && s.Error != "":
+		return StateFailed
+	case s.Stopped:
+		return StateStopped
+	case s.Error != "":
+		return StateWaiting
+	}
+	return StateRunning
+}
+
 // Switch is a change of something that is on or off.
 type Switch uint8
 

@@ -57,10 +57,18 @@ func (e *entry) isWantedLocked() bool {
 	return !e.config.Stopped && e.channel != nil && !e.removed && !e.config.Removing
 }
 
-// view returns the channel with its current status.
+// view returns a copy of the channel with its current status.
 func (e *entry) view() Channel {
+	c := e.share()
+	c.ChannelConfig = c.clone()
+	return c
+}
+
+// share returns the channel with its current status. What its fields refer to is never
+// changed.
+func (e *entry) share() Channel {
 	e.mu.Lock()
-	config := e.config.ChannelConfig.clone()
+	config := e.config.ChannelConfig
 	e.mu.Unlock()
 	return Channel{config, e.status()}
 }

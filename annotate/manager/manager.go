@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -244,7 +246,7 @@ func (m *Manager) ReadChannel(data []byte) (ChannelConfig, error) {
 // Annotations returns the stored mappings.
 func (m *Manager) Annotations() *Annotations { return m.annotations }
 
-// Get returns a channel with its status of now.
+// Get returns a channel with its current status.
 func (m *Manager) Get(id string) (Channel, error) {
 	e, err := m.channels.find(id)
 	if err != nil {
@@ -253,14 +255,34 @@ func (m *Manager) Get(id string) (Channel, error) {
 	return e.view(), nil
 }
 
-// List returns all channels with their status of now, by identifier.
+// List returns all channels with their current status, in the order of their identifiers.
 func (m *Manager) List() []Channel {
-	entries := m.channels.visible()
-	channels := make([]Channel, len(entries))
-	for i, e := range entries {
-		channels[i] = e.view()
+	channels := slices.Collect(m.All())
+	for i := range channels {
+		channels[i].ChannelConfig = channels[i].clone()
 	}
 	return channels
+}
+
+// All returns the channels of [Manager.List] one after the other and does not copy them: the
+// caller must not change what their fields refer to.
+func (m *Manager) All() iter.Seq[Channel] {
+	return func(yield func(Channel) bool) {
+		for _, e := range m.channels.visible() {
+			if !yield(e.share()) {
+				return
+			}
+		}
+	}
+}
+
+// CountStates returns the number of channels in each state that any channel has.
+func (m *Manager) CountStates() map[State]int {
+	counts := map[State]int{}
+	for _, e := range m.channels.visible() {
+		counts[e.status().State()]++
+	}
+	return counts
 }
 
 // Stats returns the counts of all channels by identifier.

@@ -31,6 +31,24 @@ func TestManager_Create_returnsWhenSubscribed(t *testing.T) {
 	require.False(t, managertest.Status(t, m, "now").Stopped)
 }
 
+func TestManager_CountStates_countsEachState(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := managertest.Start(t, managertest.Config(b, nil))
+	require.Empty(t, m.CountStates())
+	managertest.Create(t, m, managertest.Channel("running"))
+	stopped := managertest.Channel("stopped")
+	stopped.Stopped = true
+	managertest.Create(t, m, stopped)
+	b.Down()
+	managertest.Create(t, m, managertest.Channel("failed"))
+	require.Eventually(t, func() bool {
+		counts := m.CountStates()
+		return len(counts) == 3 && counts[manager.StateWaiting] == 1 && counts[manager.StateStopped] == 1 && counts[manager.StateFailed] == 1
+	}, managertest.Patience, time.Millisecond)
+	b.Up()
+	require.Eventually(t, func() bool { return m.CountStates()[manager.StateRunning] == 1 }, managertest.Patience, time.Millisecond)
+}
+
 func TestManager_Create_generatesAnIdentifierFromTheTopics(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := managertest.Config(b, nil)

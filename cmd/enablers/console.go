@@ -76,29 +76,22 @@ func (p *platform) blocks() []overview.Block {
 }
 
 func (p *platform) annotation() overview.Block {
-	var running, waiting, failed uint64
-	channels := p.annotator.List()
-	for _, c := range channels {
-		switch {
-		case c.Status.Stopped && c.Status.Error != "":
-			failed++
-		case c.Status.Stopped:
-		case c.Status.Error != "":
-			waiting++
-		default:
-			running++
-		}
-	}
 	const page = "annotation/"
+	total := 0
+	counts := p.annotator.CountStates()
+	for _, n := range counts {
+		total += n
+	}
+	state := func(s manager.State) overview.Fact {
+		return overview.Fact{Name: string(s), Value: uint64(counts[s]), Href: page + "?state=" + string(s)}
+	}
 	b := overview.Block{
 		Name: annotationBlock, Summary: "Turns JSON, CSV and XML messages into RDF, from broker to broker.",
 		Href: page, Address: p.address,
 		Links: []overview.Link{{Text: "Interface", Href: "/swagger/"}, {Text: "Metrics", Href: "/metrics"}},
 		Facts: []overview.Fact{
-			{Name: "channels", Value: uint64(len(channels)), Href: page},
-			{Name: "running", Value: running, Href: page + "?state=running"},
-			{Name: "waiting", Value: waiting, Href: page + "?state=waiting"},
-			{Name: "failed", Value: failed, Href: page + "?state=failed"},
+			{Name: "channels", Value: uint64(total), Href: page},
+			state(manager.StateRunning), state(manager.StateWaiting), state(manager.StateFailed),
 		},
 	}
 	if err := p.annotator.Err(); err != nil {

@@ -27,7 +27,7 @@ func (p *pages) get(r *http.Request) (manager.Channel, error) {
 // row returns a channel as a row, with its counts.
 func (p *pages) row(c manager.Channel) row {
 	did := p.manager.Activity(c.ID)
-	return rowOf(c).withWarning(did.Warning()).withCounts(did.Stats())
+	return newRow(c).withWarning(did.Warning()).withCounts(did.Stats())
 }
 
 // wholeRow returns a channel as a row that says whether messages with warnings are kept.

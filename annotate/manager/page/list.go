@@ -13,25 +13,16 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// channelState is what a channel does, in the words of its pages.
-type channelState string
-
-// The states of channels.
-const (
-	running channelState = "running"
-	stopped channelState = "stopped"
-	waiting channelState = "waiting" // it runs, and a broker is away
-	warning channelState = "warning" // it runs, and what it publishes is probably not what is meant
-	failed  channelState = "failed"  // it should run, and does not
-)
+// stateWarning is the state of a channel that runs and publishes what is probably not intended.
+const stateWarning manager.State = "warning"
 
 // row is a channel in the list, and what its row and page poll.
 type row struct {
-	ID    string       `json:"id"`
-	Name  string       `json:"name"`
-	State channelState `json:"state"`
-	Fault string       `json:"fault"`
-	// Warning is what was noticed about one of the newest messages.
+	ID    string        `json:"id"`
+	Name  string        `json:"name"`
+	State manager.State `json:"state"`
+	Fault string        `json:"fault"`
+	// Warning is the reason of a warning about one of the newest messages.
 	Warning     string    `json:"warning"`
 	WarningTime string    `json:"warningTime"` // RFC 3339, empty without one
 	WarningAt   time.Time `json:"-"`
@@ -44,7 +35,7 @@ type row struct {
 	Counts      counts    `json:"counts"`
 }
 
-// counts are those of a channel since this process has it.
+// counts are those of a channel in this process.
 type counts struct {
 	Received  uint64 `json:"received"`
 	Published uint64 `json:"published"`
@@ -55,43 +46,43 @@ type counts struct {
 	Warned    uint64 `json:"warned"`
 	IllTyped  uint64 `json:"illTyped"`
 	Irregular uint64 `json:"irregular"`
-	Lag       *int64 `json:"lag"` // nil where the broker does not say
+	Lag       *int64 `json:"lag"` // nil where the broker does not report it
 	// LastFailure is about the newest message that could not be annotated.
 	LastFailure     string    `json:"lastFailure"`
 	LastFailureTime string    `json:"lastFailureTime"` // RFC 3339, empty without one
 	LastFailureAt   time.Time `json:"-"`
 }
 
-// rowOf returns the row of a channel, without what was noticed about its messages and without
-// its counts.
-func rowOf(c manager.Channel) row {
-	s := c.Status
-	r := row{ID: c.ID, Name: cmp.Or(c.Metadata.Name, c.ID), Input: c.Input.Name, Output: c.Output.Name,
-		From: string(c.Mapping.InputFormat), To: string(c.Mapping.OutputFormat),
-		State: running, Fault: s.Error, Retry: s.Retrying}
-	switch {
-	case s.Stopped && s.Error != "":
-		r.State = failed
-	case s.Stopped:
-		r.State = stopped
-	case s.Error != "":
-		r.State = waiting
+// newRow returns the row of a channel without its warning and counts.
+func newRow(c manager.Channel) row {
+	return row{
+		ID:     c.ID,
+		Name:   cmp.Or(c.Metadata.Name, c.ID),
+		Input:  c.Input.Name,
+		Output: c.Output.Name,
+		From:   string(c.Mapping.InputFormat),
+		To:     string(c.Mapping.OutputFormat),
+		State:  c.Status.State(),
+		Fault:  c.Status.Error,
+		Retry:  c.Status.Retrying,
 	}
-	return r
 }
 
-// withWarning adds what was noticed about the newest messages.
+// withWarning adds the warning about the newest messages.
 func (r row) withWarning(w annotate.Warning) row {
-	if w.Reason == "" || r.State != running {
+	if w.Reason == "" || r.State != manager.StateRunning {
 		return r
 	}
-	r.State, r.Warning, r.WarningTime, r.WarningAt = warning, w.Reason, w.Time.UTC().Format(timeForm), w.Time
+	r.State = stateWarning
+	r.Warning = w.Reason
+	r.WarningTime = w.Time.UTC().Format(timeForm)
+	r.WarningAt = w.Time
 	return r
 }
 
 // is reports whether the channel is in a state. One with a warning runs.
-func (r row) is(state channelState) bool {
-	return r.State == state || state == running && r.State == warning
+func (r row) is(state manager.State) bool {
+	return r.State == state || (state == manager.StateRunning && r.State == stateWarning)
 }
 
 // withCounts adds the counts of the channel.
@@ -102,7 +93,8 @@ func (r row) withCounts(s annotate.Stats) row {
 		Invalid: s.Invalid, Warned: s.Warned, LastFailure: s.LastError, Lag: s.Lag,
 	}
 	if !s.LastErrorTime.IsZero() {
-		r.Counts.LastFailureTime, r.Counts.LastFailureAt = s.LastErrorTime.UTC().Format(timeForm), s.LastErrorTime
+		r.Counts.LastFailureTime = s.LastErrorTime.UTC().Format(timeForm)
+		r.Counts.LastFailureAt = s.LastErrorTime
 	}
 	return r
 }
@@ -117,34 +109,37 @@ type page struct {
 	Rows  []row
 	Total int // channels that match
 	Query string
-	State string
-	// Next and After are identifiers: the page begins behind After, the next one behind Next.
+	State manager.State
+	// Next and After are identifiers: the page begins after After, the next one after Next.
 	After, Next string
 }
 
-// rows returns the page that a query of the list selects. Only the channels of the page are
-// asked for their counts.
+// rows returns the page that a query of the list selects. It reads the counts of the channels
+// of the page only.
 func (p *pages) rows(r *http.Request) page {
 	q := r.URL.Query()
-	made := page{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), After: q.Get("after")}
-	for _, c := range p.manager.List() {
-		one := rowOf(c)
-		if !one.matches(made.Query) || made.State != "" && !one.withWarning(p.manager.Activity(c.ID).Warning()).is(channelState(made.State)) {
+	list := page{Query: strings.TrimSpace(q.Get("q")), State: manager.State(q.Get("state")), After: q.Get("after")}
+	for c := range p.manager.All() {
+		one := newRow(c)
+		if !one.matches(list.Query) {
 			continue
 		}
-		made.Total++
+		if list.State != "" && !one.withWarning(p.manager.Activity(c.ID).Warning()).is(list.State) {
+			continue
+		}
+		list.Total++
 		switch {
-		case c.ID <= made.After && made.After != "":
-		case len(made.Rows) < perPage:
-			made.Rows = append(made.Rows, p.row(c))
-		case made.Next == "":
-			made.Next = made.Rows[perPage-1].ID
+		case list.After != "" && c.ID <= list.After:
+		case len(list.Rows) < perPage:
+			list.Rows = append(list.Rows, p.row(c))
+		case list.Next == "":
+			list.Next = list.Rows[perPage-1].ID
 		}
 	}
-	return made
+	return list
 }
 
-// matches reports whether a name or a topic of the channel has the words.
+// matches reports whether the names and topics of the channel contain all words.
 func (r row) matches(words string) bool {
 	if words == "" {
 		return true
@@ -157,10 +152,14 @@ func (p *pages) list(w http.ResponseWriter, r *http.Request) error {
 	view := struct {
 		shell.Frame
 		page
-		States []channelState
+		States []manager.State
 		Fault  string
-		Empty  bool // whether there is no channel at all
-	}{Frame: p.part.Frame(r, "Channels"), page: p.rows(r), States: []channelState{running, warning, waiting, failed, stopped}}
+		Empty  bool // whether there are no channels
+	}{
+		Frame:  p.part.Frame(r, "Channels"),
+		page:   p.rows(r),
+		States: []manager.State{manager.StateRunning, stateWarning, manager.StateWaiting, manager.StateFailed, manager.StateStopped},
+	}
 	view.Empty = view.Total == 0 && view.Query == "" && view.State == ""
 	if err := p.manager.Err(); err != nil {
 		view.Fault = sentence(err)
@@ -168,14 +167,13 @@ func (p *pages) list(w http.ResponseWriter, r *http.Request) error {
 	return p.part.Show(w, r, http.StatusOK, "list.html", &view)
 }
 
-// states answers with the rows of the list, for its script.
+// states returns the rows of the list to its script.
 func (p *pages) states(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
-	made := p.rows(r)
-	return httpapi.WriteJSON(w, append([]row{}, made.Rows...))
+	return httpapi.WriteJSON(w, append([]row{}, p.rows(r).Rows...))
 }
 
-// history answers with the plots of all channels, or of one.
+// history returns the plots of all channels, or of one.
 func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	w.Header().Set("Cache-Control", "no-store")

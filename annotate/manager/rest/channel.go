@@ -52,8 +52,9 @@ func (r *rest) viewChannel(c manager.Channel, query url.Values) channelView {
 }
 
 func (r *rest) listChannels(w http.ResponseWriter, req *http.Request) error {
-	views, query := map[string]channelView{}, req.URL.Query()
-	for _, c := range r.manager.List() {
+	views := map[string]channelView{}
+	query := req.URL.Query()
+	for c := range r.manager.All() {
 		views[c.ID] = r.viewChannel(c, query)
 	}
 	return httpapi.WriteJSON(w, views)

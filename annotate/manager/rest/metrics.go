@@ -18,7 +18,7 @@ type channelMetrics struct {
 func metrics(m *manager.Manager) httpapi.HandlerFunc {
 	return exposition.Handler(exposition.Collector("annotator_", func() channelMetrics {
 		running := map[string]bool{}
-		for _, channel := range m.List() {
+		for channel := range m.All() {
 			elsewhere := channel.Status.Instance != "" && channel.Status.Instance != m.Config().Instance
 			running[channel.ID] = !channel.Status.Stopped && !elsewhere
 		}

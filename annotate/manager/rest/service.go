@@ -48,7 +48,7 @@ func (r *rest) storageFault() string {
 // channelErrors sums up what is wrong with channels; empty when nothing is.
 func (r *rest) channelErrors() string {
 	failed, first := 0, ""
-	for _, c := range r.manager.List() {
+	for c := range r.manager.All() {
 		if c.Status.Error == "" {
 			continue
 		}
