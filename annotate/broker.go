@@ -148,6 +148,7 @@ type Transactor interface {
 type ConnectOptions struct {
 	// Window is the largest number of messages in flight: received and not
 	// acknowledged, or published and not confirmed. Zero means DefaultWindow.
+	// Drivers call [ConnectOptions.MaxInFlight].
 	Window int
 	// Instance is the name of the service instance, where several run one
 	// channel at the same time and the broker shares its messages out among
@@ -164,4 +165,12 @@ type ConnectOptions struct {
 	// from another process: an MQTT session, a place in a group, a transaction. Its error is
 	// that of the attempt.
 	Permit func() error
+}
+
+// MaxInFlight returns Window, or DefaultWindow if Window is not positive.
+func (o ConnectOptions) MaxInFlight() int {
+	if o.Window > 0 {
+		return o.Window
+	}
+	return DefaultWindow
 }

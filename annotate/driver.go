@@ -77,6 +77,16 @@ type Settings interface {
 // Secret is a member of settings that must not be shown, such as a password.
 type Secret struct{ Member, Value string }
 
+// AssignSecrets sets the values of the secrets, by the names of their members, for
+// [Settings].WithSecrets. It ignores other members.
+func AssignSecrets(secrets []Secret, members map[string]*string) {
+	for _, secret := range secrets {
+		if value := members[secret.Member]; value != nil {
+			*value = secret.Value
+		}
+	}
+}
+
 // Masked stands for a secret wherever settings are shown.
 const Masked = "********"
 

@@ -128,7 +128,7 @@ func (b *MemoryBroker) Subscribe(ctx context.Context, topic Topic, opts ConnectO
 	}
 	s := &memorySubscription{
 		broker: b, name: name, queue: q,
-		window: window(opts),
+		window: opts.MaxInFlight(),
 		wake:   make(chan struct{}, 1),
 	}
 	q.reader = s
@@ -144,7 +144,7 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic Topic, opts ConnectOpt
 	if strings.ContainsAny(topic.Name, "+#") {
 		return nil, fmt.Errorf("connect to topic %q: a topic to publish on has no wildcards", topic.Name)
 	}
-	p := newMemoryPublisher(b, topic.Name, window(opts))
+	p := newMemoryPublisher(b, topic.Name, opts.MaxInFlight())
 	b.mu.Lock()
 	b.publishers[p] = struct{}{}
 	b.mu.Unlock()
@@ -365,14 +365,6 @@ func (b *MemoryBroker) wakeWritersLocked() {
 	for wake := range b.waiters {
 		notify.Send(wake)
 	}
-}
-
-// window is the size that the options ask for.
-func window(opts ConnectOptions) int {
-	if opts.Window > 0 {
-		return opts.Window
-	}
-	return DefaultWindow
 }
 
 // matchTopic reports whether a topic filter matches a topic name, by the rules

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/option"
 	"github.com/iotenablers/enablers/internal/retry"
 )
 
@@ -20,7 +21,6 @@ const (
 	DefaultSessionTimeout      = 15 * time.Second
 	DefaultHeartbeatInterval   = 3 * time.Second
 	DefaultRebalanceTimeout    = 30 * time.Second
-	DefaultTransactionTimeout  = time.Minute
 	DefaultTransactionMessages = 8192
 	DefaultTransactionInterval = 100 * time.Millisecond
 	DefaultCommitInterval      = 500 * time.Millisecond
@@ -59,9 +59,6 @@ type Options struct {
 	// CommitInterval is the time after which an acknowledgement is committed.
 	// It bounds the messages that are delivered again after a crash.
 	CommitInterval time.Duration
-	// TransactionTimeout is how long the cluster keeps a transaction of a
-	// crashed process open. Clusters bound it, by default to 15 minutes.
-	TransactionTimeout time.Duration
 	// TransactionMessages is the number of outputs after which a transaction
 	// is committed, and TransactionInterval the time. Half of the connection's
 	// window is the upper bound, which leaves room for the next transaction.
@@ -102,30 +99,21 @@ func New(opts *Options) *Broker {
 		b.opts = *opts
 	}
 	o := &b.opts
-	o.ConnectTimeout = positive(o.ConnectTimeout, DefaultConnectTimeout)
-	o.SessionTimeout = positive(o.SessionTimeout, DefaultSessionTimeout)
-	o.HeartbeatInterval = min(positive(o.HeartbeatInterval, DefaultHeartbeatInterval), o.SessionTimeout/3)
-	o.RebalanceTimeout = positive(o.RebalanceTimeout, DefaultRebalanceTimeout)
-	o.CommitInterval = positive(o.CommitInterval, DefaultCommitInterval)
-	o.TransactionTimeout = positive(o.TransactionTimeout, DefaultTransactionTimeout)
-	o.TransactionMessages = positive(o.TransactionMessages, DefaultTransactionMessages)
-	o.TransactionInterval = positive(o.TransactionInterval, DefaultTransactionInterval)
-	o.QueueMessages = positive(o.QueueMessages, DefaultQueueMessages)
-	o.QueueBytes = positive(o.QueueBytes, DefaultQueueBytes)
-	o.ReconnectMin = positive(o.ReconnectMin, DefaultReconnectMin)
-	o.ReconnectMax = max(positive(o.ReconnectMax, DefaultReconnectMax), o.ReconnectMin)
+	o.ConnectTimeout = option.Positive(o.ConnectTimeout, DefaultConnectTimeout)
+	o.SessionTimeout = option.Positive(o.SessionTimeout, DefaultSessionTimeout)
+	o.HeartbeatInterval = min(option.Positive(o.HeartbeatInterval, DefaultHeartbeatInterval), o.SessionTimeout/3)
+	o.RebalanceTimeout = option.Positive(o.RebalanceTimeout, DefaultRebalanceTimeout)
+	o.CommitInterval = option.Positive(o.CommitInterval, DefaultCommitInterval)
+	o.TransactionMessages = option.Positive(o.TransactionMessages, DefaultTransactionMessages)
+	o.TransactionInterval = option.Positive(o.TransactionInterval, DefaultTransactionInterval)
+	o.QueueMessages = option.Positive(o.QueueMessages, DefaultQueueMessages)
+	o.QueueBytes = option.Positive(o.QueueBytes, DefaultQueueBytes)
+	o.ReconnectMin = option.Positive(o.ReconnectMin, DefaultReconnectMin)
+	o.ReconnectMax = max(option.Positive(o.ReconnectMax, DefaultReconnectMax), o.ReconnectMin)
 	if o.Logger != nil {
 		b.log = o.Logger
 	}
 	return b
-}
-
-// positive returns v, or the default if v is not positive.
-func positive[N int | time.Duration](v, byDefault N) N {
-	if v > 0 {
-		return v
-	}
-	return byDefault
 }
 
 // Subscribe implements annotate.Broker. It joins the consumer group of the
@@ -183,7 +171,7 @@ func (b *Broker) connect(ctx context.Context, topic annotate.Topic, opts annotat
 	if err != nil {
 		return nil, err
 	}
-	p := newPublisher(e, found, window(opts))
+	p := newPublisher(e, found, opts.MaxInFlight())
 	if err := p.open(ctx); err != nil {
 		return nil, err
 	}
@@ -222,7 +210,7 @@ func (b *Broker) transact(
 	if !found.fences {
 		return nil, nil, fmt.Errorf("%w: the cluster is too old for transactions, which need Kafka 2.5", annotate.ErrBrokerUnavailable)
 	}
-	t := newTransaction(e, found, window(opts), transactionalID(group.GroupID, input.Name, output.Name, opts.Instance))
+	t := newTransaction(e, found, opts.MaxInFlight(), transactionalID(group.GroupID, input.Name, output.Name, opts.Instance))
 	if err := t.open(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -276,14 +264,6 @@ func checkTopicName(topic string) error {
 		}
 	}
 	return nil
-}
-
-// window returns the window of the options, or the default.
-func window(opts annotate.ConnectOptions) int {
-	if opts.Window <= 0 {
-		return annotate.DefaultWindow
-	}
-	return opts.Window
 }
 
 // ownGroup returns the name of a group that no other consumer has.

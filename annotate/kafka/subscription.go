@@ -59,7 +59,7 @@ func newSubscription(e *endpoint, opts annotate.ConnectOptions, tx *transaction)
 	s := &subscription{
 		endpoint: e,
 		group:    e.settings.GroupID,
-		window:   window(opts),
+		window:   opts.MaxInFlight(),
 		place:    newPlace(e.topic, opts.Member),
 		tx:       tx,
 		network:  e.newNetwork(),

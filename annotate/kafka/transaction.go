@@ -13,6 +13,10 @@ import (
 	"github.com/iotenablers/enablers/internal/retry"
 )
 
+// transactionTimeout is how long the cluster keeps a transaction of a crashed process open.
+// Clusters bound it, by default to 15 minutes.
+const transactionTimeout = time.Minute
+
 // transaction implements annotate.Publisher with transactions: outputs and the offsets of
 // their inputs are committed together. One goroutine does all of it.
 //
@@ -83,7 +87,7 @@ func (t *transaction) renew(ctx context.Context) error {
 	}
 	producer, err := t.newProducer(ctx, t.facts, func(c *sarama.Config) {
 		c.Producer.Transaction.ID = t.id
-		c.Producer.Transaction.Timeout = t.broker.opts.TransactionTimeout
+		c.Producer.Transaction.Timeout = transactionTimeout
 	})
 	if err != nil {
 		return err

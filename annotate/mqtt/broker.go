@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/internal/option"
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/mqtt3"
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
 )
@@ -91,15 +92,15 @@ func New(opts *Options) *Broker {
 		log = slog.New(slog.DiscardHandler)
 	}
 	config := session.Config{
-		SessionExpiry:  positive(o.SessionExpiry, DefaultSessionExpiry),
-		MemberExpiry:   positive(o.MemberExpiry, positive(o.SessionExpiry, DefaultSessionExpiry)),
-		KeepAlive:      positive(o.KeepAlive, DefaultKeepAlive),
-		ConnectTimeout: positive(o.ConnectTimeout, DefaultConnectTimeout),
-		ReconnectMin:   positive(o.ReconnectMin, DefaultReconnectMin),
-		ReconnectMax:   positive(o.ReconnectMax, DefaultReconnectMax),
-		QueueMessages:  positive(o.QueueMessages, DefaultQueueMessages),
-		QueueBytes:     positive(o.QueueBytes, DefaultQueueBytes),
-		MaxPacketSize:  positive(o.MaxPacketSize, DefaultMaxPacketSize),
+		SessionExpiry:  option.Positive(o.SessionExpiry, DefaultSessionExpiry),
+		MemberExpiry:   option.Positive(o.MemberExpiry, option.Positive(o.SessionExpiry, DefaultSessionExpiry)),
+		KeepAlive:      option.Positive(o.KeepAlive, DefaultKeepAlive),
+		ConnectTimeout: option.Positive(o.ConnectTimeout, DefaultConnectTimeout),
+		ReconnectMin:   option.Positive(o.ReconnectMin, DefaultReconnectMin),
+		ReconnectMax:   option.Positive(o.ReconnectMax, DefaultReconnectMax),
+		QueueMessages:  option.Positive(o.QueueMessages, DefaultQueueMessages),
+		QueueBytes:     option.Positive(o.QueueBytes, DefaultQueueBytes),
+		MaxPacketSize:  option.Positive(o.MaxPacketSize, DefaultMaxPacketSize),
 		TLS:            o.TLS, Dial: o.Hosts.Over(o.Dial), Log: log,
 	}
 	config.ReconnectMax = max(config.ReconnectMax, config.ReconnectMin)
@@ -108,14 +109,6 @@ func New(opts *Options) *Broker {
 		old:   mqtt3.New(config),
 		hosts: o.Hosts,
 	}
-}
-
-// positive is v, or the default when v is not above zero.
-func positive[N int | uint32 | time.Duration](v, byDefault N) N {
-	if v > 0 {
-		return v
-	}
-	return byDefault
 }
 
 // Subscribe implements annotate.Broker. The topic may hold wildcards and may

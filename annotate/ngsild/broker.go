@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/internal/endpoint"
+	"github.com/iotenablers/enablers/annotate/internal/option"
 	"github.com/iotenablers/enablers/annotate/internal/sink"
 )
 
@@ -60,21 +61,13 @@ func New(opts *Options) *Broker {
 		b.opts = *opts
 	}
 	o := &b.opts
-	o.RequestTimeout = positive(o.RequestTimeout, DefaultRequestTimeout)
-	o.BatchMessages = positive(o.BatchMessages, DefaultBatchMessages)
-	o.BatchBytes = positive(o.BatchBytes, DefaultBatchBytes)
-	o.RetryMin = positive(o.RetryMin, DefaultRetryMin)
-	o.RetryMax = max(positive(o.RetryMax, DefaultRetryMax), o.RetryMin)
+	o.RequestTimeout = option.Positive(o.RequestTimeout, DefaultRequestTimeout)
+	o.BatchMessages = option.Positive(o.BatchMessages, DefaultBatchMessages)
+	o.BatchBytes = option.Positive(o.BatchBytes, DefaultBatchBytes)
+	o.RetryMin = option.Positive(o.RetryMin, DefaultRetryMin)
+	o.RetryMax = max(option.Positive(o.RetryMax, DefaultRetryMax), o.RetryMin)
 	b.client = endpoint.NewClient(endpoint.ClientConfig{TLS: o.TLS, Hosts: o.Hosts, Dial: o.Dial, Timeout: o.RequestTimeout, Idle: 1})
 	return b
-}
-
-// positive returns v, or the default if v is not positive.
-func positive[N int | time.Duration](v, byDefault N) N {
-	if v > 0 {
-		return v
-	}
-	return byDefault
 }
 
 // Subscribe implements annotate.Broker: nothing is read from an NGSI-LD broker.

@@ -67,16 +67,7 @@ func (s Settings) Secrets() []annotate.Secret {
 
 // WithSecrets returns the settings with other credentials.
 func (s Settings) WithSecrets(secrets []annotate.Secret) annotate.Settings {
-	for _, secret := range secrets {
-		switch secret.Member {
-		case "user":
-			s.User = secret.Value
-		case "password":
-			s.Password = secret.Value
-		case "token":
-			s.Token = secret.Value
-		}
-	}
+	annotate.AssignSecrets(secrets, map[string]*string{"user": &s.User, "password": &s.Password, "token": &s.Token})
 	return s
 }
 

@@ -107,11 +107,6 @@ func JoinGroup(name string) Right {
 	return Right{kmsg.ACLResourceTypeGroup, name, kmsg.ACLOperationRead}
 }
 
-// UseTransaction is the right to write in transactions under an identifier.
-func UseTransaction(id string) Right {
-	return Right{kmsg.ACLResourceTypeTransactionalId, id, kmsg.ACLOperationWrite}
-}
-
 // Allow grants rights to a user. They are in effect when it returns.
 func (k *Kafka) Allow(user string, rights ...Right) {
 	k.tb.Helper()

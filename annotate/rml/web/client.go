@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/annotate/internal/option"
 	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
@@ -61,9 +62,9 @@ func New(opts *Options) (*Client, error) {
 	if opts != nil {
 		c.opts = *opts
 	}
-	c.opts.Timeout = positive(c.opts.Timeout, DefaultTimeout)
-	c.opts.Total = positive(c.opts.Total, DefaultTotal)
-	c.opts.MaxBytes = positive(c.opts.MaxBytes, DefaultMaxBytes)
+	c.opts.Timeout = option.Positive(c.opts.Timeout, DefaultTimeout)
+	c.opts.Total = option.Positive(c.opts.Total, DefaultTotal)
+	c.opts.MaxBytes = option.Positive(c.opts.MaxBytes, DefaultMaxBytes)
 	if c.opts.Origins != nil {
 		c.origins = make(map[string]bool)
 	}
@@ -99,14 +100,6 @@ func New(opts *Options) (*Client, error) {
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil
-}
-
-// positive returns v, or the default if v is not positive.
-func positive[N int64 | time.Duration](v, byDefault N) N {
-	if v > 0 {
-		return v
-	}
-	return byDefault
 }
 
 // ParseOrigin returns an origin (RFC 6454) in its usual form: without a path, in lower case, and

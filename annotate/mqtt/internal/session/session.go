@@ -119,10 +119,7 @@ func (k Client) Connect(ctx context.Context, topic Topic, opts annotate.ConnectO
 
 // window returns the window of the options, within the number of packet identifiers.
 func window(opts annotate.ConnectOptions) int {
-	if opts.Window <= 0 {
-		return annotate.DefaultWindow
-	}
-	return min(opts.Window, math.MaxUint16)
+	return min(opts.MaxInFlight(), math.MaxUint16)
 }
 
 // seconds returns d in whole seconds, rounded up, at most limit.
