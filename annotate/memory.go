@@ -110,7 +110,7 @@ func (b *MemoryBroker) Subscribe(ctx context.Context, topic Topic, opts ConnectO
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	name := nameOf(topic)
+	name := newMemoryName(topic)
 	q := b.queues[name]
 	if q == nil {
 		q = &memoryQueue{filter: topic.Name, durable: name.subscriber != ""}
@@ -307,7 +307,7 @@ func (b *MemoryBroker) Await(ctx context.Context, topic string, n int) ([]Messag
 func (b *MemoryBroker) Unacknowledged(topic Topic) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if q := b.queues[nameOf(topic)]; q != nil {
+	if q := b.queues[newMemoryName(topic)]; q != nil {
 		return len(q.messages)
 	}
 	return 0

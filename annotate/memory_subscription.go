@@ -19,8 +19,8 @@ type memoryName struct {
 	unnamed    *memoryQueue // distinguishes subscriptions without a subscriber
 }
 
-// nameOf returns the name of the subscription of a topic.
-func nameOf(topic Topic) memoryName {
+// newMemoryName returns the name of the subscription of a topic.
+func newMemoryName(topic Topic) memoryName {
 	name := memoryName{kind: topic.Broker, topic: topic.Name}
 	if topic.Settings != nil {
 		name.subscriber = topic.Settings.Subscriber()

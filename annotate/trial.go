@@ -57,7 +57,7 @@ func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits
 		return t, err
 	}
 	if t.Checked = compiled.shapes != nil; t.Checked {
-		if t.Report, err = compiled.shapes.Validate(quadsOf(t.Statements)); err != nil {
+		if t.Report, err = compiled.shapes.Validate(statementQuads(t.Statements)); err != nil {
 			return t, &FieldError{"metadata.mapping.shapes", err.Error()}
 		}
 		if t.Report.Violations > 0 {
@@ -75,7 +75,7 @@ func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits
 	return t, nil
 }
 
-func quadsOf(made []rml.Made) []rdf.Quad {
+func statementQuads(made []rml.Made) []rdf.Quad {
 	quads := make([]rdf.Quad, len(made))
 	for i := range made {
 		quads[i] = made[i].Quad

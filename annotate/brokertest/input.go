@@ -212,7 +212,7 @@ func pause(r *rig) error {
 		if err != nil {
 			return fmt.Errorf("the Receive after Pause failed with %w instead of ErrBrokerClosed", err)
 		}
-		if have := numberOf(d.Payload); have != next {
+		if have := parseNumber(d.Payload); have != next {
 			return fmt.Errorf("message %d came after Pause where %d was next", have, next)
 		}
 		got = append(got, d)

@@ -101,8 +101,8 @@ type recorder struct {
 // number is the payload of the n-th message.
 func number(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
-// numberOf reads it back, -1 when it is none.
-func numberOf(payload []byte) int {
+// parseNumber reads it back, -1 when it is none.
+func parseNumber(payload []byte) int {
 	if len(payload) != 4 {
 		return -1
 	}
@@ -189,7 +189,7 @@ func (r *rig) receive(s annotate.Subscription, from, end int) ([]annotate.Delive
 		if topic := r.settings("").Name; d.Topic != topic {
 			return nil, fmt.Errorf("the message came with topic %q instead of %q", d.Topic, topic)
 		}
-		if have := numberOf(d.Payload); have != n {
+		if have := parseNumber(d.Payload); have != n {
 			return nil, fmt.Errorf("message %d came where %d was expected", have, n)
 		}
 		got = append(got, d)
@@ -222,7 +222,7 @@ func (r *rig) nothingComes(s annotate.Subscription) error {
 	d, err := s.Receive(ctx)
 	switch {
 	case err == nil:
-		return fmt.Errorf("message %d came", numberOf(d.Payload))
+		return fmt.Errorf("message %d came", parseNumber(d.Payload))
 	case !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the Receive failed with %w instead of the context's error", err)
 	}

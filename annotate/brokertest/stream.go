@@ -90,7 +90,7 @@ func (r *rig) consume(s annotate.Subscription, batch int, disturb func(int) erro
 			ack(pending)
 			pending = pending[:0]
 		}
-		n := numberOf(d.Payload)
+		n := parseNumber(d.Payload)
 		switch {
 		case n == next:
 			next++

@@ -92,7 +92,7 @@ func (r *rig) reopen(e *ends) error {
 func (e *ends) answer(ctx context.Context, d annotate.Delivery, confirmed func(error)) error {
 	m := annotate.Message{Topic: e.output, Key: d.Key, Payload: d.Payload, Origin: d.Origin}
 	if err := e.Publish(ctx, m, confirmed); err != nil {
-		return fmt.Errorf("the Publish of the output of message %d failed: %w", numberOf(d.Payload), err)
+		return fmt.Errorf("the Publish of the output of message %d failed: %w", parseNumber(d.Payload), err)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (r *rig) read(e *ends, from, end int) error {
 		if err != nil {
 			return fmt.Errorf("the output of message %d was not read: %w", n, err)
 		}
-		if have := numberOf(d.Payload); have != n {
+		if have := parseNumber(d.Payload); have != n {
 			return fmt.Errorf("the output of message %d was read where that of %d was expected", have, n)
 		}
 		d.Ack()
@@ -231,7 +231,7 @@ func (r *rig) answerAll(ctx context.Context, e *ends) error {
 		err = e.answer(ctx, d, func(err error) {
 			if err != nil && !errors.Is(err, annotate.ErrRevoked) && ctx.Err() == nil {
 				select {
-				case refused <- fmt.Errorf("message %d was confirmed with the error %w", numberOf(d.Payload), err):
+				case refused <- fmt.Errorf("message %d was confirmed with the error %w", parseNumber(d.Payload), err):
 				default:
 				}
 			}

@@ -114,7 +114,7 @@ func (e *endpoint) config(n *network) *sarama.Config {
 		c.Net.SASL.Enable = true
 		c.Net.SASL.User, c.Net.SASL.Password = s.User, s.Password
 		c.Net.SASL.Mechanism = sarama.SASLTypePlaintext
-		if hash := hashOf(s.Mechanism); hash != nil {
+		if hash := scramHash(s.Mechanism); hash != nil {
 			c.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
 			c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{hash: hash} }
 		}

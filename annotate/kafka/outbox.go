@@ -91,7 +91,7 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 		p.Key = &p.key
 	}
 	if m.Trace.Parent != "" {
-		p.Headers = headersOf(m.Trace)
+		p.Headers = traceHeaders(m.Trace)
 		if batchHeader+p.ByteSize(2) > o.largest { // a trace never makes a message fail
 			p.Headers = nil
 		}

@@ -132,7 +132,7 @@ func (p *partition) unacknowledgedLocked() bool {
 
 // arrival returns a message in the form that the queue holds.
 func (p *partition) arrival(m *sarama.ConsumerMessage) *inbound {
-	return &inbound{partition: p, key: m.Key, value: m.Value, trace: traceOf(m.Headers), offset: m.Offset}
+	return &inbound{partition: p, key: m.Key, value: m.Value, trace: readTrace(m.Headers), offset: m.Offset}
 }
 
 // size is the number of bytes that the message holds.

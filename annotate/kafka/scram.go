@@ -15,8 +15,8 @@ type scramClient struct {
 	conversation *scram.ClientConversation
 }
 
-// hashOf returns the hash function of a SCRAM mechanism, nil for others.
-func hashOf(mechanism string) scram.HashGeneratorFcn {
+// scramHash returns the hash function of a SCRAM mechanism, nil for others.
+func scramHash(mechanism string) scram.HashGeneratorFcn {
 	switch mechanism {
 	case ScramSHA256:
 		return sha256.New

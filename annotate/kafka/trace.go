@@ -7,9 +7,9 @@ import (
 	"github.com/iotenablers/enablers/internal/tracing"
 )
 
-// traceOf returns the trace of a record with these headers. Of several with one name, the first
+// readTrace returns the trace of a record with these headers. Of several with one name, the first
 // one counts.
-func traceOf(headers []*sarama.RecordHeader) annotate.Trace {
+func readTrace(headers []*sarama.RecordHeader) annotate.Trace {
 	var parent, state []byte
 	for _, h := range headers {
 		switch {
@@ -26,8 +26,8 @@ func traceOf(headers []*sarama.RecordHeader) annotate.Trace {
 	return annotate.NewTrace(string(parent), string(state))
 }
 
-// headersOf returns the headers of a record with a trace.
-func headersOf(t annotate.Trace) []sarama.RecordHeader {
+// traceHeaders returns the headers of a record with a trace.
+func traceHeaders(t annotate.Trace) []sarama.RecordHeader {
 	headers := []sarama.RecordHeader{{Key: []byte(tracing.ParentField), Value: []byte(t.Parent)}}
 	if t.State != "" {
 		headers = append(headers, sarama.RecordHeader{Key: []byte(tracing.StateField), Value: []byte(t.State)})

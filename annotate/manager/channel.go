@@ -39,8 +39,8 @@ func (c ChannelConfig) Form() channelform.Channel {
 	return channelform.Channel{ChannelConfig: c.ChannelConfig, About: channelform.About(c.Metadata), Stopped: c.Stopped, Spare: c.spare}
 }
 
-// configOf returns the channel of a form.
-func configOf(c channelform.Channel) ChannelConfig {
+// newChannelConfig returns the channel of a form.
+func newChannelConfig(c channelform.Channel) ChannelConfig {
 	return ChannelConfig{ChannelConfig: c.ChannelConfig, Metadata: Metadata(c.About), Stopped: c.Stopped, spare: c.Spare}
 }
 

@@ -170,10 +170,10 @@ func TestManager_shared_channelsActAsOneMemberByTheLease(t *testing.T) {
 		if s.runner("plain") == "[b]" {
 			holder, other = b, a
 		}
-		plain := holder.optionsOf("plain/in")
+		plain := holder.connectOptions("plain/in")
 		require.Equal(t, "plain", plain.Member)
 		require.NoError(t, plain.Permit())
-		distributed := holder.optionsOf("all/in")
+		distributed := holder.connectOptions("all/in")
 		require.Empty(t, distributed.Member)
 		require.Nil(t, distributed.Permit)
 
@@ -182,8 +182,8 @@ func TestManager_shared_channelsActAsOneMemberByTheLease(t *testing.T) {
 		require.Error(t, plain.Permit())
 		pass(2 * pollTime)
 		require.Equal(t, "["+other.name+"]", s.runner("plain"))
-		require.Equal(t, "plain", other.optionsOf("plain/in").Member)
-		require.NoError(t, other.optionsOf("plain/in").Permit())
+		require.Equal(t, "plain", other.connectOptions("plain/in").Member)
+		require.NoError(t, other.connectOptions("plain/in").Permit())
 		s.twice = nil // the distributed channel is meant to run on both
 	})
 }

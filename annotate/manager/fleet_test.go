@@ -282,8 +282,8 @@ func (i *instance) Connect(
 	return i.site.broker.Connect(ctx, topic, opts)
 }
 
-// optionsOf returns the options by which the instance subscribed to a topic.
-func (i *instance) optionsOf(topic string) annotate.ConnectOptions {
+// connectOptions returns the options by which the instance subscribed to a topic.
+func (i *instance) connectOptions(topic string) annotate.ConnectOptions {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.options[topic]

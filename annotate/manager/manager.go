@@ -240,7 +240,7 @@ func (m *Manager) Config() Config {
 // members. The error names the member that cannot be read.
 func (m *Manager) ReadChannel(data []byte) (ChannelConfig, error) {
 	c, err := m.records.forms.Read(data)
-	return configOf(c), err
+	return newChannelConfig(c), err
 }
 
 // Annotations returns the stored mappings.

@@ -110,14 +110,14 @@ func decode(data []byte, f channelform.Forms, s sealer) (record, error) {
 		return r, err
 	}
 	r.Fault = fault
-	r.ChannelConfig = configOf(c)
+	r.ChannelConfig = newChannelConfig(c)
 	if err := json.Unmarshal(data, &hidden); err != nil {
 		return r, err
 	}
 	r.bookkeeping, r.foreignCredentials = hidden.bookkeeping, hidden.Credentials
 	r.unknown = findUnknown(data, f.Drivers)
 	err = r.openCredentials(&c, f.Drivers, s)
-	r.ChannelConfig = configOf(c)
+	r.ChannelConfig = newChannelConfig(c)
 	return r, err
 }
 

@@ -76,7 +76,7 @@ func (r *records) restore(document storage.Document) *entry {
 func (r *records) complete(c ChannelConfig) ChannelConfig {
 	form := c.Form()
 	r.forms.Complete(&form)
-	return configOf(form)
+	return newChannelConfig(form)
 }
 
 // create stores a new channel.

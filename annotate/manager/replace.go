@@ -108,9 +108,9 @@ func (r *records) replacement(before, config ChannelConfig) (ChannelConfig, erro
 	form.ID, form.Off = before.ID, annotate.OptionalTopics{}
 	r.forms.KeepSpare(before.Form(), &form)
 	if err := r.forms.KeepSecrets(before.Form(), &form); err != nil {
-		return configOf(form), err
+		return newChannelConfig(form), err
 	}
-	next := configOf(form)
+	next := newChannelConfig(form)
 	channel, err := annotate.NewChannel(next.ChannelConfig, r.env)
 	if err != nil {
 		return next, err

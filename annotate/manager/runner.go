@@ -277,11 +277,11 @@ func (r *runner) applyEdits(ctx context.Context, e *entry) error {
 // broker where that is, for another one.
 func (r *runner) leaves(e *entry, next annotate.ChannelConfig) bool {
 	now := e.channel.Config()
-	return !e.channel.KeepsSubscription(next) && addressOf(now.Input.Settings) == addressOf(next.Input.Settings)
+	return !e.channel.KeepsSubscription(next) && brokerAddress(now.Input.Settings) == brokerAddress(next.Input.Settings)
 }
 
-// addressOf returns where the subscription of an input is, by the members that say so.
-func addressOf(s annotate.Settings) string {
+// brokerAddress returns where the subscription of an input is, by the members that say so.
+func brokerAddress(s annotate.Settings) string {
 	var a struct {
 		Protocol, Host string
 		Port           int

@@ -41,7 +41,7 @@ func Parse(data []byte) (Object, error) {
 	}
 	members, ok := document.(map[string]any)
 	if !ok {
-		return Object{}, &annotate.FieldError{Reason: "expected a JSON object, got " + kindOf(document)}
+		return Object{}, &annotate.FieldError{Reason: "expected a JSON object, got " + describe(document)}
 	}
 	return Object{members: members, err: new(error)}, nil
 }
@@ -114,7 +114,7 @@ func (o Object) Text(name string) string {
 	}
 	text, ok := value.(string)
 	if !ok {
-		o.fail(path, "expected a string, got %s", kindOf(value))
+		o.fail(path, "expected a string, got %s", describe(value))
 	}
 	return text
 }
@@ -159,7 +159,7 @@ func (o Object) Integer(name string, low, high int) int {
 	}
 	number, ok := value.(json.Number)
 	if !ok {
-		o.fail(path, "expected an integer, got %s", kindOf(value))
+		o.fail(path, "expected an integer, got %s", describe(value))
 		return 0
 	}
 	i, err := strconv.Atoi(number.String())
@@ -187,7 +187,7 @@ func (o Object) Bool(names ...string) (value, ok bool) {
 	}
 	value, isBool := found.(bool)
 	if !isBool {
-		o.fail(path, "expected true or false, got %s", kindOf(found))
+		o.fail(path, "expected true or false, got %s", describe(found))
 	}
 	return value, true
 }
@@ -212,14 +212,14 @@ func (o Object) Texts(name string) []string {
 	}
 	array, ok := value.([]any)
 	if !ok {
-		o.fail(path, "expected an array of strings, got %s", kindOf(value))
+		o.fail(path, "expected an array of strings, got %s", describe(value))
 		return nil
 	}
 	var texts []string
 	for i, element := range array {
 		text, ok := element.(string)
 		if !ok {
-			o.fail(fmt.Sprintf("%s[%d]", path, i), "expected a string, got %s", kindOf(element))
+			o.fail(fmt.Sprintf("%s[%d]", path, i), "expected a string, got %s", describe(element))
 		}
 		texts = append(texts, text)
 	}
@@ -235,7 +235,7 @@ func (o Object) OptionalObject(names ...string) (Object, bool) {
 	}
 	members, isObject := value.(map[string]any)
 	if !isObject {
-		o.fail(path, "expected an object, got %s", kindOf(value))
+		o.fail(path, "expected an object, got %s", describe(value))
 	}
 	return Object{path: path, members: members, err: o.err}, true
 }
@@ -249,7 +249,7 @@ func (o Object) Object(name string) Object {
 	return child
 }
 
-func kindOf(value any) string {
+func describe(value any) string {
 	switch value := value.(type) {
 	case nil:
 		return "null"

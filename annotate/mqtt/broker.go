@@ -127,7 +127,7 @@ func (b *Broker) Subscribe(
 func (b *Broker) subscribe(
 	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions,
 ) (*session.Subscription, error) {
-	t, err := topicOf(topic)
+	t, err := sessionTopic(topic)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (b *Broker) Connect(
 func (b *Broker) connect(
 	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions,
 ) (*session.Publisher, error) {
-	t, err := topicOf(topic)
+	t, err := sessionTopic(topic)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +167,8 @@ func (b *Broker) connect(
 	})
 }
 
-// topicOf returns the topic as the sessions read it.
-func topicOf(topic annotate.Topic) (session.Topic, error) {
+// sessionTopic returns the topic as the sessions read it.
+func sessionTopic(topic annotate.Topic) (session.Topic, error) {
 	if topic.Broker != Type {
 		return session.Topic{}, fmt.Errorf("broker type %q is not %s", topic.Broker, Type)
 	}

@@ -68,7 +68,7 @@ func (version5) Connect(ctx context.Context, shared *session.Connection, hello s
 			// Only QoS 0 comes this way.
 			func(r paho.PublishReceived) (bool, error) {
 				p := r.Packet.Packet()
-				c.Received(p.Topic, p.Payload, p.PacketID, p.QoS, traceOf(p.Properties))
+				c.Received(p.Topic, p.Payload, p.PacketID, p.QoS, readTrace(p.Properties))
 				return true, nil
 			},
 		},
@@ -192,7 +192,7 @@ func (c *connection) AddToSession(_ context.Context, p pahosession.Packet, answe
 func (c *connection) PacketReceived(p *packets.ControlPacket, _ chan<- *packets.Publish) error {
 	switch content := p.Content.(type) {
 	case *packets.Publish:
-		c.Received(content.Topic, content.Payload, content.PacketID, content.QoS, traceOf(content.Properties))
+		c.Received(content.Topic, content.Payload, content.PacketID, content.QoS, readTrace(content.Properties))
 	case *packets.Puback:
 		c.Confirmed(content.PacketID, pubackRefusal(content))
 	case *packets.Suback, *packets.Unsuback:
@@ -208,8 +208,8 @@ func (c *connection) PacketReceived(p *packets.ControlPacket, _ chan<- *packets.
 	return nil
 }
 
-// traceOf returns the trace of a message.
-func traceOf(properties *packets.Properties) annotate.Trace {
+// readTrace returns the trace of a message.
+func readTrace(properties *packets.Properties) annotate.Trace {
 	var user session.UserProperties
 	if properties != nil {
 		for _, p := range properties.User {

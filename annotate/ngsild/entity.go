@@ -29,8 +29,8 @@ type graph struct {
 	folded     map[rdf.Term]bool       // blank nodes that are part of an entity
 }
 
-// entitiesOf returns the entities of a document in N-Quads.
-func entitiesOf(document []byte, topic string) ([]entity, error) {
+// readEntities returns the entities of a document in N-Quads.
+func readEntities(document []byte, topic string) ([]entity, error) {
 	g, err := read(document, topic)
 	if err != nil {
 		return nil, err
@@ -190,13 +190,13 @@ func (g *graph) attribute(q rdf.Quad) (attribute, error) {
 	case o.Lang != "":
 		return attribute{"type": "LanguageProperty", "languageMap": map[string]string{o.Lang: o.Value}}, nil
 	case isGeometry(o.Datatype):
-		geometry, err := geometryOf(o)
+		geometry, err := parseGeometry(o)
 		if err != nil {
 			return nil, unsayable(q, "%v", err)
 		}
 		return attribute{"type": "GeoProperty", "value": geometry}, nil
 	default:
-		return attribute{"type": "Property", "value": valueOf(o)}, nil
+		return attribute{"type": "Property", "value": jsonValue(o)}, nil
 	}
 }
 
@@ -235,7 +235,7 @@ func (g *graph) fold(q rdf.Quad, depth int) (map[string]any, error) {
 		case o.Lang != "":
 			value = map[string]string{"@language": o.Lang, "@value": o.Value}
 		default:
-			value = valueOf(o)
+			value = jsonValue(o)
 		}
 		members[name] = append(members[name], value)
 	}

@@ -118,7 +118,7 @@ func TestEntitiesOf_hasEachStatement(t *testing.T) {
 		"nothing": {"", `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			entities, err := entitiesOf(document(c.document), "https://sets")
+			entities, err := readEntities(document(c.document), "https://sets")
 			require.NoError(t, err)
 			got := []json.RawMessage{}
 			for _, e := range entities {
@@ -157,31 +157,31 @@ func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
 		`e:s a e:T` + "\n" + `e:s e:p "{\"type\": \"Point\", \"crs\": 1}"^^geo:geoJSONLiteral`:             `unknown field "crs"`,
 		`e:s a e:T` + "\n" + `e:s e:p "{\"type\": \"Circle\"}"^^geo:geoJSONLiteral`:                        `the type is "Circle"`,
 	} {
-		_, err := entitiesOf(document(text), "https://sets")
+		_, err := readEntities(document(text), "https://sets")
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, "the statement ", text)
 	}
-	_, err := entitiesOf([]byte("<https://e/s> <https://e/p> \"1\" <https://e/g> ."), "https://sets")
+	_, err := readEntities([]byte("<https://e/s> <https://e/p> \"1\" <https://e/g> ."), "https://sets")
 	require.ErrorContains(t, err, "NGSI-LD has no named graphs")
-	_, err = entitiesOf([]byte("{"), "https://sets")
+	_, err = readEntities([]byte("{"), "https://sets")
 	require.ErrorContains(t, err, "the output is no N-Quads")
 	deep := "e:s a e:T\ne:s e:p _:b0\n"
 	for i := range maxDepth + 1 {
 		deep += fmt.Sprintf("_:b%d e:p _:b%d\n", i, i+1)
 	}
-	_, err = entitiesOf(document(deep), "https://sets")
+	_, err = readEntities(document(deep), "https://sets")
 	require.ErrorContains(t, err, "nested deeper than 64")
 }
 
 // An entity is JSON with an identifier and a type, whatever the graph is.
-func FuzzEntitiesOf(f *testing.F) {
+func FuzzReadEntities(f *testing.F) {
 	f.Add(document("e:s a e:T\ne:s e:p _:b\n_:b e:q \"1\"@en\ne:s e:g \"POINT(1 2)\"^^geo:wktLiteral"))
 	f.Add(document("e:s a e:T\n_:b e:p _:b\ne:s e:d \"2026-11-24T01:02:03Z\"^^xsd:dateTime\ne:s e:d \"1e400\"^^xsd:double"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 4096 {
 			return
 		}
-		entities, err := entitiesOf(text, "https://sets")
+		entities, err := readEntities(text, "https://sets")
 		if err != nil {
 			return
 		}

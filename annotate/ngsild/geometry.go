@@ -46,8 +46,8 @@ func isGeometry(datatype string) bool {
 	return datatype == geosparql+"wktLiteral" || datatype == geosparql+"geoJSONLiteral"
 }
 
-// geometryOf returns the geometry that a literal is.
-func geometryOf(t rdf.Term) (geometry, error) {
+// parseGeometry returns the geometry that a literal is.
+func parseGeometry(t rdf.Term) (geometry, error) {
 	if t.Datatype == geosparql+"wktLiteral" {
 		return readWKT(t.Value)
 	}

@@ -39,7 +39,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 	})
 }
 
-func topicOf(s ngsild.Settings) annotate.Topic {
+func outputTopic(s ngsild.Settings) annotate.Topic {
 	return annotate.Topic{Name: topicName, Broker: ngsild.Type, Settings: s}
 }
 
@@ -48,7 +48,7 @@ func TestDriver_refusesWhatNoBrokerHas(t *testing.T) {
 	require.NoError(t, err)
 	driver := ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: hosts}))
 	good := ngsild.Settings{URL: "https://h", Mode: ngsild.Update}
-	require.NoError(t, driver.Settings.Check(topicOf(good), annotate.OutputTopic))
+	require.NoError(t, driver.Settings.Check(outputTopic(good), annotate.OutputTopic))
 	for _, c := range []struct {
 		change func(*ngsild.Settings)
 		field  string
@@ -70,13 +70,13 @@ func TestDriver_refusesWhatNoBrokerHas(t *testing.T) {
 	} {
 		s := good
 		c.change(&s)
-		err := driver.Settings.Check(topicOf(s), annotate.OutputTopic)
+		err := driver.Settings.Check(outputTopic(s), annotate.OutputTopic)
 		var field *annotate.FieldError
 		require.ErrorAs(t, err, &field, "%+v", s)
 		require.Equal(t, "ngsildSettings."+c.field, field.Field)
 		require.NotContains(t, err.Error(), "hid")
 	}
-	topic := topicOf(good)
+	topic := outputTopic(good)
 	for _, name := range []string{"", "weather/out", "https://e/<x>", "ngsi-ld:x"} {
 		topic.Name = name
 		require.ErrorContains(t, driver.Settings.Check(topic, annotate.OutputTopic), "topic: expected an absolute IRI", name)
@@ -86,7 +86,7 @@ func TestDriver_refusesWhatNoBrokerHas(t *testing.T) {
 func connect(t *testing.T, s ngsild.Settings) (annotate.Publisher, error) {
 	t.Helper()
 	p, err := ngsild.New(&ngsild.Options{RetryMin: time.Millisecond, RetryMax: 2 * time.Millisecond}).
-		Connect(t.Context(), topicOf(s), annotate.ConnectOptions{})
+		Connect(t.Context(), outputTopic(s), annotate.ConnectOptions{})
 	if err == nil {
 		t.Cleanup(func() { _ = p.Close(t.Context()) })
 	}
@@ -254,7 +254,7 @@ func TestBroker_Connect_saysWhatIsWrongWithoutCredentials(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hidden")
 	}
-	_, err := ngsild.New(nil).Subscribe(t.Context(), topicOf(ngsild.Settings{}), annotate.ConnectOptions{})
+	_, err := ngsild.New(nil).Subscribe(t.Context(), outputTopic(ngsild.Settings{}), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "only be the output")
 }
 

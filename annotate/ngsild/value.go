@@ -52,8 +52,8 @@ var integers = []string{
 	"unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte",
 }
 
-// valueOf returns a literal without a language as a value of JSON (section 4.6.3).
-func valueOf(t rdf.Term) any {
+// jsonValue returns a literal without a language as a value of JSON (section 4.6.3).
+func jsonValue(t rdf.Term) any {
 	name, ok := strings.CutPrefix(t.Datatype, xsd)
 	switch {
 	case t.Datatype == "":
@@ -68,11 +68,11 @@ func valueOf(t rdf.Term) any {
 			return n
 		}
 	case name == "decimal" || name == "double" || name == "float":
-		if n, ok := numberOf(t.Value); ok {
+		if n, ok := jsonNumber(t.Value); ok {
 			return n
 		}
 	case name == "dateTime":
-		if at, ok := dateTimeOf(t.Value); ok {
+		if at, ok := jsonDateTime(t.Value); ok {
 			return map[string]string{"@type": "DateTime", "@value": at}
 		}
 	case name == "date":
@@ -91,8 +91,8 @@ const (
 
 var numeral = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// numberOf returns a decimal or a double as a number of JSON, if a double has its digits.
-func numberOf(lexical string) (json.Number, bool) {
+// jsonNumber returns a decimal or a double as a number of JSON, if a double has its digits.
+func jsonNumber(lexical string) (json.Number, bool) {
 	if !numeral.MatchString(lexical) {
 		return "", false
 	}
@@ -106,9 +106,9 @@ func numberOf(lexical string) (json.Number, bool) {
 	return json.Number(text), err == nil
 }
 
-// dateTimeOf returns an xsd:dateTime as a DateTime: with a time zone, in UTC, with at most
+// jsonDateTime returns an xsd:dateTime as a DateTime: with a time zone, in UTC, with at most
 // six decimals.
-func dateTimeOf(lexical string) (string, bool) {
+func jsonDateTime(lexical string) (string, bool) {
 	at, err := time.Parse(time.RFC3339Nano, lexical)
 	if err != nil || strings.Contains(lexical, ",") || at.Nanosecond()%1000 != 0 {
 		return "", false

@@ -69,7 +69,7 @@ func (w *writer) Write(ctx context.Context, messages []annotate.Message) ([]erro
 	for i, m := range messages {
 		p := &prepared{trace: m.Trace}
 		parts[i] = p
-		p.entities, p.outcome = entitiesOf(m.Payload, w.topic)
+		p.entities, p.outcome = readEntities(m.Payload, w.topic)
 		if p.done = p.outcome != nil || len(p.entities) == 0; p.done {
 			continue
 		}

@@ -267,7 +267,7 @@ func naturalDatatypes(iris []string) []naturalDatatype {
 	var natural []naturalDatatype
 	for _, iri := range iris {
 		natural = append(natural,
-			naturalDatatype{xsd.LexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
+			naturalDatatype{xsd.FindLexicalSpace(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
 	}
 	return natural
 }

@@ -136,7 +136,7 @@ func TestFunction_hasCasesThatFitItsDatatypes(t *testing.T) {
 		}
 	}
 	has := func(datatype string) func(string) bool {
-		space := xsd.LexicalSpaceOf(datatype)
+		space := xsd.FindLexicalSpace(datatype)
 		return func(value string) bool { return space([]byte(value)) }
 	}
 	plain := func(value string) bool { return !has(rdf.XSDInteger)(value) && !has(rdf.XSDBoolean)(value) }

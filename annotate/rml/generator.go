@@ -194,11 +194,11 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
-		g.lexical = xsd.LexicalSpaceOf(datatype)
-		g.number = xsd.NumberOf(datatype)
+		g.lexical = xsd.FindLexicalSpace(datatype)
+		g.number = xsd.NumberFormat(datatype)
 		g.unscaled = g.carml && g.number != nil
 		if g.carml {
-			g.canonical = xsd.CanonicalOf(datatype)
+			g.canonical = xsd.CanonicalForm(datatype)
 		}
 		g.double = datatype == rdf.XSDDouble && tm.vocab == document.Modern && tm.kind == referenceExpression
 	case tm.datatype != nil:

@@ -92,11 +92,11 @@ func (m *Mapper) fittingDatatype(g *generator, text, numeral, datatype []byte, a
 		}
 		return nil, false, nil
 	}
-	lexical := xsd.LexicalSpaceOf(iri)
+	lexical := xsd.FindLexicalSpace(iri)
 	if lexical == nil || lexical(text) {
 		return text, true, nil
 	}
-	if number, ok := m.converted(xsd.NumberOf(iri), lexical, numeral); ok {
+	if number, ok := m.converted(xsd.NumberFormat(iri), lexical, numeral); ok {
 		return number, true, nil
 	}
 	return text, true, m.notLexical(g, text, datatype, at.record, at)

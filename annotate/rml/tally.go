@@ -128,7 +128,7 @@ func illTypedReason(t rdf.Term) string {
 	if t.Kind != rdf.Literal || t.Datatype == "" {
 		return ""
 	}
-	if lexical := xsd.LexicalSpaceOf(t.Datatype); lexical == nil || lexical([]byte(t.Value)) {
+	if lexical := xsd.FindLexicalSpace(t.Datatype); lexical == nil || lexical([]byte(t.Value)) {
 		return ""
 	}
 	return fmt.Sprintf("%s does not have this text", shortDatatype(t.Datatype))

@@ -37,7 +37,7 @@ func TestDriver_settingsPassTheSuite(t *testing.T) {
 	})
 }
 
-func topicOf(s sparql.Settings) annotate.Topic {
+func outputTopic(s sparql.Settings) annotate.Topic {
 	return annotate.Topic{Name: topicName, Broker: sparql.Type, Settings: s}
 }
 
@@ -46,7 +46,7 @@ func TestDriver_refusesWhatNoStoreHas(t *testing.T) {
 	require.NoError(t, err)
 	driver := sparql.Driver(sparql.New(&sparql.Options{Hosts: hosts}))
 	good := sparql.Settings{Protocol: sparql.GraphStore, URL: "https://h/data"}
-	require.NoError(t, driver.Settings.Check(topicOf(good), annotate.OutputTopic))
+	require.NoError(t, driver.Settings.Check(outputTopic(good), annotate.OutputTopic))
 	for _, c := range []struct {
 		change func(*sparql.Settings)
 		field  string
@@ -67,13 +67,13 @@ func TestDriver_refusesWhatNoStoreHas(t *testing.T) {
 	} {
 		s := good
 		c.change(&s)
-		err := driver.Settings.Check(topicOf(s), annotate.OutputTopic)
+		err := driver.Settings.Check(outputTopic(s), annotate.OutputTopic)
 		var field *annotate.FieldError
 		require.ErrorAs(t, err, &field, s.URL)
 		require.Equal(t, "sparqlSettings."+c.field, field.Field)
 		require.NotContains(t, err.Error(), "hid")
 	}
-	topic := topicOf(good)
+	topic := outputTopic(good)
 	for _, name := range []string{"", "weather/out", "https://e/<x>", "https://e/a b"} {
 		topic.Name = name
 		require.ErrorContains(t, driver.Settings.Check(topic, annotate.OutputTopic), "topic: expected an absolute IRI", name)
@@ -119,7 +119,7 @@ func always(status int) func(*http.Request, string) int {
 func connect(t *testing.T, s sparql.Settings) (annotate.Publisher, error) {
 	t.Helper()
 	p, err := sparql.New(&sparql.Options{RetryMin: time.Millisecond, RetryMax: 2 * time.Millisecond}).
-		Connect(t.Context(), topicOf(s), annotate.ConnectOptions{})
+		Connect(t.Context(), outputTopic(s), annotate.ConnectOptions{})
 	if err == nil {
 		t.Cleanup(func() { _ = p.Close(t.Context()) })
 	}
@@ -283,7 +283,7 @@ func TestBroker_Connect_saysWhatIsWrongWithoutCredentials(t *testing.T) {
 			require.NotContains(t, err.Error(), "hidden")
 		}
 	}
-	_, err := sparql.New(nil).Subscribe(t.Context(), topicOf(sparql.Settings{}), annotate.ConnectOptions{})
+	_, err := sparql.New(nil).Subscribe(t.Context(), outputTopic(sparql.Settings{}), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "only be the output")
 }
 
@@ -292,7 +292,7 @@ func TestBroker_Connect_reachesNoHostOffTheList(t *testing.T) {
 	hosts, err := annotate.NewBrokerHosts([]string{"10.0.0.0/8"}, "-broker-hosts")
 	require.NoError(t, err)
 	_, err = sparql.New(&sparql.Options{Hosts: hosts}).Connect(t.Context(),
-		topicOf(sparql.Settings{Protocol: sparql.Update, URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}), annotate.ConnectOptions{})
+		outputTopic(sparql.Settings{Protocol: sparql.Update, URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}), annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerNotListed)
 	require.Empty(t, s.sent())
 }

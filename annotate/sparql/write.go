@@ -115,14 +115,14 @@ func (u *updates) Write(ctx context.Context, messages []annotate.Message) ([]err
 // write writes messages by one request. If the store refuses it, it divides them.
 func (u *updates) write(ctx context.Context, parts []prepared) ([]error, error) {
 	outcomes := make([]error, len(parts))
-	request, n := requestOf(parts)
+	request, n := newUpdateRequest(parts)
 	for i, part := range parts {
 		outcomes[i] = part.err
 	}
 	if n == 0 {
 		return outcomes, nil
 	}
-	switch err := u.update(ctx, request, traceOf(parts)); {
+	switch err := u.update(ctx, request, commonTrace(parts)); {
 	case err == nil:
 		return outcomes, nil
 	case !endpoint.Refuses(err):
@@ -139,9 +139,9 @@ func (u *updates) write(ctx context.Context, parts []prepared) ([]error, error) 
 	return append(outcomes, others...), err
 }
 
-// traceOf returns the trace of the messages if they have one in common. A request has only
+// commonTrace returns the trace of the messages if they have one in common. A request has only
 // one, and each message's own span has the time that it took.
-func traceOf(parts []prepared) annotate.Trace {
+func commonTrace(parts []prepared) annotate.Trace {
 	for _, part := range parts {
 		if part.trace != parts[0].trace {
 			return annotate.Trace{}
@@ -150,9 +150,9 @@ func traceOf(parts []prepared) annotate.Trace {
 	return parts[0].trace
 }
 
-// requestOf returns the update that replaces the graphs of messages, and how many graphs that
+// newUpdateRequest returns the update that replaces the graphs of messages, and how many graphs that
 // are. Of several messages with one graph the last one is written.
-func requestOf(parts []prepared) ([]byte, int) {
+func newUpdateRequest(parts []prepared) ([]byte, int) {
 	last := map[string]int{}
 	for i, part := range parts {
 		if part.err == nil {

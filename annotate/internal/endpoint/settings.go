@@ -65,7 +65,7 @@ func (s Settings) Check(hosts *annotate.BrokerHosts) error {
 	if err := httpclient.CheckToken(s.Token, at); err != nil {
 		return &annotate.FieldError{Field: "token", Reason: err.Error()}
 	}
-	port, err := portOf(at)
+	port, err := urlPort(at)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (s Settings) Check(hosts *annotate.BrokerHosts) error {
 	return nil
 }
 
-// portOf returns the port of an address.
-func portOf(at *url.URL) (int, error) {
+// urlPort returns the port of an address.
+func urlPort(at *url.URL) (int, error) {
 	switch {
 	case at.Port() != "":
 		port, err := strconv.Atoi(at.Port())

@@ -2,11 +2,11 @@ package xsd
 
 import "bytes"
 
-// CanonicalOf returns what appends a text of the lexical space of a datatype in the form that
+// CanonicalForm returns what appends a text of the lexical space of a datatype in the form that
 // RDF4J gives it in Turtle, or nil for a datatype whose literals keep their text. The datatypes
 // are xsd:integer, xsd:decimal, xsd:double and xsd:boolean (XML Schema part 2, canonical
 // representations).
-func CanonicalOf(datatype string) func(dst, text []byte) []byte {
+func CanonicalForm(datatype string) func(dst, text []byte) []byte {
 	switch datatype {
 	case Namespace + "integer":
 		return appendInteger

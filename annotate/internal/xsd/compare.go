@@ -93,7 +93,7 @@ func orderedKind(datatype string) orderKind {
 }
 
 func inSpace(value, datatype string) bool {
-	space := LexicalSpaceOf(datatype)
+	space := FindLexicalSpace(datatype)
 	return space == nil || space([]byte(value))
 }
 
@@ -116,7 +116,7 @@ func compareDecimals(a, b string) int {
 	negativeA, wholeA, fractionA := decimalParts(a)
 	negativeB, wholeB, fractionB := decimalParts(b)
 	if negativeA != negativeB {
-		return cmp.Compare(truthOf(negativeB), truthOf(negativeA))
+		return cmp.Compare(truthValue(negativeB), truthValue(negativeA))
 	}
 	order := cmp.Compare(len(wholeA), len(wholeB))
 	if order == 0 {
@@ -131,7 +131,7 @@ func compareDecimals(a, b string) int {
 	return order
 }
 
-func truthOf(b bool) int {
+func truthValue(b bool) int {
 	if b {
 		return 1
 	}

@@ -12,9 +12,9 @@ const Namespace = "http://www.w3.org/2001/XMLSchema#"
 // Schema 1.1 Part 2, section 3). Nil means that every text is.
 type LexicalSpace func(text []byte) bool
 
-// LexicalSpaceOf returns the check for a datatype by its IRI, or nil for a
+// FindLexicalSpace returns the check for a datatype by its IRI, or nil for a
 // datatype that is not checked.
-func LexicalSpaceOf(datatype string) LexicalSpace {
+func FindLexicalSpace(datatype string) LexicalSpace {
 	name, ok := strings.CutPrefix(datatype, Namespace)
 	if !ok {
 		return nil
@@ -29,29 +29,29 @@ func LexicalSpaceOf(datatype string) LexicalSpace {
 	case "integer":
 		return isInteger
 	case "long":
-		return inRangeOf("-9223372036854775808", "9223372036854775807")
+		return integersWithin("-9223372036854775808", "9223372036854775807")
 	case "int":
-		return inRangeOf("-2147483648", "2147483647")
+		return integersWithin("-2147483648", "2147483647")
 	case "short":
-		return inRangeOf("-32768", "32767")
+		return integersWithin("-32768", "32767")
 	case "byte":
-		return inRangeOf("-128", "127")
+		return integersWithin("-128", "127")
 	case "unsignedLong":
-		return inRangeOf("0", "18446744073709551615")
+		return integersWithin("0", "18446744073709551615")
 	case "unsignedInt":
-		return inRangeOf("0", "4294967295")
+		return integersWithin("0", "4294967295")
 	case "unsignedShort":
-		return inRangeOf("0", "65535")
+		return integersWithin("0", "65535")
 	case "unsignedByte":
-		return inRangeOf("0", "255")
+		return integersWithin("0", "255")
 	case "nonNegativeInteger":
-		return inRangeOf("0", "")
+		return integersWithin("0", "")
 	case "positiveInteger":
-		return inRangeOf("1", "")
+		return integersWithin("1", "")
 	case "nonPositiveInteger":
-		return inRangeOf("", "0")
+		return integersWithin("", "0")
 	case "negativeInteger":
-		return inRangeOf("", "-1")
+		return integersWithin("", "-1")
 	case "dateTime":
 		return orPlainInstant(matches(year, '-', month, '-', day, 'T', clock, zone))
 	case "dateTimeStamp":
@@ -71,7 +71,7 @@ func LexicalSpaceOf(datatype string) LexicalSpace {
 	case "gDay":
 		return matches('-', '-', '-', day, zone)
 	case "hexBinary":
-		return func(text []byte) bool { return len(text)%2 == 0 && len(text) == countOf(text, isHex) }
+		return func(text []byte) bool { return len(text)%2 == 0 && len(text) == countLeading(text, isHex) }
 	}
 	return nil
 }
@@ -102,8 +102,8 @@ func isPlainInstant(text []byte) bool {
 		two(17) <= 59
 }
 
-// digitsOf counts the digits at the beginning of text.
-func digitsOf(text []byte) int {
+// countDigits counts the digits at the beginning of text.
+func countDigits(text []byte) int {
 	for i, c := range text {
 		if !isDigit(c) {
 			return i
@@ -116,8 +116,8 @@ func isHex(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// countOf counts the bytes at the beginning of text that are of a kind.
-func countOf(text []byte, kind func(byte) bool) int {
+// countLeading counts the bytes at the beginning of text that are of a kind.
+func countLeading(text []byte, kind func(byte) bool) int {
 	for i, c := range text {
 		if !kind(c) {
 			return i
@@ -143,12 +143,12 @@ func isBoolean(text []byte) bool {
 
 func isInteger(text []byte) bool {
 	text = unsigned(text)
-	return len(text) > 0 && digitsOf(text) == len(text)
+	return len(text) > 0 && countDigits(text) == len(text)
 }
 
 func isDecimal(text []byte) bool {
 	text = unsigned(text)
-	whole := digitsOf(text)
+	whole := countDigits(text)
 	if whole == len(text) {
 		return whole > 0
 	}
@@ -156,7 +156,7 @@ func isDecimal(text []byte) bool {
 		return false
 	}
 	fraction := text[whole+1:]
-	return whole+len(fraction) > 0 && digitsOf(fraction) == len(fraction)
+	return whole+len(fraction) > 0 && countDigits(fraction) == len(fraction)
 }
 
 func isDouble(text []byte) bool {
@@ -171,8 +171,8 @@ func isDouble(text []byte) bool {
 	return isDecimal(mantissa) && isInteger(exponent)
 }
 
-// inRangeOf checks for integers from least to most; an empty bound is none.
-func inRangeOf(least, most string) LexicalSpace {
+// integersWithin checks for integers from least to most; an empty bound is none.
+func integersWithin(least, most string) LexicalSpace {
 	return func(text []byte) bool {
 		return isInteger(text) && (least == "" || compareIntegers(text, []byte(least)) >= 0) &&
 			(most == "" || compareIntegers(text, []byte(most)) <= 0)

@@ -57,7 +57,7 @@ func TestLexicalSpaceOf_followsXMLSchema(t *testing.T) {
 		"gDay":       {[]string{"---31"}, []string{"---32"}},
 		"hexBinary":  {[]string{"", "0aFF"}, []string{"0", "0g"}},
 	} {
-		space := LexicalSpaceOf(Namespace + name)
+		space := FindLexicalSpace(Namespace + name)
 		require.NotNil(t, space, name)
 		for _, text := range c.in {
 			require.True(t, space([]byte(text)), "%q is an xsd:%s", text, name)
@@ -66,6 +66,6 @@ func TestLexicalSpaceOf_followsXMLSchema(t *testing.T) {
 			require.False(t, space([]byte(text)), "%q is not an xsd:%s", text, name)
 		}
 	}
-	require.Nil(t, LexicalSpaceOf(Namespace+"string"))
-	require.Nil(t, LexicalSpaceOf("http://example.com/int"))
+	require.Nil(t, FindLexicalSpace(Namespace+"string"))
+	require.Nil(t, FindLexicalSpace("http://example.com/int"))
 }

@@ -9,11 +9,11 @@ import (
 // numbers of xsd:double have less.
 const maxPlain = 1024
 
-// NumberOf returns what appends a number, in any notation of xsd:double, in the notation of a
+// NumberFormat returns what appends a number, in any notation of xsd:double, in the notation of a
 // datatype that is xsd:decimal or derived from it. It reports false for text that is not a
 // number, and for one that is not in the value space, such as 1.5 for xsd:integer. It does not
-// check bounds, such as those of xsd:byte. NumberOf is nil for other datatypes.
-func NumberOf(datatype string) func(dst, number []byte) ([]byte, bool) {
+// check bounds, such as those of xsd:byte. NumberFormat is nil for other datatypes.
+func NumberFormat(datatype string) func(dst, number []byte) ([]byte, bool) {
 	name, ok := strings.CutPrefix(datatype, Namespace)
 	if !ok {
 		return nil

@@ -34,14 +34,14 @@ func TestNumberOf_convertsWhereNoDigitIsLost(t *testing.T) {
 		{"integer", "25.0", "25"}, {"integer", "1.5E7", "15000000"}, {"integer", "25.5", ""}, {"integer", "4,5", ""},
 		{"byte", "2.5e1", "25"}, {"nonNegativeInteger", "1e0", "1"}, {"decimal", "25.50", "25.5"},
 	} {
-		text, ok := NumberOf(Namespace+c.datatype)(nil, []byte(c.number))
+		text, ok := NumberFormat(Namespace+c.datatype)(nil, []byte(c.number))
 		require.Equal(t, c.want != "", ok, c)
 		require.Equal(t, c.want, string(text))
 	}
 	for _, datatype := range []string{"double", "float", "string", "boolean", "gYear", "hexBinary", "dateTime"} {
-		require.Nil(t, NumberOf(Namespace+datatype), datatype)
+		require.Nil(t, NumberFormat(Namespace+datatype), datatype)
 	}
-	require.Nil(t, NumberOf("http://example.org/decimal"))
+	require.Nil(t, NumberFormat("http://example.org/decimal"))
 }
 
 func FuzzAppendPlain(f *testing.F) {

@@ -43,7 +43,7 @@ func year(text []byte, when moment) ([]byte, moment, bool) {
 	if len(text) > 0 && text[0] == '-' {
 		text = text[1:]
 	}
-	n := countOf(text, isDigit)
+	n := countLeading(text, isDigit)
 	if n < 4 || n > 4 && text[0] == '0' {
 		return nil, when, false
 	}
@@ -93,11 +93,11 @@ func clock(text []byte, when moment) ([]byte, moment, bool) {
 	zero := true
 	if len(rest) > 0 && rest[0] == '.' {
 		fraction := rest[1:]
-		n := countOf(fraction, isDigit)
+		n := countLeading(fraction, isDigit)
 		if n == 0 {
 			return nil, when, false
 		}
-		zero = countOf(fraction[:n], func(c byte) bool { return c == '0' }) == n
+		zero = countLeading(fraction[:n], func(c byte) bool { return c == '0' }) == n
 		rest = fraction[n:]
 	}
 	return rest, when, hour < 24 || minute == 0 && second == 0 && zero

@@ -57,13 +57,13 @@ func (p *pages) channel(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("show channel %q: %w", c.ID, err)
 	}
 	one := p.wholeRow(c)
-	view := channelPage{p.part.Frame(r, one.Name, crumbsOf(one)...), one, c, topicsOf(c), string(settings),
+	view := channelPage{p.part.Frame(r, one.Name, channelCrumbs(one)...), one, c, newTopicViews(c), string(settings),
 		len(p.manager.Activity(c.ID).Failures())}
 	return p.part.Show(w, r, http.StatusOK, "channel.html", &view)
 }
 
-// crumbsOf leads to a page of the channel.
-func crumbsOf(one row, below ...shell.Crumb) []shell.Crumb {
+// channelCrumbs leads to a page of the channel.
+func channelCrumbs(one row, below ...shell.Crumb) []shell.Crumb {
 	return append([]shell.Crumb{{Name: one.Name, Href: channelHref(one.ID)}}, below...)
 }
 
@@ -73,7 +73,7 @@ type topicView struct {
 	Off                    bool
 }
 
-func topicsOf(c manager.Channel) []topicView {
+func newTopicViews(c manager.Channel) []topicView {
 	var views []topicView
 	for _, t := range c.Topics() {
 		off := t.Role == annotate.MonitorInputTopic && c.Status.Off.MonitorInput ||

@@ -56,7 +56,7 @@ func (p *pages) newForm(r *http.Request, channel *manager.Channel) (*formView, e
 		return v, nil
 	}
 	v.ID, v.Name = channel.ID, cmp.Or(channel.Metadata.Name, channel.ID)
-	v.Base = p.baseOf(channel.ChannelConfig)
+	v.Base = p.fingerprint(channel.ChannelConfig)
 	v.Frame = p.part.Frame(r, "Edit "+v.Name, shell.Crumb{Name: v.Name, Href: channelHref(channel.ID)},
 		shell.Crumb{Name: "Edit", Href: channelHref(channel.ID) + "/edit"})
 	body, err := p.bodyOf(channel.ChannelConfig)

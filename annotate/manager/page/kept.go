@@ -124,7 +124,7 @@ func (p *pages) kept(messages keptMessages) httpapi.HandlerFunc {
 			Failures  []failureView
 		}{Row: one, Path: messages.path, Published: messages.published}
 		view.Frame = p.part.Frame(r, messages.title+" of "+one.Name,
-			crumbsOf(one, shell.Crumb{Name: messages.title, Href: channelHref(c.ID) + "/" + messages.path})...)
+			channelCrumbs(one, shell.Crumb{Name: messages.title, Href: channelHref(c.ID) + "/" + messages.path})...)
 		for _, m := range messages.of(p.manager.Activity(c.ID)) {
 			view.Failures = append(view.Failures, viewOfFailure(m))
 		}

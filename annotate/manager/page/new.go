@@ -116,7 +116,7 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 	config, err := p.read(v)
 	if err == nil {
 		err = p.manager.ReplaceIf(r.Context(), c.ID, config, func(now manager.ChannelConfig) error {
-			if v.Base != p.baseOf(now) {
+			if v.Base != p.fingerprint(now) {
 				return errChanged
 			}
 			return nil
@@ -129,7 +129,7 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		v.Base = p.baseOf(now.ChannelConfig)
+		v.Base = p.fingerprint(now.ChannelConfig)
 		return p.showForm(w, r, http.StatusConflict, v)
 	case err != nil:
 		return p.showWrong(w, r, v, err)
@@ -140,8 +140,8 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 // errChanged says that a channel is not as it was when its form was first shown.
 var errChanged = errors.New("annotate: channel was changed meanwhile")
 
-// baseOf identifies the configuration of a channel.
-func (p *pages) baseOf(c manager.ChannelConfig) string {
+// fingerprint identifies the configuration of a channel.
+func (p *pages) fingerprint(c manager.ChannelConfig) string {
 	form := c.Form()
 	text, err := json.Marshal([]any{form.Metadata(true), p.forms.Settings(form)})
 	if err != nil {

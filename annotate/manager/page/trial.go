@@ -82,7 +82,7 @@ type violationView struct {
 // maxViolations is how many results of shapes an answer has.
 const maxViolations = 20
 
-func violationsOf(results []shacl.Result) []violationView {
+func newViolationViews(results []shacl.Result) []violationView {
 	views := make([]violationView, 0, min(len(results), maxViolations))
 	for _, r := range results[:cap(views)] {
 		view := violationView{Line: r.Line, Severity: r.Severity[strings.LastIndexAny(r.Severity, "#/")+1:]}
@@ -141,7 +141,7 @@ type termView struct {
 	IsLiteral bool   `json:"isLiteral,omitempty"`
 }
 
-func termOf(t rdf.Term) termView {
+func newTermView(t rdf.Term) termView {
 	v := termView{Text: string(rdf.AppendTerm(nil, t)), IsLiteral: t.Kind == rdf.Literal}
 	if v.IsLiteral {
 		v.Value, v.Datatype, v.Language = t.Value, t.Datatype, t.Lang
@@ -215,7 +215,7 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 		MaxStatements: maxStatements, MaxOutput: maxOutput}, functions...)
 	view := &trialView{Findings: []placed{}, Statements: []statementView{}, IrregularRows: []placed{},
 		Output: string(trial.Output), Records: trial.Records, Unmatched: len(trial.Unmatched),
-		Violations: violationsOf(trial.Report.Results), Invalid: trial.Report.Violations,
+		Violations: newViolationViews(trial.Report.Results), Invalid: trial.Report.Violations,
 		Unchecked: err == nil && trial.Checked && trial.Report.Focus == 0}
 	view.tell(err, request)
 	for _, f := range trial.Findings {
@@ -228,13 +228,13 @@ func (request trialRequest) run(ctx context.Context, functions []rml.Function) *
 	}
 	for _, rows := range trial.IrregularRows {
 		view.IrregularRows = append(view.IrregularRows, placed{Text: rows.String(), Place: rows.Place,
-			At: rangeOf(request.Sample, request.InputFormat, rows.Place)})
+			At: findRange(request.Sample, request.InputFormat, rows.Place)})
 	}
 	for _, made := range trial.Statements[:min(len(trial.Statements), maxShown)] {
-		s := statementView{Subject: termOf(made.Subject), Predicate: termOf(made.Predicate), Object: termOf(made.Object),
+		s := statementView{Subject: newTermView(made.Subject), Predicate: newTermView(made.Predicate), Object: newTermView(made.Object),
 			Line: made.Line, Node: made.Node, IllTyped: made.IllTyped}
 		if made.Graph != (rdf.Term{}) {
-			graph := termOf(made.Graph)
+			graph := newTermView(made.Graph)
 			s.Graph = &graph
 		}
 		view.Statements = append(view.Statements, s)
@@ -262,7 +262,7 @@ func (v *trialView) tell(err error, request trialRequest) {
 		v.Fault = &placed{Text: wrong.Reason, Line: wrong.Line, Column: wrong.Column, Node: wrong.Node}
 	case errors.As(err, &failed):
 		v.Failure = &placed{Text: failed.Err.Error(), Place: failed.Place, Node: failed.Node,
-			At: rangeOf(request.Sample, request.InputFormat, failed.Place)}
+			At: findRange(request.Sample, request.InputFormat, failed.Place)}
 		if strings.Contains(v.Failure.Text, failed.Place) {
 			v.Failure.Place = "" // it is said already
 		}
@@ -275,8 +275,8 @@ func (v *trialView) tell(err error, request trialRequest) {
 	}
 }
 
-// rangeOf returns the part of a sample that a place names.
-func rangeOf(sample string, format annotate.InputFormat, place string) *textRange {
+// findRange returns the part of a sample that a place names.
+func findRange(sample string, format annotate.InputFormat, place string) *textRange {
 	span, ok := locate.Find([]byte(sample), string(format), place)
 	if place == "" || !ok {
 		return nil

@@ -138,7 +138,7 @@ func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 		if err != nil {
 			return nil, rest.ChannelError(err, id)
 		}
-		v.Channel, v.Name, v.Request = id, cmp.Or(c.Metadata.Name, id), requestOf(c.Mapping)
+		v.Channel, v.Name, v.Request = id, cmp.Or(c.Metadata.Name, id), newTrialRequest(c.Mapping)
 		v.Request.Dialect = c.Dialect
 		here.Href += "?channel=" + url.QueryEscape(id)
 		trail = []shell.Crumb{{Name: v.Name, Href: channelHref(id)}, here}
@@ -151,7 +151,7 @@ func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 	return v, err
 }
 
-func requestOf(m annotate.Mapping) trialRequest {
+func newTrialRequest(m annotate.Mapping) trialRequest {
 	return trialRequest{Mapping: m.RML, Shapes: m.Shapes, InputFormat: m.InputFormat, OutputFormat: m.OutputFormat, Language: m.Language}
 }
 
@@ -162,7 +162,7 @@ func (b *workbench) load(r *http.Request, v *workbenchView, id string) error {
 		return rest.AnnotationError(err, id)
 	}
 	before := v.Request
-	v.Request, v.MappingName = requestOf(m), m.Name
+	v.Request, v.MappingName = newTrialRequest(m), m.Name
 	v.Request.Sample, v.Request.Dialect = before.Sample, before.Dialect
 	return nil
 }
@@ -242,11 +242,11 @@ func mappingOfForm(form url.Values) annotate.Mapping {
 	return annotate.Mapping{Name: form.Get("mappingName"), RML: form.Get("rml"), Shapes: form.Get("shapes"),
 		InputFormat:  annotate.InputFormat(form.Get("inputFormat")),
 		OutputFormat: annotate.OutputFormat(form.Get("outputFormat")),
-		Language:     languageOf(form)}
+		Language:     formLanguage(form)}
 }
 
-// languageOf returns the language of a form's mapping. RML is not stored, because it is the default.
-func languageOf(form url.Values) annotate.MappingLanguage {
+// formLanguage returns the language of a form's mapping. RML is not stored, because it is the default.
+func formLanguage(form url.Values) annotate.MappingLanguage {
 	language := annotate.MappingLanguage(form.Get("language"))
 	if language == annotate.LanguageRML {
 		return ""

@@ -103,7 +103,7 @@ func (r *rest) patchChannel(w http.ResponseWriter, req *http.Request) error {
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity,
 			Detail: "Wrong settings: ChannelStatus object was empty, so no updates were made."}
 	}
-	outcome, err := r.manager.Patch(req.Context(), id, updateOf(switches))
+	outcome, err := r.manager.Patch(req.Context(), id, newUpdate(switches))
 	if err != nil {
 		return ChannelError(err, id)
 	}
@@ -111,8 +111,8 @@ func (r *rest) patchChannel(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// updateOf returns the change that a client asks for.
-func updateOf(s channelform.Switches) manager.Update {
+// newUpdate returns the change that a client asks for.
+func newUpdate(s channelform.Switches) manager.Update {
 	change := func(on *bool) manager.Switch {
 		switch {
 		case on == nil:

@@ -42,7 +42,7 @@ func TestNewHandler_credentials_areShownNowhere(t *testing.T) {
 	c.Secret = strings.Repeat("s", manager.SecretLength)
 	c.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	m, stop := managertest.Start(t, c)
-	api := newClientOf(t, m)
+	api := newManagerClient(t, m)
 
 	kafkaSettings := map[string]any{"host": "h", "port": 1, "user": managertest.Leaks()[0], "password": managertest.Leaks()[1],
 		"protocol": "SASL_SSL", "saslMechanism": "SCRAM-SHA-256"}
@@ -67,7 +67,7 @@ func TestNewHandler_credentials_areShownNowhere(t *testing.T) {
 	broker.Down()
 	require.NoError(t, stop())
 	m, stop = managertest.Start(t, c)
-	api = newClientOf(t, m)
+	api = newManagerClient(t, m)
 	requireFault := func(part string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return strings.Contains(api.get("/channels/secret?status").body, part) },
@@ -96,7 +96,7 @@ func TestNewHandler_credentials_areShownNowhere(t *testing.T) {
 	require.NoError(t, stop())
 	c.Secret = strings.Repeat("t", manager.SecretLength)
 	m, _ = managertest.Start(t, c)
-	api = newClientOf(t, m)
+	api = newManagerClient(t, m)
 	requireFault("cannot be decrypted")
 	require.Contains(t, managertest.Status(t, m, "secret").Error, "inputTopicSettings")
 	require.Eventually(t, func() bool { return !managertest.Status(t, m, "plain").Stopped }, managertest.Patience, time.Millisecond)

@@ -78,7 +78,7 @@ func TestNewHandler_putMapping_keepsTheOldOneOnErrors(t *testing.T) {
 	documents := &managertest.FaultyDocuments{Documents: storage.NewMemoryDocuments()}
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, documents))
-	c := newClientOf(t, m)
+	c := newManagerClient(t, m)
 	managertest.Create(t, m, managertest.Channel("keeps"))
 	const path, malformed = "/channels/keeps/mapping", "The request content was malformed:\n"
 	replaced := func(old, new string) string {

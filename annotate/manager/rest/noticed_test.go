@@ -15,7 +15,7 @@ import (
 func TestNewHandler_illTypedLiteral_isPublishedAndCounted(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, nil))
-	api := newClientOf(t, m)
+	api := newManagerClient(t, m)
 	managertest.Create(t, m, managertest.Dated("workers"))
 	managertest.Send(t, b, "workers/in",
 		`[{"id":"1","value":"2022-05-01"},{"id":"2","value":"2022-05-01T00:00:00Z"},{"id":"3","value":"2021-01-01"}]`)
@@ -33,7 +33,7 @@ func TestNewHandler_illTypedLiteral_isPublishedAndCounted(t *testing.T) {
 func TestNewHandler_messageWithoutStatements_isCounted(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, nil))
-	api := newClientOf(t, m)
+	api := newManagerClient(t, m)
 	managertest.Create(t, m, managertest.Channel("void"))
 	for _, message := range []string{`[]`, `{"other":1}`, `{"id":1,"value":2}`} {
 		managertest.Send(t, b, "void/in", message)
@@ -51,7 +51,7 @@ func TestNewHandler_messageWithoutStatements_isCounted(t *testing.T) {
 func TestNewHandler_irregularRows_areCounted(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, nil))
-	api := newClientOf(t, m)
+	api := newManagerClient(t, m)
 	c := managertest.Channel("table")
 	c.Mapping.InputFormat = annotate.CSV
 	c.Mapping.RML = strings.Replace(strings.Replace(c.Mapping.RML, "ql:JSONPath", "ql:CSV", 1), `rml:iterator "$"`, "", 1)
@@ -69,7 +69,7 @@ func TestNewHandler_irregularRows_areCounted(t *testing.T) {
 func TestNewHandler_dialect_isThatOfItsVocabularyUnlessItIsSet(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, nil))
-	api := newClientOf(t, m)
+	api := newManagerClient(t, m)
 	for dialect, want := range map[string]string{"": "6%3a00", "carml": "6%3a00", "rml": "6%3A00"} {
 		id := "dialect" + dialect
 		c := managertest.Channel(id)

@@ -40,12 +40,12 @@ type client struct {
 func newClient(t *testing.T, documents storage.Documents) *client {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, documents))
-	c := newClientOf(t, m)
+	c := newManagerClient(t, m)
 	c.broker = b
 	return c
 }
 
-func newClientOf(t *testing.T, m *manager.Manager) *client {
+func newManagerClient(t *testing.T, m *manager.Manager) *client {
 	server := httptest.NewServer(rest.NewHandler(m, &rest.HandlerOptions{Name: "annotator", Version: "v1.2.3"}))
 	t.Cleanup(server.Close)
 	return &client{t: t, server: server}
@@ -486,7 +486,7 @@ func TestNewHandler_servesTheExampleOfItsDocument(t *testing.T) {
 func TestNewHandler_answersWhileTheServiceStarts(t *testing.T) {
 	m, err := manager.New(managertest.Config(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)
-	c := newClientOf(t, m)
+	c := newManagerClient(t, m)
 	const unavailable = "Service not available: annotate: the service is starting or stopping"
 	c.text(c.send("POST", "/channels", channelJSON(t, "early", nil, nil, nil)), 503, unavailable)
 	c.json(c.get("/status"), `{"status": "INITIALIZING"}`)

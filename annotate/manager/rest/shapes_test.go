@@ -13,7 +13,7 @@ import (
 func TestNewHandler_shapes_areStoredAndCounted(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, nil))
-	api := newClientOf(t, m)
+	api := newManagerClient(t, m)
 	c := managertest.WithSideTopics(managertest.Channel("shaped"))
 	c.Mapping.Shapes = managertest.Shapes
 	managertest.Create(t, m, c)

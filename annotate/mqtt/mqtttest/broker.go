@@ -46,7 +46,7 @@ func Reserve(tb testing.TB) Address {
 	return Address{Host: at.Addr().String(), Port: int(at.Port())}
 }
 
-func addressOf(listener net.Listener) Address {
+func newAddress(listener net.Listener) Address {
 	addr := listener.Addr().(*net.TCPAddr)
 	return Address{Host: addr.IP.String(), Port: addr.Port}
 }
@@ -67,5 +67,5 @@ func Embedded(tb testing.TB) Address {
 		tb.Fatalf("start the embedded broker: %v", err)
 	}
 	tb.Cleanup(func() { _ = server.Close() })
-	return addressOf(listener)
+	return newAddress(listener)
 }

@@ -37,7 +37,7 @@ func NewOld(tb testing.TB, to Address, refusal []byte) *Old {
 		tb.Fatalf("listen for the old broker: %v", err)
 	}
 	o := &Old{
-		Address:  addressOf(listener),
+		Address:  newAddress(listener),
 		target:   to.String(),
 		refusal:  refusal,
 		listener: listener,

@@ -27,7 +27,7 @@ func NewProxy(tb testing.TB, to Address) *Proxy {
 		tb.Fatalf("listen for the proxy: %v", err)
 	}
 	p := &Proxy{
-		Address:  addressOf(listener),
+		Address:  newAddress(listener),
 		target:   to.String(),
 		listener: listener,
 		conns:    map[net.Conn]struct{}{},

@@ -32,7 +32,7 @@ func (c *valueConstraint) check(r *run, s *shape, focus id, values []id) bool {
 
 func datatypeTest(datatype string) func(*run, rdf.Term) bool {
 	want := rdf.NewTyped("", datatype).Datatype
-	space := xsd.LexicalSpaceOf(datatype)
+	space := xsd.FindLexicalSpace(datatype)
 	return func(r *run, t rdf.Term) bool {
 		if t.Kind != rdf.Literal {
 			return false

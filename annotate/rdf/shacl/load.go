@@ -96,7 +96,7 @@ func (c *compiler) constant(t rdf.Term) id {
 	return n
 }
 
-func (c *compiler) constantsOf(terms []rdf.Term) []id {
+func (c *compiler) constantIDs(terms []rdf.Term) []id {
 	var all []id
 	for _, t := range terms {
 		all = append(all, c.constant(t))
@@ -136,7 +136,7 @@ func (c *compiler) isShape(subject rdf.Term) bool {
 	}
 	for _, p := range node.predicates {
 		if name, ok := shaclName(p); ok {
-			switch roleOf(name) {
+			switch findRole(name) {
 			case target, parameter, shapeValued, shapeList:
 				return true
 			}
@@ -189,7 +189,7 @@ func (c *compiler) describe(s *shape) error {
 	d := c.doc
 	if node := d.nodes[s.node]; node != nil {
 		for _, p := range node.predicates {
-			if name, ok := shaclName(p); ok && (roleOf(name) == foreign || roleOf(name) == pathPart) {
+			if name, ok := shaclName(p); ok && (findRole(name) == foreign || findRole(name) == pathPart) {
 				if name == "declare" || name == "shapesGraph" || name == "entailment" || name == "suggestedShapesGraph" {
 					continue
 				}
@@ -244,10 +244,10 @@ func (c *compiler) target(s *shape) error {
 			}
 		}
 	}
-	s.targetNodes = c.constantsOf(d.all(s.node, "targetNode"))
-	s.targetClasses = c.constantsOf(d.all(s.node, "targetClass"))
-	s.targetSubjects = c.constantsOf(d.all(s.node, "targetSubjectsOf"))
-	s.objects = c.constantsOf(d.all(s.node, "targetObjectsOf"))
+	s.targetNodes = c.constantIDs(d.all(s.node, "targetNode"))
+	s.targetClasses = c.constantIDs(d.all(s.node, "targetClass"))
+	s.targetSubjects = c.constantIDs(d.all(s.node, "targetSubjectsOf"))
+	s.objects = c.constantIDs(d.all(s.node, "targetObjectsOf"))
 	if s.node.Kind == rdf.IRI && c.isClass(s.node) {
 		s.targetClasses = append(s.targetClasses, c.constant(s.node))
 	}

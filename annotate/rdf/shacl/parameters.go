@@ -208,7 +208,7 @@ func (c *compiler) listed(s *shape) error {
 		if err != nil {
 			return err
 		}
-		s.add(&inConstraint{distinct(c.constantsOf(members))})
+		s.add(&inConstraint{distinct(c.constantIDs(members))})
 	}
 	closed, err := c.flag(s.node, "closed")
 	if err != nil || !closed {
@@ -223,7 +223,7 @@ func (c *compiler) listed(s *shape) error {
 		if err != nil {
 			return err
 		}
-		allowed = c.constantsOf(ignored)
+		allowed = c.constantIDs(ignored)
 	}
 	for _, property := range c.doc.all(s.node, "property") {
 		for _, p := range c.doc.all(property, "path") {

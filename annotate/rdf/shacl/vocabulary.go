@@ -36,8 +36,8 @@ const (
 	pathPart                // of a path, not of a shape
 )
 
-// roleOf returns the role of a term by its local name.
-func roleOf(name string) role {
+// findRole returns the role of a term by its local name.
+func findRole(name string) role {
 	switch name {
 	case "name", "description", "order", "group", "defaultValue":
 		return annotation

@@ -103,7 +103,7 @@ func exchange(w *session.Wire, hello session.Hello) (*packets.ConnackPacket, err
 	}
 	answer, ok := packet.(*packets.ConnackPacket)
 	if !ok || answer.RemainingLength != 2 {
-		return nil, fmt.Errorf("the broker answered the CONNECT with an unexpected %s", nameOf(packet))
+		return nil, fmt.Errorf("the broker answered the CONNECT with an unexpected %s", packetName(packet))
 	}
 	return answer, nil
 }
@@ -174,7 +174,7 @@ func (c *connection) take(packet packets.ControlPacket) {
 	case *packets.PingrespPacket:
 		c.Alive.Answered()
 	default:
-		c.Breach("an unexpected %s", nameOf(packet))
+		c.Breach("an unexpected %s", packetName(packet))
 	}
 }
 
@@ -232,8 +232,8 @@ type locked struct{ wire *session.Wire }
 // Write implements io.Writer. The library gives it one packet at a time.
 func (l locked) Write(p []byte) (int, error) { return len(p), l.wire.Send(p) }
 
-// nameOf is the name of a packet's type, with which its text begins.
-func nameOf(packet packets.ControlPacket) string {
+// packetName is the name of a packet's type, with which its text begins.
+func packetName(packet packets.ControlPacket) string {
 	name, _, _ := strings.Cut(packet.String(), ":")
 	return name
 }

@@ -61,14 +61,14 @@ func readNew(c *Connection) error {
 	}
 	switch p := p.Content.(type) {
 	case *packets.Publish:
-		c.Received(p.Topic, p.Payload, p.PacketID, p.QoS, propertiesOf(p))
+		c.Received(p.Topic, p.Payload, p.PacketID, p.QoS, readProperties(p))
 	case *packets.Puback:
 		c.Confirmed(p.PacketID, nil)
 	}
 	return nil
 }
 
-func propertiesOf(p *packets.Publish) annotate.Trace {
+func readProperties(p *packets.Publish) annotate.Trace {
 	var user UserProperties
 	for _, property := range p.Properties.User {
 		user.Add([]byte(property.Key), []byte(property.Value))

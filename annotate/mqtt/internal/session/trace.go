@@ -69,7 +69,7 @@ func text(b []byte) (t, rest []byte, ok bool) {
 // traceSize is the size of the user properties of a trace.
 func traceSize(t annotate.Trace) int {
 	size := 0
-	for _, field := range fieldsOf(&t) {
+	for _, field := range traceFields(&t) {
 		if field.text != "" {
 			size += 5 + len(field.name) + len(field.text)
 		}
@@ -79,7 +79,7 @@ func traceSize(t annotate.Trace) int {
 
 // appendTrace appends the user properties of a trace. Its texts are shorter than 64 KiB.
 func appendTrace(b []byte, t annotate.Trace) []byte {
-	for _, field := range fieldsOf(&t) {
+	for _, field := range traceFields(&t) {
 		if field.text == "" {
 			continue
 		}
@@ -94,8 +94,8 @@ func appendTrace(b []byte, t annotate.Trace) []byte {
 
 type field struct{ name, text string }
 
-// fieldsOf returns what a trace has; none without a parent.
-func fieldsOf(t *annotate.Trace) [2]field {
+// traceFields returns what a trace has; none without a parent.
+func traceFields(t *annotate.Trace) [2]field {
 	if t.Parent == "" {
 		return [2]field{}
 	}
