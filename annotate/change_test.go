@@ -19,7 +19,9 @@ func TestChannel_SetConfig_goesOnWithWhatWaits(t *testing.T) {
 	require.NoError(t, channel.Start(t.Context()))
 	require.NoError(t, channel.SetTopics(t.Context(), annotate.OptionalTopics{Error: true, MonitorInput: true}))
 	next := channel.Config()
-	next.Output.Name, next.Parallelism, next.MonitorInput = "c/other", 7, nil
+	next.Output.Name = "c/other"
+	next.Parallelism = 7
+	next.MonitorInput = nil
 	require.ErrorContains(t, channel.SetConfig(t.Context(), next), "channel runs")
 	require.NoError(t, channel.Stop(t.Context()))
 	publish(t, b, "c/in", 0, 3)

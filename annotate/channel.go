@@ -159,7 +159,9 @@ func (c *Channel) Start(ctx context.Context) error {
 	}
 	defer release()
 	c.mu.Lock()
-	running, closed, off := c.run != nil, c.closed, c.off
+	running := c.run != nil
+	closed := c.closed
+	off := c.off
 	c.mu.Unlock()
 	switch {
 	case closed:

@@ -45,7 +45,9 @@ func withSideTopics(c annotate.ChannelConfig) annotate.ChannelConfig {
 	topic := func(name string) *annotate.Topic {
 		return &annotate.Topic{Name: c.ID + "/" + name, Broker: annotate.Memory}
 	}
-	c.Error, c.MonitorInput, c.MonitorOutput = topic("errors"), topic("seen"), topic("sent")
+	c.Error = topic("errors")
+	c.MonitorInput = topic("seen")
+	c.MonitorOutput = topic("sent")
 	return c
 }
 

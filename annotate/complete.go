@@ -72,7 +72,7 @@ func idPart(topic string) string {
 	hyphen := false // whether the last character is a hyphen that stands for others
 	for _, r := range withoutSpace(topic) {
 		unreserved := r < utf8.RuneSelf && (r == '-' || r == '.' || r == '_' || r == '~' ||
-			r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+			(r >= '0' && r <= '9') || (r >= 'A' && r <= 'Z') || (r >= 'a' && r <= 'z'))
 		switch {
 		case unreserved:
 			part.WriteRune(r)

@@ -14,7 +14,9 @@ import (
 func exactlyOnce(id string) annotate.ChannelConfig {
 	c := withSideTopics(config(id))
 	c.ExactlyOnce = true
-	c.Input.Name, c.Output.Name, c.Error.Name = id+"-in", id+"-out", id+"-errors"
+	c.Input.Name = id + "-in"
+	c.Output.Name = id + "-out"
+	c.Error.Name = id + "-errors"
 	return c
 }
 

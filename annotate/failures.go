@@ -45,7 +45,9 @@ func newFailedMessage(m Message, format InputFormat, cause error) FailedMessage 
 	}
 	var mapping *rml.MessageError
 	if errors.As(cause, &mapping) {
-		f.Reason, f.Node, f.Place = mapping.Err.Error(), mapping.Node, mapping.Place
+		f.Reason = mapping.Err.Error()
+		f.Node = mapping.Node
+		f.Place = mapping.Place
 	}
 	if violated := (*ShapeError)(nil); errors.As(cause, &violated) {
 		f.Node = violated.shape()

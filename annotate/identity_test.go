@@ -44,7 +44,9 @@ func TestChannel_Start_identifiesOutputsForAStore(t *testing.T) {
 	broker := annotate.NewMemoryBroker(nil)
 	store := &storeStub{MemoryBroker: broker}
 	driver := annotate.MemoryDriver(broker)
-	driver.Type, driver.Member, driver.Broker = "STORE", "storeSettings", store
+	driver.Type = "STORE"
+	driver.Member = "storeSettings"
+	driver.Broker = store
 	driver.OutputOnly, driver.Format = true, annotate.NQuads
 	env := annotate.Environment{Drivers: []annotate.Driver{annotate.MemoryDriver(broker), driver}}
 	config := annotate.ChannelConfig{

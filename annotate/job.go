@@ -37,7 +37,12 @@ func newJob() *job {
 }
 
 func (j *job) reset() {
-	j.delivery, j.mapping, j.out, j.held, j.err, j.acked = Delivery{}, nil, nil, 0, nil, false
+	j.delivery = Delivery{}
+	j.mapping = nil
+	j.out = nil
+	j.held = 0
+	j.err = nil
+	j.acked = false
 }
 
 // isRevoked reports whether the broker has taken the message back.

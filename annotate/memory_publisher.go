@@ -145,7 +145,9 @@ func (p *memoryPublisher) giveUp() {
 	b := p.broker
 	b.mu.Lock()
 	left := p.messages
-	p.messages, p.sent, p.finished = nil, 0, true
+	p.messages = nil
+	p.sent = 0
+	p.finished = true
 	delete(b.publishers, p)
 	b.mu.Unlock()
 	for _, m := range left {

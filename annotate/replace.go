@@ -35,11 +35,18 @@ func (c *Channel) SetConfig(ctx context.Context, config ChannelConfig) error {
 		return c.failed("change", errRunning)
 	}
 	to, from := &c.config, &next.config // the identifier is read without the mutex and not written
-	to.Input, to.Output, to.MonitorInput, to.MonitorOutput, to.Error =
-		from.Input, from.Output, from.MonitorInput, from.MonitorOutput, from.Error
-	to.Mapping, to.Parallelism, to.BufferSize = from.Mapping, from.Parallelism, from.BufferSize
+	to.Input = from.Input
+	to.Output = from.Output
+	to.MonitorInput = from.MonitorInput
+	to.MonitorOutput = from.MonitorOutput
+	to.Error = from.Error
+	to.Mapping = from.Mapping
+	to.Parallelism = from.Parallelism
+	to.BufferSize = from.BufferSize
 	to.Dialect = from.Dialect
-	to.ErrorFormat, to.ExactlyOnce, to.Distributed = from.ErrorFormat, from.ExactlyOnce, from.Distributed
+	to.ErrorFormat = from.ErrorFormat
+	to.ExactlyOnce = from.ExactlyOnce
+	to.Distributed = from.Distributed
 	c.off = c.off.of(to)
 	c.mapping.Store(next.mapping.Load())
 	return nil

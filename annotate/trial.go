@@ -52,7 +52,9 @@ func (m Mapping) Try(ctx context.Context, message []byte, dialect string, limits
 		t.Findings = plan.Lint()
 		return t, err
 	}
-	t.Records, t.Unmatched, t.IrregularRows = mapper.Tally().Records, mapper.Unmatched(), mapper.IrregularRows()
+	t.Records = mapper.Tally().Records
+	t.Unmatched = mapper.Unmatched()
+	t.IrregularRows = mapper.IrregularRows()
 	if t.Statements, err = mapper.Trace(message); err != nil {
 		return t, err
 	}

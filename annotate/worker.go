@@ -26,7 +26,9 @@ func (w *worker) mapMessage(j *job) {
 	c := w.pipeline.channel
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.mapping, w.mapper, w.buffer = nil, nil, nil
+			w.mapping = nil
+			w.mapper = nil
+			w.buffer = nil
 			j.out, j.err = nil, &failure{reason: fmt.Sprintf("the mapping engine failed: %v", cause)}
 			c.log.Error("mapping engine panicked", "cause", cause, "stack", string(debug.Stack()))
 		}

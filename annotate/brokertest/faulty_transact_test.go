@@ -47,7 +47,7 @@ func TestChecks_findFaultyTransactors(t *testing.T) {
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			requireFound(t, c.fault, c.found, func(b *annotate.MemoryBroker) annotate.Broker {
-				return faultyTransactor{b, c.input, c.plain}
+				return faultyTransactor{MemoryBroker: b, input: c.input, plain: c.plain}
 			})
 		})
 	}

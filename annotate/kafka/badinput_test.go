@@ -76,8 +76,13 @@ func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotat
 // allow gives eve a right to a topic.
 func (r *ruler) allow(t *testing.T, topic string, operation kmsg.ACLOperation) {
 	rule := kmsg.NewCreateACLsRequestCreation()
-	rule.ResourceType, rule.ResourceName, rule.ResourcePatternType = kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral
-	rule.Principal, rule.Host, rule.Operation, rule.PermissionType = "User:eve", "*", operation, kmsg.ACLPermissionTypeAllow
+	rule.ResourceType = kmsg.ACLResourceTypeTopic
+	rule.ResourceName = topic
+	rule.ResourcePatternType = kmsg.ACLResourcePatternTypeLiteral
+	rule.Principal = "User:eve"
+	rule.Host = "*"
+	rule.Operation = operation
+	rule.PermissionType = kmsg.ACLPermissionTypeAllow
 	request := kmsg.NewPtrCreateACLsRequest()
 	request.Creations = append(request.Creations, rule)
 	r.cluster.Still("readers", r.Client, func() {

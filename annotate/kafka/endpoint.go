@@ -192,7 +192,7 @@ func (e *endpoint) factsFrom(client sarama.Client) (facts, error) {
 	if err == nil {
 		const txnOffsetCommit, withMember = 28, 3
 		for _, key := range versions.ApiKeys {
-			f.fences = f.fences || key.ApiKey == txnOffsetCommit && key.MaxVersion >= withMember
+			f.fences = f.fences || (key.ApiKey == txnOffsetCommit && key.MaxVersion >= withMember)
 		}
 	}
 	described, err := broker.DescribeConfigs(&sarama.DescribeConfigsRequest{

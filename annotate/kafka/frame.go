@@ -61,7 +61,7 @@ func (f *frames) Read(p []byte) (int, error) {
 	n := copy(p, f.length[len(f.length)-f.unread:])
 	f.unread -= n
 	p = p[n:][:min(int64(len(p)-n), f.left)]
-	if len(p) == 0 || n > 0 && f.reader.Buffered() == 0 {
+	if len(p) == 0 || (n > 0 && f.reader.Buffered() == 0) {
 		return n, nil // without waiting for more
 	}
 	more, err := f.reader.Read(p)
@@ -93,7 +93,9 @@ func (f *frames) next() error {
 	}
 	copy(f.length[:], head)
 	_, _ = f.reader.Discard(len(f.length)) // Peek has buffered them
-	f.unread, f.left, f.first = len(f.length), length, false
+	f.unread = len(f.length)
+	f.left = length
+	f.first = false
 	return nil
 }
 

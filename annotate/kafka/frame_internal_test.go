@@ -116,7 +116,7 @@ func FuzzFrames(f *testing.F) {
 				break
 			}
 			length := int64(binary.BigEndian.Uint32(data[good:]))
-			if length < minFrame || length > maxFrame || good == 0 && length > maxFirstFrame {
+			if length < minFrame || length > maxFrame || (good == 0 && length > maxFirstFrame) {
 				break
 			}
 			good += 4 + int(min(length, int64(len(data)-good-4)))

@@ -86,7 +86,9 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 	if p.value == nil {
 		p.value = octets{} // a record without a value means that its key is deleted
 	}
-	p.Topic, p.Value, p.Metadata = o.name, &p.value, p
+	p.Topic = o.name
+	p.Value = &p.value
+	p.Metadata = p
 	if m.Key != nil {
 		p.Key = &p.key
 	}
@@ -204,7 +206,9 @@ func (o *outbox) giveUp(why error) {
 	o.confirm() // those with an outcome come first
 	o.mu.Lock()
 	left := o.messages
-	o.messages, o.taken, o.over = nil, 0, true
+	o.messages = nil
+	o.taken = 0
+	o.over = true
 	o.mu.Unlock()
 	for _, p := range left {
 		if p.answered {

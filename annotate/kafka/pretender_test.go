@@ -61,7 +61,11 @@ func TestBroker_allocatesNothingForLengthsThatAreNotKafkas(t *testing.T) {
 				options.Dial = p.dial
 				options.TransactionInterval = time.Millisecond
 				topic := cluster.Settings("in", "group")
-				kafkatest.Change(&topic, func(k *kafka.Settings) { k.Mechanism, k.User, k.Password = kafka.Plain, "ada", "horse" })
+				kafkatest.Change(&topic, func(k *kafka.Settings) {
+					k.Mechanism = kafka.Plain
+					k.User = "ada"
+					k.Password = "horse"
+				})
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				done := make(chan struct{})

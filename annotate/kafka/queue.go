@@ -13,7 +13,7 @@ import (
 func (s *subscription) busy(p *partition) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !p.gone.Load() && (p.unacknowledgedLocked() || s.tx != nil && len(p.handed) > 0)
+	return !p.gone.Load() && (p.unacknowledgedLocked() || (s.tx != nil && len(p.handed) > 0))
 }
 
 // enqueue waits for room in the queue, appends a message, and reports whether the queue

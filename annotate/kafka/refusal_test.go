@@ -20,7 +20,11 @@ func TestBroker_credentials_areCheckedAndNeverShown(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "ada", "right horse"), kfake.SeedTopics(1, "topic"))
 			settings := cluster.Settings("topic", "group")
-			kafkatest.Change(&settings, func(k *kafka.Settings) { k.Mechanism, k.User, k.Password = mechanism, "ada", "right horse" })
+			kafkatest.Change(&settings, func(k *kafka.Settings) {
+				k.Mechanism = mechanism
+				k.User = "ada"
+				k.Password = "right horse"
+			})
 			sub, err := kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.NoError(t, sub.Close(t.Context()))

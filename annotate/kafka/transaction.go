@@ -103,7 +103,7 @@ func (t *transaction) renew(ctx context.Context) error {
 			t.failing.Lock()
 			defer t.failing.Unlock()
 			// The errors after the first only repeat that there was one.
-			if t.failure == nil || !permanent(t.failure) && permanent(e.Err) {
+			if t.failure == nil || (!permanent(t.failure) && permanent(e.Err)) {
 				t.failure = e.Err
 			}
 		})
@@ -223,7 +223,7 @@ func (t *transaction) step(pause *retry.Backoff) error {
 		if len(taken) > 0 && !full {
 			continue
 		}
-		if !t.begun || !full && !t.isClosed() && time.Now().Before(t.due) {
+		if !t.begun || (!full && !t.isClosed() && time.Now().Before(t.due)) {
 			return nil
 		}
 		if err := t.commit(); err != nil {

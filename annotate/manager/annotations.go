@@ -108,7 +108,7 @@ func (a *Annotations) Page(ctx context.Context, after string, limit int) (page [
 	}
 	for _, document := range documents[:min(len(documents), limit)] {
 		mapping, err := channelform.DecodeMapping(document.Data)
-		page = append(page, StoredAnnotation{strings.TrimPrefix(document.Key, annotationPrefix), mapping, err})
+		page = append(page, StoredAnnotation{ID: strings.TrimPrefix(document.Key, annotationPrefix), Mapping: mapping, Err: err})
 	}
 	return page, len(documents) > limit, nil
 }

@@ -93,7 +93,9 @@ func (e *entry) status() Status {
 		s.Retrying = wanted
 	}
 	if standing == theirs {
-		s.Stopped, s.Retrying, s.Error = p.lease.Stopped, p.lease.Retrying, p.lease.Error
+		s.Stopped = p.lease.Stopped
+		s.Retrying = p.lease.Retrying
+		s.Error = p.lease.Error
 		s.Instance = p.lease.Instance
 		return s
 	}
@@ -138,7 +140,9 @@ func (e *entry) noteStored(r record, revision storage.Revision) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.config, e.revision, e.stamp = r, revision, stamp
+	e.config = r
+	e.revision = revision
+	e.stamp = stamp
 }
 
 // take waits until no other operation works on the channel.

@@ -54,9 +54,13 @@ func TestNew_errorsNameTheField(t *testing.T) {
 		"Environment.ConnectTimeout":  func(c *manager.Config) { c.ConnectTimeout = -1 },
 		"Config.MaxShutdown":          func(c *manager.Config) { c.MaxShutdown = -1 },
 		"Config.PollInterval":         func(c *manager.Config) { c.PollInterval = -1 },
-		"Config.LeaseDuration":        func(c *manager.Config) { c.Shared, c.Instance, c.LeaseDuration = true, "a", time.Millisecond },
-		"Environment.Instance":        func(c *manager.Config) { c.Shared = true },
-		"Config.Secret":               func(c *manager.Config) { c.Secret = strings.Repeat("x", 31) },
+		"Config.LeaseDuration": func(c *manager.Config) {
+			c.Shared = true
+			c.Instance = "a"
+			c.LeaseDuration = time.Millisecond
+		},
+		"Environment.Instance": func(c *manager.Config) { c.Shared = true },
+		"Config.Secret":        func(c *manager.Config) { c.Secret = strings.Repeat("x", 31) },
 	} {
 		c := managertest.Config(b, nil)
 		change(&c)

@@ -238,7 +238,10 @@ func (s *site) prepare(name string, change ...func(*manager.Config)) *instance {
 	i := &instance{name: name, site: s, reach: &reach{Documents: s.documents},
 		subs: map[*siteSubscription]struct{}{}, options: map[string]annotate.ConnectOptions{}}
 	c := managertest.Config(i, i.reach)
-	c.Shared, c.Instance, c.LeaseDuration, c.PollInterval = true, name, leaseTime, pollTime
+	c.Shared = true
+	c.Instance = name
+	c.LeaseDuration = leaseTime
+	c.PollInterval = pollTime
 	c.RetryMin, c.RetryMax = time.Second, time.Minute
 	for _, f := range change {
 		f(&c)

@@ -18,7 +18,9 @@ func TestManager_generatedIdentifiers_differForTopicsThatLookAlike(t *testing.T)
 	ids := map[string]bool{}
 	for _, topic := range []string{"a/b", "a#b", "a-b", "a/b"} {
 		c := managertest.Channel("")
-		c.Input.Name, c.Output.Name, c.Stopped = strings.ReplaceAll(topic, "#", "$"), "out", true
+		c.Input.Name = strings.ReplaceAll(topic, "#", "$")
+		c.Output.Name = "out"
+		c.Stopped = true
 		id := managertest.Create(t, m, c)
 		require.True(t, strings.HasPrefix(id, "a-b_out_MQTT_MQTT_"), id)
 		ids[id] = true

@@ -73,7 +73,11 @@ func (e *entry) noteLease(l fleet.ChannelLease, revision storage.Revision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := &e.possession
-	p.lease, p.revision, p.alive, p.stamp, p.freed = l, revision, revision != 0, stamp, time.Time{}
+	p.lease = l
+	p.revision = revision
+	p.alive = revision != 0
+	p.stamp = stamp
+	p.freed = time.Time{}
 	p.yield, p.adopted = p.yield && p.alive, p.adopted && p.alive
 }
 
@@ -134,12 +138,14 @@ func reportStatus(ctx context.Context, e *entry) error {
 	s := e.view().Status
 	now := fleet.Report{Stopped: s.Stopped, Retrying: s.Retrying, Error: s.Error}
 	e.mu.Lock()
-	l, revision, reported := e.possession.lease, e.possession.revision, e.possession.reported
+	l := e.possession.lease
+	revision := e.possession.revision
+	reported := e.possession.reported
 	e.mu.Unlock()
 	text := now
 	text.Error = l.Error
 	onlyText := text == l.Report && now.Error != "" && l.Error != ""
-	if now == l.Report || onlyText && time.Since(reported) < textEvery {
+	if now == l.Report || (onlyText && time.Since(reported) < textEvery) {
 		return nil
 	}
 	l.Report = now

@@ -54,7 +54,9 @@ func TestManager_Create_generatesAnIdentifierFromTheTopics(t *testing.T) {
 	env := managertest.Config(b, nil)
 	m, _ := managertest.Start(t, env)
 	c := managertest.Channel("")
-	c.Input.Name, c.Output.Name, c.Output.Broker = "in put", "out", kafka.Type
+	c.Input.Name = "in put"
+	c.Output.Name = "out"
+	c.Output.Broker = kafka.Type
 	id := managertest.Create(t, m, c)
 	require.Regexp(t, `^input_out_MQTT_KAFKA_[0-9a-f-]{36}$`, id)
 	s, err := m.Get(id)
@@ -421,7 +423,7 @@ type slowBroker struct {
 }
 
 func newSlowBroker() slowBroker {
-	return slowBroker{annotate.NewMemoryBroker(nil), make(chan struct{}, 1), make(chan struct{})}
+	return slowBroker{Broker: annotate.NewMemoryBroker(nil), asked: make(chan struct{}, 1), gate: make(chan struct{})}
 }
 
 func (b slowBroker) Connect(

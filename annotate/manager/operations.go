@@ -144,7 +144,7 @@ func (m *Manager) Patch(ctx context.Context, id string, update Update) (Outcome,
 		}
 		stopped := before.Status.Stopped
 		switch {
-		case update.Run == Keep || update.Run == Off && stopped && !e.wanted() || update.Run == On && !stopped:
+		case update.Run == Keep || (update.Run == Off && stopped && !e.wanted()) || (update.Run == On && !stopped):
 			return nil
 		case update.Run == Off:
 			outcome = Stopped

@@ -50,7 +50,9 @@ func (r *records) load(ctx context.Context, channels *registry, stopped bool) er
 // restore makes the entry of a stored channel.
 func (r *records) restore(document storage.Document) *entry {
 	e := newEntry(strings.TrimPrefix(document.Key, channelPrefix), r.fleet)
-	e.listed, e.used, e.revision = true, true, document.Revision
+	e.listed = true
+	e.used = true
+	e.revision = document.Revision
 	w, err := decode(document.Data, r.forms, r.sealer)
 	if err == nil && w.ID != e.id {
 		err = fmt.Errorf("it is stored with the identifier %q", w.ID)
@@ -64,7 +66,10 @@ func (r *records) restore(document storage.Document) *entry {
 		w.bookkeeping = decodeBookkeeping(document.Data)
 	}
 	w.ID = e.id
-	e.config, e.restarts, e.edits, e.fault = w, w.Restarts, w.Edits, w.Fault
+	e.config = w
+	e.restarts = w.Restarts
+	e.edits = w.Edits
+	e.fault = w.Fault
 	if err != nil {
 		e.fault = fmt.Sprintf("restore channel %q: %v", e.id, err)
 		r.log.Error("channel not restored", "channel", e.id, "error", err)

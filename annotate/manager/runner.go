@@ -258,7 +258,9 @@ func (r *runner) reconfigure(ctx context.Context, e *entry) error {
 // applyEdits gives a channel that is stopped its stored configuration, unless it has it.
 func (r *runner) applyEdits(ctx context.Context, e *entry) error {
 	e.mu.Lock()
-	next, edits, isNew := e.config.Clone(), e.config.Edits, e.config.Edits != e.edits
+	next := e.config.Clone()
+	edits := e.config.Edits
+	isNew := e.config.Edits != e.edits
 	e.mu.Unlock()
 	if !isNew {
 		return nil

@@ -55,7 +55,7 @@ func (r *reconciler) task(e *entry) task {
 // stopped, whatever the cause.
 func (r *reconciler) unsettled(e *entry) bool {
 	p := r.task(e)
-	return p.gone || p.finish || p.release || p.run != p.kept || !p.run && p.running || p.changed || p.restart && p.run
+	return p.gone || p.finish || p.release || p.run != p.kept || (!p.run && p.running) || p.changed || (p.restart && p.run)
 }
 
 // settleLater settles a channel, unless that is in progress.
@@ -131,7 +131,9 @@ func (r *reconciler) settle(ctx context.Context, e *entry) error {
 func (e *entry) noteSettled(p task) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settled, e.restarts, e.edits = p.revision, p.stored.Restarts, p.stored.Edits
+	e.settled = p.revision
+	e.restarts = p.stored.Restarts
+	e.edits = p.stored.Edits
 }
 
 // catchUp applies what another instance has stored: the mapping and the switches of topics.

@@ -39,7 +39,7 @@ func choose[T any](ctx context.Context, version string, by attempts[T]) (T, erro
 	switch {
 	case err == nil:
 		return made, nil
-	case !refused && !session.HungUp(err) || ctx.Err() != nil:
+	case (!refused && !session.HungUp(err)) || ctx.Err() != nil:
 		return none, err
 	case version != "":
 		return none, fmt.Errorf("%w; mqttSettings.version demands MQTT %s, leave it out or set %q",

@@ -146,7 +146,7 @@ func shareNameReason(name, topic string, isInput bool) string {
 func filterReason(filter string) string {
 	levels := strings.Split(filter, "/")
 	for i, level := range levels {
-		if level == "#" && i == len(levels)-1 || level == "+" || !strings.ContainsAny(level, "+#") {
+		if (level == "#" && i == len(levels)-1) || level == "+" || !strings.ContainsAny(level, "+#") {
 			continue
 		}
 		return fmt.Sprintf("a wildcard must stand alone between slashes and # at the end, got %q", filter)

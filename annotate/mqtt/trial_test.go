@@ -53,7 +53,9 @@ func TestDriver_trialNamesHostAndPort(t *testing.T) {
 func TestSettings_Subscription_differsByWhatABrokerTellsApart(t *testing.T) {
 	s := mqtt.Settings{ClientID: "c", ShareName: "s", Password: "p"}
 	same := s
-	same.Password, same.Host, same.Version = "q", "h", mqtt.Version5
+	same.Password = "q"
+	same.Host = "h"
+	same.Version = mqtt.Version5
 	require.Equal(t, s.Subscription("t"), same.Subscription("t"))
 	for _, other := range []mqtt.Settings{{ClientID: "d", ShareName: "s"}, {ClientID: "c"}} {
 		require.NotEqual(t, s.Subscription("t"), other.Subscription("t"))

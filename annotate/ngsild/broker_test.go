@@ -46,7 +46,7 @@ func (b *broker) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodPost || r.URL.Path != "/ngsi-ld/v1/entityOperations/upsert":
 		w.WriteHeader(http.StatusNotFound)
 		return
-	case query != "" && query != "options=update" || r.Header.Get("Content-Type") != "application/json" || err != nil:
+	case (query != "" && query != "options=update") || r.Header.Get("Content-Type") != "application/json" || err != nil:
 		refuse(w, fmt.Sprint("not a batch: ", query, err))
 		return
 	case len(entities) == 0:
@@ -170,7 +170,7 @@ func checkEntity(e map[string]any) error {
 		}
 		sets := map[any]bool{}
 		for _, instance := range list {
-			if set, there := instance["datasetId"]; sets[set] || there && !isURI(set) {
+			if set, there := instance["datasetId"]; sets[set] || (there && !isURI(set)) {
 				return fmt.Errorf("%s: datasetId %v", name, set)
 			}
 			sets[instance["datasetId"]] = true

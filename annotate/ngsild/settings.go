@@ -54,7 +54,9 @@ func (s Settings) String() string {
 	if err != nil {
 		return "an NGSI-LD broker with an invalid address"
 	}
-	at.User, at.RawQuery, at.Fragment = nil, "", ""
+	at.User = nil
+	at.RawQuery = ""
+	at.Fragment = ""
 	if s.Tenant != "" {
 		return fmt.Sprintf("%s (tenant %s)", at, s.Tenant)
 	}

@@ -99,7 +99,7 @@ func jsonNumber(lexical string) (json.Number, bool) {
 	mantissa, _, _ := strings.Cut(strings.ToLower(lexical), "e")
 	digits := strings.TrimLeft(strings.Replace(strings.TrimLeft(mantissa, "+-"), ".", "", 1), "0")
 	n, err := strconv.ParseFloat(lexical, 64)
-	if err != nil || len(digits) > maxDigits || n == 0 && digits != "" {
+	if err != nil || len(digits) > maxDigits || (n == 0 && digits != "") {
 		return "", false
 	}
 	text, err := json.Marshal(n)

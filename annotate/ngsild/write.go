@@ -228,7 +228,7 @@ func (w *writer) settle(ctx context.Context, parts []*prepared, status int, answ
 // describe returns an error of an entity as text.
 func (w *writer) describe(text json.RawMessage) string {
 	var p problem
-	if json.Unmarshal(text, &p) != nil || p.Title == "" && p.Detail == "" {
+	if json.Unmarshal(text, &p) != nil || (p.Title == "" && p.Detail == "") {
 		return w.Reason(text)
 	}
 	kind := strings.TrimPrefix(p.Type, errorTypes)

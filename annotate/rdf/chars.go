@@ -88,5 +88,5 @@ func isNameStart(r rune) bool {
 
 // isName reports whether a character beyond ASCII is in PN_CHARS.
 func isName(r rune) bool {
-	return isNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
+	return isNameStart(r) || r == 0xB7 || (r >= 0x300 && r <= 0x36F) || r == 0x203F || r == 0x2040
 }

@@ -28,7 +28,7 @@ func ValidReference(ref []byte) (int, bool) {
 	}
 	for i := 0; i < len(ref); {
 		r, size := utf8.DecodeRune(ref[i:])
-		if is(ref[i], forbidden) || r == utf8.RuneError && size == 1 {
+		if is(ref[i], forbidden) || (r == utf8.RuneError && size == 1) {
 			return i, false
 		}
 		i += size
@@ -59,7 +59,7 @@ func ValidLabel(label []byte) bool {
 	for i := 0; i < len(label); {
 		c := label[i]
 		if c < utf8.RuneSelf {
-			inner := i > 0 && (c == '-' || c == '.' && i < len(label)-1)
+			inner := i > 0 && (c == '-' || (c == '.' && i < len(label)-1))
 			if !is(c, nameStart|digit) && !inner {
 				return false
 			}
@@ -67,7 +67,7 @@ func ValidLabel(label []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(label[i:])
-		if !isNameStart(r) && (i == 0 || !isName(r)) || r == utf8.RuneError && size == 1 {
+		if (!isNameStart(r) && (i == 0 || !isName(r))) || (r == utf8.RuneError && size == 1) {
 			return false
 		}
 		i += size

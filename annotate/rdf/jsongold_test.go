@@ -62,7 +62,9 @@ func goldNode(id string) rdf.Term {
 func TestEncoder_writesJSONLDThatAProcessorReads(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
-	graphs, statements, inNamed := 0, 0, 0
+	graphs := 0
+	statements := 0
+	inNamed := 0
 	for _, suite := range []string{"turtle", "trig"} {
 		folder := conformance.Dir(t, "w3c/"+suite)
 		for _, test := range manifest(t, folder) {

@@ -23,10 +23,10 @@ func ValidLangTag(tag []byte) bool {
 	if len(s.tag) == 4 && s.all(alpha) {
 		s.next()
 	}
-	if len(s.tag) == 2 && s.all(alpha) || len(s.tag) == 3 && s.all(digit) {
+	if (len(s.tag) == 2 && s.all(alpha)) || (len(s.tag) == 3 && s.all(digit)) {
 		s.next()
 	}
-	for n := len(s.tag); (n >= 5 && n <= 8 || n == 4 && is(s.tag[0], digit)) && s.all(alpha|digit); n = len(s.tag) {
+	for n := len(s.tag); ((n >= 5 && n <= 8) || (n == 4 && is(s.tag[0], digit))) && s.all(alpha|digit); n = len(s.tag) {
 		s.next()
 	}
 	for len(s.tag) == 1 && s.all(alpha|digit) && !s.single('x') {

@@ -76,7 +76,7 @@ func (s *scanner) absoluteIRI() (string, error) {
 		return "", err
 	}
 	if schemeLen(iri) <= 0 {
-		return "", &SyntaxError{s.line, column, fmt.Sprintf("relative IRI <%s>", shorten(iri))}
+		return "", &SyntaxError{Line: s.line, Column: column, Reason: fmt.Sprintf("relative IRI <%s>", shorten(iri))}
 	}
 	return s.intern(iri), nil
 }

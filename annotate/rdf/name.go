@@ -30,7 +30,7 @@ func (r *Reader) resolvedIRI() (string, error) {
 		return r.intern(raw), nil
 	}
 	if r.base == "" {
-		return "", &SyntaxError{r.line, column, fmt.Sprintf("relative IRI <%s> without a base", shorten(raw))}
+		return "", &SyntaxError{Line: r.line, Column: column, Reason: fmt.Sprintf("relative IRI <%s> without a base", shorten(raw))}
 	}
 	iri := r.baseIRI.resolve(string(raw))
 	return iri, r.expand(len(iri))
@@ -125,7 +125,7 @@ func (r *Reader) local(namespace string, n int) (int, error) {
 			continue // the window has moved on
 		default:
 			ch, wide := r.rune(n)
-			if wide < 2 || !isNameStart(ch) && (!isName(ch) || len(out) == len(namespace)) {
+			if wide < 2 || (!isNameStart(ch) && (!isName(ch) || len(out) == len(namespace))) {
 				r.scratch = out[:size]
 				return end, nil
 			}

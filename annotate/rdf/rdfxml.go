@@ -174,7 +174,7 @@ func localName(iri []byte) int {
 	start := len(iri)
 	for at := len(iri); at > 0; {
 		r, size := utf8.DecodeLastRune(iri[:at])
-		if !isNCName(r) || r == utf8.RuneError && size == 1 {
+		if !isNCName(r) || (r == utf8.RuneError && size == 1) {
 			break
 		}
 		at -= size
@@ -190,7 +190,7 @@ func localName(iri []byte) int {
 func validName(name []byte) bool {
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRune(name[i:])
-		if !isNCName(r) || i == 0 && !isNCNameStart(r) || r == utf8.RuneError && size == 1 {
+		if !isNCName(r) || (i == 0 && !isNCNameStart(r)) || (r == utf8.RuneError && size == 1) {
 			return false
 		}
 		i += size
@@ -199,11 +199,11 @@ func validName(name []byte) bool {
 }
 
 func isNCNameStart(r rune) bool {
-	return r < utf8.RuneSelf && is(byte(r), nameStart) || isNameStart(r)
+	return (r < utf8.RuneSelf && is(byte(r), nameStart)) || isNameStart(r)
 }
 
 func isNCName(r rune) bool {
-	return r < utf8.RuneSelf && (is(byte(r), name) || r == '.') || isName(r)
+	return (r < utf8.RuneSelf && (is(byte(r), name) || r == '.')) || isName(r)
 }
 
 // appendNode writes the attribute that names a node, and nothing else: an IRI

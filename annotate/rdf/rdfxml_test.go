@@ -194,7 +194,7 @@ func TestEncoder_keepsEveryCharacterInRDFXML(t *testing.T) {
 			}
 			before := len(out)
 			out = e.Append(out, q)
-			excluded := c < ' ' && !strings.ContainsRune("\t\n\r", c) || c == 0xFFFE || c == 0xFFFF
+			excluded := (c < ' ' && !strings.ContainsRune("\t\n\r", c)) || c == 0xFFFE || c == 0xFFFF
 			if excluded != (before == len(out)) {
 				require.Fail(t, "left out or not", "%U", c)
 			}
@@ -241,7 +241,7 @@ func hasXMLForm(q rdf.Quad) bool {
 	}
 	parts := splittable.FindStringSubmatch(q.Predicate.Value)
 	return parts != nil &&
-		(parts[1] != "http://www.w3.org/2000/xmlns/" || len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:]))
+		(parts[1] != "http://www.w3.org/2000/xmlns/" || (len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:])))
 }
 
 var (

@@ -57,7 +57,9 @@ func (s *scanner) quoted(long bool) ([]byte, error) {
 		}
 		return s.longQuoted(quote)
 	}
-	n, escapes, high := 1, false, byte(0)
+	n := 1
+	escapes := false
+	high := byte(0)
 	for {
 		for _, c := range s.buf[s.pos+n : s.end] {
 			if c == quote || c == '\\' || c == '\n' || c == '\r' {
@@ -84,7 +86,9 @@ func (s *scanner) quoted(long bool) ([]byte, error) {
 }
 
 func (s *scanner) longQuoted(quote byte) ([]byte, error) {
-	n, escapes, high := 3, false, byte(0)
+	n := 3
+	escapes := false
+	high := byte(0)
 	for {
 		for _, c := range s.buf[s.pos+n : s.end] {
 			if c == quote || c == '\\' {

@@ -156,7 +156,7 @@ func (r *Reader) ends(f *frame, c int) bool {
 	if f.kind == properties {
 		return c == ']'
 	}
-	return c == '.' || c == '}' && r.inGraph
+	return c == '.' || (c == '}' && r.inGraph)
 }
 
 // close ends the construct on top of the stack.
@@ -173,7 +173,7 @@ func (r *Reader) close(f *frame, c int) error {
 		if closed.subject.IsZero() {
 			return r.complete(NewIRI(Nil), false, false)
 		}
-		r.emit(Quad{closed.subject, NewIRI(Rest), NewIRI(Nil), r.graph}, closed.line)
+		r.emit(Quad{Subject: closed.subject, Predicate: NewIRI(Rest), Object: NewIRI(Nil), Graph: r.graph}, closed.line)
 		return r.complete(closed.predicate, false, false)
 	}
 	return nil
@@ -222,7 +222,7 @@ func (r *Reader) literal(c int) (Term, error) {
 	switch {
 	case c == '"' || c == '\'':
 		return r.literalTerm(true, func() (string, error) { return r.iri("a datatype") })
-	case c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.':
+	case (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.':
 		text, datatype, err := r.number()
 		if err != nil {
 			return Term{}, err
@@ -265,14 +265,14 @@ func (r *Reader) complete(t Term, plain, alone bool) error {
 		if f.subject.IsZero() {
 			f.predicate = cell
 		} else {
-			r.emit(Quad{f.subject, NewIRI(Rest), cell, r.graph}, f.line)
+			r.emit(Quad{Subject: f.subject, Predicate: NewIRI(Rest), Object: cell, Graph: r.graph}, f.line)
 		}
 		f.subject = cell
-		r.emit(Quad{cell, NewIRI(First), t, r.graph}, r.line)
+		r.emit(Quad{Subject: cell, Predicate: NewIRI(First), Object: t, Graph: r.graph}, r.line)
 	default:
 		f.some = true
 		f.want = wantSeparator
-		r.emit(Quad{f.subject, f.predicate, t, r.graph}, f.line)
+		r.emit(Quad{Subject: f.subject, Predicate: f.predicate, Object: t, Graph: r.graph}, f.line)
 	}
 	return nil
 }

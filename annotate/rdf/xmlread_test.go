@@ -148,7 +148,7 @@ func (r *xmlReader) blank(label string) rdf.Term {
 func (r *xmlReader) attributes(element xml.StartElement) map[string]string {
 	found := map[string]string{}
 	for _, a := range element.Attr {
-		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
+		if a.Name.Space == "xmlns" || (a.Name.Space == "" && a.Name.Local == "xmlns") {
 			require.NotEmpty(r.t, a.Value)
 			require.NotEqual(r.t, xmlNS, a.Value)
 			require.NotEqual(r.t, "http://www.w3.org/2000/xmlns/", a.Value)

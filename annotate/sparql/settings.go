@@ -48,7 +48,9 @@ func (s Settings) String() string {
 	if err != nil {
 		return fmt.Sprintf("SPARQL %s", s.Protocol)
 	}
-	at.User, at.RawQuery, at.Fragment = nil, "", ""
+	at.User = nil
+	at.RawQuery = ""
+	at.Fragment = ""
 	return fmt.Sprintf("%s (SPARQL %s)", at, s.Protocol)
 }
 

@@ -292,7 +292,8 @@ func TestBroker_Connect_reachesNoHostOffTheList(t *testing.T) {
 	hosts, err := annotate.NewBrokerHosts([]string{"10.0.0.0/8"}, "-broker-hosts")
 	require.NoError(t, err)
 	_, err = sparql.New(&sparql.Options{Hosts: hosts}).Connect(t.Context(),
-		outputTopic(sparql.Settings{Protocol: sparql.Update, URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}), annotate.ConnectOptions{})
+		outputTopic(sparql.Settings{Protocol: sparql.Update, URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}),
+		annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerNotListed)
 	require.Empty(t, s.sent())
 }

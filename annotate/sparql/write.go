@@ -107,7 +107,7 @@ func (u *updates) Write(ctx context.Context, messages []annotate.Message) ([]err
 		// Labels of blank nodes hold for the whole request (SPARQL 1.1 Update section 3.1.1),
 		// so those of each message have a prefix of their own.
 		statements, err := appendStatements(nil, m.Payload, fmt.Sprintf("m%db", i))
-		parts[i] = prepared{graphName(u.topic, m.ID), statements, m.Trace, err}
+		parts[i] = prepared{graph: graphName(u.topic, m.ID), statements: statements, trace: m.Trace, err: err}
 	}
 	return u.write(ctx, parts)
 }

@@ -137,7 +137,7 @@ func (e *Endpoint) Send(ctx context.Context, r Request) (status int, answer []by
 		}
 		return response.StatusCode, text, err // an answer that is cut off is no confirmation
 	}
-	return response.StatusCode, nil, &AnswerError{response.StatusCode, text, e.Reason(text)}
+	return response.StatusCode, nil, &AnswerError{Status: response.StatusCode, Body: text, Reason: e.Reason(text)}
 }
 
 // Reason returns the beginning of an answer as one line, without credentials.

@@ -182,7 +182,9 @@ func compareMoments(a, b string, kind orderKind) (int, bool) {
 func readInstant(value string, kind orderKind) (instant, bool) {
 	var at instant
 	value, at.seconds, at.zoned = cutZone(value, kind)
-	year, month, day := int64(1972), int64(1), int64(1)
+	year := int64(1972)
+	month := int64(1)
+	day := int64(1)
 	clock := ""
 	if kind == timeOfDay {
 		clock = value
@@ -221,8 +223,8 @@ func cutZone(value string, kind orderKind) (rest string, seconds int64, zoned bo
 		return value[:len(value)-1], 0, true
 	}
 	at := len(value) - len("+00:00")
-	if at <= 0 || value[at+3] != ':' || value[at] != '+' && value[at] != '-' ||
-		kind == timeOfDay && at < len("00:00:00") {
+	if at <= 0 || value[at+3] != ':' || (value[at] != '+' && value[at] != '-') ||
+		(kind == timeOfDay && at < len("00:00:00")) {
 		return value, 0, false
 	}
 	hours, _ := strconv.ParseInt(value[at+1:at+3], 10, 64)

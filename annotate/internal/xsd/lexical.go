@@ -92,12 +92,14 @@ func isPlainInstant(text []byte) bool {
 		return false
 	}
 	for i, c := range text {
-		if form[i] == 'd' && !isDigit(c) || form[i] != 'd' && form[i] != c {
+		if (form[i] == 'd' && !isDigit(c)) || (form[i] != 'd' && form[i] != c) {
 			return false
 		}
 	}
 	two := func(at int) int { return int(text[at]-'0')*10 + int(text[at+1]-'0') }
-	century, month, day := two(0), two(5), two(8)
+	century := two(0)
+	month := two(5)
+	day := two(8)
 	return century > 0 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(11) <= 23 && two(14) <= 59 &&
 		two(17) <= 59
 }
@@ -113,7 +115,7 @@ func countDigits(text []byte) int {
 }
 
 func isHex(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')
 }
 
 // countLeading counts the bytes at the beginning of text that are of a kind.

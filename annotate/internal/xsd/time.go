@@ -44,7 +44,7 @@ func year(text []byte, when moment) ([]byte, moment, bool) {
 		text = text[1:]
 	}
 	n := countLeading(text, isDigit)
-	if n < 4 || n > 4 && text[0] == '0' {
+	if n < 4 || (n > 4 && text[0] == '0') {
 		return nil, when, false
 	}
 	// The last four digits decide whether it is a leap year.
@@ -100,7 +100,7 @@ func clock(text []byte, when moment) ([]byte, moment, bool) {
 		zero = countLeading(fraction[:n], func(c byte) bool { return c == '0' }) == n
 		rest = fraction[n:]
 	}
-	return rest, when, hour < 24 || minute == 0 && second == 0 && zero
+	return rest, when, hour < 24 || (minute == 0 && second == 0 && zero)
 }
 
 // zone reads a time zone, if there is one.

@@ -36,7 +36,9 @@ func answers(ctx context.Context, client *kgo.Client) error {
 func (k *Kafka) Topic(name string, partitions int) {
 	k.tb.Helper()
 	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, int32(partitions), 1
+	topic.Topic = name
+	topic.NumPartitions = int32(partitions)
+	topic.ReplicationFactor = 1
 	request := kmsg.NewPtrCreateTopicsRequest()
 	request.Topics = append(request.Topics, topic)
 	k.administer("create topic "+name, func(ctx context.Context, client *kgo.Client) error {
@@ -94,17 +96,17 @@ type Right struct {
 
 // ReadTopic is the right to read a topic.
 func ReadTopic(name string) Right {
-	return Right{kmsg.ACLResourceTypeTopic, name, kmsg.ACLOperationRead}
+	return Right{resource: kmsg.ACLResourceTypeTopic, name: name, operation: kmsg.ACLOperationRead}
 }
 
 // WriteTopic is the right to write to a topic.
 func WriteTopic(name string) Right {
-	return Right{kmsg.ACLResourceTypeTopic, name, kmsg.ACLOperationWrite}
+	return Right{resource: kmsg.ACLResourceTypeTopic, name: name, operation: kmsg.ACLOperationWrite}
 }
 
 // JoinGroup is the right to be a member of a consumer group.
 func JoinGroup(name string) Right {
-	return Right{kmsg.ACLResourceTypeGroup, name, kmsg.ACLOperationRead}
+	return Right{resource: kmsg.ACLResourceTypeGroup, name: name, operation: kmsg.ACLOperationRead}
 }
 
 // Allow grants rights to a user. They are in effect when it returns.
@@ -113,7 +115,9 @@ func (k *Kafka) Allow(user string, rights ...Right) {
 	request := kmsg.NewPtrCreateACLsRequest()
 	for _, right := range rights {
 		rule := kmsg.NewCreateACLsRequestCreation()
-		rule.ResourceType, rule.ResourceName, rule.Operation = right.resource, right.name, right.operation
+		rule.ResourceType = right.resource
+		rule.ResourceName = right.name
+		rule.Operation = right.operation
 		rule.ResourcePatternType = kmsg.ACLResourcePatternTypeLiteral
 		rule.Principal, rule.Host = "User:"+user, "*"
 		rule.PermissionType = kmsg.ACLPermissionTypeAllow

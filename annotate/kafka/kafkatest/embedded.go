@@ -47,7 +47,9 @@ func Embedded(tb testing.TB, opts ...kfake.Opt) *Cluster {
 func (c *Cluster) Topic(name string, partitions, maxBatch int) {
 	c.tb.Helper()
 	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, int32(partitions), 1
+	topic.Topic = name
+	topic.NumPartitions = int32(partitions)
+	topic.ReplicationFactor = 1
 	if maxBatch > 0 {
 		size := strconv.Itoa(maxBatch)
 		config := kmsg.NewCreateTopicsRequestTopicConfig()

@@ -57,8 +57,14 @@ func (p *pages) channel(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("show channel %q: %w", c.ID, err)
 	}
 	one := p.wholeRow(c)
-	view := channelPage{p.part.Frame(r, one.Name, channelCrumbs(one)...), one, c, newTopicViews(c), string(settings),
-		len(p.manager.Activity(c.ID).Failures())}
+	view := channelPage{
+		Frame:    p.part.Frame(r, one.Name, channelCrumbs(one)...),
+		Row:      one,
+		Channel:  c,
+		Topics:   newTopicViews(c),
+		Settings: string(settings),
+		Failures: len(p.manager.Activity(c.ID).Failures()),
+	}
 	return p.part.Show(w, r, http.StatusOK, "channel.html", &view)
 }
 
@@ -76,8 +82,8 @@ type topicView struct {
 func newTopicViews(c manager.Channel) []topicView {
 	var views []topicView
 	for _, t := range c.Topics() {
-		off := t.Role == annotate.MonitorInputTopic && c.Status.Off.MonitorInput ||
-			t.Role == annotate.MonitorOutputTopic && c.Status.Off.MonitorOutput || t.Role == annotate.ErrorTopic && c.Status.Off.Error
+		off := (t.Role == annotate.MonitorInputTopic && c.Status.Off.MonitorInput) ||
+			(t.Role == annotate.MonitorOutputTopic && c.Status.Off.MonitorOutput) || (t.Role == annotate.ErrorTopic && c.Status.Off.Error)
 		view := topicView{Role: roleText(t.Role), Name: t.Name, Broker: string(t.Broker), Off: off}
 		if t.Settings != nil {
 			view.At = t.Settings.String()

@@ -44,7 +44,7 @@ func newStoreVisit(t *testing.T) *visit {
 	stranger.Type, stranger.Member, stranger.Settings = "OTHER", "otherSettings", unsaidDriver{stranger.Settings}
 	c.Drivers = append(c.Drivers, sparql.Driver(b), ngsild.Driver(b), stranger)
 	m, _ := managertest.Start(t, c)
-	return &visit{t, m, b, http.StripPrefix("/ui/annotation", page.NewHandler(m, nil))}
+	return &visit{t: t, manager: m, broker: b, handler: http.StripPrefix("/ui/annotation", page.NewHandler(m, nil))}
 }
 
 func TestNewHandler_sendsCredentialsOfStoresToNoOtherAddress(t *testing.T) {

@@ -77,8 +77,13 @@ func full(id string) manager.ChannelConfig {
 	c.Error.Settings = mqtt.Settings{Protocol: "tls", Host: "a.example", Port: 8883, Version: mqtt.Version5,
 		User: managertest.Leaks()[2], Password: managertest.Leaks()[3]}
 	c.Metadata = manager.Metadata{Name: `A <b>"name"</b>`, Author: "Ada", Description: "d\nsecond", Tags: []string{"x", "y"}}
-	c.Mapping.Name, c.Mapping.Author, c.Mapping.Tags = "mapping", "Bob", []string{"z"}
-	c.ErrorFormat, c.Parallelism, c.BufferSize, c.Stopped = annotate.ErrorJSON, 3, 33, true
+	c.Mapping.Name = "mapping"
+	c.Mapping.Author = "Bob"
+	c.Mapping.Tags = []string{"z"}
+	c.ErrorFormat = annotate.ErrorJSON
+	c.Parallelism = 3
+	c.BufferSize = 33
+	c.Stopped = true
 	return c
 }
 
@@ -131,7 +136,9 @@ func TestNewHandler_editsAChannel(t *testing.T) {
 	c, err := s.manager.Get("c")
 	require.NoError(t, err)
 	require.Equal(t, "new name", c.Metadata.Name)
-	in, out, failures := c.Input.Settings.(mqtt.Settings), c.Output.Settings.(mqtt.Settings), c.Error.Settings.(mqtt.Settings)
+	in := c.Input.Settings.(mqtt.Settings)
+	out := c.Output.Settings.(mqtt.Settings)
+	failures := c.Error.Settings.(mqtt.Settings)
 	require.Equal(t, "c.example u2 p2 s", strings.Join([]string{in.Host, in.User, in.Password, in.ShareName}, " "))
 	require.NotEqual(t, "in-c", in.ClientID, "another topic is another subscription")
 	require.Equal(t, "c.example u2 p2", strings.Join([]string{failures.Host, failures.User, failures.Password}, " "), "it goes along")
@@ -313,7 +320,7 @@ func TestNewHandler_savesOneOfTwoEditsAtATime(t *testing.T) {
 	documents := heldDocuments{storage.NewMemoryDocuments(), make(chan struct{})}
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, documents))
-	s := &visit{t, m, b, http.StripPrefix("/ui/annotation", page.NewHandler(m, nil))}
+	s := &visit{t: t, manager: m, broker: b, handler: http.StripPrefix("/ui/annotation", page.NewHandler(m, nil))}
 	managertest.Create(t, m, managertest.Channel("c"))
 	page := s.get("/channels/c/edit").Body.String()
 	const editors = 8

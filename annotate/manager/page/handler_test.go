@@ -30,7 +30,7 @@ type visit struct {
 func newVisit(t *testing.T, opts *rest.HandlerOptions) *visit {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, storage.NewMemoryDocuments()))
-	return &visit{t, m, b, http.StripPrefix("/ui/annotation", page.NewHandler(m, opts))}
+	return &visit{t: t, manager: m, broker: b, handler: http.StripPrefix("/ui/annotation", page.NewHandler(m, opts))}
 }
 
 func (s *visit) get(path string) *httptest.ResponseRecorder {

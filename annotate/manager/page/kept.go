@@ -86,7 +86,9 @@ func viewOfFailure(m annotate.FailedMessage) failureView {
 	}
 	valid := func(part []byte) string { return strings.ToValidUTF8(string(part), "") }
 	v.SkipsStart, v.SkipsEnd = from > 0, to < len(payload)
-	v.Before, v.Marked, v.After = valid(payload[from:span.Start]), valid(payload[span.Start:end]), valid(payload[end:to])
+	v.Before = valid(payload[from:span.Start])
+	v.Marked = valid(payload[span.Start:end])
+	v.After = valid(payload[end:to])
 	return v
 }
 

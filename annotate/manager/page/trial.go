@@ -144,7 +144,9 @@ type termView struct {
 func newTermView(t rdf.Term) termView {
 	v := termView{Text: string(rdf.AppendTerm(nil, t)), IsLiteral: t.Kind == rdf.Literal}
 	if v.IsLiteral {
-		v.Value, v.Datatype, v.Language = t.Value, t.Datatype, t.Lang
+		v.Value = t.Value
+		v.Datatype = t.Datatype
+		v.Language = t.Lang
 	}
 	return v
 }

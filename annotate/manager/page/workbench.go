@@ -138,7 +138,9 @@ func (b *workbench) view(r *http.Request, id string) (*workbenchView, error) {
 		if err != nil {
 			return nil, rest.ChannelError(err, id)
 		}
-		v.Channel, v.Name, v.Request = id, cmp.Or(c.Metadata.Name, id), newTrialRequest(c.Mapping)
+		v.Channel = id
+		v.Name = cmp.Or(c.Metadata.Name, id)
+		v.Request = newTrialRequest(c.Mapping)
 		v.Request.Dialect = c.Dialect
 		here.Href += "?channel=" + url.QueryEscape(id)
 		trail = []shell.Crumb{{Name: v.Name, Href: channelHref(id)}, here}
@@ -217,7 +219,9 @@ func (v *workbenchView) suggest() error {
 		v.Fault = sentence(err)
 		return nil
 	}
-	v.Request.Mapping, v.Request.InputFormat, v.Request.Language = s.Mapping, annotate.InputFormat(s.Format), annotate.LanguageRML
+	v.Request.Mapping = s.Mapping
+	v.Request.InputFormat = annotate.InputFormat(s.Format)
+	v.Request.Language = annotate.LanguageRML
 	return nil
 }
 
@@ -264,7 +268,9 @@ func (b *workbench) useMapping(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m, made := c.Mapping, mappingOfForm(r.PostForm)
-	m.RML, m.Language, m.Shapes = made.RML, made.Language, made.Shapes
+	m.RML = made.RML
+	m.Language = made.Language
+	m.Shapes = made.Shapes
 	m.InputFormat, m.OutputFormat = made.InputFormat, made.OutputFormat
 	if err := b.manager.SetMapping(r.Context(), c.ID, m); err != nil {
 		return rest.ChannelError(err, c.ID)

@@ -37,7 +37,9 @@ func (b *logBook) text() string {
 }
 
 func TestNewHandler_credentials_areShownNowhere(t *testing.T) {
-	broker, documents, log := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments(), &logBook{}
+	broker := annotate.NewMemoryBroker(nil)
+	documents := storage.NewMemoryDocuments()
+	log := &logBook{}
 	c := managertest.Config(broker, documents)
 	c.Secret = strings.Repeat("s", manager.SecretLength)
 	c.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -64,7 +64,7 @@ func (c *client) do(method, path, contentType, body string) answer {
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	require.NoError(c.t, err)
-	return answer{response.StatusCode, response.Header.Get("Content-Type"), string(data), response.Header}
+	return answer{status: response.StatusCode, contentType: response.Header.Get("Content-Type"), body: string(data), header: response.Header}
 }
 
 func (c *client) get(path string) answer { c.t.Helper(); return c.do("GET", path, "", "") }

@@ -93,8 +93,8 @@ func languageTest(ranges []rdf.Term) func(*run, rdf.Term) bool {
 		}
 		for _, want := range ranges {
 			n := len(want.Value)
-			if want.Value == "*" || len(t.Lang) >= n && strings.EqualFold(t.Lang[:n], want.Value) &&
-				(len(t.Lang) == n || t.Lang[n] == '-') {
+			if want.Value == "*" || (len(t.Lang) >= n && strings.EqualFold(t.Lang[:n], want.Value) &&
+				(len(t.Lang) == n || t.Lang[n] == '-')) {
 				return true
 			}
 		}
@@ -116,7 +116,7 @@ func (c *classConstraint) check(r *run, s *shape, focus id, values []id) bool {
 		if r.graph.term(v).Kind != rdf.Literal {
 			types := r.graph.objects(v, r.shapes.typeOf)
 			r.spend(1 + len(types))
-			is = contains(types, c.class) || len(types) > 0 && contains(r.follow(r.shapes.classes, values[i:i+1]), c.class)
+			is = contains(types, c.class) || (len(types) > 0 && contains(r.follow(r.shapes.classes, values[i:i+1]), c.class))
 		}
 		if !is {
 			if ok = r.failValue(s, focus, v, "Class", "the value is not an instance of "+c.text); !r.reporting {
@@ -212,7 +212,7 @@ func (c *pairConstraint) ordered(r *run, s *shape, focus, v id, others []id) boo
 		if a.Kind == rdf.Literal && b.Kind == rdf.Literal && a.Lang == "" && b.Lang == "" {
 			order, comparable = xsd.Compare(a.Value, a.Datatype, b.Value, b.Datatype)
 		}
-		if !comparable || order > 0 || order == 0 && component == "LessThan" {
+		if !comparable || order > 0 || (order == 0 && component == "LessThan") {
 			ok = r.failValue(s, focus, v, component, message)
 		}
 	}

@@ -32,7 +32,12 @@ const keptTerms = 1 << 14
 
 func (g *graph) load(quads []rdf.Quad) {
 	if len(g.terms) > keptTerms {
-		g.ids, g.terms, g.forward, g.values, g.backward, g.sources = nil, nil, nil, nil, nil, nil
+		g.ids = nil
+		g.terms = nil
+		g.forward = nil
+		g.values = nil
+		g.backward = nil
+		g.sources = nil
 	}
 	if g.ids == nil {
 		g.ids = map[rdf.Term]id{}
@@ -42,7 +47,7 @@ func (g *graph) load(quads []rdf.Quad) {
 	g.terms, g.forward, g.turned = g.terms[:0], g.forward[:0], false
 	for i := range quads {
 		q := &quads[i]
-		g.forward = append(g.forward, triple{g.intern(q.Subject), g.intern(q.Predicate), g.intern(q.Object)})
+		g.forward = append(g.forward, triple{s: g.intern(q.Subject), p: g.intern(q.Predicate), o: g.intern(q.Object)})
 	}
 	slices.SortFunc(g.forward, func(a, b triple) int {
 		return cmp.Or(cmp.Compare(a.s, b.s), cmp.Compare(a.p, b.p), cmp.Compare(a.o, b.o))

@@ -45,8 +45,8 @@ func (c *compiler) typed(s *shape) error {
 		return err
 	}
 	if !datatype.IsZero() {
-		s.add(&valueConstraint{"Datatype", "the value is not a literal of the datatype " + show(datatype),
-			datatypeTest(datatype.Value)})
+		s.add(&valueConstraint{component: "Datatype", message: "the value is not a literal of the datatype " + show(datatype),
+			test: datatypeTest(datatype.Value)})
 	}
 	kind, err := c.doc.one(s.node, "nodeKind")
 	if err != nil || kind.IsZero() {
@@ -69,7 +69,11 @@ func (c *compiler) typed(s *shape) error {
 	default:
 		return c.doc.errorf(s.node, "sh:nodeKind %s: not a kind of node", show(kind))
 	}
-	s.add(&valueConstraint{"NodeKind", "the value is not of the kind " + show(kind), kindTest(allowed)})
+	s.add(&valueConstraint{
+		component: "NodeKind",
+		message:   "the value is not of the kind " + show(kind),
+		test:      kindTest(allowed),
+	})
 	return nil
 }
 
@@ -135,7 +139,11 @@ func (c *compiler) ranged(s *shape) error {
 		if _, ok := xsd.Compare(v.Value, v.Datatype, v.Value, v.Datatype); !ok {
 			return c.doc.errorf(s.node, "sh:%s %s: values of this datatype have no order, or the text is not one", bound.name, show(v))
 		}
-		s.add(&valueConstraint{bound.component, "the value is not " + bound.text + " " + show(v), rangeTest(bound.name, v)})
+		s.add(&valueConstraint{
+			component: bound.component,
+			message:   "the value is not " + bound.text + " " + show(v),
+			test:      rangeTest(bound.name, v),
+		})
 	}
 	return nil
 }
@@ -147,9 +155,17 @@ func (c *compiler) textual(s *shape) error {
 			return err
 		}
 		if ok && name == "minLength" {
-			s.add(&valueConstraint{"MinLength", "the value has fewer than " + strconv.Itoa(n) + " characters", lengthTest(n, -1)})
+			s.add(&valueConstraint{
+				component: "MinLength",
+				message:   "the value has fewer than " + strconv.Itoa(n) + " characters",
+				test:      lengthTest(n, -1),
+			})
 		} else if ok {
-			s.add(&valueConstraint{"MaxLength", "the value has more than " + strconv.Itoa(n) + " characters", lengthTest(0, n)})
+			s.add(&valueConstraint{
+				component: "MaxLength",
+				message:   "the value has more than " + strconv.Itoa(n) + " characters",
+				test:      lengthTest(0, n),
+			})
 		}
 	}
 	flags, err := c.doc.one(s.node, "flags")
@@ -168,7 +184,11 @@ func (c *compiler) textual(s *shape) error {
 		if err != nil {
 			return c.doc.errorf(s.node, "%v", err)
 		}
-		s.add(&valueConstraint{"Pattern", "the value does not match " + strconv.Quote(pattern.Value), patternTest(re)})
+		s.add(&valueConstraint{
+			component: "Pattern",
+			message:   "the value does not match " + strconv.Quote(pattern.Value),
+			test:      patternTest(re),
+		})
 	}
 	head, err := c.doc.one(s.node, "languageIn")
 	if err != nil || head.IsZero() {
@@ -178,7 +198,11 @@ func (c *compiler) textual(s *shape) error {
 	if err != nil {
 		return err
 	}
-	s.add(&valueConstraint{"LanguageIn", "the value has none of the languages of sh:languageIn", languageTest(tags)})
+	s.add(&valueConstraint{
+		component: "LanguageIn",
+		message:   "the value has none of the languages of sh:languageIn",
+		test:      languageTest(tags),
+	})
 	return nil
 }
 
@@ -189,7 +213,7 @@ func (c *compiler) paired(s *shape) error {
 			return err
 		}
 		for _, other := range others {
-			s.add(&pairConstraint{name, c.constant(other), show(other)})
+			s.add(&pairConstraint{name: name, other: c.constant(other), text: show(other)})
 		}
 	}
 	return nil

@@ -245,7 +245,7 @@ func (r *run) add(s *shape, focus id, path string, value rdf.Term, component, me
 
 func chosen(messages []rdf.Term, otherwise string) string {
 	for _, m := range messages {
-		if m.Lang == "" || len(m.Lang) >= 2 && (m.Lang[:2] == "en" || m.Lang[:2] == "EN") {
+		if m.Lang == "" || (len(m.Lang) >= 2 && (m.Lang[:2] == "en" || m.Lang[:2] == "EN")) {
 			return m.Value
 		}
 	}

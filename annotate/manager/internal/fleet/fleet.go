@@ -166,7 +166,9 @@ func (f *Fleet) see(documents []storage.Document) (sessions map[string]bool, few
 			changed = true
 		}
 		if o.revision != document.Revision {
-			o.watch, o.moved, o.graced = watch{document.Revision, now}, true, false
+			o.watch = watch{document.Revision, now}
+			o.moved = true
+			o.graced = false
 		}
 		o.instanceRecord = r
 		if latest := now.Add(f.duration/2 - o.patience(f.duration)); blind && !o.graced && o.since.Before(latest) {

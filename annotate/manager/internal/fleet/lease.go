@@ -131,7 +131,10 @@ func (l *lease) patience() time.Duration { return l.duration / 3 }
 func (l *lease) adopt(record instanceRecord, revision storage.Revision, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.record, l.revision, l.began, l.tried = record, revision, began, time.Time{}
+	l.record = record
+	l.revision = revision
+	l.began = began
+	l.tried = time.Time{}
 	if l.tenure.Err() != nil && time.Since(began) < l.stopAfter() {
 		l.tenure, l.endTenure = context.WithCancel(context.Background())
 		l.limit, l.endLimit = context.WithCancel(context.Background())
@@ -319,7 +322,9 @@ func (l *lease) rejoin() {
 	l.cut()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.record.Session, l.record.Beat, l.revision = rand.Text(), 0, 0
+	l.record.Session = rand.Text()
+	l.record.Beat = 0
+	l.revision = 0
 }
 
 // resign removes the document, so that others take over at once. All channels

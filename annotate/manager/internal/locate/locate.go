@@ -154,7 +154,9 @@ func findPath(message []byte, steps []string) (Span, bool) {
 		}
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(message))
-	seen, depth, matched := []map[string]int{{}}, 0, 0 // what was counted on each level, and how many steps lead here
+	seen := []map[string]int{{}} // elements of each level, counted by name
+	depth := 0
+	matched := 0 // leading steps that the open elements match
 	for {
 		start := decoder.InputOffset()
 		token, err := decoder.RawToken()
@@ -177,7 +179,7 @@ func findPath(message []byte, steps []string) (Span, bool) {
 			depth++
 			seen = append(seen[:depth], map[string]int{})
 		case xml.EndElement:
-			if depth--; depth < 0 || matched > depth && matched > 0 {
+			if depth--; depth < 0 || (matched > depth && matched > 0) {
 				return Span{}, false // left the element that leads there
 			}
 		}

@@ -55,7 +55,9 @@ func WithSideTopics(c manager.ChannelConfig) manager.ChannelConfig {
 	topic := func(name string) *annotate.Topic {
 		return &annotate.Topic{Name: c.ID + "/" + name, Broker: mqtt.Type}
 	}
-	c.Error, c.MonitorInput, c.MonitorOutput = topic("errors"), topic("seen"), topic("sent")
+	c.Error = topic("errors")
+	c.MonitorInput = topic("seen")
+	c.MonitorOutput = topic("sent")
 	return c
 }
 

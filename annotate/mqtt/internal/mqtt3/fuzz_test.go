@@ -52,7 +52,10 @@ func FuzzBroker(f *testing.F) {
 	suback.MessageID, suback.ReturnCodes = 65_535, []byte{1}
 	add(suback)
 	publish := packets.NewControlPacket(packets.Publish).(*packets.PublishPacket)
-	publish.Qos, publish.TopicName, publish.MessageID, publish.Payload = 1, "t", 7, []byte("x")
+	publish.Qos = 1
+	publish.TopicName = "t"
+	publish.MessageID = 7
+	publish.Payload = []byte("x")
 	add(publish)
 	for _, kind := range []byte{packets.Puback, packets.Pingresp, packets.Pubrel, packets.Unsuback} {
 		add(packets.NewControlPacket(kind))

@@ -167,7 +167,9 @@ func confirm(conn net.Conn, m *packets.PublishPacket) {
 // message is a PUBLISH packet with a number as its payload.
 func message(id uint16, qos byte, n int) *packets.PublishPacket {
 	m := packets.NewControlPacket(packets.Publish).(*packets.PublishPacket)
-	m.TopicName, m.MessageID, m.Qos = "t", id, qos
+	m.TopicName = "t"
+	m.MessageID = id
+	m.Qos = qos
 	m.Payload = binary.BigEndian.AppendUint32(nil, uint32(n))
 	return m
 }

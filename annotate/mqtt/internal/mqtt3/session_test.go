@@ -171,7 +171,10 @@ func retain(t *testing.T, address mqtttest.Address) {
 	require.NoError(t, err)
 	defer conn.Close()
 	connect := packets.NewControlPacket(packets.Connect).(*packets.ConnectPacket)
-	connect.ProtocolName, connect.ProtocolVersion, connect.CleanSession, connect.ClientIdentifier = "MQTT", 4, true, "retainer"
+	connect.ProtocolName = "MQTT"
+	connect.ProtocolVersion = 4
+	connect.CleanSession = true
+	connect.ClientIdentifier = "retainer"
 	m := message(1, 1, 0)
 	m.Retain = true
 	require.NoError(t, connect.Write(conn))

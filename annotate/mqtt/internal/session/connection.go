@@ -108,12 +108,14 @@ func (c *Connection) Accept(t Terms) {
 
 // Received handles a message that arrived. It waits while the queue is full.
 func (c *Connection) Received(topic string, payload []byte, id uint16, qos byte, trace annotate.Trace) {
-	if qos > 1 || qos == 1 && id == 0 {
+	if qos > 1 || (qos == 1 && id == 0) {
 		c.Breach("a PUBLISH with QoS %d and packet identifier %d", qos, id)
 		return
 	}
 	m := &inbound{id: id, qos: qos}
-	m.message.Topic, m.message.Payload, m.message.Trace = topic, payload, trace
+	m.message.Topic = topic
+	m.message.Payload = payload
+	m.message.Trace = trace
 	c.traffic.received(c, m)
 }
 
@@ -146,7 +148,7 @@ func (c *Connection) Lose(goodbye *Goodbye) {
 		c.end.cause = errors.New("the broker closed the connection")
 	}
 	if goodbye != nil {
-		c.end = ending{fmt.Errorf("the broker disconnected: %s", goodbye.Reason), goodbye.TakenOver, goodbye.Blaming}
+		c.end = ending{cause: fmt.Errorf("the broker disconnected: %s", goodbye.Reason), takenOver: goodbye.TakenOver, blaming: goodbye.Blaming}
 	}
 	close(c.lost)
 }

@@ -63,7 +63,9 @@ func (l *link) open(ctx context.Context, settings Settings, instance string) err
 	} else {
 		settings.ClientID = identifier(settings.ClientID, instance)
 	}
-	l.settings, l.address, l.secure = settings, address, secure
+	l.settings = settings
+	l.address = address
+	l.secure = secure
 	c, err := l.connect(ctx)
 	if err != nil {
 		l.abort()

@@ -102,7 +102,9 @@ func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed f
 func (p *Publisher) attach(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.current, p.sent, p.inFlight = c, 0, 0
+	p.current = c
+	p.sent = 0
+	p.inFlight = 0
 	clear(p.byID)
 }
 

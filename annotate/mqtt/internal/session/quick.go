@@ -28,7 +28,7 @@ func (c *Connection) takePuback(size int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if size > 4 && (!c.properties || packet[4] >= 0x80) || size > 5 && packet[5] != 0 {
+	if (size > 4 && (!c.properties || packet[4] >= 0x80)) || (size > 5 && packet[5] != 0) {
 		return false, nil
 	}
 	id := binary.BigEndian.Uint16(packet[2:])

@@ -146,7 +146,9 @@ func TestConnection_take_readsUserProperties(t *testing.T) {
 	var want []inbound
 	for n, carried := range []annotate.Trace{trace, {}, long, {Parent: trace.Parent}} {
 		m := inbound{id: uint16(n + 1), qos: 1}
-		m.message.Topic, m.message.Payload, m.message.Trace = "a/b", []byte{}, carried
+		m.message.Topic = "a/b"
+		m.message.Payload = []byte{}
+		m.message.Trace = carried
 		want = append(want, m)
 		before := len(b)
 		b = appendPublish(b, &m.message, m.id, false, true)

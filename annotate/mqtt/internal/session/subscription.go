@@ -325,7 +325,10 @@ func (s *Subscription) Close(ctx context.Context) error {
 			_ = s.erase(ctx) // no client can resume it, and it may be gone already
 		}
 		s.mu.Lock()
-		s.current, s.queue, s.handed, s.bytes = nil, nil, nil, 0
+		s.current = nil
+		s.queue = nil
+		s.handed = nil
+		s.bytes = 0
 		s.mu.Unlock()
 	})
 	if !first {
@@ -351,7 +354,10 @@ func (s *Subscription) Forget(ctx context.Context) error {
 func (s *Subscription) erase(ctx context.Context) error {
 	eraser := newLink(s.Client, forgotten{})
 	defer eraser.abort()
-	eraser.settings, eraser.address, eraser.secure, eraser.permit = s.settings, s.address, s.secure, s.permit
+	eraser.settings = s.settings
+	eraser.address = s.address
+	eraser.secure = s.secure
+	eraser.permit = s.permit
 	c, err := eraser.connect(ctx)
 	if err != nil {
 		return err
