@@ -7,13 +7,13 @@ import (
 
 // Message is one message as a broker carries it.
 type Message struct {
-	// Topic is the topic it arrived on or goes to.
+	// Topic is the topic that the message arrived on or is published to.
 	Topic string
 	// Key is the record key where the broker has one (Kafka); nil otherwise.
 	// Messages of one key keep their order.
 	Key []byte
-	// Payload is the body. It is never changed after it was handed over, and
-	// stays valid as long as something refers to it.
+	// Payload is the body. It is never changed after it was received or published,
+	// and stays valid as long as something refers to it.
 	Payload []byte
 	// Trace is the place of the message in a trace, if it has one. A driver whose protocol
 	// has headers reads it from them, by [NewTrace], and writes it to them.
@@ -25,9 +25,9 @@ type Message struct {
 	// redelivery and restart too. A channel sets it for a driver with [Driver.OutputOnly]. It
 	// consists of hexadecimal digits.
 	ID string
-	// Origin is for a [Transactor]: its subscription puts it into a delivery,
-	// and the channel copies it into the output that is made of it, so that
-	// the publisher knows which input it answers. Others leave it nil.
+	// Origin is for a [Transactor]: its subscription puts it into a delivery, and
+	// the channel copies it into the output, so that the publisher knows which
+	// input it answers. Other drivers leave it nil.
 	Origin any
 }
 
@@ -73,9 +73,9 @@ var (
 // itself and loses nothing meanwhile: what was not acknowledged is delivered
 // again, in order.
 type Subscription interface {
-	// Receive waits for the next message. It returns the context's error when
-	// ctx ends and ErrBrokerClosed after Close; any other error is fatal for
-	// the subscription. One goroutine at a time.
+	// Receive waits for the next message. It returns the context's error when ctx
+	// ends and ErrBrokerClosed after Close; any other error is fatal for the
+	// subscription. Only one goroutine may call it at a time.
 	Receive(ctx context.Context) (Delivery, error)
 	// Health returns nil while connected, and otherwise why not.
 	Health() error
@@ -93,16 +93,15 @@ type Subscription interface {
 
 // Publisher sends messages to one topic, in order.
 type Publisher interface {
-	// Publish hands over a message and returns as soon as it has a place in
-	// the window of unconfirmed messages, waiting for one while the window is
-	// full. confirmed is called exactly once for each message that Publish
-	// accepted (returned nil for), in the order of the calls: with nil when
-	// the broker has taken responsibility for it, otherwise with the reason
-	// why it never will. An error that wraps ErrBrokerUnavailable is about the
-	// connection or the right to publish and not about the message, which is
-	// to be published again some time. It must not block. While the broker is away messages
-	// wait in the window and are sent again after reconnecting. One goroutine
-	// at a time.
+	// Publish passes a message to the publisher and returns as soon as it has a place in
+	// the window of unconfirmed messages, waiting for one while the window is full.
+	// confirmed is called exactly once for each message that Publish accepted (returned nil
+	// for), in the order of the calls: with nil when the broker has taken responsibility
+	// for it, otherwise with the reason why it never will. An error that wraps
+	// ErrBrokerUnavailable is about the connection or the right to publish and not about
+	// the message, which is to be published again some time. It must not block. While the
+	// broker is away messages wait in the window and are sent again after reconnecting.
+	// Only one goroutine may call it at a time.
 	Publish(ctx context.Context, m Message, confirmed func(error)) error
 	// Health returns nil while connected, and otherwise why not.
 	Health() error
@@ -111,14 +110,14 @@ type Publisher interface {
 	Close(ctx context.Context) error
 }
 
-// Broker makes connections to brokers of one kind. Implementations are safe
-// for concurrent use.
+// Broker opens connections to brokers of one kind. Implementations are safe for
+// concurrent use.
 type Broker interface {
-	// Subscribe connects and subscribes, and returns when the broker has
-	// confirmed the subscription, or has shown that there is one by sending
-	// more of what was waiting than can be taken in before that. It returns an
-	// error that wraps ErrBrokerUnavailable when that fails or ctx ends first;
-	// it does not go on trying in the background.
+	// Subscribe connects and subscribes, and returns when the broker has confirmed
+	// the subscription, or has shown that there is one by sending more of what was
+	// waiting than can be taken in before that. It returns an error that wraps
+	// ErrBrokerUnavailable when that fails or ctx ends first; it does not continue
+	// to try in the background.
 	Subscribe(ctx context.Context, topic Topic, opts ConnectOptions) (Subscription, error)
 	// Connect connects for publishing to the topic, with the same rules.
 	Connect(ctx context.Context, topic Topic, opts ConnectOptions) (Publisher, error)
@@ -158,8 +157,8 @@ type ConnectOptions struct {
 	Instance string
 	// Member, where it is not empty, is a name that no other connection to the topic has at
 	// the same time. A subscription takes the place of an earlier one with the name, whose
-	// process may be dead, at once, and the earlier one fails if it is not (Kafka's static
-	// membership; MQTT does so by the client's identifier anyway).
+	// process may have ended, at once; the earlier one fails if its process runs (Kafka's
+	// static membership; MQTT does so by the client's identifier anyway).
 	Member string
 	// Permit, where it is not nil, is called before each attempt at what takes something over
 	// from another process: an MQTT session, a place in a group, a transaction. Its error is

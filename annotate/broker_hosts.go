@@ -16,12 +16,13 @@ import (
 var ErrBrokerNotListed = errors.New("annotate: broker is not on the list")
 
 // BrokerHosts lists the brokers that channels may use. A channel reads and publishes where
-// its settings say, so without a list a client that may create channels reaches every host
-// and port that the service reaches. The drivers of packages mqtt and kafka take a list as
-// an option, check the settings of each channel against it, and again every connection,
-// those to brokers that a cluster names itself among them. A nil list allows every broker.
+// its settings name, so without a list a client that may create channels reaches every
+// host and port that the service reaches. The drivers of packages mqtt and kafka take a
+// list as an option, check the settings of each channel against it, and again every
+// connection, those to brokers that a cluster names itself among them. A nil list allows
+// every broker.
 //
-// It is made with [NewBrokerHosts], and is safe for concurrent use.
+// Create one with [NewBrokerHosts]. It is safe for concurrent use.
 type BrokerHosts struct {
 	hosts   *outbound.Hosts
 	setting string
@@ -42,8 +43,8 @@ func NewBrokerHosts(entries []string, setting string) (*BrokerHosts, error) {
 }
 
 // Check returns a [*FieldError] about member "host" for a broker that is not on the list. It
-// resolves no name: whether a name has an address in a range of the list is decided
-// when a connection is made.
+// resolves no name: whether a name has an address in a range of the list is decided when a
+// connection is opened.
 func (h *BrokerHosts) Check(host string, port int) error {
 	if h == nil || h.hosts.Check(host, port) == nil {
 		return nil
@@ -51,9 +52,9 @@ func (h *BrokerHosts) Check(host string, port int) error {
 	return &FieldError{Field: "host", Reason: h.refuse(net.JoinHostPort(outbound.Bare(host), strconv.Itoa(port))).Error()}
 }
 
-// Over returns a function that connects to brokers of the list only, by means of dial. The
-// error for any other broker wraps ErrBrokerNotListed and is the same whatever is there. A nil dial means that of a
-// zero [net.Dialer].
+// Over returns a function that connects to brokers of the list only, with dial. The error for any other
+// broker wraps ErrBrokerNotListed and is the same whatever listens there. A nil dial means that of a zero
+// [net.Dialer].
 func (h *BrokerHosts) Over(
 	dial func(ctx context.Context, network, address string) (net.Conn, error),
 ) func(ctx context.Context, network, address string) (net.Conn, error) {

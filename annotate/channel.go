@@ -16,17 +16,17 @@ import (
 // output topic, in order of arrival and at least once: a message is
 // acknowledged only after its output was confirmed, or after its failure was
 // logged and, where the error topic is on, reported there. A message that
-// yields no statements is published all the same, as an empty document, so
-// that every message that came in is accounted for by one that goes out.
+// yields no statements is published nevertheless, as an empty document, so that
+// every message that was received is accounted for by one that is published.
 //
-// A Channel is made by [NewChannel], runs between Start and Stop, and may do
+// A Channel is created by [NewChannel], runs between Start and Stop, and may do
 // so again and again. All methods are safe for concurrent use.
 type Channel struct {
 	env     Environment
 	mapping atomic.Pointer[compiledMapping] // what messages that arrive now are mapped by
 	key     []byte                          // record key of messages that came without one
 	log     *slog.Logger
-	// tracer makes the spans of messages; nil is off.
+	// tracer creates the spans of messages; nil is off.
 	tracer *tracing.Tracer
 
 	counters counters
@@ -181,10 +181,10 @@ func (c *Channel) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes no further messages, finishes those it has, and disconnects; the
-// broker keeps the subscription for the next Start. When ctx ends first, what
-// is unfinished is left for redelivery and the error says how much that is;
-// the channel is stopped in any case. A ctx without a deadline gets
+// Stop receives no further messages, finishes those it has, and disconnects;
+// the broker keeps the subscription for the next Start. When ctx ends first,
+// what is unfinished is left for redelivery and the error has their number; the
+// channel is stopped in any case. A ctx without a deadline gets
 // Environment.DrainTimeout. It does nothing for a channel that is stopped.
 func (c *Channel) Stop(ctx context.Context) error { return c.end(ctx, false) }
 

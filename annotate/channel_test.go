@@ -27,7 +27,7 @@ map:Observation a rr:TriplesMap ;
 `
 
 // patience is how long a test waits for what must happen. It is long, for a
-// busy machine is no fault of the code.
+// busy machine is not a fault.
 const patience = 2 * time.Minute
 
 func config(id string) annotate.ChannelConfig {

@@ -53,7 +53,7 @@ func (e *Environment) complete(c ChannelConfig) ChannelConfig {
 	return c
 }
 
-// newChannelID makes an identifier from the topics, the kinds of broker and a
+// newChannelID creates an identifier from the topics, the kinds of broker and a
 // random part, by which identifiers differ whatever the topics. It consists of
 // the characters that a URL holds as they are (RFC 3986 section 2.3), so that
 // GET /channels/<identifier> needs no escapes. The original service used the

@@ -9,14 +9,15 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// ChannelConfig says what a channel connects and what mapping it applies.
+// ChannelConfig describes what a channel connects and what mapping it applies.
 type ChannelConfig struct {
 	// ID identifies the channel. Empty means that one is generated.
 	ID string
 	// Input and Output are required.
 	Input, Output Topic
-	// MonitorInput and MonitorOutput receive a short note for each message
-	// that came in and that went out; nil means that there is no such topic.
+	// MonitorInput and MonitorOutput receive a short note for each message that was
+	// received and for each that was published; nil means that there is no such
+	// topic.
 	MonitorInput, MonitorOutput *Topic
 	// Error receives a text for each message that could not be annotated; nil
 	// means that there is no such topic.
@@ -64,7 +65,7 @@ const (
 	ErrorJSON ErrorFormat = "JSON"
 )
 
-// Topic says where a topic is.
+// Topic is where a topic is.
 type Topic struct {
 	// Name is the topic's name; required. An input may have the wildcards of
 	// its kind of broker.

@@ -179,7 +179,7 @@ func (p *pipeline) end(ctx context.Context, forget bool) bool {
 	return heard
 }
 
-// health says what the pipeline is waiting for; nil when it is connected.
+// health describes what the pipeline is waiting for; nil when it is connected.
 func (p *pipeline) health() error {
 	var causes []error
 	if err := p.sub.Health(); err != nil {

@@ -11,7 +11,7 @@ import (
 // interface has it: "MQTT", "KAFKA".
 type BrokerType string
 
-// Driver is a kind of broker: a name, a driver that makes the connections, and
+// Driver is a kind of broker: a name, a driver that opens the connections, and
 // a driver that knows the settings of a connection. The packages of the drivers
 // make one: mqtt.Driver, kafka.Driver, and [MemoryDriver] here.
 type Driver struct {
@@ -22,7 +22,7 @@ type Driver struct {
 	// Member is the name of the JSON member that holds the settings, such as
 	// "mqttSettings"; required, and different for each kind.
 	Member string
-	// Broker makes the connections; required.
+	// Broker opens the connections; required.
 	Broker Broker
 	// Settings handles the settings of connections; required.
 	Settings SettingsDriver
@@ -30,14 +30,14 @@ type Driver struct {
 	// of its ends are of this kind or of kinds with larger windows. Zero means
 	// [DefaultWindow].
 	Window int
-	// Distributed says that several instances can run one channel at the same
+	// Distributed means that several instances can run one channel at the same
 	// time, with the broker sharing out the messages of an input topic.
 	Distributed bool
-	// ExactlyOnce says that Broker can be a [Transactor].
+	// ExactlyOnce means that Broker can be a [Transactor].
 	ExactlyOnce bool
-	// OutputOnly says that the kind is a store rather than a broker: it can only be the output
-	// of a channel, and a topic without settings is refused. Complete of Settings returns
-	// nil for nil settings. Outputs have a [Message.ID], by which a message that is
+	// OutputOnly means that the kind is a store rather than a broker: it can only be the
+	// output of a channel, and a topic without settings is refused. Complete of Settings
+	// returns nil for nil settings. Outputs have a [Message.ID], by which a message that is
 	// published again replaces itself.
 	OutputOnly bool
 	// Format is the serialisation that Broker takes. Empty means the one of the mapping.
@@ -56,10 +56,10 @@ func (d *Driver) title() string {
 // are values: nothing changes them, and copies are independent. Printed, logged
 // or encoded as JSON they show no secret.
 type Settings interface {
-	// MarshalJSON returns the REST form, with [Masked] in the place of each
-	// secret that is set. [SettingsDriver.Read] accepts that form.
+	// MarshalJSON returns the REST form, with [Masked] in place of each secret that
+	// is set. [SettingsDriver.Read] accepts that form.
 	json.Marshaler
-	// String returns where the connection goes, without secrets.
+	// String returns the address of the connection, without secrets.
 	fmt.Stringer
 	// Subscriber returns the name under which the broker keeps a subscription,
 	// such as an MQTT client identifier or a Kafka consumer group. Empty means
@@ -187,7 +187,7 @@ type Session struct {
 
 // SessionSettings are [Settings] of a connection that is a session.
 type SessionSettings interface {
-	// Session returns the session; ok is false where there is none.
+	// Session returns the session; ok is false if the settings have none.
 	Session() (s Session, ok bool)
 }
 
@@ -219,21 +219,21 @@ type Field struct {
 	Member, Title string
 	// Choices are the values that it can have. Empty means that any text is possible.
 	Choices []string
-	// IsNumber says that the value is an integer.
+	// IsNumber means that the value is an integer.
 	IsNumber bool
-	// IsOwn says that each connection has its own value, such as a client identifier, also
-	// where connections lead to the same broker.
+	// IsOwn means that each connection has its own value, such as a client identifier,
+	// also where connections lead to the same broker.
 	IsOwn bool
-	// Hint says what an empty value means, in a few words.
+	// Hint describes what an empty value means, in a few words.
 	Hint string
 }
 
-// FieldError says which member of a channel is wrong, and what was expected.
+// FieldError selects which member of a channel is wrong, and what was expected.
 type FieldError struct {
 	// Field is the path of the member in the REST form of the channel, such as
 	// "settings.inputTopicSettings.topic"; empty for the document itself.
 	Field string
-	// Reason says what is wrong and what was expected.
+	// Reason describes what is wrong and what was expected.
 	Reason string
 }
 

@@ -53,12 +53,12 @@ type Environment struct {
 	// that of the process before; see ConnectOptions.Member. A nil Permit permits everything.
 	// It is safe for concurrent use and does not block.
 	Permit func() error
-	// TracerProvider makes the spans of messages: one for each from its arrival to its
-	// acknowledgement, with one for the mapping and one for publishing what comes of it below
-	// it. Nil means none; then a message passes on the [Trace] that it has.
+	// TracerProvider creates the spans of messages: one for each from its arrival to its
+	// acknowledgement, with one for the mapping and one for publishing the output below it.
+	// Nil means none; then a message passes on the [Trace] that it has.
 	TracerProvider trace.TracerProvider
-	// Logger receives what goes wrong with messages and connections; never a
-	// payload or a credential. Nil is silent.
+	// Logger receives errors of messages and connections; never a payload or a
+	// credential. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -118,7 +118,7 @@ func (e *Environment) checkDrivers() error {
 	return nil
 }
 
-// driver returns the driver of a kind of broker; nil when there is none.
+// driver returns the driver of a kind of broker; nil if absent.
 func (e *Environment) driver(kind BrokerType) *Driver {
 	for i := range e.Drivers {
 		if e.Drivers[i].Type == kind {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// errorTopic publishes a text for each message that failed. It never drops
-// one while it is on: a broker that does not confirm holds up the channel.
+// errorTopic publishes a text for each message that failed. It never drops one
+// while it is on: a broker that does not confirm delays the channel.
 type errorTopic struct {
 	topic  string
 	pub    Publisher

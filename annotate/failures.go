@@ -20,8 +20,8 @@ const (
 // FailedMessage is a message that could not be annotated or whose output the broker refused, or
 // one of [Warnings].
 type FailedMessage struct {
-	// Number counts the failed messages of the channel from 1 since it was made, or those with a
-	// warning that were kept.
+	// Number counts the failed messages of the channel from 1 since it was created, or those
+	// with a warning that were kept.
 	Number uint64
 	// Time is when it was mapped, and Topic where it came in.
 	Time  time.Time
@@ -31,8 +31,8 @@ type FailedMessage struct {
 	Bytes   int
 	// Format is the input format of the mapping.
 	Format InputFormat
-	// Reason says what is wrong, in the node of the mapping that Node names and at a Place of
-	// the message: a JSON pointer, an XPath, a row, or a line and column. Both are empty
+	// Reason describes what is wrong, in the node of the mapping that Node names and at a Place
+	// of the message: a JSON pointer, an XPath, a row, or a line and column. Both are empty
 	// where they do not apply. Where the output violates the shapes Node names the first shape.
 	Reason, Node, Place string
 }

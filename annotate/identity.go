@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// identify returns the identity of what is made of a message, for an output that needs one:
+// identify returns the identity of what results from a message, for an output that needs one:
 // 32 hexadecimal digits of a SHA-256 over the identifier of the channel, the topic and the
 // position of the message, and its payload. A broker that has no positions (MQTT) cannot tell
 // a redelivered message from an equal one that was sent later, so these have one identity.

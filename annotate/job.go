@@ -8,14 +8,14 @@ import (
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
-// job is one message on its way through the pipeline. Jobs are made once and
-// used again, so that a message costs one allocation here: its output, which
-// by the contract of [Message] is never changed again.
+// job is one message in the pipeline. Jobs are created once and used again, so
+// that a message costs one allocation here: its output, which by the contract
+// of [Message] is never changed again.
 type job struct {
 	delivery Delivery
 	at       time.Time        // when it arrived
 	mapping  *compiledMapping // what it is mapped by
-	out      []byte           // what the mapping made; the publisher's from then on
+	out      []byte           // the output of the mapping; the publisher's from then on
 	held     int              // bytes taken from the budget
 	err      error            // why the message could not be annotated
 	acked    bool             // it is acknowledged already
@@ -61,7 +61,7 @@ func newBudget(limit int) *budget {
 	return &budget{limit: limit, freed: make(chan struct{}, 1)}
 }
 
-// take waits for room for n bytes. One goroutine at a time.
+// take waits for room for n bytes. Only one goroutine may call it at a time.
 func (b *budget) take(ctx context.Context, n int) error {
 	for {
 		b.mu.Lock()

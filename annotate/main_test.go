@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leakedGoroutines returns the stacks of goroutines of this module that are
-// still there after a while; those of the tests' own main excepted.
+// leakedGoroutines returns the stacks of goroutines of this module that remain
+// after a while; those of the tests' own main excepted.
 func leakedGoroutines() string {
 	var leaked []string
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {

@@ -95,8 +95,8 @@ func (m Mapping) parse() (*rml.Mapping, error) {
 // source, that source must be a stream, named or not, and its references must
 // be in the language of the input format.
 //
-// The original service also tried every mapping on a fixed dummy message. We
-// do not: a reference that the dummy lacks is no fault of the mapping, and
+// The original service also tried every mapping on a fixed dummy message. We do
+// not: a reference that the dummy lacks is not a fault of the mapping, and
 // compiling it finds what is.
 //
 // name is that of the dialect; empty means the one that the vocabulary asks for.

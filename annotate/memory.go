@@ -170,7 +170,7 @@ func (b *MemoryBroker) Transact(
 	return s, p, nil
 }
 
-// admit says whether a connection can be made.
+// admit reports whether a connection can be made.
 func (b *MemoryBroker) admit(ctx context.Context, topic string) error {
 	if topic == "" {
 		return errors.New("the topic has no name")
@@ -187,7 +187,7 @@ func (b *MemoryBroker) admit(ctx context.Context, topic string) error {
 }
 
 // Down cuts every connection and refuses new ones until Up. Subscriptions and
-// publishers stay: they report ill health, and go on by themselves after Up.
+// publishers stay: they report ill health, and continue after Up.
 func (b *MemoryBroker) Down() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -97,7 +97,7 @@ func (p *memoryPublisher) run() {
 	}
 }
 
-// advance hands over what the broker takes and returns what is confirmed now.
+// advance stores what the broker accepts and returns what is confirmed now.
 func (p *memoryPublisher) advance() []memoryPublication {
 	b := p.broker
 	b.mu.Lock()

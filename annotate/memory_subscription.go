@@ -143,7 +143,7 @@ func (s *memorySubscription) next() (Delivery, bool, error) {
 	}, true, nil
 }
 
-// memoryOrigin says which delivery a transaction acknowledges.
+// memoryOrigin selects which delivery a transaction acknowledges.
 type memoryOrigin struct {
 	message *memoryMessage
 	epoch   int

@@ -16,7 +16,7 @@ const monitorBacklog = 256
 const monitorGrace = 250 * time.Millisecond
 
 // monitor publishes a short note for each message that passes. It is for
-// watching, so it never holds up data: notes that its broker is too slow for
+// observation, so it never delays data: notes that its broker is too slow for
 // are dropped and counted.
 type monitor struct {
 	topic   string
@@ -26,7 +26,7 @@ type monitor struct {
 	notes   chan time.Time
 	dropped *atomic.Uint64
 	cancel  context.CancelFunc
-	last    chan context.Context // for what is left to do when the topic is switched off
+	last    chan context.Context // for the remaining work when the topic is switched off
 	done    chan struct{}
 }
 
@@ -43,7 +43,7 @@ func newMonitor(topic, source string, key []byte, pub Publisher, dropped *atomic
 	return m
 }
 
-// note says that a message passes now. It does not block.
+// note means that a message passes now. It does not block.
 func (m *monitor) note() {
 	select {
 	case m.notes <- time.Now():
@@ -65,7 +65,7 @@ func (m *monitor) run(ctx context.Context) {
 	}
 }
 
-// finish publishes the notes that are waiting, as far as the time allows.
+// finish publishes the notes that are waiting, within the time that is left.
 func (m *monitor) finish(ctx context.Context) {
 	for {
 		select {
@@ -96,7 +96,7 @@ func (m *monitor) publish(ctx context.Context, at time.Time) {
 
 func (m *monitor) close(ctx context.Context) {
 	m.last <- ctx
-	m.cancel() // what is being published does not go on
+	m.cancel() // cancels what is being published
 	select {
 	case <-m.done:
 		return

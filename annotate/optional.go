@@ -24,8 +24,8 @@ type optional[T any, P interface {
 // Load returns the topic, or nil while it is off.
 func (o *optional[T, P]) Load() *T { return o.current.Load() }
 
-// set puts a topic in the place of the one before, which is closed; nil
-// switches it off. After end it reports false and closes next.
+// set puts a topic in place of the one before, which is closed; nil switches it
+// off. After end it reports false and closes next.
 func (o *optional[T, P]) set(next *T) bool {
 	o.mu.Lock()
 	ended := o.ended
@@ -42,7 +42,8 @@ func (o *optional[T, P]) set(next *T) bool {
 	return !ended
 }
 
-// end switches the topic off for good, in less than the time that ctx has left.
+// end switches the topic off permanently, in less than the time that ctx has
+// left.
 func (o *optional[T, P]) end(ctx context.Context) {
 	o.mu.Lock()
 	o.ended = true

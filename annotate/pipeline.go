@@ -23,7 +23,7 @@ var errAbandoned = errors.New("annotate: message given back to the broker")
 // waits for the oldest message to be confirmed and acknowledges it.
 //
 // All queues are bounded by the number of jobs, and the bytes by a budget: a
-// broker that does not confirm holds up the receiver, and so the input broker.
+// broker that does not confirm delays the receiver, and so the input broker.
 type pipeline struct {
 	channel *Channel
 	sub     Subscription
@@ -97,7 +97,7 @@ func (p *pipeline) fail(err error) {
 	p.cancel(err)
 }
 
-// receive takes messages in until the subscription ends.
+// receive receives messages until the subscription ends.
 func (p *pipeline) receive() {
 	defer close(p.received)
 	defer close(p.order)
@@ -181,7 +181,7 @@ func (p *pipeline) publishInOrder() {
 	}
 }
 
-// publishOutput hands what was made of a message to the publisher.
+// publishOutput hands the output of a message to the publisher.
 func (p *pipeline) publishOutput(j *job) {
 	m := Message{
 		Topic:   p.channel.config.Output.Name,
@@ -203,7 +203,7 @@ func (p *pipeline) publishOutput(j *job) {
 }
 
 // reportInOrder reports a failure. In a transactional run the commit of a later
-// output commits this message too, so it has to be on record and acknowledged
+// output commits this message too, so it must be recorded and acknowledged
 // before there is one.
 func (p *pipeline) reportInOrder(j *job, cause error) {
 	j.err = cause
@@ -287,8 +287,8 @@ func (p *pipeline) acknowledge(j *job) {
 	}
 }
 
-// reportFailure records that a message failed, and settles the job when that
-// is on record: in the log, and on the error topic where that is on.
+// reportFailure records that a message failed, and settles the job when that is
+// recorded: in the log, and on the error topic where that is on.
 func (p *pipeline) reportFailure(j *job, cause error) {
 	p.channel.recordFailure(j.delivery.Message, cause)
 	if topic := p.errors.Load(); topic != nil {

@@ -12,8 +12,8 @@ var errRunning = errors.New("annotate: channel runs, stop it first")
 // SetConfig gives a channel that is stopped another configuration: topics, connections, sizes
 // and mapping. The identifier and the counts stay, and optional topics that are switched off
 // stay off. Errors about the configuration are those of [NewChannel], and nothing changes. What
-// the broker keeps for the channel goes on if [Channel.KeepsSubscription] says so; otherwise the
-// caller ends it before, with Forget.
+// the broker keeps for the channel stays if [Channel.KeepsSubscription] returns true; otherwise
+// the caller ends it before, with Forget.
 func (c *Channel) SetConfig(ctx context.Context, config ChannelConfig) error {
 	if config.ID != c.ID() {
 		return &FieldError{"settings.channelId", fmt.Sprintf("must stay %q, got %q", c.ID(), config.ID)}

@@ -111,9 +111,9 @@ func TestChannel_Stop_endsInTimeWithoutConfirmations(t *testing.T) {
 	})
 }
 
-// While the error topic is on, a failure is on record only when that topic has
-// it. A broker of it that has died holds the channel up, and the channel holds
-// up its input.
+// While the error topic is on, a failure is recorded only when that topic has
+// it. A broker of it that has died delays the channel, and the channel delays
+// its input.
 func TestChannel_unreportedFailures_areBoundedAndRedelivered(t *testing.T) {
 	for name, start := range map[string]func(*annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment){
 		"at least once": func(b *annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment) {

@@ -35,7 +35,7 @@ type Stats struct {
 	IllTyped uint64 `metric:"literals_ill_typed_total" help:"Literals whose text their datatype does not have, given out as they are."`
 	// IrregularRows is the number of rows of CSV that the dialect carml cut or filled up, because
 	// they have more or fewer cells than the header, read in one with the rows after them, because they
-	// are cut inside quotes, or skipped as comments, see [rml.Tally].
+	// are cut inside quotes, or passed over as comments, see [rml.Tally].
 	IrregularRows uint64 `metric:"rows_irregular_total" help:"Rows of CSV that were cut, filled up or passed over as comments."`
 
 	NotesDropped uint64 `metric:"monitor_notes_dropped_total" help:"Monitoring notes dropped because their broker was too slow."`

@@ -11,11 +11,12 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// Trial is what a mapping makes of one message, see [Mapping.Try].
+// Trial is the result that a mapping makes of one message, see [Mapping.Try].
 type Trial struct {
 	// Output is what a channel would publish. It is empty if the message fails, or violates the shapes.
 	Output []byte
-	// Statements are those of the output, each with the part of the mapping that made it.
+	// Statements are those of the output, each with the part of the mapping that created
+	// it.
 	Statements []rml.Made
 	// Records is how many records the iterators of the mapping selected.
 	Records int

@@ -18,9 +18,9 @@ const (
 	keptWarningEvery = 100 * time.Millisecond
 )
 
-// Warning says that one of the newest messages was published and is probably not what is meant.
+// Warning means that one of the newest messages was published and is probably a mistake.
 type Warning struct {
-	// Reason says what was noticed; it is empty without a warning.
+	// Reason describes what was noticed; it is empty without a warning.
 	Reason string
 	// Time is when.
 	Time time.Time
@@ -31,15 +31,15 @@ type Warning struct {
 // datatype does not have, or one with rows of CSV that do not have the cells of the header. Its methods are safe for concurrent use.
 type Warnings struct{ channel *Channel }
 
-// Warnings returns what the channel noticed.
+// Warnings returns the warnings of the channel.
 func (c *Channel) Warnings() *Warnings { return &Warnings{c} }
 
 // Newest returns what was noticed about the newest 100 messages that the present mapping mapped.
 func (w *Warnings) Newest() Warning { return w.channel.mapping.Load().noted.warning() }
 
 // Messages returns the newest messages with a warning, newest first: 20 at most, with 2 MiB of
-// payloads together, and ten of a second. They are kept in memory while the channel exists.
-// The caller must not change the payloads.
+// payloads together, and ten per second. They are kept in memory while the channel exists. The
+// caller must not change the payloads.
 func (w *Warnings) Messages() []FailedMessage { return w.channel.warned.newest() }
 
 // noted is what was noticed about the messages that one mapping mapped.

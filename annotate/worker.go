@@ -8,8 +8,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// keptBuffer is the largest output that a worker keeps memory for. A rare
-// large message does not hold its memory for ever.
+// keptBuffer is the largest output that a worker keeps memory for. A rare large
+// message does not hold its memory forever.
 const keptBuffer = 1 << 20
 
 // worker maps messages, one at a time.
@@ -17,7 +17,7 @@ type worker struct {
 	pipeline *pipeline
 	mapping  *compiledMapping
 	mapper   *rml.Mapper // of the mapping
-	buffer   []byte      // outputs are made here and then copied at their size
+	buffer   []byte      // outputs are written here and then copied at their size
 }
 
 // mapMessage annotates one message. A panic of the engine is this message's
@@ -53,7 +53,7 @@ func (w *worker) mapMessage(j *job) {
 }
 
 // count adds what the engine noticed about a message that it mapped. The first
-// of a kind is logged, the others only counted: there may be one a message.
+// of a kind is logged, the others only counted: there may be one per message.
 func (w *worker) count(c *Channel, m *Message) {
 	tally := w.mapper.Tally()
 	if warned, kept := w.mapping.note(m, w.mapper, tally); kept {

@@ -38,7 +38,7 @@ type Harness struct {
 type Check struct {
 	// Name is a few words, usable as a test's name.
 	Name string
-	// Rule says what has to hold.
+	// Rule describes what has to hold.
 	Rule string
 	// Outage is true when the check needs Harness.Cut and Harness.Restore.
 	Outage bool

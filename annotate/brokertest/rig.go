@@ -37,7 +37,7 @@ func (r *rig) settings(client string) annotate.Topic {
 	return r.Topic(r.topic, name)
 }
 
-// subscribe makes a subscription of the name.
+// subscribe creates a subscription of the name.
 func (r *rig) subscribe(name string, window int) (annotate.Subscription, error) {
 	s, err := r.Broker.Subscribe(r.ctx, r.settings(name), annotate.ConnectOptions{Window: window})
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *rig) subscribe(name string, window int) (annotate.Subscription, error) 
 	return s, nil
 }
 
-// connect makes a publisher.
+// connect creates a publisher.
 func (r *rig) connect(window int) (*recorder, error) {
 	r.clients++
 	p, err := r.Broker.Connect(r.ctx, r.settings(fmt.Sprintf("publisher-%d", r.clients)), annotate.ConnectOptions{Window: window})

@@ -37,7 +37,7 @@ type SettingsHarness struct {
 type SettingsCheck struct {
 	// Name is a few words, usable as a test's name.
 	Name string
-	// Rule says what has to hold.
+	// Rule describes what has to hold.
 	Rule string
 
 	experiment func(SettingsHarness) error

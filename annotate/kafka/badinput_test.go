@@ -127,7 +127,7 @@ func (r *ruler) offset(t *testing.T, topic string) int64 {
 	return response.Topics[0].Partitions[0].Offset
 }
 
-// A right that is missing is no fault of a message: none is given up, they
+// A right that is missing is not a fault of a message: none is given up, they
 // wait until it is granted.
 func TestBroker_Connect_messagesWaitForTheRightToWrite(t *testing.T) {
 	for name, granted := range map[string]bool{"granted later": true, "never granted": false} {
@@ -264,8 +264,9 @@ func TestBroker_Connect_writesNoTombstoneForAnEmptyMessage(t *testing.T) {
 }
 
 // Where outputs are committed exactly once, the output of a later message must
-// not be committed before it is on record that an earlier one has none: who
-// died in between would find the later one uncommitted, and repeat its output.
+// not be committed before it is recorded that an earlier one has none: a
+// process that died in between would find the later one uncommitted, and repeat
+// its output.
 func TestBroker_Transact_commitsNothingPastARefusedOutput(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("in", 1, 0)

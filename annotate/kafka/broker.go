@@ -37,12 +37,12 @@ type Options struct {
 	// roots; the server's name is filled in when it is missing.
 	TLS *tls.Config
 	// Hosts are the brokers that topic settings and clusters may name. [Driver] refuses
-	// settings with any other, and no connection is made to one. Nil means all.
+	// settings with any other, and no connection to one is opened. Nil means all.
 	Hosts *annotate.BrokerHosts
-	// Dial makes the network connections. Nil means net.Dialer.
+	// Dial opens network connections. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// ConnectTimeout bounds one attempt to reach a broker, authentication
-	// included, and the check of the topic when a connection is made.
+	// ConnectTimeout bounds one attempt to reach a broker, authentication included,
+	// and the check of the topic when a connection is opened.
 	ConnectTimeout time.Duration
 	// SessionTimeout is how long the cluster waits for a heartbeat of a
 	// consumer before it assigns its partitions to others. Clusters bound it,
@@ -80,7 +80,7 @@ func (o *Options) pauses() retry.Backoff {
 	return retry.Backoff{Least: o.ReconnectMin, Most: o.ReconnectMax}
 }
 
-// Broker makes connections to the Kafka clusters that topic settings name. It holds no
+// Broker opens connections to the Kafka clusters that topic settings name. It holds no
 // connection itself, needs no Close, and is safe for concurrent use.
 type Broker struct {
 	opts Options

@@ -7,7 +7,8 @@ import "github.com/IBM/sarama"
 const maxDecompressed = 256 << 20
 
 // The library has the bound in a variable for the whole process, which clients read from the
-// moment they are made. It is therefore set before any is, unless the program does so itself.
+// moment they are created. It is therefore set before any is, unless the program does so
+// itself.
 var _ = boundDecompression()
 
 func boundDecompression() struct{} {

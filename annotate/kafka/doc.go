@@ -1,7 +1,7 @@
 // Package kafka connects channels to Apache Kafka.
 //
-// A Broker made by New implements annotate.Broker and annotate.Transactor. The
-// client is sarama. This package adds what a channel needs beyond it: bounded queues,
+// A Broker from New implements annotate.Broker and annotate.Transactor. The client is
+// sarama. This package adds what a channel needs beyond it: bounded queues,
 // acknowledgements that end with the assignment of a partition, a publisher that keeps
 // messages until they are confirmed, and transactions that survive rebalances.
 //
@@ -24,9 +24,9 @@
 // # Order
 //
 // Messages of a partition are handed out in their order, and messages with one
-// key are in one partition. Outputs are put into partitions by the hash that
-// the Java client uses, so that topics written by both can be joined; without
-// a key the partition is random. Confirmations come in the order of the Publish
+// key are in one partition. Outputs are assigned to partitions by the hash that
+// the Java client uses, so that topics written by both can be joined; without a
+// key the partition is random. Confirmations come in the order of the Publish
 // calls, over all partitions. What is sent again after a lost connection can
 // come twice, but a message never comes for the first time before an older one
 // of its partition has.
@@ -43,11 +43,11 @@
 // # Exactly once
 //
 // Transact commits outputs together with the offsets of their inputs, after
-// Options.TransactionMessages or Options.TransactionInterval. The offsets name
-// the member and the generation of the group (KIP-447), so that a member that
-// was replaced cannot commit. To undo a transaction, a new producer is made with the same
-// transactional id, and then the group is joined again: by then the outcome of the earlier
-// transactions is known. Subscriptions read committed messages only, of any topic.
+// Options.TransactionMessages or Options.TransactionInterval. The offsets name the member
+// and the generation of the group (KIP-447), so that a member that was replaced cannot
+// commit. To undo a transaction, a new producer is created with the same transactional id,
+// and then the group is joined again: at that time the outcome of the earlier transactions
+// is known. Subscriptions read committed messages only, of any topic.
 //
 // # Limits
 //

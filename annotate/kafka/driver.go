@@ -16,7 +16,7 @@ import (
 const ChannelWindow = 4096
 
 // Driver is Kafka as a kind of broker of an annotate.Environment. The broker
-// makes the connections: one made by [New], or a stand-in for it that reads
+// opens the connections: one created by [New], or another that reads
 // [Settings]. defaults may be nil.
 func Driver(broker annotate.Broker, defaults *Defaults) annotate.Driver {
 	var d Defaults

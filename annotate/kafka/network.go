@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// network makes the connections of one client and can close them all, which also ends the
+// network opens the connections of one client and can close them all, which also ends the
 // calls of the client that wait for them.
 type network struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
@@ -21,7 +21,7 @@ type network struct {
 	conns map[*connection]struct{}
 }
 
-// newNetwork makes the network of a client of the endpoint.
+// newNetwork returns the network of a client of the endpoint.
 func (e *endpoint) newNetwork() *network {
 	o := &e.broker.opts
 	n := &network{dial: o.Hosts.Over(o.Dial), tls: e.tlsConfig(), timeout: o.ConnectTimeout, conns: map[*connection]struct{}{}}
@@ -65,7 +65,7 @@ func (n *network) add(c *connection) error {
 	return n.ctx.Err()
 }
 
-// secure makes a TLS connection to the host of an address, unless the
+// secure opens a TLS connection to the host of an address, unless the
 // configuration names another server.
 func (n *network) secure(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	config := n.tls
@@ -89,7 +89,7 @@ func (n *network) abort() {
 	n.hangUpLocked()
 }
 
-// reset closes every connection. The client makes new ones.
+// reset closes every connection. The client opens new ones.
 func (n *network) reset() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 // producer wraps one producer of sarama. After some failed attempts sarama drops a message,
 // and the sequence of the idempotent producer has a gap. The users of this type then end the
-// producer and make another.
+// producer and create another.
 type producer struct {
 	network *network
 	client  sarama.Client

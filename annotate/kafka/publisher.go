@@ -30,7 +30,7 @@ func newPublisher(e *endpoint, f facts, window int) *publisher {
 	return p
 }
 
-// open makes the first producer.
+// open opens the first producer.
 func (p *publisher) open(ctx context.Context) error {
 	var err error
 	if p.first, err = p.newProducer(ctx, p.facts, func(*sarama.Config) {}); err != nil {
@@ -41,8 +41,8 @@ func (p *publisher) open(ctx context.Context) error {
 	return nil
 }
 
-// run sends and confirms messages until the publisher is closed. It makes a new producer
-// when one fails.
+// run sends and confirms messages until the publisher is closed. It creates a new
+// producer when one fails.
 func (p *publisher) run() {
 	pause := p.broker.opts.pauses()
 	for producer := p.first; producer != nil || p.ctx.Err() == nil; {

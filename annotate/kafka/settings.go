@@ -24,9 +24,9 @@ type Settings struct {
 	Port int    `json:"port"`
 	// GroupID is the consumer group; empty means a generated one.
 	GroupID string `json:"groupId,omitempty"`
-	// OffsetReset says where a group starts that the cluster does not know:
-	// with messages that come from now on, "latest", or with the oldest that
-	// are there, "earliest". Empty means latest.
+	// OffsetReset is where a group starts that the cluster does not know: with
+	// messages that come from now on, "latest", or with the oldest that are there,
+	// "earliest". Empty means latest.
 	OffsetReset string `json:"offsetReset,omitempty"`
 	// Mechanism is the SASL mechanism: "PLAIN", "SCRAM-SHA-256" or
 	// "SCRAM-SHA-512". Empty means PLAIN.

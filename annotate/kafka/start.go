@@ -57,7 +57,7 @@ func (g *generation) settle(partitions []int32) (map[int32]int64, error) {
 }
 
 // groupOffsets are the committed offsets of a group in a topic: one for each partition,
-// negative where there is none, and the metadata of the others.
+// negative where the group has none, and the metadata of the others.
 type groupOffsets struct {
 	all      map[int32]int64
 	metadata []string

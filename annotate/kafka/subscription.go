@@ -47,7 +47,7 @@ type subscription struct {
 
 	mu      sync.Mutex
 	paused  bool
-	current *generation // nil while there is none
+	current *generation // nil between generations
 	queue   []*inbound
 	bytes   int    // of the messages in queue
 	unacked int    // handed out in the current generation and not acknowledged
@@ -178,7 +178,7 @@ func (s *subscription) consume() error {
 	return s.members.Consume(ctx, []string{s.topic}, &generation{sub: s, cancel: cancel})
 }
 
-// begin makes a generation the current one.
+// begin sets the current generation.
 func (s *subscription) begin(next *generation) {
 	s.place.take(next.member.MemberID())
 	s.mu.Lock()

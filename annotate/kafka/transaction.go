@@ -64,7 +64,7 @@ func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
 	return t
 }
 
-// open makes the first producer, which ends the transactions of a predecessor.
+// open opens the first producer, which ends the transactions of a predecessor.
 func (t *transaction) open(ctx context.Context) error { return t.renew(ctx) }
 
 // start starts the goroutine. The subscription joins its group after it.
@@ -80,7 +80,8 @@ func (t *transaction) abandon() {
 	t.kill()
 }
 
-// renew makes a producer, which ends the transactions of every other one with the id.
+// renew creates a producer, which ends the transactions of every other one with the
+// id.
 func (t *transaction) renew(ctx context.Context) error {
 	if err := t.permitted(); err != nil {
 		return err

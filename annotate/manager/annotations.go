@@ -113,8 +113,8 @@ func (a *Annotations) Page(ctx context.Context, after string, limit int) (page [
 	return page, len(documents) > limit, nil
 }
 
-// Remove removes a stored mapping, or returns ErrAnnotationNotFound.
-// Channels that were made from it have their own copy.
+// Remove removes a stored mapping, or returns ErrAnnotationNotFound. Channels
+// that were created from it have their own copy.
 func (a *Annotations) Remove(ctx context.Context, id string) error {
 	_, revision, err := a.read(ctx, id)
 	if err != nil {

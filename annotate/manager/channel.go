@@ -12,7 +12,7 @@ type ChannelConfig struct {
 	annotate.ChannelConfig
 	// Metadata describes the channel.
 	Metadata Metadata
-	// Stopped says that the channel must not run.
+	// Stopped means that the channel must not run.
 	Stopped bool
 
 	// spare are the settings of a topic for other kinds of broker than its own,
@@ -59,7 +59,7 @@ type Status struct {
 	// Error is the reason why the channel does not run although it should, or
 	// what it waits for. It is empty for a healthy channel.
 	Error string
-	// Retrying says that the channel should run, does not, and is started again
+	// Retrying means that the channel should run, does not, and is started again
 	// without a request.
 	Retrying bool
 	// Instance is the service instance that runs the channel, where several

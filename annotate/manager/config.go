@@ -34,10 +34,10 @@ type Config struct {
 	// and does not is started again; the pause doubles each time. Zero means 1
 	// second and 1 minute.
 	RetryMin, RetryMax time.Duration
-	// Shared says that other instances use the same Documents at the same
-	// time, each under its own Environment.Instance, and that each channel is
-	// to run on one of them. Without it the storage is this Manager's alone,
-	// and it runs all channels.
+	// Shared means that other instances use the same Documents at the same time,
+	// each under its own Environment.Instance, and that each channel is to run on
+	// one of them. Without it the storage is this Manager's alone, and it runs all
+	// channels.
 	Shared bool
 	// LeaseDuration is the time without a renewal of its lease after which other
 	// instances take over the channels of an instance. A lease is renewed six times

@@ -15,7 +15,7 @@
 //
 // The manager works with every kind of broker for which the environment has an
 // [annotate.Driver]: its settings are a member of each topic, by the name that
-// the driver says, in requests, answers and stored documents.
+// the driver names, in requests, answers and stored documents.
 //
 // # Credentials
 //

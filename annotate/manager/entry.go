@@ -14,7 +14,7 @@ import (
 // it, and whether it should run here.
 type entry struct {
 	id      string
-	channel *annotate.Channel // nil for a stored channel that cannot be made
+	channel *annotate.Channel // nil for a stored channel that cannot be created
 	turn    chan struct{}     // capacity 1: held by the running operation
 	listed  bool              // visible to others; the Manager's mutex protects it
 	fleet   *fleet.Fleet      // nil when the storage is not shared
@@ -29,7 +29,7 @@ type entry struct {
 	fault      string  // why it does not run, if the channel has no error
 	removed    bool    // it is dropped, or about to be
 	used       bool    // it may have a subscription at the broker
-	keeper     *keeper // makes sure that it runs; nil if it must not
+	keeper     *keeper // ensures that it runs; nil if it must not
 
 	settling bool             // a goroutine applies the stored state
 	settled  storage.Revision // of the stored state that was last applied
@@ -37,7 +37,7 @@ type entry struct {
 	edits    uint64           // and of edits
 }
 
-// keeper is the goroutine that makes sure that a channel runs.
+// keeper is the goroutine that ensures that a channel runs.
 type keeper struct{ end context.CancelFunc }
 
 // newEntry returns an entry that is not listed.
@@ -215,8 +215,8 @@ func (e *entry) isHidden() bool {
 	return e.config.Removing
 }
 
-// makeable returns the reason why this instance cannot change the channel: it could not make
-// the channel from its stored state.
+// makeable returns the reason why this instance cannot change the channel: it could not
+// create the channel from its stored state.
 func (e *entry) makeable(verb string) error {
 	if e.channel == nil {
 		return fmt.Errorf("%s channel %q: %s", verb, e.id, e.view().Status.Error)

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Topics that give the same characters give different channels all the same.
+// Topics that give the same characters give different channels nevertheless.
 func TestManager_generatedIdentifiers_differForTopicsThatLookAlike(t *testing.T) {
 	m, _ := managertest.Start(t, managertest.Config(annotate.NewMemoryBroker(nil), nil))
 	ids := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// standing says which instance runs a channel, as far as this one has seen.
+// standing is which instance runs a channel, as far as this one has seen.
 type standing uint8
 
 const (
@@ -111,7 +111,7 @@ func acquireLease(ctx context.Context, e *entry) (bool, error) {
 	return false, err
 }
 
-// releaseLease gives a lease of this instance up. The channel is stopped.
+// releaseLease releases a lease of this instance. The channel is stopped.
 func releaseLease(ctx context.Context, e *entry) error {
 	if e.fleet == nil || e.settings().Distributed || e.standing() != mine {
 		return nil

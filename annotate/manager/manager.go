@@ -32,15 +32,15 @@ var (
 // Manager keeps the channels of a service: it creates, finds, changes and
 // removes them, stores them, and brings them back after a restart. All methods
 // are safe for concurrent use; operations on one channel happen one after the
-// other, and none holds up reading.
+// other, and none delays reading.
 //
 // A channel that cannot start when it is created, or when a client starts it,
-// stays stopped and its status says why. A channel that did run comes back by
-// itself, after a restart of the service as after a failure of a broker. Until
-// that succeeds it is listed as stopped with the error, and is tried again with
-// growing pauses until it runs or a client stops or removes it. Stopping the
-// service stops all channels but leaves their stored status, so that those that
-// ran will run again.
+// stays stopped and its status has the reason. A channel that did run comes
+// back without a request, after a restart of the service as after a failure of
+// a broker. Until that succeeds it is listed as stopped with the error, and is
+// tried again with growing pauses until it runs or a client stops or removes
+// it. Stopping the service stops all channels but leaves their stored status,
+// so that those that ran will run again.
 //
 // With Config.Shared several managers share one storage and its channels. What
 // a client requests of one instance and another one has to do is stored, and
@@ -70,7 +70,7 @@ type Manager struct {
 // storageTimeout is how long an operation may wait for the storage.
 const storageTimeout = 30 * time.Second
 
-// phase says where in its life a Manager is.
+// phase is the phase of the life cycle of a Manager.
 type phase uint8
 
 const (

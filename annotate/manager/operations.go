@@ -13,8 +13,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Create makes a channel, stores it, and starts it unless it is to be stopped.
-// It returns the identifier. A channel that cannot start is created nevertheless: it is
+// Create creates a channel, stores it, and starts it unless it is to be stopped. It
+// returns the identifier. A channel that cannot start is created nevertheless: it is
 // stopped, and its status has the reason. Errors are an [*annotate.FieldError],
 // ErrChannelExists, ErrNotRunning, errors of the storage, or match [annotate.ErrMapping].
 func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, error) {
@@ -208,12 +208,11 @@ func (m *Manager) Restart(ctx context.Context, id string) error {
 	})
 }
 
-// SetMapping replaces the mapping of a channel. A running channel goes on: each message is
+// SetMapping replaces the mapping of a channel. A running channel continues: each message is
 // mapped by the old or the new mapping, none is lost and none is mapped twice. For a mapping
-// that the channel cannot use the error is an
-// [*annotate.FieldError] or an error that matches [annotate.ErrMapping], and
-// nothing changes. Where another instance runs the channel the mapping is
-// stored, for that one to apply.
+// that the channel cannot use the error is an [*annotate.FieldError] or an error that
+// matches [annotate.ErrMapping], and nothing changes. Where another instance runs the
+// channel the mapping is stored, for that one to apply.
 func (m *Manager) SetMapping(ctx context.Context, id string, mapping annotate.Mapping) error {
 	return m.operate(ctx, id, func(ctx context.Context, e *entry) error {
 		if err := e.makeable("change"); err != nil {
@@ -275,7 +274,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 
 // awaitRemoval waits until a channel that is marked as removed is gone, for as
 // long as another instance may take to read that, or its lease to run out, and
-// to stop the channel. After that the removal goes on in the background.
+// to stop the channel. After that the removal continues in the background.
 func (m *Manager) awaitRemoval(ctx context.Context, e *entry) error {
 	limit := time.NewTimer(2*m.fleet.Duration() + 2*m.fleet.Poll() + m.config.MaxShutdown)
 	defer limit.Stop()
@@ -372,7 +371,7 @@ func (m *Manager) halt(ctx context.Context, e *entry) error {
 	if e.channel != nil {
 		m.runner.stop(ctx, e)
 	}
-	m.fleet.Look() // to give the lease back
+	m.fleet.Look() // to release the lease
 	return nil
 }
 

@@ -61,8 +61,8 @@ type gauge struct {
 	received, published, failed uint64
 }
 
-// measure records the counts of now: those of all channels together, and those of the
-// busiest ones. Plots of channels that are removed go.
+// measure records the current counts: those of all channels together, and those of
+// the busiest ones. Plots of channels that are removed go.
 func (g *gauge) measure(all map[string]annotate.Stats) {
 	ids := make([]string, 0, len(all))
 	for id, s := range all {

@@ -33,14 +33,14 @@ type record struct {
 type bookkeeping struct {
 	// Incarnation distinguishes channels that had one identifier in turn.
 	Incarnation string `json:"incarnation,omitempty"`
-	// Restarts counts the restarts that were requested; the instance that runs
-	// the channel restarts it when the count goes up.
+	// Restarts counts the restarts that were requested; the instance that runs the
+	// channel restarts it when the count increases.
 	Restarts uint64 `json:"restarts,omitempty"`
 	// Edits counts the changes of topics and settings; every instance gives its channel the
-	// stored ones when the count goes up.
+	// stored ones when the count increases.
 	Edits uint64 `json:"edits,omitempty"`
-	// Removing says that the channel is deleted for clients, and that the
-	// instance that runs it has yet to stop it and to remove its subscription.
+	// Removing means that the channel is deleted for clients, and that the instance
+	// that runs it has yet to stop it and to remove its subscription.
 	Removing bool `json:"removing,omitempty"`
 }
 

@@ -26,7 +26,7 @@ type records struct {
 
 // load reads the stored channels, and makes those stopped that are to come back
 // so. All of them are listed before the first one is started; a channel that
-// cannot be made any more is listed as stopped, with the reason.
+// can no longer be created is listed as stopped, with the reason.
 func (r *records) load(ctx context.Context, channels *registry, stopped bool) error {
 	if r.documents == nil {
 		return nil
@@ -47,7 +47,7 @@ func (r *records) load(ctx context.Context, channels *registry, stopped bool) er
 	return nil
 }
 
-// restore makes the entry of a stored channel.
+// restore returns the entry of a stored channel.
 func (r *records) restore(document storage.Document) *entry {
 	e := newEntry(strings.TrimPrefix(document.Key, channelPrefix), r.fleet)
 	e.listed = true

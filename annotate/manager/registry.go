@@ -50,7 +50,7 @@ func (r *registry) all() []*entry {
 	return entries
 }
 
-// get returns the entry of an identifier, listed or not; nil when there is none.
+// get returns the entry of an identifier, listed or not; nil if absent.
 func (r *registry) get(id string) (e *entry, listed bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -129,7 +129,7 @@ func (r *registry) checkSessionsLocked(e *entry, config *annotate.ChannelConfig)
 	return nil
 }
 
-// list makes an entry visible.
+// list shows an entry to clients.
 func (r *registry) list(e *entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -121,7 +121,7 @@ func (r *records) replacement(before, config ChannelConfig) (ChannelConfig, erro
 }
 
 // checkSubscription refuses the name of the subscription of a channel for another topic, because a
-// broker would go on to deliver messages of the old one.
+// broker would continue to deliver messages of the old one.
 func checkSubscription(before annotate.ChannelConfig, next *annotate.Channel) error {
 	now := next.Config()
 	name := now.Input.Settings.Subscriber()

@@ -110,7 +110,7 @@ func resealRecord(data []byte, now, before sealer) (_ []byte, count int, err err
 	return data, count, err
 }
 
-// sealedRecord is what has to be read of a record in order to encrypt its
+// sealedRecord is what must be read of a record in order to encrypt its
 // credentials. All of it is empty if the record cannot be read.
 type sealedRecord struct {
 	members     map[string]json.RawMessage

@@ -28,7 +28,7 @@ func newRunner(ctx context.Context, config *Config, channels *registry, f *fleet
 	return &runner{config: config, channels: channels, fleet: f, ctx: ctx, starting: make(chan struct{}, startsAtOnce)}
 }
 
-// keep makes sure, from now until the channel is stopped or removed or this
+// keep ensures, from now until the channel is stopped or removed or this
 // instance has no right to it any more, that it runs. The caller holds the
 // entry's turn or is Run; there is one keeper of an entry at most.
 func (r *runner) keep(e *entry) {
@@ -122,8 +122,8 @@ func (r *runner) rights(e *entry) (tenure, limit context.Context) {
 }
 
 // mayStart returns nil if a channel may be started here now. When the lease has
-// run out and there is no other instance, channels go on, but do not start: a
-// channel that lost its session to an instance which this one cannot see does
+// run out and there is no other instance, channels continue, but do not start:
+// a channel that lost its session to an instance which this one cannot see does
 // not take the session back.
 func (r *runner) mayStart(e *entry) error {
 	switch {
@@ -169,8 +169,8 @@ func (r *runner) start(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// stop stops the channel. An error goes to the log: the channel is stopped all
-// the same, and what it did not finish is delivered again.
+// stop stops the channel. An error goes to the log: the channel is stopped
+// nevertheless, and what it did not finish is delivered again.
 func (r *runner) stop(ctx context.Context, e *entry) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.MaxShutdown)
 	defer cancel()
@@ -225,7 +225,7 @@ func (r *runner) StopLeased(deadline time.Time) {
 }
 
 // forget stops a channel and removes its subscription from the broker. Errors go
-// to the log: the channel is removed all the same.
+// to the log: the channel is removed nevertheless.
 func (r *runner) forget(ctx context.Context, e *entry) {
 	e.stopKeeping()
 	e.mu.Lock()

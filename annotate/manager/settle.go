@@ -170,8 +170,8 @@ func (r *reconciler) finishRemoval(ctx context.Context, e *entry) error {
 	return e.close()
 }
 
-// discard ends a channel that is no longer stored. The instance that ran it removes its
-// subscription.
+// discard ends a channel that is no longer stored. The instance that ran it removes
+// its subscription.
 func (r *reconciler) discard(ctx context.Context, e *entry) {
 	e.setRemoved()
 	if e.standing() == mine {

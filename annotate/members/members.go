@@ -16,10 +16,10 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// Object is a JSON object. Make one with [Parse]. Its methods return the value
-// of a member in the type that is expected. The first error anywhere in the
-// document is kept for [Object.Err]; after it the methods return zero values. A
-// member that is null counts as absent.
+// Object is a JSON object. Create one with [Parse]. Its methods return the
+// value of a member in the type that is expected. The first error anywhere in
+// the document is kept for [Object.Err]; after it the methods return zero
+// values. A member that is null counts as absent.
 type Object struct {
 	path    string
 	members map[string]any
@@ -27,7 +27,7 @@ type Object struct {
 }
 
 // Parse reads a JSON object. The error is an [*annotate.FieldError] about the
-// document: it is not JSON, not an object, or has text behind the object.
+// document: it is not JSON, not an object, or has text after the object.
 func Parse(data []byte) (Object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

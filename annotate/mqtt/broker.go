@@ -29,15 +29,15 @@ const (
 
 // Options tunes a Broker. The zero value is ready for use.
 type Options struct {
-	// SessionExpiry is how long the broker keeps a subscription's session
-	// while no client is connected to it, in whole seconds (MQTT 5 section
-	// 3.1.2.11.2). Zero means DefaultSessionExpiry. The longest that can be
-	// said is for ever, which is everything above 136 years.
+	// SessionExpiry is how long the broker keeps a subscription's session while no
+	// client is connected to it, in whole seconds (MQTT 5 section 3.1.2.11.2). Zero
+	// means DefaultSessionExpiry. The longest that can be said is forever, which is
+	// everything above 136 years.
 	SessionExpiry time.Duration
-	// MemberExpiry takes the place of SessionExpiry where several instances
-	// run one channel (annotate.ConnectOptions.Instance). Shorter, it ends the
-	// session of an instance that is gone for good sooner, and with it, at most
-	// brokers, the messages that wait in it. Zero means SessionExpiry.
+	// MemberExpiry takes the place of SessionExpiry where several instances run one
+	// channel (annotate.ConnectOptions.Instance). Shorter, it ends the session of
+	// an instance that is removed sooner, and with it, at most brokers, the
+	// messages that wait in it. Zero means SessionExpiry.
 	MemberExpiry time.Duration
 	// KeepAlive is the longest silence on a connection, in whole seconds up
 	// to 65,535. A broker that has said nothing for one and a half times as
@@ -62,15 +62,15 @@ type Options struct {
 	// system's roots; the server's name is filled in when it is missing.
 	TLS *tls.Config
 	// Hosts are the brokers that topic settings may name. [Driver] refuses settings
-	// with any other, and no connection is made to one. Nil means all.
+	// with any other, and no connection to one is opened. Nil means all.
 	Hosts *annotate.BrokerHosts
-	// Dial makes the network connection. Nil means net.Dialer.
+	// Dial opens network connections. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Logger receives events about connections that are lost and made again. Nil is silent.
+	// Logger receives events about connections that are lost and restored. Nil is silent.
 	Logger *slog.Logger
 }
 
-// Broker makes connections to MQTT brokers, whichever the topic settings name,
+// Broker opens connections to MQTT brokers, whichever the topic settings name,
 // with MQTT 5 or, through package mqtt3, MQTT 3.1.1. It holds no connection
 // itself, needs no Close, and is safe for concurrent use.
 type Broker struct {

@@ -12,15 +12,15 @@ import (
 // MQTT 5.
 var errOldBroker = errors.New("the broker answered that it does not speak MQTT 5")
 
-// attempts are the ways to make the first connection of a subscription or a
+// attempts are the ways to open the first connection of a subscription or a
 // publisher.
 type attempts[T any] struct {
 	five func() (T, error)
 	old  func() (T, error)
 }
 
-// choose makes the first connection with the version that the settings name,
-// or with the newest that the broker speaks. What it returns keeps to that
+// choose opens the first connection with the version that the settings name, or
+// with the newest that the broker speaks. What it returns keeps to that
 // version.
 //
 // A broker of MQTT 3.1.1 answers a CONNECT of MQTT 5 with return code 1 (MQTT

@@ -1,20 +1,20 @@
 // Package mqtt connects channels to MQTT brokers.
 //
-// A Broker made by New implements annotate.Broker. Messages travel with QoS 1
-// in both directions, so that each arrives at least once; duplicates come
-// after a lost connection and only then.
+// A Broker from New implements annotate.Broker. Messages travel with QoS 1 in
+// both directions, so that each arrives at least once; duplicates come after a
+// lost connection and only then.
 //
 // # Versions
 //
 // There are two drivers: this package speaks MQTT 5 with
 // github.com/eclipse/paho.golang, and package internal/mqtt3 MQTT 3.1.1. The setting
-// "version" of a topic's broker says which one is used. Without it MQTT 5 is
-// offered first, and MQTT 3.1.1 to a broker that refuses it: by reason code
-// 0x84, by an answer in the form of MQTT 3.1.1, or by closing the connection
-// without an answer, twice. A broker that cannot be reached is not asked for
-// MQTT 3.1.1. A subscription or publisher stays with its version for its
-// lifetime; the next one finds out anew. With the version "5" a broker that
-// does not speak it is an error which says so.
+// "version" of a topic's broker selects one. Without it MQTT 5 is offered first, and
+// MQTT 3.1.1 to a broker that refuses it: by reason code 0x84, by an answer in the
+// form of MQTT 3.1.1, or by closing the connection without an answer, twice. A
+// broker that cannot be reached is not asked for MQTT 3.1.1. A subscription or
+// publisher stays with its version for its lifetime; the next one finds out anew.
+// With the version "5" a broker that does not speak it is an error that names the
+// version.
 //
 // What is lost with MQTT 3.1.1 is described in package internal/mqtt3: the reason for
 // which a message is refused, above all.
@@ -51,14 +51,14 @@
 // is none. Retained messages do not come.
 //
 // The session of a member that is away still belongs to the group. Mosquitto
-// 2.0 gives it its share all the same, half of the messages with two members,
+// 2.0 gives it its share nevertheless, half of the messages with two members,
 // and keeps that and what was not acknowledged until the member is back; other
 // members never see it. When the session ends, by its expiry or by Forget,
 // mosquitto drops what is in it, although the standard recommends to pass it
 // on. Nothing is lost as long as a process connects with the same client
 // identifier and instance in time, which may be another one: the successor of
-// an instance that is gone for good subscribes as that instance and takes
-// what is there. Options.MemberExpiry says how long such sessions are kept.
+// an instance that is removed subscribes as that instance and takes what is
+// there. Options.MemberExpiry is how long such sessions are kept.
 //
 // # Output
 //
@@ -76,7 +76,8 @@
 // # Connections
 //
 // The first connection is attempted once, within Options.ConnectTimeout. A
-// connection that is lost later is made again for ever, with pauses that grow
-// from Options.ReconnectMin to Options.ReconnectMax and vary at random. The
-// method Reconnects() uint64 of subscriptions and publishers counts how often.
+// connection that is lost later is attempted again without end, with pauses
+// that grow from Options.ReconnectMin to Options.ReconnectMax and vary at
+// random. The method Reconnects() uint64 of subscriptions and publishers counts
+// how often.
 package mqtt

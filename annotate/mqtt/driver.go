@@ -14,7 +14,7 @@ import (
 )
 
 // Driver is MQTT as a kind of broker of an annotate.Environment. The broker
-// makes the connections: one made by [New], or a stand-in for it that reads
+// opens the connections: one created by [New], or another that reads
 // [Settings]. defaults may be nil.
 func Driver(broker annotate.Broker, defaults *Defaults) annotate.Driver {
 	settings := settingsDriver{defaults: defaults.filled()}
@@ -165,7 +165,7 @@ func (settingsDriver) Distribute(input annotate.Topic, channel string) annotate.
 	return input
 }
 
-// shareName makes a share name from a channel's identifier. Characters that a
+// shareName creates a share name from a channel's identifier. Characters that a
 // share name cannot have (MQTT 5 section 4.8.2) are replaced, and the hash of
 // the identifier keeps names apart that become alike.
 func shareName(id string) string {

@@ -57,7 +57,7 @@ func (p *peer) start(t *testing.T) {
 	})
 }
 
-// pipe makes a connection to the peer in memory, without start. In a bubble
+// pipe creates a connection to the peer in memory, without start. In a bubble
 // nothing happens on it but by the bubble's clock.
 func (p *peer) pipe(context.Context, string, string) (net.Conn, error) {
 	client, broker := net.Pipe()

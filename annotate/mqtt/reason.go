@@ -15,8 +15,8 @@ const (
 	quotaExceeded = 0x97
 )
 
-// advice says which setting to look at when a connection was refused with the
-// reason code; it may be empty.
+// advice selects which setting to look at when a connection was refused with
+// the reason code; it may be empty.
 func advice(code byte) string {
 	switch code {
 	case 0x85:

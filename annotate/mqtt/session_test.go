@@ -23,7 +23,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-// certificate makes a key pair for 127.0.0.1 and the pool that trusts it.
+// certificate creates a key pair for 127.0.0.1 and the pool that trusts it.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

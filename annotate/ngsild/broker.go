@@ -30,9 +30,9 @@ type Options struct {
 	// TLS is used with https. Nil means the system's roots.
 	TLS *tls.Config
 	// Hosts are the hosts that topic settings may name. [Driver] refuses settings with any
-	// other, and no connection is made to one. Nil means all.
+	// other, and no connection to one is opened. Nil means all.
 	Hosts *annotate.BrokerHosts
-	// Dial makes the network connections. Nil means net.Dialer.
+	// Dial opens network connections. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// RequestTimeout bounds one request.
 	RequestTimeout time.Duration
@@ -44,7 +44,7 @@ type Options struct {
 	RetryMin, RetryMax time.Duration
 }
 
-// Broker makes connections to the NGSI-LD brokers that topic settings name. It is safe for
+// Broker opens connections to the NGSI-LD brokers that topic settings name. It is safe for
 // concurrent use, and keeps idle connections for a minute at most.
 type Broker struct {
 	opts   Options

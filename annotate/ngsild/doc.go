@@ -28,10 +28,10 @@
 //
 // # Delivery
 //
-// A message is confirmed when the broker has accepted all its entities. If the broker refuses
-// one, the message is refused for good, and its other entities may be written. A request has
-// many messages, but an entity only once, so that an entity has the values of the
-// last message. Requests that fail otherwise are repeated until they succeed, with pauses
-// from Options.RetryMin to Options.RetryMax. An entity has the values of the last message in the end; while
-// messages are written again it may have older ones for a moment.
+// A message is confirmed when the broker has accepted all its entities. If the broker refuses one, the
+// message is refused permanently, and its other entities may be written. A request has many messages, but
+// an entity only once, so that an entity has the values of the last message. Requests that fail otherwise
+// are repeated until they succeed, with pauses from Options.RetryMin to Options.RetryMax. An entity has the
+// values of the last message in the end; while messages are written again it may have older ones for a
+// moment.
 package ngsild

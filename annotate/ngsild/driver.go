@@ -17,8 +17,8 @@ const ChannelWindow = 1024
 // maxTenant is the length of the longest name of a tenant, in bytes.
 const maxTenant = 255
 
-// Driver is the kind of NGSI-LD brokers of an annotate.Environment. The broker makes the
-// connections: one made by [New], or a stand-in for it that reads [Settings].
+// Driver is the kind of NGSI-LD brokers of an annotate.Environment. The broker opens the
+// connections: one created by [New], or another that reads [Settings].
 func Driver(broker annotate.Broker) annotate.Driver {
 	var settings settingsDriver
 	if b, ok := broker.(*Broker); ok && b != nil {

@@ -96,7 +96,7 @@ func suspicious(x uint64) uint64 {
 }
 
 // escape replaces the raw text dst[start:] by its escaped form. That is made
-// behind the raw text and then moved.
+// after the raw text and then moved.
 func escape(dst []byte, start int) []byte {
 	start += unchanged(dst[start:])
 	raw, end := dst[start:], len(dst)
@@ -162,7 +162,7 @@ func appendEscape(dst, raw []byte) ([]byte, int) {
 	}
 }
 
-// lexicalEnd returns the offset behind the closing quote of a literal in
+// lexicalEnd returns the offset after the closing quote of a literal in
 // canonical form.
 func lexicalEnd(term []byte) int {
 	for i := 1; i < len(term); {

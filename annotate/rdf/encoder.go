@@ -163,7 +163,7 @@ func (e *Encoder) begin() {
 // and carriage return, U+FFFE and U+FFFF. The error of RDF/JSON is [ErrLimit].
 func (e *Encoder) Err() error { return e.err }
 
-// AppendEnd closes the document and makes the encoder ready for the next one,
+// AppendEnd closes the document and prepares the encoder for the next one,
 // which starts with its prefixes again. A document with no statement is empty,
 // "[]" in JSON-LD, "{}" in RDF/JSON and an empty element in RDF/XML.
 func (e *Encoder) AppendEnd(dst []byte) []byte {

@@ -148,7 +148,7 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// requireNoPanic writes texts that are no terms, in all places.
+// requireNoPanic writes texts that are not terms, in all places.
 func requireNoPanic(t *testing.T, e *rdf.Encoder, texts ...string) {
 	t.Helper()
 	var out []byte

@@ -85,7 +85,7 @@ func (t *tree) appendNode(dst []byte, node *entry) []byte {
 }
 
 // appendTypes writes the objects of rdf:type: nodes under @type, and literals,
-// which may not stand there, under the IRI.
+// which are not allowed there, under the IRI.
 func (t *tree) appendTypes(dst []byte, predicate *entry) []byte {
 	for _, literals := range [...]bool{false, true} {
 		open := false
@@ -139,7 +139,7 @@ func appendValue(dst, term []byte) []byte {
 }
 
 // appendTail writes what follows the lexical form of a literal, and closes the
-// object: a language tag behind lang, which ends in a quote, or a datatype behind
+// object: a language tag after lang, which ends in a quote, or a datatype after
 // datatype.
 func appendTail(dst, tail []byte, lang, datatype string) []byte {
 	switch {

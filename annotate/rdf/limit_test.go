@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// endless repeats a text for ever, after a head.
+// endless repeats a text forever, after a head.
 type endless struct {
 	head, text string
 	at         int

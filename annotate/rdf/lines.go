@@ -82,7 +82,7 @@ func (s *scanner) absoluteIRI() (string, error) {
 }
 
 // ParseTerm returns the term that is written in N-Triples syntax; it is the
-// inverse of [AppendTerm]. Nothing may stand before or behind the term.
+// inverse of [AppendTerm]. Nothing may stand before or after the term.
 func ParseTerm(encoded []byte) (Term, error) {
 	s := scanner{buf: encoded, end: len(encoded), read: int64(len(encoded)), stopped: io.EOF, line: 1}
 	t, err := s.lineTerm("a term", true)

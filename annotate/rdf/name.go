@@ -70,7 +70,7 @@ func (r *Reader) iri(wanted string) (string, error) {
 	return r.intern(r.scratch), r.expand(len(r.scratch))
 }
 
-// local reads a PN_LOCAL, which may be empty, from n behind the position. It
+// local reads a PN_LOCAL, which may be empty, from n after the position. It
 // leaves the namespace with the local name in scratch and returns where the name
 // ends.
 func (r *Reader) local(namespace string, n int) (int, error) {

@@ -104,7 +104,7 @@ func (x *xmlWriter) appendEnd(dst []byte) []byte {
 }
 
 // predicate returns the place of a predicate, whose short form is the name of its
-// element and, if need be, the declaration of its namespace.
+// element and, if necessary, the declaration of its namespace.
 func (x *xmlWriter) predicate(iri []byte) (*form, error) {
 	f, known := x.predicates.find(iri)
 	if known && len(f.short) > 0 {
@@ -169,7 +169,7 @@ func startsWithXML(name []byte) bool {
 }
 
 // localName returns where the longest NCName at the end of an IRI starts that is
-// free for use and whose namespace may be declared; len(iri) if there is none.
+// free for use and whose namespace may be declared; len(iri) if absent.
 func localName(iri []byte) int {
 	start := len(iri)
 	for at := len(iri); at > 0; {
@@ -207,7 +207,7 @@ func isNCName(r rune) bool {
 }
 
 // appendNode writes the attribute that names a node, and nothing else: an IRI
-// behind the start given, and a blank node as rdf:nodeID.
+// after the start given, and a blank node as rdf:nodeID.
 func appendNode(dst, term []byte, start string) ([]byte, error) {
 	var err error
 	switch {

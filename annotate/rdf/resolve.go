@@ -63,7 +63,7 @@ func (p parts) resolve(ref string) string {
 	return r.scheme + r.authority + r.path + r.query + r.fragment
 }
 
-// merge puts a relative path in the place of the last segment of the base.
+// merge puts a relative path in place of the last segment of the base.
 func (p parts) merge(path string) string {
 	if p.authority != "" && p.path == "" {
 		return "/" + path

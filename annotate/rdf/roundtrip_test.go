@@ -86,7 +86,7 @@ func TestEncoder_keepsEveryW3CGraph(t *testing.T) {
 	require.Equal(t, map[string]int{"rdfxml": 18, "rdfxml with prefixes": 18}, incomplete)
 }
 
-// named says which formats have named graphs.
+// named selects which formats have named graphs.
 var named = map[rdf.Format]bool{rdf.NQuads: true, rdf.TriG: true, rdf.JSONLD: true}
 
 // requireKept writes the statements and reads them back. Encoders without named

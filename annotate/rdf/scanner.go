@@ -32,7 +32,7 @@ type scanner struct {
 	buf       []byte
 	pos, end  int
 	read      int64 // bytes of the stream up to end
-	stopped   error // why there is nothing behind end: io.EOF or an error
+	stopped   error // why there is nothing after end: io.EOF or an error
 	cut       bool  // bytes after end were needed, and stopped is not io.EOF
 	maxBytes  int64
 	maxToken  int
@@ -50,7 +50,7 @@ const (
 	internedLongest = 128
 )
 
-// at returns the byte n behind the position, or -1 at the end of the input.
+// at returns the byte n after the position, or -1 at the end of the input.
 func (s *scanner) at(n int) int {
 	if s.pos+n < s.end {
 		return int(s.buf[s.pos+n])
@@ -58,7 +58,7 @@ func (s *scanner) at(n int) int {
 	return s.load(n)
 }
 
-// load makes the byte n behind the position available and returns it, or -1.
+// load makes the byte n after the position available and returns it, or -1.
 func (s *scanner) load(n int) int {
 	for s.pos+n >= s.end {
 		if !s.fill() {
@@ -112,12 +112,12 @@ func (s *scanner) limit(format string, bound any) error {
 	return fmt.Errorf("line %d: %s: %w", s.line, fmt.Sprintf(format, bound), ErrLimit)
 }
 
-// fail returns the error for what stands n bytes behind the position.
+// fail returns the error for what stands n bytes after the position.
 func (s *scanner) fail(n int, format string, args ...any) error {
 	return &SyntaxError{Line: s.line, Column: s.column(n), Reason: fmt.Sprintf(format, args...)}
 }
 
-// column returns the column of the byte n behind the position.
+// column returns the column of the byte n after the position.
 func (s *scanner) column(n int) int {
 	return int(s.read-int64(s.end-s.pos)+int64(n)-s.lineStart) + 1
 }
@@ -131,7 +131,7 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail(0, "%q where %s is expected", r, want)
 }
 
-// rune decodes the character n behind the position. The size is 0 at the end of
+// rune decodes the character n after the position. The size is 0 at the end of
 // the input and 1 with utf8.RuneError for bytes that are not UTF-8.
 func (s *scanner) rune(n int) (rune, int) {
 	c := s.at(n)

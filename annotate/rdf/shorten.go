@@ -114,7 +114,7 @@ func (s *shortener) appendObject(dst, term []byte, predicate *form) []byte {
 }
 
 // appendFound appends a term and returns the place of the IRI that it is or has
-// for a datatype; nil if there is none.
+// for a datatype; nil if absent.
 func (s *shortener) appendFound(dst, term []byte) ([]byte, *form) {
 	if len(term) == 0 || term[len(term)-1] != '>' || term[0] == '_' {
 		return append(dst, term...), nil

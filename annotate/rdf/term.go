@@ -27,8 +27,8 @@ const (
 	Nil        = "http://www.w3.org/1999/02/22-rdf-syntax-ns#nil"
 )
 
-// Term is one RDF 1.1 term. Terms are comparable: two terms are the same RDF
-// term exactly when they are equal with ==, provided they were made by the
+// Term is one RDF 1.1 term. Terms are comparable: two terms are the same RDF term
+// exactly when they are equal with ==, provided they were created by the
 // functions of this package (which keep the normal form described at the fields).
 type Term struct {
 	// Kind is the kind of the term; None for the zero Term.

@@ -140,7 +140,7 @@ func (s *scanner) lexical(from, to, quotes int, escapes bool, high byte) ([]byte
 	return text, nil
 }
 
-// unescape replaces the escapes of a string or an IRI that starts n bytes behind
+// unescape replaces the escapes of a string or an IRI that starts n bytes after
 // the position.
 func (s *scanner) unescape(raw []byte, n int, iri bool) ([]byte, error) {
 	out := s.scratch[:0]
@@ -234,7 +234,7 @@ func (s *scanner) nameEnd(n int, colons bool) int {
 	}
 }
 
-// startsName reports whether a name can start n behind the position: a character
+// startsName reports whether a name can start n after the position: a character
 // of PN_CHARS_BASE.
 func (s *scanner) startsName(n int) bool {
 	r, size := s.rune(n)

@@ -55,7 +55,7 @@ func (t *tree) add(s, p, o, g []byte) {
 	t.child(t.child(t.child(t.child(0, g), s), p), o)
 }
 
-// child returns the entry of a term below a parent, making it if need be.
+// child returns the entry of a term below a parent, creating it if necessary.
 func (t *tree) child(parent int32, term []byte) int32 {
 	hash := maphash.Bytes(t.seed, term) + uint64(parent)*0x9E3779B97F4A7C15
 	mask := uint64(len(t.table) - 1)

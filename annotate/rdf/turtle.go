@@ -247,7 +247,7 @@ func (r *Reader) open(f frame) error {
 }
 
 // complete hands a term to the construct that waits for it. The term may be the
-// name of a graph if plain; as a subject it may stand alone if alone.
+// name of a graph if plain; as a subject it may occur alone if alone.
 func (r *Reader) complete(t Term, plain, alone bool) error {
 	f := &r.stack[len(r.stack)-1]
 	switch f.want {

@@ -10,7 +10,8 @@
 // graph, because MQTT does not tell a repetition from an equal message.
 //
 // A message is confirmed when the store has answered with 200, 201 or 204. The answers 400,
-// 413, 414 and 422 are about the statements of a message, which then is refused for good; a
-// request with several messages is divided until the message is found. Everything else
-// is repeated until it succeeds, with pauses from Options.RetryMin to Options.RetryMax.
+// 413, 414 and 422 are about the statements of a message, which then is refused
+// permanently; a request with several messages is divided until the message is found.
+// Everything else is repeated until it succeeds, with pauses from Options.RetryMin to
+// Options.RetryMax.
 package sparql

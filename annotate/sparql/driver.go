@@ -13,8 +13,8 @@ import (
 // ChannelWindow is the number of messages in flight of a channel to a store.
 const ChannelWindow = 1024
 
-// Driver is the kind of SPARQL stores of an annotate.Environment. The broker makes the
-// connections: one made by [New], or a stand-in for it that reads [Settings].
+// Driver is the kind of SPARQL stores of an annotate.Environment. The broker opens the
+// connections: one created by [New], or another that reads [Settings].
 func Driver(broker annotate.Broker) annotate.Driver {
 	var settings settingsDriver
 	if b, ok := broker.(*Broker); ok && b != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/internal/endpoint"
 )
 
-// store makes the requests of both protocols.
+// store sends the requests of both protocols.
 type store struct {
 	endpoint.Endpoint
 	topic string

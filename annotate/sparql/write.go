@@ -15,7 +15,7 @@ import (
 // parallel is the number of Graph Store requests at a time.
 const parallel = 8
 
-// refused returns why a message is refused for good.
+// refused returns why a message is refused permanently.
 func refused(err error) error { return fmt.Errorf("refused by the store: %w", err) }
 
 // graphs writes each message by a request of the Graph Store Protocol.

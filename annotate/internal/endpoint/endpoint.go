@@ -1,4 +1,4 @@
-// Package endpoint makes the requests of drivers of stores: over HTTP, with credentials, to the
+// Package endpoint sends the requests of drivers of stores: over HTTP, with credentials, to the
 // hosts that are permitted, and with errors that have no secrets.
 package endpoint
 
@@ -27,7 +27,7 @@ const (
 	maxReason = 300
 )
 
-// Endpoint makes the requests to one store. It is safe for concurrent use.
+// Endpoint sends the requests to one store. It is safe for concurrent use.
 type Endpoint struct {
 	Client   *http.Client
 	Timeout  time.Duration // of one request
@@ -46,7 +46,7 @@ type Request struct {
 	Trace  annotate.Trace
 }
 
-// AnswerError is an answer of a store that is no success.
+// AnswerError is an answer of a store that is not a success.
 type AnswerError struct {
 	Status int
 	// Body is the beginning of the answer, and Reason its text without credentials.
@@ -135,7 +135,7 @@ func (e *Endpoint) Send(ctx context.Context, r Request) (status int, answer []by
 		if len(text) > limit {
 			err = fmt.Errorf("the answer has more than %d bytes", limit)
 		}
-		return response.StatusCode, text, err // an answer that is cut off is no confirmation
+		return response.StatusCode, text, err // an answer that is cut off is not a confirmation
 	}
 	return response.StatusCode, nil, &AnswerError{Status: response.StatusCode, Body: text, Reason: e.Reason(text)}
 }

@@ -96,7 +96,7 @@ type ClientConfig struct {
 	TLS *tls.Config
 	// Hosts are the hosts that may be connected to. Nil means all.
 	Hosts *annotate.BrokerHosts
-	// Dial makes the connections. Nil means net.Dialer.
+	// Dial opens the connections. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Timeout bounds the TLS handshake.
 	Timeout time.Duration

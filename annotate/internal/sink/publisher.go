@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/retry"
 )
 
-// Writer makes the requests. One goroutine calls it at a time.
+// Writer sends the requests. One goroutine calls it at a time.
 type Writer interface {
 	// Write writes messages in their order. The outcomes are those of the first messages, as
 	// many as there are: nil for one that the service has confirmed, otherwise why it never
@@ -41,7 +41,7 @@ type Config struct {
 	Permit func() error
 }
 
-// Publisher is an annotate.Publisher over a Writer. Make one with [Start].
+// Publisher is an annotate.Publisher over a Writer. Create one with [Start].
 type Publisher struct {
 	config  Config
 	writer  Writer
@@ -142,7 +142,8 @@ func (p *Publisher) run() {
 	}
 }
 
-// write hands a batch to the writer. A message that makes it panic is refused for good.
+// write hands a batch to the writer. A message that makes it panic is refused
+// permanently.
 func (p *Publisher) write(batch []annotate.Message) (outcomes []error, err error) {
 	defer func() {
 		cause := recover()

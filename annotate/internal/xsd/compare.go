@@ -217,7 +217,7 @@ func readInstant(value string, kind orderKind) (instant, bool) {
 	return at, true
 }
 
-// cutZone removes the time zone and returns what has to be added for it.
+// cutZone removes the time zone and returns what must be added for it.
 func cutZone(value string, kind orderKind) (rest string, seconds int64, zoned bool) {
 	if strings.HasSuffix(value, "Z") {
 		return value[:len(value)-1], 0, true

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// certify makes a key and a certificate for the loopback interface, writes both
-// to the file, and returns what clients check the certificate against.
+// certify creates a key and a certificate for the loopback interface, writes
+// both to the file, and returns what clients check the certificate against.
 func certify(file string) (*x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -110,7 +110,7 @@ func (k *Kafka) prepare() error {
 	return k.format()
 }
 
-// format makes the folder of the data, with the passwords of SCRAM.
+// format creates the folder of the data, with the passwords of SCRAM.
 func (k *Kafka) format() error {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails

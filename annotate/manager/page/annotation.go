@@ -24,7 +24,7 @@ func viewOfAnnotation(id string, m annotate.Mapping) annotationView {
 	return annotationView{ID: id, Name: cmp.Or(m.Name, id), Mapping: m}
 }
 
-// storedAnnotations returns the stored annotations behind an identifier, at most so many, and
+// storedAnnotations returns the stored annotations after an identifier, at most so many, and
 // whether there are more.
 func (p *pages) storedAnnotations(ctx context.Context, after string, limit int) (views []annotationView, more bool, err error) {
 	stored, more, err := p.manager.Annotations().Page(ctx, after, limit)

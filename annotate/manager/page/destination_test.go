@@ -22,7 +22,8 @@ func (s unsaid) WithSecrets(secrets []annotate.Secret) annotate.Settings {
 	return unsaid{s.Settings.WithSecrets(secrets)}
 }
 
-// unsaidDriver makes a kind of broker of SPARQL stores whose settings are such.
+// unsaidDriver creates a kind of broker of SPARQL stores whose settings are
+// such.
 type unsaidDriver struct{ annotate.SettingsDriver }
 
 func (d unsaidDriver) Read(object []byte) (annotate.Settings, error) {

@@ -48,7 +48,7 @@ func (s *visit) post(path string, form url.Values) *httptest.ResponseRecorder {
 	return w
 }
 
-// channelForm is the form of a channel that can be made.
+// channelForm is the form of a channel that can be created.
 func channelForm(id string) url.Values {
 	return url.Values{"action": {"create"}, "id": {id}, "name": {"Name of " + id}, "inputBroker": {"MQTT"}, "inputTopic": {id + "/in"},
 		"outputTopic": {id + "/out"}, "errorTopic": {id + "/errors"}, "inputFormat": {"JSON"}, "outputFormat": {"NTRIPLES"},

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// shownPayload is how much of a payload the page shows before and behind the place that
+// shownPayload is how much of a payload the page shows before and after the place that
 // failed, in bytes.
 const shownPayload = 2 << 10
 
@@ -98,7 +98,7 @@ type keptMessages struct {
 	path  string // below the channel
 	title string
 	of    func(manager.Activity) []annotate.FailedMessage
-	// published says that they did not fail.
+	// published means that they did not fail.
 	published bool
 }
 

@@ -52,9 +52,9 @@ func (p *pages) new(w http.ResponseWriter, r *http.Request) error {
 	return p.showForm(w, r, http.StatusOK, v)
 }
 
-// create makes a channel of the form, or shows it again: with a mapping that is suggested for
-// its sample, with what comes of its connections, with what comes from the workbench, or with
-// what is wrong.
+// create creates a channel of the form, or shows it again: with a mapping that is suggested
+// for its sample, with the result of its connections, with the mapping of the workbench, or
+// with what is wrong.
 func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.sentForm(w, r, nil)
 	if err != nil {
@@ -137,7 +137,8 @@ func (p *pages) change(w http.ResponseWriter, r *http.Request) error {
 	return shell.SeeOther(w, "../"+url.PathEscape(c.ID), "The channel has the new settings.")
 }
 
-// errChanged says that a channel is not as it was when its form was first shown.
+// errChanged means that a channel is not as it was when its form was first
+// shown.
 var errChanged = errors.New("annotate: channel was changed meanwhile")
 
 // fingerprint identifies the configuration of a channel.
@@ -176,7 +177,7 @@ type triedView struct {
 	Reason string `json:"reason"`
 }
 
-// showTried shows the form with what comes of its connections.
+// showTried shows the form with the result of its connections.
 func (p *pages) showTried(w http.ResponseWriter, r *http.Request, v *formView) error {
 	tried, err := p.try(r.Context(), v)
 	if err != nil {
@@ -186,7 +187,7 @@ func (p *pages) showTried(w http.ResponseWriter, r *http.Request, v *formView) e
 	return p.showForm(w, r, http.StatusOK, v)
 }
 
-// connect answers a script with what comes of the connections of a form.
+// connect answers a script with the result of the connections of a form.
 func (p *pages) connect(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err

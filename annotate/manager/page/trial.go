@@ -43,7 +43,7 @@ type trialRequest struct {
 	Language annotate.MappingLanguage `json:"language"`
 }
 
-// trialView is what comes of it.
+// trialView is the result of a trial.
 type trialView struct {
 	// Fault is about the mapping, Failure about the sample.
 	Fault   *placed `json:"fault"`
@@ -66,7 +66,7 @@ type trialView struct {
 	// the violations among all results: with one a channel does not publish the message.
 	Violations []violationView `json:"violations"`
 	Invalid    int             `json:"invalid"`
-	// Unchecked says that the shapes select no node of the output.
+	// Unchecked means that the shapes select no node of the output.
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
@@ -119,7 +119,7 @@ type textRange struct {
 	To   int `json:"to"`
 }
 
-// statementView is a statement with the line of the mapping that made it.
+// statementView is a statement with the line of the mapping that created it.
 type statementView struct {
 	Subject   termView  `json:"subject"`
 	Predicate termView  `json:"predicate"`
@@ -127,7 +127,8 @@ type statementView struct {
 	Graph     *termView `json:"graph,omitempty"`
 	Line      int       `json:"line"`
 	Node      string    `json:"node"`
-	// IllTyped says what is wrong with a literal whose text its datatype does not have.
+	// IllTyped describes what is wrong with a literal whose text its datatype does not
+	// have.
 	IllTyped string `json:"illTyped,omitempty"`
 }
 

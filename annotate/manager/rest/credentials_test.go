@@ -65,7 +65,7 @@ func TestNewHandler_credentials_areShownNowhere(t *testing.T) {
 	managertest.RequireNoLeak(t, "stored", managertest.Stored(t, documents))
 	require.Equal(t, 6, strings.Count(managertest.Stored(t, documents), "aes-256-gcm:"))
 
-	// What goes wrong says so without them.
+	// Errors are reported without them.
 	broker.Down()
 	require.NoError(t, stop())
 	m, stop = managertest.Start(t, c)

@@ -19,8 +19,8 @@ func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, map[string]string{"name": r.options.Name, "version": r.options.Version})
 }
 
-// status answers the state of the service as a whole. A channel that failed
-// is no failure of the service, so it changes only the error text.
+// status answers the state of the service as a whole. A channel that failed is
+// not a failure of the service, so it changes only the error text.
 func (r *rest) status(w http.ResponseWriter, _ *http.Request) error {
 	answer := struct {
 		Status string `json:"status"`
@@ -37,7 +37,8 @@ func (r *rest) status(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, answer)
 }
 
-// storageFault says why a shared storage cannot be read; empty when it can, or is not shared.
+// storageFault is the reason why a shared storage cannot be read; empty when it can, or is
+// not shared.
 func (r *rest) storageFault() string {
 	if err := r.manager.StorageErr(); err != nil {
 		return "storage: " + err.Error()

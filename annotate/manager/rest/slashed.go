@@ -15,7 +15,7 @@ var channelParts = []string{"mapping", "restart"}
 // original service demanded %2F for each, which neither clients nor proxies can
 // be relied on to send and to keep. A path that ends with the name of a part of
 // channels is always that part, whatever channels there are: an identifier with
-// such an end has to be escaped.
+// such an end must be escaped.
 func slashedIDs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if path, ok := escapeID(req.URL.EscapedPath()); ok {

@@ -17,11 +17,11 @@ const patience = time.Second
 
 // corrections admits every client and keeps mochi-mqtt 2.7.9 from five faults.
 //
-// A message that was held back because the client's Receive Maximum was
-// reached is not counted when it is acknowledged, so that the quota shrinks
-// for good; and looking for such messages locks a mutex for reading twice,
-// which stands still for ever when a writer comes between. Clients are
-// therefore treated as if they had named no Receive Maximum.
+// A message that was held back because the client's Receive Maximum was reached
+// is not counted when it is acknowledged, so that the quota shrinks
+// permanently; and looking for such messages locks a mutex for reading twice,
+// which stands still forever when a writer comes between. Clients are therefore
+// treated as if they had named no Receive Maximum.
 //
 // What waits in a session is sent in the order of the lowest 16 bits of its
 // time of creation in seconds, which is the same for many messages. The
@@ -36,7 +36,7 @@ const patience = time.Second
 // than a client that does not read may make them.
 //
 // The end of a session that ends with its connection removes whatever the
-// client identifier has by then, which may be the next connection and its
+// client identifier has at that time, which may be the next connection and its
 // subscriptions. No session goes over meanwhile.
 type corrections struct {
 	mochi.HookBase
@@ -155,7 +155,7 @@ func (e *entrance) Serve(establish listeners.EstablishFn) {
 }
 
 // Close implements listeners.Listener. It disconnects the clients itself: the
-// library would take a read lock twice for that, and wait for ever when a client
+// library would take a read lock twice for that, and wait forever when a client
 // leaves in between.
 func (e *entrance) Close(listeners.CloseFn) {
 	e.Net.Close(func(id string) {

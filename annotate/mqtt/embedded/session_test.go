@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-// dial makes a connection of the client and waits for its CONNACK.
+// dial creates a connection of the client and waits for its CONNACK.
 func dial(t *testing.T, address mqtttest.Address, id string, expiry uint32) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address.String())

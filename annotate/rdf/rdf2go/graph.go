@@ -2,7 +2,7 @@
 // of github.com/deiu/rdf2go, for programs that use that library.
 //
 // Only graphs cross the border, never text: the Turtle parser of rdf2go can hang
-// for ever on malformed input. Read with rdf.Reader, convert, and go on.
+// forever on malformed input. Read with rdf.Reader, convert, and go on.
 package rdf2go
 
 import (

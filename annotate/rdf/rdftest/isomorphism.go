@@ -92,8 +92,8 @@ func (d *dataset) refine() int {
 	}
 }
 
-// signature hashes a quad with colours in the place of blank nodes and a mark in
-// the place of self.
+// signature hashes a quad with colours in place of blank nodes and a mark in
+// place of self.
 func (d *dataset) signature(i int, self string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

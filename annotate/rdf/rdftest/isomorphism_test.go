@@ -12,7 +12,7 @@ import (
 
 const p = "http://example.org/p"
 
-// edges makes a graph of blank nodes from pairs of labels.
+// edges creates a graph of blank nodes from pairs of labels.
 func edges(pairs ...string) []rdf.Quad {
 	var quads []rdf.Quad
 	for i := 0; i < len(pairs); i += 2 {

@@ -16,7 +16,7 @@ type Error struct {
 	Line int
 	// Shape is the shape as in N-Triples; "[ ]" for one without a name.
 	Shape string
-	// Reason says what is wrong.
+	// Reason describes what is wrong.
 	Reason string
 }
 
@@ -89,7 +89,7 @@ func (d *document) values(subject, predicate rdf.Term) []rdf.Term {
 
 func (d *document) has(subject rdf.Term, name string) bool { return len(d.all(subject, name)) > 0 }
 
-// one returns the only value of a predicate, the zero Term if there is none.
+// one returns the only value of a predicate, the zero Term if absent.
 func (d *document) one(subject rdf.Term, name string) (rdf.Term, error) {
 	values := d.all(subject, name)
 	switch len(values) {

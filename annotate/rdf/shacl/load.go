@@ -78,7 +78,7 @@ func Load(turtle []byte, opts *Options) (*Shapes, error) {
 // validate nothing by themselves.
 func (s *Shapes) Targeted() int { return len(s.targeted) }
 
-// compiler makes Shapes of a document.
+// compiler compiles the shapes of a document.
 type compiler struct {
 	doc       *document
 	shapes    map[rdf.Term]*shape

@@ -51,8 +51,8 @@ type Result struct {
 	Component string
 	// Severity is the IRI of the severity of the shape.
 	Severity string
-	// Message says what is wrong: the first of Messages that is in English or has no
-	// language, else the first of them, else a text of this package.
+	// Message describes what is wrong: the first of Messages that is in English or
+	// has no language, else the first of them, else a text of this package.
 	Message string
 	// Messages are the values of sh:message of the shape, unchanged.
 	Messages []rdf.Term
@@ -85,7 +85,7 @@ type run struct {
 	err       error
 	reporting bool
 	report    Report
-	lesser    int // results in the report that are no violations
+	lesser    int // results in the report that are not violations
 	scratch   []byte
 	single    []id // of node shapes, a stack
 	focus     []id // of a shape that has targets

@@ -22,14 +22,14 @@ const (
 	componentSuffix = "ConstraintComponent"
 )
 
-// role says what a term of SHACL means as a predicate of a shape.
+// role describes what a term of SHACL means as a predicate of a shape.
 type role uint8
 
 const (
 	foreign     role = iota // not a predicate of shapes in SHACL Core
 	annotation              // no effect on validation
-	target                  // makes its subject a shape
-	parameter               // of a constraint; makes its subject a shape
+	target                  // declares its subject a shape
+	parameter               // of a constraint; declares its subject a shape
 	option                  // a parameter that is optional, or read otherwise
 	shapeValued             // a parameter whose values are shapes
 	shapeList               // a parameter whose values are lists of shapes

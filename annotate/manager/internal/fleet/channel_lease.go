@@ -17,7 +17,7 @@ const (
 // valid as long as the instance has the session, by its own lease. It is made
 // after the document of the channel, and after the lease of the instance. An
 // instance that reads channel leases first, instance leases second and channels
-// third therefore knows that a document which it then misses is gone for good.
+// third therefore knows that a document which it then misses is removed.
 type ChannelLease struct {
 	Instance string `json:"instance"`
 	Session  string `json:"session"`
@@ -39,7 +39,7 @@ func (f *Fleet) NewChannelLease() ChannelLease {
 }
 
 // WriteChannelLease stores the lease on a channel: as a new document when prev is
-// zero, and otherwise in the place of the one with that revision.
+// zero, and otherwise in place of the one with that revision.
 func (f *Fleet) WriteChannelLease(
 	ctx context.Context, channel string, prev storage.Revision, l ChannelLease,
 ) (storage.Revision, error) {

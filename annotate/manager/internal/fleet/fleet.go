@@ -23,8 +23,8 @@ type Config struct {
 	// LeaseDuration is the time of a lease, Poll that between looks at the
 	// storage.
 	LeaseDuration, Poll time.Duration
-	// Restoring says that it has to be decided whether this start is the start
-	// of the whole service.
+	// Restoring means that it must be decided whether this start is the start of
+	// the whole service.
 	Restoring bool
 	// Logger receives what happens to the lease.
 	Logger *slog.Logger
@@ -47,7 +47,7 @@ type Fleet struct {
 	seen      time.Time         // when the leases of the others were last read
 	left      time.Time         // when an instance was last missed that had been there
 	adrift    bool              // the lease has run out, and no instance is there to take over
-	restoring bool              // it is not yet decided whether channels come back stopped
+	restoring bool              // it is not yet decided whether channels are restored as stopped
 	fault     error             // why the storage could not be read at the last try
 }
 
@@ -68,7 +68,8 @@ func New(c Config) *Fleet {
 	}
 }
 
-// Look makes the next look at the storage happen now. It does nothing for nil.
+// Look makes the next look at the storage happen now. It does nothing if f is
+// nil.
 func (f *Fleet) Look() {
 	if f == nil {
 		return
@@ -242,7 +243,8 @@ func (f *Fleet) removeExpired(ctx context.Context) ([]string, error) {
 }
 
 // lonely and lonelyTime are after how many leases, and how long at least, an instance that has
-// left, perhaps because it could not reach the storage for a while, is no longer expected back.
+// left, perhaps because it could not reach the storage for a while, is no longer expected to
+// return.
 const (
 	lonely     = 6
 	lonelyTime = time.Minute
@@ -296,8 +298,8 @@ func (f *Fleet) isAdrift() bool {
 	return f.adrift
 }
 
-// IsRestoring reports whether it is not yet decided whether channels come back
-// stopped.
+// IsRestoring reports whether it is not yet decided whether channels are
+// restored as stopped.
 func (f *Fleet) IsRestoring() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -349,7 +351,7 @@ func (f *Fleet) AwaitLook(ctx context.Context, due time.Duration) {
 
 // DecideRestoring decides whether this start is the start of the whole service.
 // It does nothing when that is decided, or cannot be known yet. If it is, stop is
-// called first, to have the stored channels come back stopped.
+// called first, so that the stored channels are restored as stopped.
 func (f *Fleet) DecideRestoring(ctx context.Context, stop func() error) error {
 	if !f.IsRestoring() {
 		return nil

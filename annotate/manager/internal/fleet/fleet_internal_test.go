@@ -135,7 +135,7 @@ func TestFleet_Sessions_waitsNoLongerThanALease(t *testing.T) {
 	})
 }
 
-// An instance whose reads are far apart gives the others more time once, and not for ever.
+// An instance whose reads are far apart gives the others more time once, and not forever.
 func TestFleet_see_missesADeadInstanceHoweverSlowReadsAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(storage.NewMemoryDocuments())

@@ -27,8 +27,8 @@ type instanceRecord struct {
 	Session     string `json:"session"`
 	Beat        uint64 `json:"beat"`
 	LeaseMillis int64  `json:"leaseMillis"`
-	// Restoring says that the instance has yet to decide whether its start is
-	// the start of the whole service.
+	// Restoring means that the instance has yet to decide whether its start is the
+	// start of the whole service.
 	Restoring bool `json:"restoring,omitempty"`
 }
 
@@ -108,7 +108,7 @@ func (l *lease) Fresh() bool {
 }
 
 // ageLocked returns the time since the last renewal that succeeded began. The monotonic clock
-// stands still while the machine is suspended, so the clock of the day counts too.
+// stands still while the machine is suspended, so the wall clock counts too.
 func (l *lease) ageLocked() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.began), now.Round(0).Sub(l.began.Round(0)))
@@ -151,7 +151,7 @@ func (l *lease) suspend() (cut context.CancelFunc) {
 	return l.endLimit
 }
 
-// deadlines returns when the tenure of now ends if the lease is not renewed,
+// deadlines returns when the current tenure ends if the lease is not renewed,
 // and when everything must have stopped; zero when there is no tenure.
 func (l *lease) deadlines() (stop, cut time.Time) {
 	l.mu.Lock()
@@ -216,8 +216,8 @@ func (l *lease) renew(ctx context.Context) error {
 	case !errors.Is(err, storage.ErrConflict):
 		return err
 	}
-	// Perhaps an earlier try succeeded and its answer was lost. It counts from
-	// the first one, because it is not known which it was.
+	// Perhaps an earlier try succeeded and its answer was lost. It counts from the
+	// first one, because it is unknown which one it was.
 	document, err := l.documents.Get(ctx, l.key)
 	if errors.Is(err, storage.ErrNotFound) {
 		return errLeaseLost
@@ -269,17 +269,17 @@ func (l *lease) hold(ctx context.Context) error {
 	return nil
 }
 
-// watch is a document of this name, or of another instance, as it was last seen.
+// watch is a document of this name, or of another instance, as it was last read.
 // This session did not write it.
 type watch struct {
 	revision storage.Revision
 	since    time.Time
 }
 
-// join makes the document. While there is one of another session it watches
+// join creates the document. While there is one of another session it watches
 // that: it belongs to an earlier life of this instance, and runs out, or to
-// another live process of the same name, and moves. It reports false when
-// there is nothing to do but to go on watching.
+// another live process of the same name, and moves. It reports false when there
+// is nothing to do except to continue watching.
 func (l *lease) join(ctx context.Context, w *watch) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.duration)
 	defer cancel()
@@ -317,7 +317,7 @@ func (l *lease) join(ctx context.Context, w *watch) (bool, error) {
 	return false, err
 }
 
-// rejoin makes a new session of a lease that was lost.
+// rejoin creates a new session of a lease that was lost.
 func (l *lease) rejoin() {
 	l.cut()
 	l.mu.Lock()

@@ -16,7 +16,7 @@ type Channels interface {
 }
 
 // Membership is the part of an instance in its fleet, from joining to
-// resigning. Make one with [Fleet.Enter].
+// resigning. Create one with [Fleet.Enter].
 type Membership struct {
 	fleet    *Fleet
 	channels Channels
@@ -25,12 +25,12 @@ type Membership struct {
 	guards   sync.WaitGroup // of Hold; Resign waits for it
 }
 
-// resignTimeout is how long giving the lease back may take. Without it the
-// others wait until it has run out.
+// resignTimeout is how long releasing the lease may take. Without it the others
+// wait until it has run out.
 const resignTimeout = 5 * time.Second
 
-// Enter joins the others, unless there is a lease of this name that has to be
-// watched first, or the storage does not answer in time: [Membership.Hold] tries again.
+// Enter joins the others, unless there is a lease of this name that must be watched
+// first, or the storage does not answer in time: [Membership.Hold] tries again.
 func (f *Fleet) Enter(ctx context.Context, channels Channels) (*Membership, error) {
 	s := &Membership{fleet: f, channels: channels}
 	var err error
@@ -52,8 +52,8 @@ func (s *Membership) Hold(ctx context.Context) error {
 	return s.keepLease(ctx)
 }
 
-// Resign gives the lease back, so that others take the channels over at once.
-// The channels are stopped.
+// Resign releases the lease, so that others take the channels over at once. The
+// channels are stopped.
 func (s *Membership) Resign() {
 	s.guards.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
@@ -120,7 +120,7 @@ func (s *Membership) guard(ctx context.Context) {
 }
 
 // lapse handles a lease that may have run out. Other instances take the channels
-// over, so the channels stop. Where there were no others the channels go on:
+// over, so the channels stop. Where there were no others the channels continue:
 // stopping them would only make the failure of the storage one of the channels
 // as well.
 func (s *Membership) lapse(cutAt time.Time) {
@@ -138,10 +138,10 @@ func (s *Membership) lapse(cutAt time.Time) {
 // errNoPermit is the reason why channels of this instance must not act.
 var errNoPermit = errors.New("annotate: another instance may run the channel, because the lease of this one has run out")
 
-// Permit returns nil while the channels that run by the lease may act. It reads the clock, so
-// it is right at once in a process that stood still, where nothing has ended the contexts of
+// Permit returns nil while the channels that run by the lease may act. It reads the clock, so it
+// is right at once in a process that stood still, where nothing has ended the contexts of
 // [Fleet.Rights] yet. After two thirds of a lease, when they stop, channels still finish what they
-// have. Where there are no other instances they go on.
+// have. Without other instances they continue.
 func (f *Fleet) Permit() error {
 	f.lease.mu.Lock()
 	over, age := f.limit.Err() != nil, f.ageLocked()

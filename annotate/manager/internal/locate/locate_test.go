@@ -40,7 +40,7 @@ func TestFind_findsNothingThatIsNotThere(t *testing.T) {
 	}
 }
 
-// FuzzFind checks that what is found lies in the message.
+// FuzzFind checks that what is found is a part of the message.
 func FuzzFind(f *testing.F) {
 	f.Add([]byte(`{"a": [1, 2]}`), "JSON", "/a/1")
 	f.Add([]byte("a\n\"b\n"), "CSV", "row 1 (line 2)")

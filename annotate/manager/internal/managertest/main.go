@@ -23,8 +23,8 @@ func Main(m *testing.M, log io.Writer) int {
 	return code
 }
 
-// leakedGoroutines returns the stacks of goroutines of this module that are
-// still there after a while; those of the tests' own main excepted.
+// leakedGoroutines returns the stacks of goroutines of this module that remain
+// after a while; those of the tests' own main excepted.
 func leakedGoroutines() string {
 	var leaked []string
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {

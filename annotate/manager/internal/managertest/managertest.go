@@ -36,7 +36,7 @@ func Renamed() string {
 }
 
 // Patience is how long a test waits for what must happen. It is long, for a
-// busy machine is no fault of the code.
+// busy machine is not a fault.
 const Patience = 2 * time.Minute
 
 // Channel returns a channel between topics of MQTT.

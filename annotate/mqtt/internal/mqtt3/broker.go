@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
 )
 
-// Broker makes connections to MQTT 3.1.1 brokers. It holds no connection
+// Broker opens connections to MQTT 3.1.1 brokers. It holds no connection
 // itself, needs no Close, and is safe for concurrent use.
 type Broker struct {
 	client session.Client

@@ -180,7 +180,7 @@ func (c *connection) take(packet packets.ControlPacket) {
 
 // Subscribe implements session.Protocol. A broker of MQTT 3.1.1 sends retained
 // messages upon every SUBSCRIBE. Where a session was found again that has the
-// subscription there is none, so that they do not come with each connection.
+// subscription it has none, so that they do not come with each connection.
 func (c *connection) Subscribe(ctx context.Context, filter string, renewed bool) error {
 	if renewed && c.renewable {
 		return nil

@@ -72,9 +72,9 @@ type ending struct {
 type Goodbye struct {
 	// Reason is the reason as text.
 	Reason string
-	// TakenOver says that another connection has the session now.
+	// TakenOver means that another connection has the session now.
 	TakenOver bool
-	// Blaming says that a message may be the reason.
+	// Blaming means that a message may be the reason.
 	Blaming bool
 }
 

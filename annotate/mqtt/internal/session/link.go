@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/retry"
 )
 
-// link maintains a connection. It makes the first one, and one goroutine serves the current
+// link maintains a connection. It opens the first one, and one goroutine serves the current
 // one and replaces it when it is lost.
 type link struct {
 	Client
@@ -52,7 +52,7 @@ func newLink(k Client, t traffic) *link {
 	return l
 }
 
-// open makes the first connection, in one attempt, and starts the goroutine.
+// open opens the first connection, in one attempt, and starts the goroutine.
 func (l *link) open(ctx context.Context, settings Settings, instance string) error {
 	address, secure, err := address(settings)
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *link) open(ctx context.Context, settings Settings, instance string) err
 	return nil
 }
 
-// connect makes one attempt at a connection that is ready for use.
+// connect attempts once to open a connection that is ready for use.
 func (l *link) connect(ctx context.Context) (*Connection, error) {
 	limited, cancel := context.WithTimeout(ctx, l.Config.ConnectTimeout)
 	defer cancel()
@@ -127,7 +127,7 @@ func (l *link) attempt(ctx context.Context) (*Connection, error) {
 	return c, nil
 }
 
-// permitted returns why no connection may be made at this moment.
+// permitted returns why no connection may be opened at this moment.
 func (l *link) permitted() error {
 	if l.permit == nil {
 		return nil

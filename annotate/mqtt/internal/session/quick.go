@@ -21,8 +21,8 @@ func (c *Connection) take(first byte, header, size int) (bool, error) {
 	return false, nil
 }
 
-// takePuback decodes a PUBACK (MQTT 5 section 3.4, MQTT 3.1.1 section 3.4):
-// an identifier, and in MQTT 5 a reason code and properties, if need be.
+// takePuback decodes a PUBACK (MQTT 5 section 3.4, MQTT 3.1.1 section 3.4): an
+// identifier, and in MQTT 5 a reason code and properties, if necessary.
 func (c *Connection) takePuback(size int) (bool, error) {
 	packet, err := c.Wire.reader.Peek(size)
 	if err != nil {

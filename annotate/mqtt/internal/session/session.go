@@ -1,6 +1,6 @@
 // Package session holds what the drivers of MQTT 5 and MQTT 3.1.1 share: the subscription and
 // the publisher of annotate's contract, the MQTT connection that they maintain, and the
-// network connection below it. Each driver adds a Version, which makes MQTT connections and
+// network connection below it. Each driver adds a Version, which opens MQTT connections and
 // encodes packets.
 package session
 
@@ -45,9 +45,9 @@ type Version interface {
 	// until ctx ends. It calls c.Accept before it reads the packets after the
 	// answer. When it fails it leaves no goroutine behind.
 	Connect(ctx context.Context, c *Connection, hello Hello) (Protocol, error)
-	// HasProperties says whether a PUBLISH packet has properties.
+	// HasProperties reports whether a PUBLISH packet has properties.
 	HasProperties() bool
-	// EndsWithGoodbye says whether Leave can end the session too.
+	// EndsWithGoodbye reports whether Leave can end the session too.
 	EndsWithGoodbye() bool
 }
 
@@ -78,7 +78,7 @@ func (h Hello) ExpirySeconds() uint32 { return uint32(seconds(h.Expiry, math.Max
 
 // Terms are the limits of the broker, from its CONNACK packet.
 type Terms struct {
-	// SessionPresent says that the broker had a session.
+	// SessionPresent means that the broker had a session.
 	SessionPresent bool
 	// ReceiveMaximum is the number of messages that may be in flight to the broker.
 	ReceiveMaximum int
@@ -88,13 +88,13 @@ type Terms struct {
 	MaxQoS byte
 }
 
-// Client makes subscriptions and publishers of one version.
+// Client creates subscriptions and publishers of one version.
 type Client struct {
 	Config  *Config
 	Version Version
 }
 
-// Subscribe makes a subscription for annotate.Broker.
+// Subscribe creates a subscription for annotate.Broker.
 func (k Client) Subscribe(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Subscription, error) {
 	s := newSubscription(k, filter(topic), window(opts))
 	s.permit = opts.Permit
@@ -107,7 +107,7 @@ func (k Client) Subscribe(ctx context.Context, topic Topic, opts annotate.Connec
 	return s, nil
 }
 
-// Connect makes a publisher for annotate.Broker.
+// Connect creates a publisher for annotate.Broker.
 func (k Client) Connect(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Publisher, error) {
 	p := newPublisher(k, topic.Name, window(opts))
 	p.permit = opts.Permit

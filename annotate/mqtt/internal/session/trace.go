@@ -53,8 +53,8 @@ func (p *UserProperties) read(b []byte) bool {
 	return true
 }
 
-// text splits off a text with its length (MQTT 5 section 1.5.4). Bytes that are no UTF-8 are not
-// noticed: what becomes of them is checked by annotate.NewTrace.
+// text splits off a text with its length (MQTT 5 section 1.5.4). Bytes that are not UTF-8 are
+// not noticed: what becomes of them is checked by annotate.NewTrace.
 func text(b []byte) (t, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return nil, nil, false

@@ -181,7 +181,7 @@ func (w *Wire) failure() error {
 	}
 }
 
-// dial makes the network connection.
+// dial opens the network connection.
 func (o *Config) dial(ctx context.Context, hostPort string, secure bool) (net.Conn, error) {
 	dial := o.Dial
 	if dial == nil {
