@@ -133,7 +133,7 @@ func (c *Channel) SetMapping(m Mapping) error {
 // logFindings logs what looks wrong about a mapping that is used nevertheless.
 func logFindings(log *slog.Logger, plan *rml.Plan) {
 	for _, finding := range plan.Lint() {
-		log.Warn("the mapping may not be what is meant", "finding", finding.String())
+		log.Warn("the mapping may contain a mistake", "finding", finding.String())
 	}
 }
 

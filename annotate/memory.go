@@ -142,7 +142,7 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic Topic, opts ConnectOpt
 		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
 	if strings.ContainsAny(topic.Name, "+#") {
-		return nil, fmt.Errorf("connect to topic %q: a topic to publish on has no wildcards", topic.Name)
+		return nil, fmt.Errorf("connect to topic %q: a topic to publish on must not have wildcards", topic.Name)
 	}
 	p := newMemoryPublisher(b, topic.Name, opts.MaxInFlight())
 	b.mu.Lock()
@@ -247,7 +247,7 @@ func (b *MemoryBroker) ReleaseConfirmations() {
 // HoldConfirmations, which concern connections.
 func (b *MemoryBroker) Publish(ctx context.Context, m Message) error {
 	if m.Topic == "" || strings.ContainsAny(m.Topic, "+#") {
-		return fmt.Errorf("publish on topic %q: a topic to publish on has a name without wildcards", m.Topic)
+		return fmt.Errorf("publish on topic %q: a topic to publish on must not have wildcards", m.Topic)
 	}
 	wake := make(chan struct{}, 1)
 	b.mu.Lock()

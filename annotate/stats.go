@@ -9,8 +9,8 @@ import (
 // Stats are the counts of a channel since it was created. Starting and stopping
 // do not reset them. The tags metric and help describe them for Prometheus.
 type Stats struct {
-	Received      uint64 `metric:"messages_received_total" help:"Messages that came in, redeliveries included."`
-	ReceivedBytes uint64 `metric:"received_bytes_total" help:"Bytes of the messages that came in."`
+	Received      uint64 `metric:"messages_received_total" help:"Messages received, including redeliveries."`
+	ReceivedBytes uint64 `metric:"received_bytes_total" help:"Bytes of the received messages."`
 
 	// Published counts outputs that the broker confirmed and whose inputs were acknowledged.
 	Published      uint64 `metric:"messages_published_total" help:"Messages whose annotated output was confirmed."`
@@ -24,27 +24,27 @@ type Stats struct {
 	Warned uint64 `metric:"messages_warned_total" help:"Messages that were published although the shapes warn of them."`
 	// Revoked messages were revoked before their outputs were published, because the
 	// partition went to another consumer or a transaction was undone.
-	Revoked uint64 `metric:"messages_revoked_total" help:"Messages that the broker took back, to deliver them again."`
+	Revoked uint64 `metric:"messages_revoked_total" help:"Messages that the broker revoked, to deliver them again."`
 	// Empty is the number of messages for which no iterator of the mapping selected a record, or
 	// nothing that the mapping refers to was present. Their outputs are empty documents.
-	Empty uint64 `metric:"messages_without_statements_total" help:"Messages that gave no statement."`
+	Empty uint64 `metric:"messages_without_statements_total" help:"Messages without a statement in their output."`
 	// Unmatched counts in Empty too.
 	Unmatched uint64 `metric:"messages_unmatched_total" help:"Messages in which no iterator selected a record."`
 
 	// IllTyped literals are published as they are, see [rml.Tally].
-	IllTyped uint64 `metric:"literals_ill_typed_total" help:"Literals whose text their datatype does not have, given out as they are."`
+	IllTyped uint64 `metric:"literals_ill_typed_total" help:"Literals whose text their datatype does not have, published unchanged."`
 	// IrregularRows is the number of rows of CSV that the dialect carml cut or filled up, because
 	// they have more or fewer cells than the header, read in one with the rows after them, because they
-	// are cut inside quotes, or passed over as comments, see [rml.Tally].
-	IrregularRows uint64 `metric:"rows_irregular_total" help:"Rows of CSV that were cut, filled up or passed over as comments."`
+	// are cut inside quotes, or skipped as comments, see [rml.Tally].
+	IrregularRows uint64 `metric:"rows_irregular_total" help:"Rows of CSV that were cut, filled up or skipped as comments."`
 
 	NotesDropped uint64 `metric:"monitor_notes_dropped_total" help:"Monitoring notes dropped because their broker was too slow."`
 	// Reconnects counts the connections of transports that count them, by a method
 	// Reconnects() uint64 of their subscriptions and publishers.
-	Reconnects uint64 `metric:"reconnects_total" help:"Connections of input and output that came back after they were lost."`
+	Reconnects uint64 `metric:"reconnects_total" help:"Restored connections of input and output."`
 	// Lag is nil unless the channel runs and the transport knows the lag, by a method
 	// Lag() (int64, bool) of its subscriptions.
-	Lag *int64 `metric:"lag_messages" help:"Messages that wait at the input broker, where it tells."`
+	Lag *int64 `metric:"lag_messages" help:"Messages that wait at the input broker, if it reports them."`
 
 	Latency Latency `metric:"latency_seconds" help:"Time from the arrival of a message to its acknowledgement."`
 	// LastError is the text of the newest failure, and LastErrorTime its time. They are

@@ -99,8 +99,8 @@ func notice(mapper *rml.Mapper, tally rml.Tally) *rml.MessageError {
 	if tally.Records == 0 {
 		const shown = 3
 		unmatched := mapper.Unmatched()
-		return &rml.MessageError{Err: fmt.Errorf("no statement was made: %s%s",
+		return &rml.MessageError{Err: fmt.Errorf("no statements: %s%s",
 			strings.Join(unmatched[:min(len(unmatched), shown)], "; "), more(max(0, len(unmatched)-shown)))}
 	}
-	return &rml.MessageError{Err: fmt.Errorf("no statement was made of %d records", tally.Records)}
+	return &rml.MessageError{Err: fmt.Errorf("no statements from %d records", tally.Records)}
 }

@@ -24,7 +24,7 @@ func TestWarnings_Newest_isAboutTheNewestMessages(t *testing.T) {
 	for payload, reason := range map[string]string{
 		`{"id": 1, "value": "4,5"}`: "literals have a text that their datatype does not have, 1 of them, " +
 			`such as "4,5" at /value, which xsd:decimal does not have`,
-		`{"id": 1}`: "no statement was made of 1 records",
+		`{"id": 1}`: "no statements from 1 records",
 		`[]`:        `its iterator "$" selects no record`,
 	} {
 		b := annotate.NewMemoryBroker(nil)
@@ -134,6 +134,6 @@ func TestWarnings_Newest_isNotOfAMessageOfTheMappingBefore(t *testing.T) {
 	require.Len(t, channel.Warnings().Messages(), 1, "it was published with a warning all the same")
 	send()
 	await(t, b, "late/out", 2)
-	require.Contains(t, channel.Warnings().Newest().Reason, "no statement was made of 1 records")
+	require.Contains(t, channel.Warnings().Newest().Reason, "no statements from 1 records")
 	require.Len(t, channel.Warnings().Messages(), 2)
 }

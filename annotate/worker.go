@@ -63,7 +63,7 @@ func (w *worker) count(c *Channel, m *Message) {
 		c.counters.unmatched.Add(1)
 	}
 	if tally.Statements == 0 && c.counters.empty.Add(1) == 1 {
-		c.log.Warn("a message gave no statement; the status counts further ones",
+		c.log.Warn("a message has no statements; the status counts further ones",
 			"records", tally.Records, "unmatched", w.mapper.Unmatched())
 	}
 	if n := uint64(tally.LongRows + tally.ShortRows + tally.TornRows + tally.CommentRows); n > 0 && c.counters.irregular.Add(n) == n {
@@ -71,6 +71,6 @@ func (w *worker) count(c *Channel, m *Message) {
 			"cut", tally.LongRows, "filled up", tally.ShortRows, "torn", tally.TornRows, "comments", tally.CommentRows)
 	}
 	if n := uint64(tally.IllTyped); n > 0 && c.counters.illTyped.Add(n) == n {
-		c.log.Warn("a message gave literals that their datatype does not have; the status counts further ones", "literals", n)
+		c.log.Warn("a message has literals that their datatype does not have; the status counts further ones", "literals", n)
 	}
 }

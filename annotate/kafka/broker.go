@@ -252,7 +252,7 @@ func checkTopicName(topic string) error {
 	case topic == "":
 		return errors.New("the topic has no name")
 	case len(topic) > 249:
-		return fmt.Errorf("the topic name has %d bytes, the most is 249", len(topic))
+		return fmt.Errorf("the topic name has %d bytes, at most 249 are allowed", len(topic))
 	case topic == "." || topic == "..":
 		return fmt.Errorf("a Kafka topic cannot be called %q", topic)
 	}

@@ -242,7 +242,7 @@ func unavailable(err error) error {
 	case errors.Is(err, sarama.ErrInvalidTopic):
 		return err
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: the cluster hung up, as it does on wrong credentials or another security protocol: %w",
+		return fmt.Errorf("%w: the cluster closed the connection, as it does on wrong credentials or another security protocol: %w",
 			annotate.ErrBrokerUnavailable, err)
 	case errors.Is(err, sarama.ErrUnknownTopicOrPartition):
 		return fmt.Errorf("%w: the topic does not exist: %w", annotate.ErrBrokerUnavailable, err)

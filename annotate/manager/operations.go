@@ -48,7 +48,7 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 		m.startNew(ctx, e)
 	}
 	m.channels.list(e)
-	m.config.Logger.Info("channel made", "channel", e.id)
+	m.config.Logger.Info("channel created", "channel", e.id)
 	return e.id, nil
 }
 
@@ -57,7 +57,7 @@ func (m *Manager) startNew(ctx context.Context, e *entry) {
 	if m.fleet != nil {
 		here, err := acquireLease(ctx, e)
 		if err != nil {
-			m.config.Logger.Warn("no lease on a new channel, any instance with room will take it", "channel", e.id, "error", err)
+			m.config.Logger.Warn("new channel without a lease, another instance will run it", "channel", e.id, "error", err)
 		}
 		if err != nil || !here {
 			return

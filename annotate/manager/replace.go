@@ -102,7 +102,7 @@ func (r *records) replacement(before, config ChannelConfig) (ChannelConfig, erro
 		return config, &annotate.FieldError{Field: "settings.channelId", Reason: fmt.Sprintf("must stay %q, got %q", before.ID, config.ID)}
 	}
 	if config.Distributed != before.Distributed {
-		return config, &annotate.FieldError{Field: "settings.distributed", Reason: "cannot be changed; make another channel"}
+		return config, &annotate.FieldError{Field: "settings.distributed", Reason: "cannot be changed; create another channel"}
 	}
 	form := config.clone().Form()
 	form.ID, form.Off = before.ID, annotate.OptionalTopics{}

@@ -175,7 +175,7 @@ func (r *runner) stop(ctx context.Context, e *entry) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.MaxShutdown)
 	defer cancel()
 	if err := r.stopInTime(ctx, e); err != nil {
-		r.config.Logger.Warn("channel stopped, not everything was finished", "channel", e.id, "error", err)
+		r.config.Logger.Warn("channel stopped, messages are unfinished", "channel", e.id, "error", err)
 	}
 }
 
@@ -217,7 +217,7 @@ func (r *runner) StopLeased(deadline time.Time) {
 		}
 		stops.Go(func() {
 			if err := e.channel.Stop(ctx); err != nil {
-				r.config.Logger.Warn("channel stopped, not everything was finished", "channel", e.id, "error", err)
+				r.config.Logger.Warn("channel stopped, messages are unfinished", "channel", e.id, "error", err)
 			}
 		})
 	}
@@ -237,7 +237,7 @@ func (r *runner) forget(ctx context.Context, e *entry) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.MaxShutdown)
 	defer cancel()
 	if err := e.channel.Forget(ctx); err != nil {
-		r.config.Logger.Warn("channel removed, not everything was tidied up", "channel", e.id, "error", err)
+		r.config.Logger.Warn("channel removed, clean-up is incomplete", "channel", e.id, "error", err)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestBroker_unsupportedVersion_namesTheSetting(t *testing.T) {
 	}
 	_, err := mqtt.New(nil).Connect(t.Context(), with("4", mqtttest.Address{Host: "127.0.0.1", Port: 1}.Topic("t", "")),
 		annotate.ConnectOptions{})
-	require.ErrorContains(t, err, `mqttSettings.version "4" is none of "5", "3.1.1"`)
+	require.ErrorContains(t, err, `mqttSettings.version: expected one of "5", "3.1.1", got "4"`)
 	require.NotErrorIs(t, err, annotate.ErrBrokerUnavailable)
 }
 

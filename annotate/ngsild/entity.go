@@ -67,7 +67,7 @@ func read(document []byte, topic string) (*graph, error) {
 	for q, err := range reader.All() {
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("the output is no N-Quads: %w", err)
+			return nil, fmt.Errorf("the output is not N-Quads: %w", err)
 		case !q.Graph.IsZero():
 			return nil, unsayable(q, "NGSI-LD has no named graphs; remove rr:graphMap or rml:graphMap from the mapping")
 		case seen[q]:
@@ -85,13 +85,13 @@ func read(document []byte, topic string) (*graph, error) {
 	return g, nil
 }
 
-// unsayable returns why a statement has no form in NGSI-LD.
+// unsayable returns why a statement cannot be expressed in NGSI-LD.
 func unsayable(q rdf.Quad, format string, args ...any) error {
 	var text []byte
 	for _, t := range []rdf.Term{q.Subject, q.Predicate, q.Object} {
 		text = append(rdf.AppendTerm(text, t), ' ')
 	}
-	return fmt.Errorf("the statement %.400s. has no form in NGSI-LD: %s", strings.ToValidUTF8(string(text), ""), fmt.Sprintf(format, args...))
+	return fmt.Errorf("the statement %.400s. cannot be expressed in NGSI-LD: %s", strings.ToValidUTF8(string(text), ""), fmt.Sprintf(format, args...))
 }
 
 // attribute is an instance of an attribute.

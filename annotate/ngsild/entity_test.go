@@ -134,8 +134,8 @@ func TestEntitiesOf_hasEachStatement(t *testing.T) {
 // What has no form is an error with the statement.
 func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
 	for text, want := range map[string]string{
-		"e:s e:p \"1\"":                                                   `<https://e/p> "1" . has no form in NGSI-LD: its subject has no`,
-		"e:s a e:T\n_:b e:p \"1\"":                                        `. has no form in NGSI-LD: its subject is a blank node`,
+		"e:s e:p \"1\"":                                                   `<https://e/p> "1" . cannot be expressed in NGSI-LD: its subject has no`,
+		"e:s a e:T\n_:b e:p \"1\"":                                        `. cannot be expressed in NGSI-LD: its subject is a blank node`,
 		"e:s a e:T\n_:b e:p _:c\n_:c e:p _:b":                             "its subject is a blank node that is no value of an entity",
 		"e:s a e:T\ne:s e:p _:b\n_:b e:p _:b":                             "its object is a blank node that _:b has as object too",
 		"e:s a e:T\ne:s e:p _:b\ne:s e:q _:b":                             "its object is a blank node that <https://e/s> has as object too",
@@ -146,7 +146,7 @@ func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
 		"e:s a e:T\ne:s <" + core + "createdAt> \"1\"":                    `"https://uri.etsi.org/ngsi-ld/createdAt" is reserved`,
 		"e:s a e:T\ne:s e:p <ngsi-ld:x>":                                  `"ngsi-ld:x" begins as a name of the core @context does`,
 		"e:s a e:T\ne:s e:p \"urn:ngsi-ld:null\"":                         `"urn:ngsi-ld:null" stands for no value`,
-		"e:s a e:T\ne:s e:p \"POINT M (1 2 3)\"^^geo:wktLiteral":          `a geometry with "M" has no form in GeoJSON`,
+		"e:s a e:T\ne:s e:p \"POINT M (1 2 3)\"^^geo:wktLiteral":          `a geometry with "M" cannot be expressed in GeoJSON`,
 		"e:s a e:T\ne:s e:p \"POINT EMPTY\"^^geo:wktLiteral":              `a geometry with "EMPTY" has no form`,
 		"e:s a e:T\ne:s e:p \"POINT(1)\"^^geo:wktLiteral":                 "a position has 2 or 3 numbers, got 1",
 		"e:s a e:T\ne:s e:p \"POINT Z(1 2)\"^^geo:wktLiteral":             "a position has 2 numbers",
@@ -164,7 +164,7 @@ func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
 	_, err := readEntities([]byte("<https://e/s> <https://e/p> \"1\" <https://e/g> ."), "https://sets")
 	require.ErrorContains(t, err, "NGSI-LD has no named graphs")
 	_, err = readEntities([]byte("{"), "https://sets")
-	require.ErrorContains(t, err, "the output is no N-Quads")
+	require.ErrorContains(t, err, "the output is not N-Quads")
 	deep := "e:s a e:T\ne:s e:p _:b0\n"
 	for i := range maxDepth + 1 {
 		deep += fmt.Sprintf("_:b%d e:p _:b%d\n", i, i+1)

@@ -59,14 +59,14 @@ func readGeoJSON(text string) (g geometry, err error) {
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&g); err != nil {
-		return g, fmt.Errorf("no geometry of GeoJSON: %w", err)
+		return g, fmt.Errorf("not a GeoJSON geometry: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return g, errors.New("no geometry of GeoJSON: something follows it")
+		return g, errors.New("not a GeoJSON geometry: something follows it")
 	}
 	depth := depths(g.Type)
 	if depth == 0 {
-		return g, fmt.Errorf("no geometry of GeoJSON that NGSI-LD has: the type is %q", g.Type)
+		return g, fmt.Errorf("not a geometry of NGSI-LD: the type is %q", g.Type)
 	}
 	return g, checkCoordinates(g.Coordinates, depth)
 }
@@ -113,7 +113,7 @@ func readWKT(text string) (geometry, error) {
 	word := strings.ToUpper(p.word())
 	at := slices.IndexFunc(kinds(), func(kind string) bool { return strings.ToUpper(kind) == word })
 	if at < 0 {
-		return geometry{}, fmt.Errorf("no geometry that NGSI-LD has: %.60q", text)
+		return geometry{}, fmt.Errorf("not a geometry of NGSI-LD: %.60q", text)
 	}
 	kind := kinds()[at]
 	switch modifier := strings.ToUpper(p.word()); modifier {
@@ -121,7 +121,7 @@ func readWKT(text string) (geometry, error) {
 	case "Z":
 		p.numbers = 3
 	default:
-		return geometry{}, fmt.Errorf("a geometry with %q has no form in GeoJSON", modifier)
+		return geometry{}, fmt.Errorf("a geometry with %q cannot be expressed in GeoJSON", modifier)
 	}
 	coordinates, err := p.list(depths(kind), kind == "MultiPoint")
 	if err == nil && p.rest != "" {
@@ -131,7 +131,7 @@ func readWKT(text string) (geometry, error) {
 		err = checkCoordinates(coordinates, depths(kind))
 	}
 	if err != nil {
-		return geometry{}, fmt.Errorf("no Well-Known Text: %w", err)
+		return geometry{}, fmt.Errorf("not Well-Known Text: %w", err)
 	}
 	return geometry{kind, coordinates}, nil
 }

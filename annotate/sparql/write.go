@@ -184,7 +184,7 @@ func appendStatements(to, document []byte, prefix string) ([]byte, error) {
 	labels := map[string]int{}
 	for q, err := range reader.All() {
 		if err != nil {
-			return nil, fmt.Errorf("the output is no N-Quads: %w", err)
+			return nil, fmt.Errorf("the output is not N-Quads: %w", err)
 		}
 		if !q.Graph.IsZero() {
 			return nil, fmt.Errorf("the mapping puts a statement into the graph %q; a store names the graph of each message itself, "+

@@ -28,7 +28,7 @@ func TestRun_hasPagesForBrowsers(t *testing.T) {
 	}
 	answer, page := visit("/ui/annotation/", "text/html")
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Contains(t, page, "There is no channel yet.")
+	require.Contains(t, page, "No channels yet.")
 	require.Contains(t, page, `aria-current="true">Annotation</a>`)
 
 	answer, _ = visit("/", "*/*")

@@ -54,7 +54,7 @@ func guide(address, token string, at mqtt.Settings) []command {
 	}
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []command{
-		{text: "Make a channel for weather reports in JSON:",
+		{text: "Create a channel for weather reports in JSON:",
 			command: curl + "-H 'Content-Type: application/json' -d @examples/weather/channel.json " + address + "/channels"},
 		{text: "Listen to what comes out, in another terminal:",
 			command: "mosquitto_sub " + client + " -v -t 'weather/#'"},
@@ -81,7 +81,7 @@ func (p *platform) stepsOf() []overview.Step {
 	return []overview.Step{
 		{
 			Title: "Annotate messages", Text: "Paste a sample message: its first mapping is written for you, and you see the RDF.",
-			Href: "annotation/new", Action: "Make a channel", Role: "operator",
+			Href: "annotation/new", Action: "Create a channel", Role: "operator",
 			Command: p.guide[0].command, Block: annotationBlock, Fact: "channels",
 		},
 		{

@@ -132,7 +132,7 @@ func TestRun_convertsAReportSentAsTheGuideSays(t *testing.T) {
 	require.Contains(t, p.get(t, "/ui/annotation/"), "Weather reports")
 	page := p.get(t, "/")
 	require.NotContains(t, page, "Begin here")
-	require.Contains(t, page, `href="annotation/channels/weather">channel made</a>`)
+	require.Contains(t, page, `href="annotation/channels/weather">channel created</a>`)
 }
 
 func TestRun_countsOutputsOfTheDemonstration(t *testing.T) {

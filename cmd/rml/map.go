@@ -123,7 +123,7 @@ func note(stderr io.Writer, mapper *rml.Mapper) {
 	}
 	t := mapper.Tally()
 	if t.Statements == 0 {
-		say(t.Records, "no statement was made of %s", count(t.Records, "record"))
+		say(t.Records, "no statements from %s", count(t.Records, "record"))
 	}
 	say(t.LeftOut, "%s could not be made; statements with such a term are left out (-strict makes that an error)", count(t.LeftOut, "term"))
 	for _, rows := range mapper.IrregularRows() {

@@ -39,12 +39,12 @@ func TestRunMap_notesOnStandardError(t *testing.T) {
 			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
 		"nothing in the lines": {`{"items":[]}`, []string{"-stream", "ndjson"}, 0,
 			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
-		"nothing of a record": {`{"list":[{"id":1}]}`, nil, 0, "rml: note: no statement was made of one record\n"},
+		"nothing of a record": {`{"list":[{"id":1}]}`, nil, 0, "rml: note: no statements from one record\n"},
 		"two ill-typed": {`{"list":[{"id":1,"until":"2022"},{"id":2,"until":"2022"}]}`, nil, 2,
 			"rml: note: 2 literals with a text that the datatype does not have; the text is given out as it is\n" +
 				"rml: note: object map of predicate-object map of triples map ex:M (mapping line 9): 2 of them, such as \"2022\" " +
 				"at /list/0/until, which xsd:dateTime does not have\n"},
-		"nothing of records": {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statement was made of 2 records\n"},
+		"nothing of records": {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statements from 2 records\n"},
 		"left out": {`{"list":[{"id":1,"page":"http://b c"},{"id":2,"page":"http://b"}]}`, nil, 1,
 			"rml: note: one term could not be made; statements with such a term are left out (-strict makes that an error)\n"},
 	} {

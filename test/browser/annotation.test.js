@@ -202,7 +202,7 @@ test("a channel is made and edited without scripts", async (t) => {
   await picture(page, "channels-new-plain");
   await page.locator('[id="input.MQTT.port"]').fill("");
   await page.locator('button:not(.said)', { hasText: "Make the channel" }).click();
-  await page.getByText("The channel is made.").waitFor();
+  await page.getByText("The channel is created.").waitFor();
   await page.getByRole("link", { name: "Edit" }).click();
   await page.locator("#name").fill("Plain");
   await page.locator('button:not(.said)', { hasText: "Save" }).click();

@@ -39,7 +39,7 @@ async function journey(t, options, way, name) {
   const state = (text) => page.locator(".badge", { hasText: text }).first().waitFor();
 
   await seen(page, `channels-list-${name}`);
-  await way.press(link("Make a channel"));
+  await way.press(link("Create a channel"));
   await way.type(page.locator('.cm-content[aria-label^="One message"]'), sample);
   await way.press(button("Suggest a mapping"));
   await page.locator('.cm-content[aria-label^="RML"]').filter({ hasText: "rr:" }).waitFor();

@@ -33,7 +33,7 @@ async function journey(t, way, options, name) {
 
   // A statement leads to the rule that made it.
   await press("#statements tbody tr:nth-child(4) button");
-  await page.locator("#rule", { hasText: /^Line \d+ made the statement: predicate-object map of triples map map:Message\.$/ }).waitFor();
+  await page.locator("#rule", { hasText: /^Line \d+ created the statement: predicate-object map of triples map map:Message\.$/ }).waitFor();
   assert.match((await page.locator("#rml + .editor .cm-marked").allTextContents()).join(""), /rr:predicate ex:temp/);
   await picture(page, `workbench-${name}`);
 

@@ -108,7 +108,7 @@ test("an empty platform says what to do next", async (t) => {
   await page.locator(".toast", { hasText: /Copied|does not allow copying/ }).waitFor();
   await examine(page, "overview-empty");
   await page.setViewportSize(sizes[1200]);
-  await page.getByRole("link", { name: "Make a channel" }).click();
+  await page.getByRole("link", { name: "Create a channel" }).click();
   await page.waitForURL("**/ui/annotation/new");
   assert.deepEqual(complaints, []);
 });

@@ -79,5 +79,5 @@ func (p *pages) removeAnnotation(w http.ResponseWriter, r *http.Request) error {
 	if err := p.manager.Annotations().Remove(r.Context(), id); err != nil {
 		return rest.AnnotationError(err, id)
 	}
-	return shell.SeeOther(w, "../../annotations", "The annotation is removed. Channels that were made from it keep their copy.")
+	return shell.SeeOther(w, "../../annotations", "The annotation is removed. Channels that were created from it keep their copy.")
 }

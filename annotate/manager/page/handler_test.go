@@ -71,7 +71,7 @@ func TestNewHandler_formsOfferEveryFormat(t *testing.T) {
 func TestNewHandler_saysWhatToDoWithoutChannels(t *testing.T) {
 	s := newVisit(t, nil)
 	page := s.get("/").Body.String()
-	require.Contains(t, page, "There is no channel yet.")
+	require.Contains(t, page, "No channels yet.")
 	require.Contains(t, page, `href="./new"`)
 }
 

@@ -41,7 +41,7 @@ func TestNewHandler_showsWhatFailedAtItsPlace(t *testing.T) {
 	page := s.get("/channels/a%2Fb/failures").Body.String()
 	require.Contains(t, page, "<mark>&lt;script&gt;}</mark>")
 	require.NotContains(t, page, "<script>}")
-	require.Contains(t, page, "The payload is no text.")
+	require.Contains(t, page, "The payload is not text.")
 	require.Contains(t, page, `href="../../channels/a%2Fb/failures/3/workbench"`)
 	require.Less(t, strings.Index(page, "is no text"), strings.Index(page, "<mark>"), "the newest first")
 

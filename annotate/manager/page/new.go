@@ -81,7 +81,7 @@ func (p *pages) create(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		var id string
 		if id, err = p.manager.Create(r.Context(), config); err == nil {
-			return shell.SeeOther(w, channelHref(id), "The channel is made.")
+			return shell.SeeOther(w, channelHref(id), "The channel is created.")
 		}
 	}
 	return p.showWrong(w, r, v, err)

@@ -66,5 +66,5 @@ func TestNewHandler_warnsOfWhatAChannelPublishes(t *testing.T) {
 	require.Equal(t, "running", state("c").State)
 	managertest.Send(t, s.broker, "c/in", `[]`)
 	managertest.Await(t, s.broker, "c/out", 2)
-	require.True(t, strings.HasPrefix(state("c").Warning, "no statement was made: triples map map:Observation"), state("c").Warning)
+	require.True(t, strings.HasPrefix(state("c").Warning, "no statements: triples map map:Observation"), state("c").Warning)
 }

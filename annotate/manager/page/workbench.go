@@ -114,7 +114,7 @@ func (b *workbench) showMessage(messages keptMessages) httpapi.HandlerFunc {
 		failed := formOfFailure(m)
 		v.Failed, v.Published = &failed, messages.published
 		if failed.Base64 {
-			v.Fault = "The message is no text, and cannot be shown here."
+			v.Fault = "The message is not text and cannot be shown here."
 			return b.part.Show(w, r, http.StatusOK, "workbench.html", v)
 		}
 		v.Request.Sample, v.Request.InputFormat = failed.Payload, m.Format

@@ -114,7 +114,7 @@ func TestNewHandler_workbenchMarksIrregularRows(t *testing.T) {
 	form.Set("inputFormat", "CSV")
 	page := s.post("/workbench", form).Body.String()
 	require.Contains(t, page, `<p class="warning">Rows of the message do not have the cells of its header; `+
-		`a channel publishes what they give.</p>`)
+		`a channel publishes the result.</p>`)
 	require.Contains(t, page, "one row of CSV with fewer cells than the header")
 
 	request, err := json.Marshal(map[string]string{"sample": form.Get("sample"), "mapping": form.Get("rml"), "inputFormat": "CSV"})

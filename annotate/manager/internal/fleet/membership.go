@@ -59,7 +59,7 @@ func (s *Membership) Resign() {
 	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
 	defer cancel()
 	if err := s.fleet.resign(ctx); err != nil {
-		s.fleet.log.Warn("lease not given back, channels are taken over when it has run out", "error", err)
+		s.fleet.log.Warn("lease not released, channels are taken over when it has expired", "error", err)
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Membership) keepLease(ctx context.Context) error {
 		if err := f.hold(ctx); err == nil {
 			return nil
 		}
-		f.log.Warn("another instance declared this one dead, its channels stop", "instance", f.name)
+		f.log.Warn("the lease was lost to another instance, channels stop", "instance", f.name)
 		f.rejoin()
 		s.channels.StopLeased(time.Now())
 		s.joined, s.watch = false, watch{}
@@ -112,7 +112,7 @@ func (s *Membership) guard(ctx context.Context) {
 		}
 		if f.awaitRenewal(ctx) {
 			if f.setAdrift(false) {
-				f.log.Info("the storage is back", "instance", f.name)
+				f.log.Info("the storage can be reached again", "instance", f.name)
 			}
 			f.Look()
 		}
@@ -127,7 +127,7 @@ func (s *Membership) lapse(cutAt time.Time) {
 	f := s.fleet
 	if f.alone() {
 		f.setAdrift(true)
-		f.log.Warn("the storage cannot be reached, channels go on because no other instance is there", "instance", f.name)
+		f.log.Warn("the storage cannot be reached, channels continue because there are no other instances", "instance", f.name)
 		return
 	}
 	f.log.Error("the storage cannot be reached, channels stop because another instance takes them over", "instance", f.name)

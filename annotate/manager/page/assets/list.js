@@ -13,7 +13,7 @@ function write(row, field, text) {
 const rows = [...document.querySelectorAll("#channels tbody tr")];
 for (const cell of document.querySelectorAll("#channels .rate")) cell.hidden = false;
 
-// rateText writes how many messages came in a second.
+// rateText formats a rate of messages per second.
 function rateText(rate) {
   return `${rate > 0 && rate < 10 ? rate.toFixed(1) : number.format(Math.round(rate))}/s`;
 }

@@ -1,5 +1,5 @@
-// The workbench: runs the mapping as it is typed, shows findings at their lines, and what comes
-// of the sample as statements, as a graph and as text.
+// The workbench: runs the mapping as it is typed, shows findings at their lines, and the
+// result for the sample as statements, as a graph and as text.
 
 import { createEditor } from "./editor.js";
 import { report, request, setLive, toast } from "./shell.js";
@@ -23,7 +23,7 @@ function changed() {
   timer = setTimeout(run, pause);
 }
 
-// One run is under way at a time. What is typed meanwhile is run after it.
+// Only one run is in progress at a time. Later input is run after it.
 let isRunning = false;
 let isStale = false;
 
@@ -61,9 +61,9 @@ async function run() {
 }
 
 function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+  const created = Object.assign(document.createElement(name), properties);
+  created.append(...children);
+  return created;
 }
 
 const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
@@ -72,7 +72,7 @@ const said = (...parts) => parts.filter(Boolean).join(", ");
 let statements = [];
 let prefixes = []; // of the mapping: [name, IRI]
 
-// show shows what came of a run.
+// show shows the result of a run.
 function show(result) {
   const { fault, failure, findings } = result;
   field("result").hidden = false;
@@ -84,12 +84,12 @@ function show(result) {
     verdict.push(element("p", { className: count ? "" : "fault" }, `${counted(count, "statement")} from ${counted(result.records, "record")} of the message.`));
   }
   if (result.illTyped) verdict.push(element("p", { className: "warning" }, `${counted(result.illTyped, "statement")} ${result.illTyped === 1 ? "has" : "have"} a literal whose text its datatype does not have; a channel publishes it as it is.`));
-  if (result.irregularRows.length > 0) verdict.push(element("p", { className: "warning" }, "Rows of the message do not have the cells of its header; a channel publishes what they give."));
+  if (result.irregularRows.length > 0) verdict.push(element("p", { className: "warning" }, "Rows of the message do not have the cells of its header; a channel publishes the result."));
   if (result.invalid) verdict.push(element("p", { className: "fault" }, "The RDF violates the shapes; a channel does not publish it."));
   if (result.unchecked) verdict.push(element("p", { className: "note" }, "The shapes select no node of the RDF, so that nothing was checked."));
   if (fault && statements.length > 0) verdict.push(element("p", { className: "note" }, "Below is the RDF of the last mapping without an error."));
   if (field("verdict").textContent !== verdict.map((p) => p.textContent).join("")) field("verdict").replaceChildren(...verdict);
-  const warning = result.statements.length === 0 ? "no statement is made" : result.illTyped ? "literals are ill-typed" : result.irregularRows.length > 0 ? "rows are irregular" : result.unmatched ? "an iterator selects nothing" : "";
+  const warning = result.statements.length === 0 ? "no statements" : result.illTyped ? "literals are ill-typed" : result.irregularRows.length > 0 ? "rows are irregular" : result.unmatched ? "an iterator selects nothing" : "";
   setLive(fault || failure || result.invalid ? "failed" : warning ? "waiting" : "running", fault ? "the mapping has an error" : failure ? "the message fails" : result.invalid ? "the shapes are violated" : warning || "up to date");
 
   field("findings").replaceChildren(...findings.map(({ line, node, text }) => {
@@ -107,7 +107,7 @@ function show(result) {
   const rows = result.irregularRows.filter(({ at }) => at).map(({ at, text }) => ({ ...at, severity: "warning", message: text }));
   sample.show(failure?.at ? [{ ...failure.at, severity: "error", message: failure.text }] : rows);
 
-  if (fault) return; // what was there before stays until the mapping can be read again
+  if (fault) return; // the last result stays until the mapping can be read again
   field("rdf").hidden = result.statements.length === 0;
   mapping.mark([]);
   field("output").textContent = result.output;
@@ -146,11 +146,11 @@ function kind({ datatype, language }) {
 
 function cell(name, term) {
   const code = element("code", { title: term.text }, term.isLiteral ? `"${label(term)}"` : label(term));
-  const made = element("td", {}, code);
-  made.dataset.label = name;
+  const created = element("td", {}, code);
+  created.dataset.label = name;
   const type = kind(term);
-  if (type) made.append(element("span", { className: "small" }, type));
-  return made;
+  if (type) created.append(element("span", { className: "small" }, type));
+  return created;
 }
 
 function table() {
@@ -159,7 +159,7 @@ function table() {
     const button = element("button", { type: "button", className: "quiet", title: statement.node }, `line ${statement.line}`);
     button.setAttribute("aria-pressed", "false");
     const rule = element("td", {}, button);
-    rule.dataset.label = "Made by";
+    rule.dataset.label = "Rule";
     const object = cell("Object", statement.object);
     if (statement.illTyped) object.append(element("span", { className: "small warning" }, statement.illTyped));
     const row = element("tr", {}, cell("Subject", statement.subject), cell("Predicate", statement.predicate), object, rule);
@@ -168,13 +168,13 @@ function table() {
   }));
 }
 
-// choose marks the rule that made a statement, and the statement.
+// choose marks a statement and the rule that created it.
 function choose(i) {
   const { line, node } = statements[i];
   highlight((_, at) => at === i);
   mapping.mark([{ from: line, to: ruleEnd(line) }]);
   mapping.reveal(line);
-  field("rule").textContent = `Line ${line} made the statement: ${node}.`;
+  field("rule").textContent = `Line ${line} created the statement: ${node}.`;
 }
 
 // showLine highlights the statements of the rule around a line of the mapping.
@@ -182,7 +182,7 @@ function showLine(line) {
   const around = Math.max(0, ...statements.map((statement) => statement.line).filter((start) => start <= line && ruleEnd(start) >= line));
   const count = highlight((statement) => statement.line === around);
   mapping.mark(count ? [{ from: around, to: ruleEnd(around) }] : []);
-  field("rule").textContent = count ? `Line ${around} made ${counted(count, "statement")}, highlighted below.` : "";
+  field("rule").textContent = count ? `Line ${around} created ${counted(count, "statement")}, highlighted below.` : "";
 }
 
 // highlight highlights the statements that a function accepts, and returns how many.
@@ -278,7 +278,7 @@ field("outputFormat").addEventListener("change", run);
 field("dialect").addEventListener("change", run);
 field("shapes").addEventListener("input", changed);
 
-field("run").hidden = true; // it runs by itself
+field("run").hidden = true; // the page runs the mapping after each change
 
 field("suggest").addEventListener("click", async (event) => {
   event.preventDefault();
@@ -292,13 +292,13 @@ field("suggest").addEventListener("click", async (event) => {
     mapping.speak(notations.RML);
     mapping.text = suggested.mapping;
     run();
-    if (!isNew) toast("The mapping was replaced. Undo in its editor brings the old one back.");
+    if (!isNew) toast("The mapping was replaced. Undo in its editor restores the old one.");
   } catch (error) {
     report(error);
   }
 });
 
-// The page, with what is in it, stays when the mapping is stored.
+// Storing the mapping does not leave the page.
 field("store")?.addEventListener("click", async (event) => {
   event.preventDefault();
   try {

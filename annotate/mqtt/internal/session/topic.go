@@ -58,7 +58,7 @@ func CheckInput(topic Topic) error {
 	case topic.Name == "":
 		return errors.New("the topic has no name")
 	case len(filter(topic)) > math.MaxUint16:
-		return fmt.Errorf("the topic filter has %d bytes, the most is %d", len(filter(topic)), math.MaxUint16)
+		return fmt.Errorf("the topic filter has %d bytes, at most %d are allowed", len(filter(topic)), math.MaxUint16)
 	case strings.ContainsAny(name, "/+#\x00") || !utf8.ValidString(name):
 		return fmt.Errorf("mqttSettings.shareName %q contains /, + or #, or is not valid UTF-8", name)
 	case name != "" && strings.HasPrefix(topic.Name, "$share/"):
@@ -79,7 +79,7 @@ func checkSettings(topic Topic) error {
 	switch topic.Version {
 	case "", Version5, Version311:
 	default:
-		return fmt.Errorf("mqttSettings.version %q is none of %q, %q", topic.Version, Version5, Version311)
+		return fmt.Errorf("mqttSettings.version: expected one of %q, %q, got %q", Version5, Version311, topic.Version)
 	}
 	_, _, err := address(topic.Settings)
 	return err
@@ -92,9 +92,9 @@ func checkTopicName(topic string) error {
 	case topic == "":
 		return errors.New("the topic has no name")
 	case len(topic) > math.MaxUint16:
-		return fmt.Errorf("the topic name has %d bytes, the most is %d", len(topic), math.MaxUint16)
+		return fmt.Errorf("the topic name has %d bytes, at most %d are allowed", len(topic), math.MaxUint16)
 	case strings.ContainsAny(topic, "+#"):
-		return errors.New("a topic to publish on has no wildcards")
+		return errors.New("a topic to publish on must not have wildcards")
 	case strings.ContainsRune(topic, 0) || !utf8.ValidString(topic):
 		return errors.New("the topic name is not valid UTF-8")
 	}
@@ -141,7 +141,7 @@ func address(s Settings) (hostPort string, secure bool, err error) {
 	case "ws", "wss":
 		return "", false, fmt.Errorf("protocol %q: MQTT over WebSocket is not supported, use tcp or tls", s.Protocol)
 	default:
-		return "", false, fmt.Errorf("protocol %q is none of tcp, mqtt, tls, ssl, mqtts", s.Protocol)
+		return "", false, fmt.Errorf("protocol: expected one of tcp, mqtt, tls, ssl, mqtts, got %q", s.Protocol)
 	}
 	if s.Host == "" {
 		return "", false, errors.New("the MQTT settings name no host")
