@@ -2,12 +2,8 @@ package mqtt_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"math/big"
 	"net"
 	"runtime"
 	"sync/atomic"
@@ -19,42 +15,15 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
-	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-// certificate creates a key pair for 127.0.0.1 and the pool that trusts it.
-func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	parsed, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 func TestBroker_Connect_checksTheCertificate(t *testing.T) {
-	pair, pool := certificate(t)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
-	require.NoError(t, err)
-	server, err := embedded.New(listener, nil)
-	require.NoError(t, err)
-	require.NoError(t, server.Serve())
-	defer server.Close()
-	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Topic("t", "c")
-
+	address, pool := mqtttest.EmbeddedTLS(t)
+	settings := address.Topic("t", "c")
 	for _, protocol := range []string{"tls", "ssl", "mqtts"} {
 		mqtttest.Change(&settings, func(m *mqtt.Settings) { m.Protocol = protocol })
-		_, err = mqtt.New(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
+		_, err := mqtt.New(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		require.ErrorContains(t, err, "certificate")
 

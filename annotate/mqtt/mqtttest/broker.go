@@ -4,7 +4,10 @@
 package mqtttest
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 
@@ -55,11 +58,29 @@ func newAddress(listener net.Listener) Address {
 // sessions as long as it lives.
 func Embedded(tb testing.TB) Address {
 	tb.Helper()
+	return serve(tb, func(l net.Listener) net.Listener { return l })
+}
+
+// EmbeddedTLS is Embedded over TLS. It returns the pool that trusts the broker's
+// certificate as well.
+func EmbeddedTLS(tb testing.TB) (Address, *x509.CertPool) {
+	tb.Helper()
+	server := httptest.NewTLSServer(nil) // for its certificate
+	defer server.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	config := &tls.Config{Certificates: server.TLS.Certificates}
+	return serve(tb, func(l net.Listener) net.Listener { return tls.NewListener(l, config) }), pool
+}
+
+// serve starts a broker on a listener.
+func serve(tb testing.TB, wrap func(net.Listener) net.Listener) Address {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatalf("listen for the embedded broker: %v", err)
 	}
-	server, err := embedded.New(listener, nil)
+	server, err := embedded.New(wrap(listener), nil)
 	if err == nil {
 		err = server.Serve()
 	}

@@ -2,14 +2,9 @@ package mqtt3_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"runtime"
 	"sync"
@@ -22,7 +17,6 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
-	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
@@ -276,30 +270,11 @@ func TestBroker_lostSession_isSubscribedAgain(t *testing.T) {
 }
 
 func TestBroker_Connect_checksTheCertificate(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	parsed, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	pair := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
-	require.NoError(t, err)
-	server, err := embedded.New(listener, nil)
-	require.NoError(t, err)
-	require.NoError(t, server.Serve())
-	defer server.Close()
-	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Topic("t", "c")
+	address, pool := mqtttest.EmbeddedTLS(t)
+	settings := address.Topic("t", "c")
 	mqtttest.Change(&settings, func(m *mqtt.Settings) { m.Protocol = "mqtts" })
 
-	_, err = newOld(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
+	_, err := newOld(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 	require.ErrorContains(t, err, "certificate")
 	p, err := newOld(&mqtt.Options{TLS: &tls.Config{RootCAs: pool}}).Connect(t.Context(), settings, annotate.ConnectOptions{})
