@@ -58,7 +58,7 @@ const (
 
 // onTheWeb reports whether a source is requested over HTTP.
 func (s Source) onTheWeb() bool {
-	return s.Kind == SourceEndpoint || s.Kind == SourceThing || s.Kind == SourceFile && isWeb(s.Name)
+	return s.Kind == SourceEndpoint || s.Kind == SourceThing || (s.Kind == SourceFile && isWeb(s.Name))
 }
 
 // passing reports whether a source can be read once only, or may have another

@@ -156,7 +156,7 @@ func (m *Mapper) flatTerms(f *flatPom, subject []byte, at place) error {
 	}
 	objects := m.terms[terms:]
 	once := m.once
-	m.once = once || len(objects) > 1 && m.limit > 0
+	m.once = once || (len(objects) > 1 && m.limit > 0)
 	for _, object := range objects {
 		if err := m.add(subject, f.predicate, object, nil); err != nil {
 			return err

@@ -99,7 +99,7 @@ func (m *Mapper) gather(g *generator, at place) error {
 	switch {
 	case g.kind != noExpression && len(names) == 0:
 		return nil
-	case len(members) == 0 || g.gather.cartesian && !complete:
+	case len(members) == 0 || (g.gather.cartesian && !complete):
 		return m.emptyCollection(g, at, names)
 	}
 	var heads [][]byte

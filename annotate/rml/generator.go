@@ -210,7 +210,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 	case tm.kind == functionExpression:
 		g.natural = c.opts.Natural != NaturalNever
 	case tm.kind == referenceExpression:
-		g.natural = c.opts.Natural.in(tm.vocab) || c.opts.Natural != NaturalNever && c.plan.inputs[c.in].table != nil
+		g.natural = c.opts.Natural.in(tm.vocab) || (c.opts.Natural != NaturalNever && c.plan.inputs[c.in].table != nil)
 	}
 	return err
 }

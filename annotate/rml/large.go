@@ -19,7 +19,7 @@ const (
 // several times.
 func (p *Plan) divisible() bool {
 	return !slices.ContainsFunc(p.inputs, func(in *inputPlan) bool {
-		return in.table != nil || in.view == nil && (in.lines || in.reasonForWhole() != "")
+		return in.table != nil || (in.view == nil && (in.lines || in.reasonForWhole() != ""))
 	})
 }
 

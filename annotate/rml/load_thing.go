@@ -188,12 +188,12 @@ func (l *loader) headerFields(terms []rdf.Term) ([]rdf.Term, error) {
 // checkHeader returns what is wrong with a header field. It does not repeat the value.
 func checkHeader(name, value string) error {
 	token := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c)
+		return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strings.ContainsRune("!#$%&'*+-.^_`|~", c)
 	}
 	switch {
 	case name == "" || strings.ContainsFunc(name, func(c rune) bool { return !token(c) }):
 		return fmt.Errorf("a field has the name %q: expected a fieldName of letters, digits and hyphens", name)
-	case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f || c > 0xff }):
+	case strings.ContainsFunc(value, func(c rune) bool { return (c < ' ' && c != '\t') || c == 0x7f || c > 0xff }):
 		return fmt.Errorf("the field %s has a character that a header cannot have", name)
 	}
 	switch strings.ToLower(name) {

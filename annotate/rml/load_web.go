@@ -145,7 +145,7 @@ func (l *loader) resultFormat(r, service *document.Resource, n node) (resultForm
 	}
 	wanted, anyOf := formulationName(found[0].Value), resultFormats()
 	suits := func(f resultFormat) bool {
-		return f.name == wanted || string(f.formulation) == wanted || wanted == "XPathReferenceFormulation" && f.formulation == XPath ||
+		return f.name == wanted || string(f.formulation) == wanted || (wanted == "XPathReferenceFormulation" && f.formulation == XPath) ||
 			wanted == "SPARQL" || wanted == "SPARQLResults"
 	}
 	if !slices.ContainsFunc(anyOf, suits) {
@@ -244,7 +244,7 @@ func checkWeb(address string) error {
 	switch {
 	case err != nil: // it repeats the address
 		return fmt.Errorf("it is not a URL: expected http://HOST/PATH or https://HOST/PATH")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
 		return fmt.Errorf("it is %s: expected http://HOST/PATH or https://HOST/PATH", u.Redacted())
 	case u.User != nil:
 		return fmt.Errorf("it has a user or a password: give them to the program that runs the mapping, not in the mapping")

@@ -65,7 +65,7 @@ const (
 
 // in reports whether a node of a vocabulary has natural datatypes.
 func (n Natural) in(v document.Vocabulary) bool {
-	return n == NaturalAlways || n == NaturalByVocabulary && v == document.Modern
+	return n == NaturalAlways || (n == NaturalByVocabulary && v == document.Modern)
 }
 
 // Limits bounds what mapping one message may take. A zero field means the

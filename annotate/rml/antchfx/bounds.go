@@ -143,7 +143,7 @@ func literalArguments(name, rest string) (string, error) {
 			return nil
 		}
 		text := strings.TrimFunc(rest[from:at], unicode.IsSpace)
-		if len(text) < 2 || text[0] != '"' && text[0] != '\'' || afterLiteral(text, 0) != len(text) {
+		if len(text) < 2 || (text[0] != '"' && text[0] != '\'') || afterLiteral(text, 0) != len(text) {
 			return fmt.Errorf("%s() must have literals as its arguments but the first, found %.40q; the built-in engine takes any", name, text)
 		}
 		last = text[1 : len(text)-1]

@@ -70,7 +70,7 @@ func (c complianceCase) passes(values []any, invalid bool) bool {
 		c.Results = [][]any{c.Result}
 	}
 	return slices.ContainsFunc(c.Results, func(want []any) bool {
-		return len(want) == 0 && len(values) == 0 || assert.ObjectsAreEqual(want, values)
+		return (len(want) == 0 && len(values) == 0) || assert.ObjectsAreEqual(want, values)
 	})
 }
 

@@ -115,7 +115,7 @@ func (r *xmlReader) record(records []*element, name, iterator string) {
 // several times are records of their own.
 func (r *xmlReader) element(at int, e *element, name, path string, within func(path string, found []*element)) {
 	for _, attribute := range e.attributes {
-		if attribute.Name.Space == "xmlns" || attribute.Name.Space == "" && attribute.Name.Local == "xmlns" {
+		if attribute.Name.Space == "xmlns" || (attribute.Name.Space == "" && attribute.Name.Local == "xmlns") {
 			continue
 		}
 		r.tables[at].add(joined(name, attribute.Name.Local), below(path, "@"+r.qualified(attribute.Name)), kindOf(attribute.Value, false))

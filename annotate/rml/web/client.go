@@ -106,7 +106,7 @@ func (c *Client) Close() error {
 // without the port that its scheme has anyway.
 func ParseOrigin(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", errors.New("expected an origin, such as https://example.org or http://localhost:8080")
 	}

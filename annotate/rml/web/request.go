@@ -161,7 +161,7 @@ func checkType(s rml.Source, contentType string) error {
 		return nil
 	}
 	expected, found := family(want), family(got)
-	if found == expected && found != "" || expected == "" && got != "text/html" || s.Formulation == rml.XPath && want == "" {
+	if (found == expected && found != "") || (expected == "" && got != "text/html") || (s.Formulation == rml.XPath && want == "") {
 		return nil
 	}
 	if want == "" {

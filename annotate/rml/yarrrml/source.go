@@ -203,7 +203,7 @@ func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, f
 		r.say(v, d, nsSD+"supportedLanguage", rdf.NewIRI(nsSD+"SPARQL11Query"))
 		results := map[string]string{"json": "SPARQL_Results_JSON", "xml": "SPARQL_Results_XML", "csv": "SPARQL_Results_CSV"}
 		for name, format := range results {
-			if strings.HasPrefix(formulation, name) || formulation == "xpath" && name == "xml" {
+			if strings.HasPrefix(formulation, name) || (formulation == "xpath" && name == "xml") {
 				r.say(v, d, nsSD+"resultFormat", rdf.NewIRI(nsFormats+format))
 			}
 		}
@@ -272,7 +272,7 @@ func (r *reader) query(t rdf.Term, m map[string]value, kind string) {
 		}
 	}
 	if table := m["table"]; !table.isNull() {
-		if kind != "" && !isDatabase(kind) || !m["query"].isNull() {
+		if (kind != "" && !isDatabase(kind)) || !m["query"].isNull() {
 			r.fail(table, "it has a table beside a query, or without a database: expected one of table and query")
 		}
 		r.say(table, t, nsRR+"tableName", rdf.NewLiteral(r.text(table)))

@@ -61,7 +61,7 @@ func reference(s string) (ref string, external bool, n int) {
 	open := 0
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && (strings.IndexByte(`()\`, s[i+1]) >= 0 || i == 0 && s[i+1] == '_'):
+		case c == '\\' && i+1 < len(s) && (strings.IndexByte(`()\`, s[i+1]) >= 0 || (i == 0 && s[i+1] == '_')):
 			i++
 			if s[i] == ')' && open > 0 {
 				open--

@@ -98,7 +98,7 @@ func (t *turtle) addPrefixes(declared []rdf.Prefix) {
 	taken := make(map[string]bool)
 	for _, p := range declared {
 		_, isIRI := rdf.ValidIRI([]byte(p.IRI))
-		if isIRI && !taken[p.Name] && (p.Name == "" || isLocalName(p.Name) && p.Name[0] != '_') {
+		if isIRI && !taken[p.Name] && (p.Name == "" || (isLocalName(p.Name) && p.Name[0] != '_')) {
 			taken[p.Name] = true
 			t.prefixes = append(t.prefixes, p)
 		}
@@ -200,7 +200,7 @@ func isLocalName(s string) bool {
 	for i, c := range s {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
-		case i > 0 && (c >= '0' && c <= '9' || c == '-'):
+		case i > 0 && ((c >= '0' && c <= '9') || c == '-'):
 		default:
 			return false
 		}

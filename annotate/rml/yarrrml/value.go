@@ -50,7 +50,7 @@ func (v value) isScalar() bool { n := v.resolved().node; return n != nil && n.Ki
 // isNull reports whether the value is missing or null.
 func (v value) isNull() bool {
 	n := v.resolved().node
-	return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null"
+	return n == nil || (n.Kind == yaml.ScalarNode && n.Tag == "!!null")
 }
 
 // raw returns the text of a scalar, and an empty string for another value.

@@ -153,8 +153,8 @@ func (w *writer) findMaps() {
 	}
 	for _, s := range w.Subjects {
 		r := w.About(s)
-		if parents[s] || !executions[s] && (r.IsA("TriplesMap") || r.Has("logicalSource") || r.Has("logicalTable") ||
-			r.Has("subjectMap") || r.Has("subject")) {
+		if parents[s] || (!executions[s] && (r.IsA("TriplesMap") || r.Has("logicalSource") || r.Has("logicalTable") ||
+			r.Has("subjectMap") || r.Has("subject"))) {
 			w.maps = append(w.maps, s)
 			w.names[s] = w.nameOf(r)
 		}

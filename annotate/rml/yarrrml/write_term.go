@@ -47,7 +47,7 @@ func (t termText) node(usual kind) *yaml.Node {
 		}
 		add(m, "value", text(value))
 	}
-	if t.kind != usual && t.datatype == "" && t.language == "" || !t.hasValue && t.function == nil || hasSuffix(t.value) {
+	if (t.kind != usual && t.datatype == "" && t.language == "") || (!t.hasValue && t.function == nil) || hasSuffix(t.value) {
 		add(m, "type", text(t.kind.String()))
 	}
 	if t.datatype != "" {
@@ -306,7 +306,7 @@ func (w *writer) guard(s string) string {
 func escapeText(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
-		if strings.HasPrefix(s[i:], "$(") || s[i] == ':' && i > 0 && s[i-1] == '\\' {
+		if strings.HasPrefix(s[i:], "$(") || (s[i] == ':' && i > 0 && s[i-1] == '\\') {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(s[i])

@@ -104,7 +104,7 @@ func (w *writer) leftOut() []rml.Finding {
 			continue
 		}
 		for _, s := range r.Statements {
-			isOurs := s.Name != "" && s.Name != "inverseExpression" ||
+			isOurs := (s.Name != "" && s.Name != "inverseExpression") ||
 				strings.HasPrefix(s.Predicate, nsD2RQ) || strings.HasPrefix(s.Predicate, nsCSVW) ||
 				isWritten[s.Predicate]
 			if !isOurs {

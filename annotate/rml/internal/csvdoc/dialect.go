@@ -109,7 +109,7 @@ func (d Dialect) Validate() error {
 	if d.NoQuotes && d.Escape != 0 {
 		errs = append(errs, errors.New("dialect escape: has no meaning without quotes"))
 	}
-	if d.Trim != TrimNone && (d.Delimiter == ' ' || !d.NoQuotes && (d.Quote == ' ' || d.Quote == '\t')) {
+	if d.Trim != TrimNone && (d.Delimiter == ' ' || (!d.NoQuotes && (d.Quote == ' ' || d.Quote == '\t'))) {
 		errs = append(errs, errors.New("dialect trim: the delimiter or the quote is a space"))
 	}
 	if d.SkipRows < 0 {

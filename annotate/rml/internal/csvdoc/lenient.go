@@ -215,7 +215,7 @@ func (c *Compiler) detect(data []byte) (delimiter byte, certain bool) {
 	delimiter, certain = Candidates[0], true
 	most, widest := 0, 1
 	for _, candidate := range []byte(Candidates) {
-		if candidate == dialect.Comment || !dialect.NoQuotes && candidate == dialect.Quote {
+		if candidate == dialect.Comment || (!dialect.NoQuotes && candidate == dialect.Quote) {
 			continue
 		}
 		s := newScanner(dialect, candidate)
@@ -226,7 +226,7 @@ func (c *Compiler) detect(data []byte) (delimiter byte, certain bool) {
 		if widest > 1 {
 			certain = false
 		}
-		if agree > most || agree == most && width > widest {
+		if agree > most || (agree == most && width > widest) {
 			delimiter, most, widest = candidate, agree, width
 		}
 	}
@@ -355,7 +355,7 @@ func (d *Document) lenientRow(i int) (next int, torn bool, err error) {
 		case len(d.cells) == d.maxCells:
 			return 0, false, d.exceed(i, "the input has more than %d cells", d.maxCells)
 		}
-		torn = torn || c.closing > 0 && c.to > c.closing && bytes.ContainsAny(d.data[c.from:c.closing], "\r\n")
+		torn = torn || (c.closing > 0 && c.to > c.closing && bytes.ContainsAny(d.data[c.from:c.closing], "\r\n"))
 		d.cells = append(d.cells, d.lenientText(c))
 		switch {
 		case c.end == len(d.data):

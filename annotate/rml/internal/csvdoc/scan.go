@@ -229,7 +229,7 @@ func (d *Document) readQuoted(i int) (int, error) {
 		if i == len(data) {
 			return 0, d.fail(open, "the quote that begins here is never closed")
 		}
-		follows := i+1 < len(data) && (data[i+1] == quote || escape != 0 && data[i+1] == escape)
+		follows := i+1 < len(data) && (data[i+1] == quote || (escape != 0 && data[i+1] == escape))
 		switch {
 		case escape == 0 && follows:
 			d.scratch = append(d.scratch, data[from:i+1]...)

@@ -23,7 +23,7 @@ func AppendCARML(dst, value []byte) []byte {
 	value = norm.NFKC.Bytes(value)
 	for i = 0; i < len(value); {
 		r, size := utf8.DecodeRune(value[i:])
-		keep := unreserved[value[i]] || r >= utf8.RuneSelf && isUCSChar(r) && size > 1
+		keep := unreserved[value[i]] || (r >= utf8.RuneSelf && isUCSChar(r) && size > 1)
 		for _, b := range value[i : i+size] {
 			if keep {
 				dst = append(dst, b)

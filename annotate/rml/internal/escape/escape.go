@@ -12,7 +12,7 @@ const upperHex = "0123456789ABCDEF"
 // a reference in an IRI template (RFC 3987, iunreserved).
 var unreserved = func() (table [256]bool) {
 	for c := range table {
-		table[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+		table[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 			c == '-' || c == '.' || c == '_' || c == '~'
 	}
 	return table
@@ -51,7 +51,7 @@ func AppendIRI(dst, value []byte) []byte {
 // unreserved, or only bytes beyond ASCII when unsafe is set.
 func AppendURI(dst, value []byte, unsafe bool) []byte {
 	for _, c := range value {
-		if unreserved[c] || unsafe && c < utf8.RuneSelf {
+		if unreserved[c] || (unsafe && c < utf8.RuneSelf) {
 			dst = append(dst, c)
 		} else {
 			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
@@ -82,7 +82,7 @@ func isUCSChar(r rune) bool {
 // underscore and two hexadecimal digits.
 func AppendLabel(dst, value []byte) []byte {
 	for _, c := range value {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+		if (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') {
 			dst = append(dst, c)
 		} else {
 			dst = append(dst, '_', upperHex[c>>4], upperHex[c&15])

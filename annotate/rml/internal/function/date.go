@@ -215,7 +215,7 @@ func increase(c Call) ([]string, error) {
 		perSecond := int64(time.Second / u.length)
 		m.Time = time.Unix(m.Unix()+n/perSecond, int64(m.Nanosecond())+n%perSecond*int64(u.length)).In(m.Location())
 	}
-	m.timed = m.timed || u.months == 0 && u.length < 24*time.Hour
+	m.timed = m.timed || (u.months == 0 && u.length < 24*time.Hour)
 	if m.Year() < 1 || m.Year() > 9999 {
 		return nil, tooFar
 	}

@@ -161,7 +161,7 @@ func (p *dateParts) take(s string, f dateField, fixed bool, names *dateNames) (r
 		return rest, err
 	}
 	most := dateFields[f.letter]
-	if fixed || f.count == 2 && (f.letter == 'y' || f.letter == 'u') {
+	if fixed || (f.count == 2 && (f.letter == 'y' || f.letter == 'u')) {
 		most = min(f.count, most)
 	}
 	n, digits := 0, 0
@@ -170,7 +170,7 @@ func (p *dateParts) take(s string, f dateField, fixed bool, names *dateNames) (r
 		digits++
 	}
 	isYear := f.letter == 'y' || f.letter == 'u'
-	if digits == 0 || isYear && digits < f.count || fixed && digits < min(f.count, most) {
+	if digits == 0 || (isYear && digits < f.count) || (fixed && digits < min(f.count, most)) {
 		return s, errDateText
 	}
 	p.set(f, n, digits)
@@ -239,7 +239,7 @@ func (p *dateParts) time() (time.Time, bool) {
 	}
 	t := time.Date(p.year, time.Month(month), day, hour, p.minute, p.second, p.nano, zone)
 	same := t.Year() == p.year && t.Hour() == hour && t.Minute() == p.minute && t.Second() == p.second &&
-		(p.yearDay > 0 || int(t.Month()) == month && t.Day() == day) &&
+		(p.yearDay > 0 || (int(t.Month()) == month && t.Day() == day)) &&
 		(p.weekday < 0 || int(t.Weekday()) == p.weekday)
 	return t, same && p.year >= 1 && p.year <= 9999
 }
@@ -248,7 +248,7 @@ func (p *dateParts) time() (time.Time, bool) {
 func offsetOf(s string) (*time.Location, string, error) {
 	for _, name := range []string{"UTC", "GMT"} {
 		if rest, found := strings.CutPrefix(s, name); found {
-			if rest == "" || rest[0] != '+' && rest[0] != '-' {
+			if rest == "" || (rest[0] != '+' && rest[0] != '-') {
 				return time.UTC, rest, nil
 			}
 			s = rest

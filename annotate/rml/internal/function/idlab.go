@@ -186,7 +186,7 @@ func slugify(s string) string {
 	gap := false
 	for _, r := range norm.NFD.String(s) {
 		switch {
-		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+		case ('a' <= r && r <= 'z') || ('0' <= r && r <= '9'):
 			if gap && b.Len() > 0 {
 				b.WriteByte('-')
 			}
@@ -237,7 +237,7 @@ func normalizeDate(s, pattern, language string, timed bool) ([]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !hasLetter(fields, "yu") || !hasLetter(fields, "D") && !(hasLetter(fields, "ML") && hasLetter(fields, "d")):
+	case !hasLetter(fields, "yu") || (!hasLetter(fields, "D") && !(hasLetter(fields, "ML") && hasLetter(fields, "d"))):
 		return nil, fmt.Errorf("the date pattern %q has no year, month and day", pattern)
 	case timed && !hasLetter(fields, "HkKh"):
 		return nil, fmt.Errorf("the date pattern %q has no hour", pattern)

@@ -108,7 +108,7 @@ func cologneDigit(letter, before, after byte) string {
 	case 'G', 'K', 'Q':
 		return "4"
 	case 'C':
-		if before == 0 && next("AHKLOQRUX") || before != 0 && next("AHKOQUX") && !last("SZ") {
+		if (before == 0 && next("AHKLOQRUX")) || (before != 0 && next("AHKOQUX") && !last("SZ")) {
 			return "4"
 		}
 		return "8"

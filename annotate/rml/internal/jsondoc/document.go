@@ -203,7 +203,7 @@ func (d *Document) Single(record input.Node, reference input.Path) (input.Value,
 		return input.Value{}, false
 	}
 	t := &d.tape[n]
-	if t.kind >= input.Null || t.flags&escapedText != 0 || p.jayway && t.kind != input.String && !d.plainNumber(t) {
+	if t.kind >= input.Null || t.flags&escapedText != 0 || (p.jayway && t.kind != input.String && !d.plainNumber(t)) {
 		return input.Value{}, false
 	}
 	return input.Value{Text: d.data[t.start:t.end:t.end], Kind: t.kind, Node: n}, true

@@ -332,7 +332,7 @@ func (d *Document) contains(list []value, v value) bool {
 }
 
 func (d *Document) isList(v value) bool {
-	return v.kind == listValue || v.kind == nodeValue && d.tape[v.node].kind == input.Array
+	return v.kind == listValue || (v.kind == nodeValue && d.tape[v.node].kind == input.Array)
 }
 
 // listOf returns the elements of a list or of an array of the document.

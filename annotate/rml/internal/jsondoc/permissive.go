@@ -17,7 +17,7 @@ func (d *Document) permit(data []byte, bad *fault) *fault {
 	}
 	r := permissive{data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), depth: d.maxDepth}
 	r.space()
-	if c := r.peek(); c != '{' && c != '[' || !r.value("") {
+	if c := r.peek(); (c != '{' && c != '[') || !r.value("") {
 		return bad
 	}
 	d.tape, d.escaped = d.tape[:0], d.escaped[:0]

@@ -94,7 +94,7 @@ func (d *Document) Next() (bool, error) {
 			return true, d.repeated()
 		}
 		whole := len(tape) > 0 && !d.openNode(0) && tape[0].kind >= input.Object
-		if s.last || whole && s.quotes(bad.offset) || bad.offset+cutShort <= len(s.buf) {
+		if s.last || (whole && s.quotes(bad.offset)) || bad.offset+cutShort <= len(s.buf) {
 			return false, d.refuse(bad)
 		}
 		if whole {
@@ -267,7 +267,7 @@ func (d *Document) following(n input.Node, array bool) int {
 	if i = skipSpace(d.data, i); i >= len(d.data) || d.data[i] != ',' {
 		return 0
 	}
-	if i = skipSpace(d.data, i+1); i >= len(d.data) || array && d.data[i] == ']' || !array && d.data[i] != '"' {
+	if i = skipSpace(d.data, i+1); i >= len(d.data) || (array && d.data[i] == ']') || (!array && d.data[i] != '"') {
 		return 0
 	}
 	return i

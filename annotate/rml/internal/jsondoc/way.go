@@ -119,7 +119,7 @@ func (w *way) step(states uint64, key []byte, kind input.Kind) (next uint64, div
 
 // divisible reports whether a place is no record, or an array that is spread.
 func (w *way) divisible(states uint64, kind input.Kind) bool {
-	return states>>len(w.segments)&1 == 0 || w.spread && kind == input.Array
+	return states>>len(w.segments)&1 == 0 || (w.spread && kind == input.Array)
 }
 
 // names appends the member names that a way selects from an object.

@@ -136,7 +136,7 @@ func variableName(name string) bool {
 
 // nameByte reports whether a byte may be part of the name of a variable.
 func nameByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80
 }
 
 // split divides a query at the braces of its pattern. Comments are left out, and the variables of the pattern are
@@ -171,7 +171,7 @@ func (s *split) scan(text string) error {
 			}
 			end = i + size + 1
 		case c == '{' || c == '}':
-			if c == '{' && out != &s.head || c == '}' && out != &s.body {
+			if (c == '{' && out != &s.head) || (c == '}' && out != &s.body) {
 				return errors.New("groups of patterns are not evaluated over a file: expected one pair of braces")
 			}
 			if out = &s.body; c == '}' {

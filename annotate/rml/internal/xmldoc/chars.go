@@ -21,9 +21,9 @@ const (
 var class = func() (t [256]uint8) {
 	for b := range t {
 		switch c := byte(b); {
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == ':' || c >= 0x80:
+		case (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || c >= 0x80:
 			t[b] = startName | inName
-		case c >= '0' && c <= '9' || c == '-' || c == '.':
+		case (c >= '0' && c <= '9') || c == '-' || c == '.':
 			t[b] = inName
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			t[b] = space
@@ -47,8 +47,8 @@ var class = func() (t [256]uint8) {
 
 // isChar reports whether r may occur in XML 1.0 (production 2).
 func isChar(r rune) bool {
-	return r >= 0x20 && r <= 0xD7FF || r == '\t' || r == '\n' || r == '\r' ||
-		r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= 0x10FFFF
+	return (r >= 0x20 && r <= 0xD7FF) || r == '\t' || r == '\n' || r == '\r' ||
+		(r >= 0xE000 && r <= 0xFFFD) || (r >= 0x10000 && r <= 0x10FFFF)
 }
 
 // isNameStart reports whether r may begin a name (production 4).
@@ -56,10 +56,10 @@ func isNameStart(r rune) bool {
 	if r < 0x80 {
 		return class[r]&startName != 0
 	}
-	return r >= 0xC0 && r <= 0x2FF && r != 0xD7 && r != 0xF7 || r >= 0x370 && r <= 0x1FFF && r != 0x37E ||
-		r == 0x200C || r == 0x200D || r >= 0x2070 && r <= 0x218F || r >= 0x2C00 && r <= 0x2FEF ||
-		r >= 0x3001 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFDCF || r >= 0xFDF0 && r <= 0xFFFD ||
-		r >= 0x10000 && r <= 0xEFFFF
+	return (r >= 0xC0 && r <= 0x2FF && r != 0xD7 && r != 0xF7) || (r >= 0x370 && r <= 0x1FFF && r != 0x37E) ||
+		r == 0x200C || r == 0x200D || (r >= 0x2070 && r <= 0x218F) || (r >= 0x2C00 && r <= 0x2FEF) ||
+		(r >= 0x3001 && r <= 0xD7FF) || (r >= 0xF900 && r <= 0xFDCF) || (r >= 0xFDF0 && r <= 0xFFFD) ||
+		(r >= 0x10000 && r <= 0xEFFFF)
 }
 
 // isNameChar reports whether r may continue a name (production 4a).
@@ -67,7 +67,7 @@ func isNameChar(r rune) bool {
 	if r < 0x80 {
 		return class[r]&inName != 0
 	}
-	return isNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
+	return isNameStart(r) || r == 0xB7 || (r >= 0x300 && r <= 0x36F) || r == 0x203F || r == 0x2040
 }
 
 // isName reports whether text is a name, colons allowed (production 5).
@@ -77,7 +77,7 @@ func isName(text []byte) bool {
 		if r >= utf8.RuneSelf {
 			r, n = utf8.DecodeRune(text[i:])
 		}
-		if i == 0 && !isNameStart(r) || !isNameChar(r) {
+		if (i == 0 && !isNameStart(r)) || !isNameChar(r) {
 			return false
 		}
 		i += n
@@ -108,7 +108,7 @@ func illegal(data []byte) int {
 				continue
 			}
 			r, n := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && n == 1 || !isChar(r) {
+			if (r == utf8.RuneError && n == 1) || !isChar(r) {
 				return i
 			}
 			i += n

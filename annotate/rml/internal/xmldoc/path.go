@@ -93,7 +93,7 @@ func (c *Compiler) plainSteps(tokens []token) (plain, bool) {
 	nested := false // may a node of the context stand within another
 	for i := range p.list {
 		s := &p.list[i]
-		s.sort = nested || s.axis == parentAxis || s.deep && (s.axis != childAxis || s.position > 0)
+		s.sort = nested || s.axis == parentAxis || (s.deep && (s.axis != childAxis || s.position > 0))
 		nested = nested || s.deep || s.axis == parentAxis
 	}
 	return p, true

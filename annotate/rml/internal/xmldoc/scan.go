@@ -150,7 +150,7 @@ func (d *Document) readDeclaration() (int, error) {
 	if hasAt(d.data, 0, "\xEF\xBB\xBF") {
 		i = 3
 	}
-	if !hasAt(d.data, i, "<?xml") || i+5 < len(d.data) && class[d.data[i+5]]&inName != 0 {
+	if !hasAt(d.data, i, "<?xml") || (i+5 < len(d.data) && class[d.data[i+5]]&inName != 0) {
 		return i, nil
 	}
 	end := bytes.Index(d.data[i:], []byte("?>"))
@@ -388,7 +388,7 @@ func (d *Document) readAttribute(i int, element int32) (int, error) {
 	if at++; at < len(d.data) && class[d.data[at]]&space != 0 {
 		at = d.skipSpace(at)
 	}
-	if at == len(d.data) || d.data[at] != '"' && d.data[at] != '\'' {
+	if at == len(d.data) || (d.data[at] != '"' && d.data[at] != '\'') {
 		return 0, d.fail(at, "expected a quote around the value of the attribute %q", d.data[i:end])
 	}
 	start, length, next, err := d.attributeText(at)
@@ -422,7 +422,7 @@ func (d *Document) readEndTag(i int, open int32) (int, error) {
 	if same && end < len(d.data) && d.data[end] == '>' {
 		return end + 1, nil
 	}
-	if !same || end < len(d.data) && class[d.data[end]]&inName != 0 {
+	if !same || (end < len(d.data) && class[d.data[end]]&inName != 0) {
 		return 0, d.fail(i, "expected the end tag of %q, which began on line %d", d.qname(n), d.line(int(n.name)))
 	}
 	if end = d.skipSpace(end); end == len(d.data) || d.data[end] != '>' {

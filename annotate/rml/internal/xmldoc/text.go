@@ -13,7 +13,7 @@ func (d *Document) readText(i int, parent int32) (int, error) {
 	for j < len(data) && class[data[j]]&stopText == 0 {
 		j++
 	}
-	if j == i || j == len(data) || data[j] != '<' || j+1 < len(data) && data[j+1] == '!' {
+	if j == i || j == len(data) || data[j] != '<' || (j+1 < len(data) && data[j+1] == '!') {
 		return d.readMixed(i, parent)
 	}
 	start, length, err := d.place(i, j)
@@ -236,5 +236,5 @@ func (d *Document) readCharReference(i int) (int, error) {
 
 // isDigit reports whether b is a digit in base 10 or 16.
 func isDigit(b byte, base int) bool {
-	return b >= '0' && b <= '9' || base == 16 && (b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F')
+	return (b >= '0' && b <= '9') || (base == 16 && ((b >= 'a' && b <= 'f') || (b >= 'A' && b <= 'F')))
 }

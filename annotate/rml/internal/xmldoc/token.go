@@ -74,9 +74,9 @@ func nextToken(expr string, i int, before []token) (token, error) {
 			return token{}, fmt.Errorf("the quote at offset %d is never closed", i)
 		}
 		return token{kind: literalToken, text: rest[:n+2]}, nil
-	case isDigit(c, 10) || c == '.' && len(rest) > 1 && isDigit(rest[1], 10):
+	case isDigit(c, 10) || (c == '.' && len(rest) > 1 && isDigit(rest[1], 10)):
 		n := 0
-		for dot := false; n < len(rest) && (isDigit(rest[n], 10) || rest[n] == '.' && !dot); n++ {
+		for dot := false; n < len(rest) && (isDigit(rest[n], 10) || (rest[n] == '.' && !dot)); n++ {
 			dot = dot || rest[n] == '.'
 		}
 		return token{kind: numberToken, text: rest[:n]}, nil
@@ -149,7 +149,7 @@ func nextName(expr string, i int, before []token) (token, error) {
 // with.
 func ncNameLength(text string) int {
 	for i, r := range text {
-		if r == ':' || i == 0 && !isNameStart(r) || !isNameChar(r) {
+		if r == ':' || (i == 0 && !isNameStart(r)) || !isNameChar(r) {
 			return i
 		}
 	}

@@ -102,7 +102,7 @@ func (e *evaluation) calculateInteger(operator string, x, y int64) sequence {
 		exact = (n < x) == (y > 0)
 	case "*":
 		n = x * y
-		exact = x == 0 || n/x == y && (x != -1 || y != math.MinInt64)
+		exact = x == 0 || (n/x == y && (x != -1 || y != math.MinInt64))
 	default:
 		if y == 0 {
 			return e.fail("FOAR0001", "the divisor of %s is zero", operator)

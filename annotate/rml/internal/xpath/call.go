@@ -105,7 +105,7 @@ func (e *evaluation) firstNode(c *call, at int, f focus) sequence {
 	if here = here && f.at.typ == nodeItem; !ok && !here {
 		return nil
 	}
-	if p := c.function.params[min(at, len(c.function.params)-1)]; p.many || p.kind != 's' && p.kind != 'a' {
+	if p := c.function.params[min(at, len(c.function.params)-1)]; p.many || (p.kind != 's' && p.kind != 'a') {
 		return nil
 	}
 	if here {
@@ -138,7 +138,7 @@ func (e *evaluation) argument(c *call, at int, v sequence) sequence {
 	if p.kind != 'I' && p.kind != 'N' {
 		v = e.atomize(v)
 	}
-	if len(v) < p.least || len(v) > 1 && !p.many {
+	if len(v) < p.least || (len(v) > 1 && !p.many) {
 		want := "one item"
 		if p.least == 0 {
 			want = "at most one item"
@@ -268,7 +268,7 @@ func (p *parser) call(name eqName, start int, first expr) expr {
 		}
 		return nil
 	}
-	if n := len(c.args); n < f.required || n > len(f.params) && !f.variadic {
+	if n := len(c.args); n < f.required || (n > len(f.params) && !f.variadic) {
 		p.pos = start
 		p.fail("XPST0017", "%s() has %d arguments, expected %s", name.local, n, f.arity())
 		return nil

@@ -199,7 +199,7 @@ func (t *sequenceType) matches(e *evaluation, s sequence) bool {
 	if t.empty {
 		return len(s) == 0
 	}
-	if len(s) < t.least || len(s) > 1 && !t.many {
+	if len(s) < t.least || (len(s) > 1 && !t.many) {
 		return false
 	}
 	for _, i := range s {
@@ -232,7 +232,7 @@ func (t *sequenceType) accepts(e *evaluation, i item) bool {
 	case t.numbers:
 		return i.typ.numeric()
 	}
-	return i.typ == t.typ || t.typ == decimal && i.typ == integer || t.typ == duration && (i.typ == yearMonth || i.typ == dayTime)
+	return i.typ == t.typ || (t.typ == decimal && i.typ == integer) || (t.typ == duration && (i.typ == yearMonth || i.typ == dayTime))
 }
 
 // typeTest is instance of, or treat as.

@@ -239,7 +239,7 @@ type nodeComparison struct {
 func (c *nodeComparison) eval(e *evaluation, f focus) sequence {
 	left, right := e.value(c.left, f), e.value(c.right, f)
 	for _, s := range []sequence{left, right} {
-		if len(s) > 1 || len(s) == 1 && s[0].typ != nodeItem {
+		if len(s) > 1 || (len(s) == 1 && s[0].typ != nodeItem) {
 			return e.fail("XPTY0004", "an operand of %s must be one node", c.operator)
 		}
 	}

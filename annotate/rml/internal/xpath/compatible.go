@@ -20,7 +20,7 @@ func (e *evaluation) compatibleOperand(v item, given bool) item {
 // compatibleOperands converts the operands of a general comparison (section 3.7.2 of XPath 3.1). A boolean
 // has an order with nodes only as a boolean, and with other values as a number (section 3.4 of XPath 1.0).
 func (e *evaluation) compatibleOperands(left, right sequence, ordered bool) (sequence, sequence) {
-	if aBoolean(left) && (!ordered || noAtom(right)) || aBoolean(right) && (!ordered || noAtom(left)) {
+	if (aBoolean(left) && (!ordered || noAtom(right))) || (aBoolean(right) && (!ordered || noAtom(left))) {
 		left, right = aTruth(e.truth(left)), aTruth(e.truth(right))
 	}
 	if !ordered {
@@ -84,7 +84,7 @@ func wholeNumber(v item) item {
 
 // text returns an atomic value as a cast to xs:string does, or as string() of XPath 1.0.
 func (e *evaluation) text(v item) string {
-	if !e.compatible || v.typ != double && v.typ != float {
+	if !e.compatible || (v.typ != double && v.typ != float) {
 		return v.text()
 	}
 	switch {

@@ -26,7 +26,7 @@ var (
 // parseMoment reads a date, a time, or both.
 func parseMoment(s string, to atom) (item, bool) {
 	m := momentForm[to].FindStringSubmatch(s)
-	if m == nil || strings.HasPrefix(strings.TrimPrefix(m[1], "-"), "0") && len(strings.TrimPrefix(m[1], "-")) > 4 {
+	if m == nil || (strings.HasPrefix(strings.TrimPrefix(m[1], "-"), "0") && len(strings.TrimPrefix(m[1], "-")) > 4) {
 		return item{}, false
 	}
 	number := func(text string, otherwise int) int {
@@ -152,7 +152,7 @@ func parseDuration(s string, to atom) (item, bool) {
 	if m == nil || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
 		return item{}, false
 	}
-	if to == yearMonth && strings.ContainsAny(s, "DTHS") || to == dayTime && (m[2] != "" || m[3] != "") {
+	if (to == yearMonth && strings.ContainsAny(s, "DTHS")) || (to == dayTime && (m[2] != "" || m[3] != "")) {
 		return item{}, false
 	}
 	var n [6]int64

@@ -194,7 +194,7 @@ func (e *evaluation) append(dst []Item, x *Expression, at int32) []Item {
 // spend uses a number of steps and reports whether the evaluation may go on.
 func (e *evaluation) spend(steps int) bool {
 	e.left -= steps
-	return e.err == nil && e.left >= 0 || e.exhausted("the expression takes too many steps")
+	return (e.err == nil && e.left >= 0) || e.exhausted("the expression takes too many steps")
 }
 
 // exhausted fails for a limit, unless the evaluation has failed, and returns false.
@@ -209,7 +209,7 @@ func (e *evaluation) spendText(size int) bool { return e.spend(1 + size/bytesPer
 // hold takes memory and reports whether the evaluation may go on.
 func (e *evaluation) hold(bytes int) bool {
 	e.room -= bytes
-	return e.err == nil && e.room >= 0 || e.exhausted("the values of the expression take too much memory")
+	return (e.err == nil && e.room >= 0) || e.exhausted("the values of the expression take too much memory")
 }
 
 // holdItems is hold for new items, with the steps of making them.

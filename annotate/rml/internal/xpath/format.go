@@ -18,7 +18,7 @@ func formatNumber(e *evaluation, _ focus, a []sequence) sequence {
 		v = a[0][0]
 	}
 	positive, negative, both := strings.Cut(text(a[1]), ";")
-	minus := v.float() < 0 || v.float() == 0 && math.Signbit(v.float())
+	minus := v.float() < 0 || (v.float() == 0 && math.Signbit(v.float()))
 	picture := positive
 	if minus && both {
 		picture = negative
@@ -158,7 +158,9 @@ func formatDate(e *evaluation, _ focus, a []sequence) sequence {
 func writeComponent(b *strings.Builder, v item, component byte, presentation string) bool {
 	presentation, width, _ := strings.Cut(presentation, ",")
 	t, n := v.t, 0
-	if strings.IndexByte("YMDdFWwE", component) >= 0 && v.typ == timeAtom || strings.IndexByte("HhPmsf", component) >= 0 && v.typ == dateAtom {
+	ofDate := strings.IndexByte("YMDdFWwE", component) >= 0
+	ofTime := strings.IndexByte("HhPmsf", component) >= 0
+	if (ofDate && v.typ == timeAtom) || (ofTime && v.typ == dateAtom) {
 		return false
 	}
 	switch component {

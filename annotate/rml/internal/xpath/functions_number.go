@@ -127,7 +127,7 @@ func roundRat(r *big.Rat, places int64, toEven bool) *big.Rat {
 	scaled := new(big.Rat).Mul(r, power)
 	down := floorRat(scaled)
 	rest := new(big.Rat).Sub(scaled, down)
-	if c := rest.Cmp(big.NewRat(1, 2)); c > 0 || c == 0 && (!toEven || down.Num().Bit(0) == 1) {
+	if c := rest.Cmp(big.NewRat(1, 2)); c > 0 || (c == 0 && (!toEven || down.Num().Bit(0) == 1)) {
 		down.Add(down, big.NewRat(1, 1))
 	}
 	return down.Quo(down, power)
@@ -161,7 +161,7 @@ func (e *evaluation) textNumber(text string) float64 {
 
 // numbers makes untyped values doubles; with nan strings too, those that are no number as NaN.
 func (e *evaluation) numbers(s sequence, nan bool) sequence {
-	textual := func(i item) bool { return i.typ == untyped || nan && i.typ == stringAtom }
+	textual := func(i item) bool { return i.typ == untyped || (nan && i.typ == stringAtom) }
 	if !slices.ContainsFunc(s, textual) {
 		return s
 	}
@@ -239,7 +239,7 @@ func extreme(sign int) func(*evaluation, focus, []sequence) sequence {
 			if !e.spend(1+min(len(v.s), len(best.s))/bytesPerStep) || !ok {
 				return e.fail("FORG0006", "values of types %v and %v have no order", v.typ, best.typ)
 			}
-			if nan && v.float() != v.float() || !nan && result*sign > 0 {
+			if (nan && v.float() != v.float()) || (!nan && result*sign > 0) {
 				best = v
 			}
 		}

@@ -26,7 +26,7 @@ func flagsAt(name string) int {
 
 // constantPattern compiles the regular expression of a call, if it is constant.
 func (p *parser) constantPattern(c *call, start int) {
-	if c.name != "matches" && c.name != "replace" && c.name != "tokenize" || len(c.args) < 2 {
+	if (c.name != "matches" && c.name != "replace" && c.name != "tokenize") || len(c.args) < 2 {
 		if c.name == "tokenize" {
 			c.pattern = &pattern{}
 		}

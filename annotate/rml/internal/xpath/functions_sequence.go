@@ -147,7 +147,7 @@ func deepEqual(e *evaluation, _ focus, a []sequence) sequence {
 			equal = e.equalNodes(int32(x.n), int32(y.n))
 		case x.typ != nodeItem && y.typ != nodeItem && e.spend(min(len(x.s), len(y.s))/bytesPerStep):
 			_, nan, _ := order(x, y, false)
-			equal = same(x, y) || nan && x.typ.numeric() && x.float() != x.float() && y.float() != y.float()
+			equal = same(x, y) || (nan && x.typ.numeric() && x.float() != x.float() && y.float() != y.float())
 		}
 		if !equal {
 			return aTruth(false)

@@ -274,12 +274,13 @@ func codepointsToString(e *evaluation, _ focus, a []sequence) sequence {
 
 // isChar reports whether a rune is a character of XML 1.0.
 func isChar(r rune) bool {
-	return r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
+	return r == '\t' || r == '\n' || r == '\r' ||
+		(r >= 0x20 && r <= 0xD7FF) || (r >= 0xE000 && r <= 0xFFFD) || (r >= 0x10000 && r <= utf8.MaxRune)
 }
 
 // unreserved, inURI and printable report which bytes of a text are not escaped.
 func unreserved(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || strings.IndexByte("-_.~", b) >= 0
+	return (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || strings.IndexByte("-_.~", b) >= 0
 }
 
 func inURI(b byte) bool { return b > 0x20 && b < 0x7F && strings.IndexByte("<>\"{}|\\^`", b) < 0 }

@@ -161,7 +161,7 @@ func formatDouble(f float64, bits int) string {
 		return "INF"
 	case math.IsInf(f, -1):
 		return "-INF"
-	case abs == 0 || abs >= 1e-6 && abs < 1e6:
+	case abs == 0 || (abs >= 1e-6 && abs < 1e6):
 		return strconv.FormatFloat(f, 'f', -1, bits)
 	}
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, bits), "E")

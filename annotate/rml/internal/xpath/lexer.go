@@ -145,7 +145,7 @@ func (p *parser) follows(word, mark string) bool {
 // nameLength returns the length of the NCName that a text begins with, or of the characters of one.
 func nameLength(s string, whole bool) int {
 	for i, r := range s {
-		if r == utf8.RuneError || !nameRune(r) || whole && i == 0 && !nameStart(r) {
+		if r == utf8.RuneError || !nameRune(r) || (whole && i == 0 && !nameStart(r)) {
 			return i
 		}
 	}
@@ -154,13 +154,13 @@ func nameLength(s string, whole bool) int {
 
 // nameStart reports whether a rune may begin a name.
 func nameStart(r rune) bool {
-	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0xBF && r != 0xD7 && r != 0xF7 && !unicode.IsSpace(r) &&
-		r != 0x37E && !(r >= 0x2000 && r <= 0x206F && r != 0x200C && r != 0x200D)
+	return r == '_' || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r > 0xBF && r != 0xD7 && r != 0xF7 && !unicode.IsSpace(r) &&
+		r != 0x37E && !(r >= 0x2000 && r <= 0x206F && r != 0x200C && r != 0x200D))
 }
 
 // nameRune reports whether a rune may stand in a name.
 func nameRune(r rune) bool {
-	return nameStart(r) || r >= '0' && r <= '9' || r == '-' || r == '.' || r == 0xB7 || r == 0x203F || r == 0x2040
+	return nameStart(r) || (r >= '0' && r <= '9') || r == '-' || r == '.' || r == 0xB7 || r == 0x203F || r == 0x2040
 }
 
 // ncName reads a name without a colon; it returns an empty string if there is none.

@@ -219,7 +219,7 @@ func (p *parser) multiplicative() expr {
 
 func (p *parser) unionOf() expr {
 	left := p.intersection()
-	for p.takeWord("union") || !p.is("||") && p.take("|") {
+	for p.takeWord("union") || (!p.is("||") && p.take("|")) {
 		left = p.setOperation(unionOf, "|", left, p.intersection())
 	}
 	return left

@@ -76,7 +76,7 @@ func (x *path) shorten() {
 func (p *parser) beginsStep() bool {
 	p.skip()
 	rest := p.src[p.pos:]
-	return rest != "" && (strings.IndexByte(".@*($'\"", rest[0]) >= 0 || rest[0] >= '0' && rest[0] <= '9' ||
+	return rest != "" && (strings.IndexByte(".@*($'\"", rest[0]) >= 0 || (rest[0] >= '0' && rest[0] <= '9') ||
 		nameLength(rest, true) > 0 || strings.HasPrefix(rest, "Q{"))
 }
 
@@ -102,7 +102,7 @@ func (p *parser) step() expr {
 	case rest[0] == '.' && (len(rest) == 1 || rest[1] < '0' || rest[1] > '9'):
 		p.pos++
 		return p.postfix(contextItem{})
-	case rest[0] == '.' || rest[0] >= '0' && rest[0] <= '9':
+	case rest[0] == '.' || (rest[0] >= '0' && rest[0] <= '9'):
 		return p.postfix(p.numeral())
 	case rest[0] == '"' || rest[0] == '\'':
 		return p.postfix(&constant{oneText(p.literal())})
