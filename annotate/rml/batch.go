@@ -27,10 +27,11 @@ const flushAt = 64 << 10
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	m.out = m.out[:0]
 	m.collect = false
-	m.lines = m.plan.format.Syntax().Lines
+	m.lines = m.plan.lines
 	m.limit = 0
 	defer func() {
-		m.out, m.limit = nil, m.plan.limits.MaxStatements
+		m.out = nil
+		m.limit = m.plan.limits.MaxStatements
 		m.encoder.Reset()
 		m.abortSinks()
 	}()
@@ -288,7 +289,7 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	m.out = nil
 	m.collect = false
-	m.lines = m.plan.format.Syntax().Lines
+	m.lines = m.plan.lines
 	m.beginTally()
 	defer func() {
 		m.out = nil
@@ -299,7 +300,8 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 		if err != nil {
 			return &MessageError{Err: err}
 		}
-		r, m.unpacked = text, true
+		r = text
+		m.unpacked = true
 		defer func() { m.unpacked = false }()
 	}
 	b := &batch{Mapper: m}

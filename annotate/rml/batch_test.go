@@ -34,7 +34,8 @@ func (g *generated) Read(p []byte) (int, error) {
 	if g.rest == "" {
 		switch {
 		case g.next == 0 && g.head != "":
-			g.rest, g.head = g.head, ""
+			g.rest = g.head
+			g.head = ""
 		case g.next == g.rows:
 			return 0, io.EOF
 		default:
@@ -109,7 +110,8 @@ func TestMapper_Run_takesMemoryIndependentOfTheRows(t *testing.T) {
 				t.Skip("measures memory")
 			}
 			m := newMapper(t, fmt.Sprintf(rowMapping, name, formulation), nil)
-			file.rows, file.check = 200_000, 5000
+			file.rows = 200_000
+			file.check = 5000
 			var peak uint64
 			files := rml.Files{Open: func(rml.Source) (io.ReadCloser, error) { return io.NopCloser(file), nil }}
 			runtime.GC()

@@ -91,7 +91,8 @@ func (m *Mapper) tooMuchText() error {
 func (m *Mapper) during(s *step, record input.Node, err error) error {
 	var e *MessageError
 	if errors.As(err, &e) && e.Node == "" {
-		e.Node, e.Place = s.node.String(), m.inputs[s.input].document.Place(record)
+		e.Node = s.node.String()
+		e.Place = m.inputs[s.input].document.Place(record)
 		if e.Source == "" {
 			e.Source = m.inputError(s.input, nil).Source
 		}

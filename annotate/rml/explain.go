@@ -220,8 +220,12 @@ type Made struct {
 // Trace is [Mapper.Quads] for tools that explain a mapping: it says of each statement which
 // part of the mapping made it.
 func (m *Mapper) Trace(message []byte) ([]Made, error) {
-	m.tracing, m.rules = true, nil
-	defer func() { m.tracing, m.rules = false, nil }()
+	m.tracing = true
+	m.rules = nil
+	defer func() {
+		m.tracing = false
+		m.rules = nil
+	}()
 	quads, err := m.Quads(message)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,8 @@ func flatten(pom *pomStep) *flatPom {
 	}
 	f.middle = append(append([]byte{' '}, f.predicate...), ' ')
 	f.end = append(append([]byte{}, object.suffix...), " .\n"...)
-	f.open, f.close = append(bytes.Clone(f.middle), '"'), append([]byte{'"'}, f.end...)
+	f.open = append(bytes.Clone(f.middle), '"')
+	f.close = append([]byte{'"'}, f.end...)
 	return f
 }
 
@@ -163,6 +164,7 @@ func (m *Mapper) flatTerms(f *flatPom, subject []byte, at place) error {
 		}
 	}
 	m.once = once
-	m.terms, m.text = m.terms[:terms], m.text[:text]
+	m.terms = m.terms[:terms]
+	m.text = m.text[:text]
 	return nil
 }

@@ -247,7 +247,8 @@ func (m *Mapper) texts(generators []*generator, at place) ([]string, error) {
 	for _, t := range m.terms[start:] {
 		values = append(values, string(t))
 	}
-	m.terms, m.text = m.terms[:start], m.text[:text]
+	m.terms = m.terms[:start]
+	m.text = m.text[:text]
 	return values, nil
 }
 

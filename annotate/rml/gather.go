@@ -195,7 +195,8 @@ func (m *Mapper) named(g *generator, head []byte) *collection {
 // finishCollections emits the named collections after all members are known.
 func (m *Mapper) finishCollections() error {
 	for _, c := range m.collections {
-		m.text, m.rule = m.text[:0], c.rule
+		m.text = m.text[:0]
+		m.rule = c.rule
 		if err := m.emitCollection(c); err != nil {
 			return err
 		}

@@ -51,7 +51,8 @@ func (j *joinState) reset() {
 	}
 	j.built = false
 	clear(j.chains)
-	j.entries, j.arena = j.entries[:0], j.arena[:0]
+	j.entries = j.entries[:0]
+	j.arena = j.arena[:0]
 }
 
 // join pushes the subjects of the parent records that match a record.
@@ -82,7 +83,8 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 			}
 		}
 	}
-	m.values, m.ranges = m.values[:values], m.ranges[:ranges]
+	m.values = m.values[:values]
+	m.ranges = m.ranges[:ranges]
 	return nil
 }
 
@@ -122,8 +124,10 @@ func (m *Mapper) index(j *joinPlan) error {
 				}
 			}
 		}
-		m.values, m.ranges = m.values[:values], m.ranges[:ranges]
-		m.terms, m.text = m.terms[:terms], m.text[:text]
+		m.values = m.values[:values]
+		m.ranges = m.ranges[:ranges]
+		m.terms = m.terms[:terms]
+		m.text = m.text[:text]
 	}
 	return nil
 }
@@ -143,7 +147,8 @@ func (m *Mapper) keys(generators []*generator, at place) (values, ranges int, er
 		}
 		m.terms = m.terms[:terms]
 		if len(m.values) == start {
-			m.values, m.ranges = m.values[:values], m.ranges[:ranges]
+			m.values = m.values[:values]
+			m.ranges = m.ranges[:ranges]
 			return values, ranges, nil
 		}
 		m.ranges = append(m.ranges, valueRange{start: start, end: len(m.values), current: start})

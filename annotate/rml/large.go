@@ -33,7 +33,9 @@ func (m *Mapper) large(message []byte) (bool, error) {
 		return true, err
 	}
 	m.encoder.Reset()
-	m.out, m.quads, m.rules = m.out[:written], nil, nil
+	m.out = m.out[:written]
+	m.quads = nil
+	m.rules = nil
 	m.beginTally()
 	m.begin()
 	return false, nil

@@ -62,7 +62,8 @@ func (l *loader) place(r *document.Resource, source *logicalSource) error {
 		return source.node.errorf("it has %s: expected exactly one", count(len(sources), "source"))
 	}
 	if sources[0].Kind == rdf.Literal {
-		source.Kind, source.Name = SourceFile, sources[0].Value
+		source.Kind = SourceFile
+		source.Name = sources[0].Value
 		return nil
 	}
 	return l.source(l.About(sources[0]), source)
@@ -118,7 +119,8 @@ func (l *loader) source(r *document.Resource, source *logicalSource) error {
 	var csvw []string
 	switch kind {
 	case "stream":
-		source.Kind, source.Name = SourceStream, text("streamName")
+		source.Kind = SourceStream
+		source.Name = text("streamName")
 	case "file":
 		source.Name = text("url")
 	case "path":

@@ -83,7 +83,8 @@ func (l *loader) tableSource(r *document.Resource, source *logicalSource) error 
 // tableOrQuery loads the one table or query of a source. In RML-IO either is
 // the iterator, as the reference formulation says.
 func (l *loader) tableOrQuery(r *document.Resource, source *logicalSource) error {
-	source.Kind, source.Formulation = SourceDatabase, SQL
+	source.Kind = SourceDatabase
+	source.Formulation = SQL
 	n := source.node
 	var found []string
 	for _, s := range r.Statements {

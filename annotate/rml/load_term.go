@@ -127,9 +127,11 @@ func (l *loader) expression(r *document.Resource, tm *termMap) error {
 	for _, s := range r.Statements {
 		switch s.Name {
 		case "constant":
-			tm.kind, tm.constant = constantExpression, s.Object
+			tm.kind = constantExpression
+			tm.constant = s.Object
 		case "reference":
-			tm.kind, tm.ref = referenceExpression, s.Object.Value
+			tm.kind = referenceExpression
+			tm.ref = s.Object.Value
 		case "template":
 			tm.kind = templateExpression
 		case "functionExecution", "functionValue":
@@ -293,7 +295,8 @@ func (l *loader) constantIRI(tm *termMap, declared termType) error {
 		return tm.node.errorf("its constant %s is not an IRI (byte %d), yet its termType is %s: expected an IRI, or the termType Literal",
 			l.Write(text), at, declared)
 	}
-	tm.kind, tm.constant = templateExpression, rdf.Term{}
+	tm.kind = templateExpression
+	tm.constant = rdf.Term{}
 	tm.template = []document.Segment{{Text: text.Value}}
 	return nil
 }
@@ -328,10 +331,12 @@ func (l *loader) checkConstant(tm *termMap) error {
 // typedConstant folds a constant datatype or language into the constant.
 func (l *loader) typedConstant(tm *termMap) error {
 	if part := tm.datatype; part != nil && part.kind == constantExpression && part.condition == nil {
-		tm.constant, tm.datatype = rdf.NewTyped(tm.constant.Value, part.constant.Value), nil
+		tm.constant = rdf.NewTyped(tm.constant.Value, part.constant.Value)
+		tm.datatype = nil
 	}
 	if part := tm.language; part != nil && part.kind == constantExpression && part.condition == nil {
-		tm.constant, tm.language = rdf.NewLang(tm.constant.Value, part.constant.Value), nil
+		tm.constant = rdf.NewLang(tm.constant.Value, part.constant.Value)
+		tm.language = nil
 	}
 	if tm.datatype != nil || tm.language != nil {
 		return tm.node.errorf("it is a constant with a datatype or language that is not: expected a constant one")

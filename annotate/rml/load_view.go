@@ -41,7 +41,8 @@ type viewJoin struct {
 func (l *loader) view(r *document.Resource, parent node) (logicalSource, error) {
 	v := &logicalView{node: l.node(r, "logical view")}
 	source := logicalSource{node: v.node, view: v, details: &sourceDetails{}}
-	source.Kind, source.Name = sourceView, l.Write(r.Term)
+	source.Kind = sourceView
+	source.Name = l.Write(r.Term)
 	if have := l.views[r.Term]; have != nil {
 		source.view = have
 		if !l.finished[have] {
@@ -148,7 +149,8 @@ func (l *loader) field(r *document.Resource, f *viewField) error {
 	}
 	source := logicalSource{node: f.node, details: &sourceDetails{}}
 	err := l.formulation(r, &source)
-	f.formulation, f.namespaces = source.Formulation, source.details.namespaces
+	f.formulation = source.Formulation
+	f.namespaces = source.details.namespaces
 	return err
 }
 

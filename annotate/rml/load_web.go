@@ -75,7 +75,8 @@ func (l *loader) serviceSource(r, service *document.Resource, source *logicalSou
 	if len(endpoints) != 1 {
 		return n.errorf("it has %s: expected exactly one", count(len(endpoints), l.Shorten(nsService+"endpoint")))
 	}
-	source.Kind, source.Name = SourceEndpoint, endpoints[0].Value
+	source.Kind = SourceEndpoint
+	source.Name = endpoints[0].Value
 	if err := checkWeb(source.Name); err != nil {
 		return n.errorf("its %s: %v", l.Shorten(nsService+"endpoint"), err)
 	}
@@ -98,7 +99,8 @@ func (l *loader) serviceSource(r, service *document.Resource, source *logicalSou
 
 // asResults completes a source of results of queries.
 func (s *logicalSource) asResults(format resultFormat) {
-	s.Formulation, s.Access.MediaType = format.formulation, format.mediaType
+	s.Formulation = format.formulation
+	s.Access.MediaType = format.mediaType
 	if s.iterator == "" {
 		s.iterator = format.iterator
 	}

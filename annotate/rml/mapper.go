@@ -118,7 +118,7 @@ func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 	m.out = dst
 	m.collect = false
-	m.lines = m.plan.format.Syntax().Lines
+	m.lines = m.plan.lines
 	m.beginTally()
 	err := m.message(message)
 	out := m.out
@@ -138,11 +138,14 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 // Quads maps one message and returns its statements. It is [Mapper.Append] for
 // programs that process the statements; it allocates them.
 func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
-	m.quads, m.collect, m.lines = nil, true, false
+	m.quads = nil
+	m.collect = true
+	m.lines = false
 	m.beginTally()
 	err := m.message(message)
 	quads := m.quads
-	m.quads, m.collect = nil, false
+	m.quads = nil
+	m.collect = false
 	if err != nil {
 		return nil, err
 	}
@@ -206,12 +209,16 @@ func (p *Plan) distinctSources() int {
 func (m *Mapper) begin() {
 	m.tally.Statements += m.statements
 	m.budget = budget{limit: m.limit}
-	m.fresh, m.once = 0, false
+	m.fresh = 0
+	m.once = false
 	m.digest = m.digest[:0]
 	m.made.Reset()
-	m.collections, m.collected = nil, nil
-	m.values, m.ranges = emptied(m.values), emptied(m.ranges)
-	m.terms, m.text = emptied(m.terms), emptied(m.text)
+	m.collections = nil
+	m.collected = nil
+	m.values = emptied(m.values)
+	m.ranges = emptied(m.ranges)
+	m.terms = emptied(m.terms)
+	m.text = emptied(m.text)
 	m.plain = emptied(m.plain)
 	for i := range m.joins {
 		m.joins[i].reset()
@@ -285,7 +292,8 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 		if m.limit > 0 && len(nodes) > m.plan.limits.MaxRecords {
 			return nil, m.tooManyRecords(in, len(nodes))
 		}
-		state.records[iterator], state.selected[iterator] = nodes, true
+		state.records[iterator] = nodes
+		state.selected[iterator] = true
 		if m.uses != nil {
 			m.use(m.plan.inputs[in].iterators[iterator], len(nodes))
 		}

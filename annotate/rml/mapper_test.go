@@ -265,7 +265,9 @@ func TestMapper_Append_labelsBlankNodesByMessage(t *testing.T) {
 		require.Len(t, q, 1)
 		return q[0]
 	}
-	same, other, again := quads(`{"id":"é/x","v":"é/x"}`), quads(`{"id":"é/x","v":"y"}`), quads(`{"id":"é/x","v":"é/x"}`)
+	same := quads(`{"id":"é/x","v":"é/x"}`)
+	other := quads(`{"id":"é/x","v":"y"}`)
+	again := quads(`{"id":"é/x","v":"é/x"}`)
 	require.Equal(t, same.Subject, same.Object)
 	require.NotEqual(t, same.Subject, other.Subject)
 	require.Equal(t, same, again)

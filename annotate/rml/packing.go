@@ -174,14 +174,16 @@ func pack(w io.Writer, t Target) (*packer, error) {
 	switch t.Compression {
 	case Gzip:
 		gz := gzip.NewWriter(w)
-		p.Writer, p.close = gz, append(p.close, gz.Close)
+		p.Writer = gz
+		p.close = append(p.close, gz.Close)
 	case Zip:
 		archive := zip.NewWriter(w)
 		file, err := archive.Create(inner)
 		if err != nil {
 			return nil, err
 		}
-		p.Writer, p.close = file, append(p.close, archive.Close)
+		p.Writer = file
+		p.close = append(p.close, archive.Close)
 	case TarGzip:
 		gz := gzip.NewWriter(w)
 		p.tar(gz, strings.TrimSuffix(inner, ".tar"), gz.Close)
@@ -194,7 +196,8 @@ func pack(w io.Writer, t Target) (*packer, error) {
 	}
 	if t.Encoding == UTF16 {
 		encoded := transform.NewWriter(p.Writer, utf16Text.NewEncoder())
-		p.Writer, p.close = encoded, append([]func() error{encoded.Close}, p.close...)
+		p.Writer = encoded
+		p.close = append([]func() error{encoded.Close}, p.close...)
 	}
 	return p, nil
 }

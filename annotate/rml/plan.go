@@ -32,6 +32,7 @@ type Plan struct {
 	divides  bool // whether a message can be read in parts
 
 	graphless bool // whether the output has no named graphs
+	lines     bool // whether a statement of the output is a line of its own
 }
 
 // inputPlan is one document format over one source, with the iterators of the
@@ -99,7 +100,9 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.functions = functionsByIRI(c.opts.Functions)
 	c.opts.Limits = c.opts.Limits.withDefaults()
 	c.plan = &Plan{mapping: m, format: c.opts.Format, limits: c.opts.Limits}
-	c.plan.graphless = !c.plan.format.Syntax().NamedGraphs
+	syntax := c.opts.Format.Syntax()
+	c.plan.graphless = !syntax.NamedGraphs
+	c.plan.lines = syntax.Lines
 	if _, err := rdf.NewEncoder(c.opts.Format, &rdf.EncoderOptions{Prefixes: c.opts.Prefixes}); err != nil {
 		return nil, err
 	}
@@ -241,7 +244,8 @@ func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, erro
 		if err != nil {
 			return nil, err
 		}
-		j.child, j.parent = append(j.child, left), append(j.parent, right)
+		j.child = append(j.child, left)
+		j.parent = append(j.parent, right)
 	}
 	c.plan.joins = append(c.plan.joins, j)
 	return j, nil
@@ -277,7 +281,8 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 	if err != nil {
 		return 0, 0, source.node.errorf("its iterator is not valid: %v", err)
 	}
-	plan.iterators, plan.spread = append(plan.iterators, path), append(plan.spread, spread)
+	plan.iterators = append(plan.iterators, path)
+	plan.spread = append(plan.spread, spread)
 	return in, len(plan.iterators) - 1, nil
 }
 

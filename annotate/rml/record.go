@@ -29,7 +29,8 @@ func (m *Mapper) step(nth int, s *step) error {
 // the stack in this order: graphs of the subject map, subjects, then for each
 // predicate-object map in turn its graphs, predicates and objects.
 func (m *Mapper) record(s *step, record input.Node) error {
-	m.text, m.terms = m.text[:0], m.terms[:0]
+	m.text = m.text[:0]
+	m.terms = m.terms[:0]
 	at := place{input: s.input, record: record}
 	if err := m.generateAll(s.graphs, at); err != nil {
 		return err
@@ -62,7 +63,8 @@ func (m *Mapper) record(s *step, record input.Node) error {
 		if err := m.predicateObjects(s, pom, at, graphs); err != nil {
 			return err
 		}
-		m.terms, m.text = m.terms[:shared], m.text[:text]
+		m.terms = m.terms[:shared]
+		m.text = m.text[:text]
 	}
 	return nil
 }

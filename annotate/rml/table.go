@@ -138,8 +138,10 @@ func (c *compiler) pushJoin(tm *triplesMap, pom *predicateObjectMap, om *objectM
 	if err != nil {
 		return err
 	}
-	plan.iterators, plan.spread = []input.Path{every}, []bool{false}
-	c.plan.inputs, c.plan.sources = append(c.plan.inputs, plan), append(c.plan.sources, in)
+	plan.iterators = []input.Path{every}
+	plan.spread = []bool{false}
+	c.plan.inputs = append(c.plan.inputs, plan)
+	c.plan.sources = append(c.plan.sources, in)
 	child := generatorCompiler{compiler: c, in: in, base: c.opts.baseOf(tm)}
 	s := &step{node: tm.node, input: in, joint: true}
 	if s.subject, err = child.compile(tm.subject); err != nil {

@@ -62,7 +62,10 @@ func (m *Mapper) Unmatched() []string {
 }
 
 func (m *Mapper) beginTally() {
-	m.tally, m.statements, m.illTyped, m.irregular = Tally{}, 0, m.illTyped[:0], m.irregular[:0]
+	m.tally = Tally{}
+	m.statements = 0
+	m.illTyped = m.illTyped[:0]
+	m.irregular = m.irregular[:0]
 	clear(m.found)
 }
 

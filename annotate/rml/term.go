@@ -287,7 +287,8 @@ func (m *Mapper) generateTemplate(g *generator, at place) error {
 			return err
 		}
 		if len(m.values) == start {
-			m.values, m.ranges = m.values[:values], m.ranges[:ranges]
+			m.values = m.values[:values]
+			m.ranges = m.ranges[:ranges]
 			return nil
 		}
 		m.ranges = append(m.ranges, valueRange{start: start, end: len(m.values), current: start})
@@ -300,7 +301,8 @@ func (m *Mapper) generateTemplate(g *generator, at place) error {
 			return err
 		}
 	}
-	m.values, m.ranges = m.values[:values], m.ranges[:ranges]
+	m.values = m.values[:values]
+	m.ranges = m.ranges[:ranges]
 	return nil
 }
 

@@ -188,7 +188,8 @@ func (c *compiler) iterable(fp *fieldPlan, f *viewField, inner *generatorCompile
 		source := logicalSource{node: f.node, details: &sourceDetails{namespaces: f.namespaces}}
 		source.Formulation = f.formulation
 		c.plan.inputs = append(c.plan.inputs, c.newInput(source))
-		inner.in, inner.text = fp.nested, false
+		inner.in = fp.nested
+		inner.text = false
 		path, err := c.plan.inputs[fp.nested].compiler.CompileIterator(f.iterator)
 		if err != nil {
 			return f.node.errorf("its iterator is not valid: %v", err)
@@ -224,7 +225,8 @@ func (c *compiler) viewJoin(plan *viewPlan, j *viewJoin, child generatorCompiler
 		if err != nil {
 			return nil, err
 		}
-		join.child, join.parent = append(join.child, left), append(join.parent, right)
+		join.child = append(join.child, left)
+		join.parent = append(join.parent, right)
 	}
 	join.fields, err = c.fields(plan, j.fields, parent)
 	return join, err

@@ -308,6 +308,8 @@ func (b *viewBuilder) combinations(generators []*generator, at place, use func(k
 		}
 		use(b.joinKey(ranges))
 	}
-	b.values, b.ranges, b.text = b.values[:values], b.ranges[:ranges], b.text[:text]
+	b.values = b.values[:values]
+	b.ranges = b.ranges[:ranges]
+	b.text = b.text[:text]
 	return nil
 }

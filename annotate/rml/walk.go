@@ -111,6 +111,7 @@ func repeats(seen map[string]bool, predicate string, o objectStep) bool {
 	}
 	object := constants + string(o.gen.constant)
 	clash := seen[anything] || seen[object]
-	seen[constants], seen[object] = true, true
+	seen[constants] = true
+	seen[object] = true
 	return clash
 }

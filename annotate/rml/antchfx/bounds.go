@@ -137,7 +137,9 @@ func afterLiteral(expr string, i int) int {
 // literalArguments returns the last argument of a function, whose arguments but the
 // first must be literals.
 func literalArguments(name, rest string) (string, error) {
-	depth, from, last := 0, -1, ""
+	depth := 0
+	from := -1
+	last := ""
 	end := func(at int) error {
 		if from < 0 {
 			return nil

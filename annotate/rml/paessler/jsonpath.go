@@ -89,7 +89,8 @@ func parse(data []byte) (any, error) {
 
 // adopt replaces the numbers of a value, in place, and counts.
 func (d *document) adopt(value any, depth int) any {
-	d.values, d.depth = d.values+1, max(d.depth, depth)
+	d.values = d.values + 1
+	d.depth = max(d.depth, depth)
 	switch v := value.(type) {
 	case json.Number:
 		f, _ := v.Float64() // a number out of range is ±Inf, which compares correctly

@@ -35,14 +35,16 @@ func bare(expr string) string {
 		if expr[0] == '[' {
 			end := brackets(expr)
 			b.WriteString(requote(expr[:end]))
-			expr, dotted = expr[end:], false
+			expr = expr[end:]
+			dotted = false
 			continue
 		}
 		if rest, ok := strings.CutPrefix(expr, "."); ok {
 			if dotted { // "..", or a dot at the beginning
 				b.WriteByte('.')
 			}
-			expr, dotted = rest, true
+			expr = rest
+			dotted = true
 			continue
 		}
 		end := strings.IndexAny(expr, ".[")

@@ -47,7 +47,8 @@ func (db *database) start(ctx context.Context, r *rows, query string, wanted []r
 	if kinds != nil {
 		for _, c := range kinds {
 			v := &value{rows: r, column: c}
-			r.dest, r.values = append(r.dest, v), append(r.values, v)
+			r.dest = append(r.dest, v)
+			r.values = append(r.values, v)
 		}
 		if len(kinds) == 0 {
 			r.dest = []any{discard{}}

@@ -21,7 +21,8 @@ type value struct {
 
 // Scan implements sql.Scanner.
 func (v *value) Scan(src any) error {
-	v.start, v.is = len(v.rows.text), v.kind
+	v.start = len(v.rows.text)
+	v.is = v.kind
 	switch x := src.(type) {
 	case nil:
 		v.is = rml.NullValue

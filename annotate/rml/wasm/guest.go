@@ -69,10 +69,14 @@ func (m *Module) apply(function int, outputs []string, call rml.Call) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	g.call, g.output, g.results, g.size = call, slices.Index(outputs, call.Output), nil, 0
+	g.call = call
+	g.output = slices.Index(outputs, call.Output)
+	g.results = nil
+	g.size = 0
 	err = g.run(context.Background(), duringApply, applyName, uint64(function))
 	results := g.results
-	g.call, g.results = rml.Call{}, nil
+	g.call = rml.Call{}
+	g.results = nil
 	if err != nil && !errors.As(err, new(answeredError)) {
 		g.close()
 		return nil, err
@@ -142,14 +146,18 @@ func (m *Module) start(ctx context.Context) (*guest, error) {
 // adopt sets the instance of the guest, which functions of the host may see before start does.
 func (g *guest) adopt(instance api.Module) {
 	if g.instance == nil {
-		g.instance, g.gauge = instance, instance.ExportedGlobal(fuelName).(api.MutableGlobal)
+		g.instance = instance
+		g.gauge = instance.ExportedGlobal(fuelName).(api.MutableGlobal)
 	}
 }
 
 // begin prepares the guest for a call. A description has the time of the compilation, which ends the
 // context.
 func (g *guest) begin(ctx context.Context, during moment) {
-	g.now, g.fault, g.reason, g.ended = during, nil, "", ctx.Err
+	g.now = during
+	g.fault = nil
+	g.reason = ""
+	g.ended = ctx.Err
 	g.errors.text = g.errors.text[:0]
 	g.deadline = time.Time{}
 	if _, bounded := ctx.Deadline(); !bounded {

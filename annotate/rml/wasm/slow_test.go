@@ -33,7 +33,9 @@ func slow() []byte {
 			0x0d, 0x00, 0x0b, // br_if 0, end
 		}
 	}
-	oneLocal, zero, end := []byte{1, 1, 0x7f}, []byte{0x41, 0}, []byte{0x0b}
+	oneLocal := []byte{1, 1, 0x7f}
+	zero := []byte{0x41, 0}
+	end := []byte{0x0b}
 	return slices.Concat(
 		[]byte("\x00asm\x01\x00\x00\x00"),
 		section([]byte{1}, []byte{4}, // types: (i32, i32), (), () i32, (i32) i32

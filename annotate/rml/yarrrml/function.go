@@ -11,7 +11,10 @@ func (r *reader) conditions(v value) []value { return r.oneOrMore(v) }
 
 // call says a function that a term map has, and returns the node for its inputs.
 func (r *reader) call(v value, t, source rdf.Term, function string) rdf.Term {
-	execution, pom, p, o := r.node(), r.node(), r.node(), r.node()
+	execution := r.node()
+	pom := r.node()
+	p := r.node()
+	o := r.node()
 	r.say(v, t, rdf.Type, rdf.NewIRI(nsFNML+"FunctionTermMap"))
 	r.say(v, t, nsFNML+"functionValue", execution)
 	r.say(v, execution, nsRML+"logicalSource", source)
@@ -169,7 +172,9 @@ func splitArguments(text string) []string {
 		return nil
 	}
 	var parts []string
-	open, start, quote := 0, 0, byte(0)
+	open := 0
+	start := 0
+	quote := byte(0)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case quote != 0:

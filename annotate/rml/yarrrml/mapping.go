@@ -26,7 +26,8 @@ func mappingKeys() []key {
 func (r *reader) announce(p pair) {
 	m := &mapping{name: p.name, value: p.value, members: r.members(p.value, mappingKeys())}
 	m.value.node = p.key.node // the line of its name
-	m.sources, m.subjects = r.oneOrMore(m.members["sources"]), r.oneOrMore(m.members["subjects"])
+	m.sources = r.oneOrMore(m.members["sources"])
+	m.subjects = r.oneOrMore(m.members["subjects"])
 	if list := m.members["sources"]; isInline(m.sources) {
 		m.sources = []value{list}
 	}
@@ -245,7 +246,10 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 	if r.base != "" {
 		r.say(predicate, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
 	}
-	s, pom, p, o := r.node(), r.node(), r.node(), r.node()
+	s := r.node()
+	pom := r.node()
+	p := r.node()
+	o := r.node()
 	r.say(object, t, nsRR+"subjectMap", s)
 	opts.role = subjectRole
 	r.term(s, opts, object)

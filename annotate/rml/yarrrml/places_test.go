@@ -70,7 +70,8 @@ func TestLoad_readsDatabases(t *testing.T) {
 		{"{table: t}", rml.Source{Name: "t"}},
 	} {
 		m := loaded(t, "mappings: {m: {sources: ["+c.source+"], s: 'ex:$(id)', po: [[ex:p, $(v)]]}}")
-		c.want.Kind, c.want.Formulation = rml.SourceDatabase, rml.SQL
+		c.want.Kind = rml.SourceDatabase
+		c.want.Formulation = rml.SQL
 		require.Equal(t, []rml.Source{c.want}, m.Sources(), c.source)
 		_, err := rml.Compile(m, nil)
 		require.NoError(t, err, c.source)

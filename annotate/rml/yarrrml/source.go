@@ -114,7 +114,9 @@ func (r *reader) logicalSource(v value, m map[string]value, inline bool) rdf.Ter
 		r.fail(v, "it has no access: expected a file, a URL or a name")
 		return rdf.Term{}
 	}
-	access, formulation, kind := "", "", "localfile"
+	access := ""
+	formulation := ""
+	kind := "localfile"
 	if !m["access"].isNull() {
 		access = r.text(m["access"])
 	}

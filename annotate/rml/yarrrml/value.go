@@ -68,7 +68,8 @@ func (r *reader) fail(v value, format string, args ...any) {
 	}
 	e := &rml.MappingError{Node: v.path, Reason: fmt.Sprintf(format, args...)}
 	if v.node != nil {
-		e.Line, e.Column = v.node.Line, v.node.Column
+		e.Line = v.node.Line
+		e.Column = v.node.Column
 	}
 	r.err = e
 }

@@ -195,13 +195,17 @@ func (w *writer) literalParts(r *document.Resource, what string, m *termText) {
 	for _, s := range r.Statements {
 		switch s.Name {
 		case "datatype":
-			m.datatype, m.language = w.datatypeText(s.Object.Value), ""
+			m.datatype = w.datatypeText(s.Object.Value)
+			m.language = ""
 		case "datatypeMap":
-			m.datatype, m.language = part(s.Object, "datatype map", graphRole, iriKind), ""
+			m.datatype = part(s.Object, "datatype map", graphRole, iriKind)
+			m.language = ""
 		case "language":
-			m.datatype, m.language = "", w.plainText(s.Object.Value)
+			m.datatype = ""
+			m.language = w.plainText(s.Object.Value)
 		case "languageMap":
-			m.datatype, m.language = "", part(s.Object, "language map", argumentRole, literalKind)
+			m.datatype = ""
+			m.language = part(s.Object, "language map", argumentRole, literalKind)
 		}
 	}
 	if strings.HasSuffix(m.language, "~lang") {

@@ -59,7 +59,9 @@ func New(dialect Dialect, limits input.Limits) *Compiler {
 	if limits.MaxNodes > 0 {
 		c.maxCells = limits.MaxNodes
 	}
-	c.special['\n'], c.special['\r'], c.special[c.dialect.Delimiter] = true, true, true
+	c.special['\n'] = true
+	c.special['\r'] = true
+	c.special[c.dialect.Delimiter] = true
 	if !c.dialect.NoQuotes {
 		c.special[c.dialect.Quote] = true
 	}
@@ -114,8 +116,12 @@ func (c *Compiler) NewDocument() input.Document {
 // input larger than the memory is cut for [Document.Load] and
 // [Document.LoadRows]; what follows the offset belongs to the next piece.
 func (c *Compiler) Split(data []byte) int {
-	quote, escape, comment := c.dialect.Quote, c.dialect.Escape, c.dialect.Comment
-	end, lineStart, quoted := 0, true, false
+	quote := c.dialect.Quote
+	escape := c.dialect.Escape
+	comment := c.dialect.Comment
+	end := 0
+	lineStart := true
+	quoted := false
 	for i := 0; i < len(data); i++ {
 		b := data[i]
 		switch {
@@ -126,7 +132,8 @@ func (c *Compiler) Split(data []byte) int {
 			lineStart = false
 		case quoted:
 		case b == '\n':
-			end, lineStart = i+1, true
+			end = i + 1
+			lineStart = true
 		case lineStart && comment != 0 && b == comment:
 			n := bytes.IndexByte(data[i:], '\n')
 			if n < 0 {

@@ -149,7 +149,8 @@ func (d Dialect) filled() Dialect {
 	case d.HeaderRows == 0:
 		d.HeaderRows = 1
 	}
-	d.Columns, d.Null = slices.Clone(d.Columns), slices.Clone(d.Null)
+	d.Columns = slices.Clone(d.Columns)
+	d.Null = slices.Clone(d.Null)
 	if d.Null == nil {
 		d.Null = []string{""}
 	}

@@ -73,7 +73,8 @@ type place struct{ rows, lines, bytes int }
 // Load reads a whole input, or the first piece of one: the header, and the
 // rows that follow it in data.
 func (d *Document) Load(data []byte) error {
-	d.before, d.pieces = place{}, false
+	d.before = place{}
+	d.pieces = false
 	if err := d.begin(data); err != nil {
 		return err
 	}
@@ -92,7 +93,8 @@ func (d *Document) LoadRows(data []byte) error {
 	if !d.pieces {
 		return errors.New("load CSV rows: no header was loaded before")
 	}
-	d.before, d.pieces = d.after, false
+	d.before = d.after
+	d.pieces = false
 	if err := d.begin(data); err != nil {
 		return err
 	}
@@ -208,10 +210,17 @@ func (d *Document) unknown(name string, why int32) error {
 
 // begin empties the document and takes up data, after what it held before.
 func (d *Document) begin(data []byte) error {
-	d.data, d.cells, d.starts, d.scratch = nil, d.cells[:0], d.starts[:0], d.scratch[:0]
-	d.firsts, d.irregular = d.firsts[:0], Irregular{}
+	d.data = nil
+	d.cells = d.cells[:0]
+	d.starts = d.starts[:0]
+	d.scratch = d.scratch[:0]
+	d.firsts = d.firsts[:0]
+	d.irregular = Irregular{}
 	if room := max(keptCells, 8*(len(data)+1)); cap(d.cells) > room || cap(d.starts) > room || cap(d.scratch) > room {
-		d.cells, d.starts, d.scratch, d.firsts = nil, nil, nil, nil
+		d.cells = nil
+		d.starts = nil
+		d.scratch = nil
+		d.firsts = nil
 	}
 	if d.compiler.invalid != nil {
 		return d.compiler.invalid
@@ -250,13 +259,18 @@ func (d *Document) finish(i int) error {
 
 // abandon empties the document after an error.
 func (d *Document) abandon(err error) error {
-	d.data, d.cells, d.starts, d.firsts = nil, d.cells[:0], d.starts[:0], d.firsts[:0]
+	d.data = nil
+	d.cells = d.cells[:0]
+	d.starts = d.starts[:0]
+	d.firsts = d.firsts[:0]
 	return err
 }
 
 // forgetHeader makes the next Load read its header again.
 func (d *Document) forgetHeader() {
-	d.header, d.names, d.width = d.header[:0], nil, 0
+	d.header = d.header[:0]
+	d.names = nil
+	d.width = 0
 	clear(d.resolved)
 }
 
@@ -340,7 +354,8 @@ func (d *Document) takeNames() []string {
 	for i, c := range d.cells {
 		names[i] = string(d.text(c))
 	}
-	d.cells, d.scratch = d.cells[:0], d.scratch[:0]
+	d.cells = d.cells[:0]
+	d.scratch = d.scratch[:0]
 	return names
 }
 
@@ -363,10 +378,12 @@ func (d *Document) skipRows(i int) (int, error) {
 // nameColumns names the columns of an input without a header; unless the
 // dialect does it, their number is that of the cells of the first row.
 func (d *Document) nameColumns(i int) error {
-	d.nameLine, d.nameAt = 1, 0
+	d.nameLine = 1
+	d.nameAt = 0
 	if given := d.compiler.dialect.Columns; len(given) > 0 {
 		if d.width == 0 {
-			d.names, d.width = [][]string{given}, len(given)
+			d.names = [][]string{given}
+			d.width = len(given)
 		}
 		return nil
 	}
@@ -378,7 +395,8 @@ func (d *Document) nameColumns(i int) error {
 		return err
 	}
 	width := len(d.cells)
-	d.cells, d.scratch = d.cells[:0], d.scratch[:0]
+	d.cells = d.cells[:0]
+	d.scratch = d.scratch[:0]
 	if width == d.width {
 		return nil
 	}
@@ -387,6 +405,7 @@ func (d *Document) nameColumns(i int) error {
 	for n := range names {
 		names[n] = fmt.Sprintf("_col.%d", n+1)
 	}
-	d.names, d.width = [][]string{names}, width
+	d.names = [][]string{names}
+	d.width = width
 	return nil
 }

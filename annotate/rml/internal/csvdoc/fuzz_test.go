@@ -140,7 +140,8 @@ func FuzzLoad_lenient(f *testing.F) {
 			for _, kind := range []struct{ all, more *csvdoc.IrregularRows }{
 				{&counted.Long, &more.Long}, {&counted.Short, &more.Short}, {&counted.Torn, &more.Torn}} {
 				if kind.all.Count == 0 && kind.more.Count > 0 {
-					kind.all.First, kind.all.Cells = kind.more.First+input.Node(before), kind.more.Cells
+					kind.all.First = kind.more.First + input.Node(before)
+					kind.all.Cells = kind.more.Cells
 				}
 				kind.all.Count += kind.more.Count
 			}

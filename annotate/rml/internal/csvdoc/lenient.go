@@ -40,7 +40,8 @@ type IrregularRows struct {
 // add counts a row.
 func (r *IrregularRows) add(row, cells int) {
 	if r.Count == 0 {
-		r.First, r.Cells = input.Node(row), cells
+		r.First = input.Node(row)
+		r.Cells = cells
 	}
 	r.Count++
 }
@@ -84,7 +85,9 @@ func newScanner(dialect *Dialect, delimiter byte) scanner {
 	if !dialect.NoQuotes {
 		s.quote = dialect.Quote
 	}
-	s.ends['\n'], s.ends['\r'], s.ends[delimiter] = true, true, true
+	s.ends['\n'] = true
+	s.ends['\r'] = true
+	s.ends[delimiter] = true
 	return s
 }
 
@@ -141,7 +144,8 @@ func (s *scanner) quoted(data []byte, open int) extent {
 		return extent{from: open + 1, to: i, end: end, closing: i, doubled: doubled}
 	}
 	c := s.plain(data, open, i+1)
-	c.closing, c.doubled = i, doubled
+	c.closing = i
+	c.doubled = doubled
 	return c
 }
 
@@ -212,7 +216,8 @@ func (c *Compiler) detect(data []byte) (delimiter byte, certain bool) {
 		return dialect.Delimiter, true
 	}
 	sample := data[:min(len(data), c.sample)]
-	delimiter, certain = Candidates[0], true
+	delimiter = Candidates[0]
+	certain = true
 	most, widest := 0, 1
 	for _, candidate := range []byte(Candidates) {
 		if candidate == dialect.Comment || (!dialect.NoQuotes && candidate == dialect.Quote) {
@@ -227,7 +232,9 @@ func (c *Compiler) detect(data []byte) (delimiter byte, certain bool) {
 			certain = false
 		}
 		if agree > most || (agree == most && width > widest) {
-			delimiter, most, widest = candidate, agree, width
+			delimiter = candidate
+			most = agree
+			widest = width
 		}
 	}
 	return delimiter, certain
@@ -371,7 +378,9 @@ func (d *Document) lenientRow(i int) (next int, torn bool, err error) {
 func (d *Document) lenientText(c extent) cell {
 	out := cell{uint32(c.from), uint32(c.to - c.from)}
 	if c.doubled {
-		kept, quote, from := len(d.scratch), []byte{d.scan.quote}, c.from
+		kept := len(d.scratch)
+		quote := []byte{d.scan.quote}
+		from := c.from
 		if d.data[from] == d.scan.quote && c.to > c.closing { // the opening quote is part of the text
 			d.scratch = append(d.scratch, d.scan.quote)
 			from++

@@ -146,7 +146,9 @@ func (d *Document) skipRow(i int) (int, error) {
 // readRow appends the cells of the row at i and returns the offset after its
 // line end.
 func (d *Document) readRow(i int) (int, error) {
-	data, special, dialect := d.data, &d.compiler.special, &d.compiler.dialect
+	data := d.data
+	special := &d.compiler.special
+	dialect := &d.compiler.dialect
 	for {
 		start := i
 		if dialect.Trim&TrimStart != 0 {
@@ -209,7 +211,9 @@ func (d *Document) growCells(i int) {
 
 // readQuoted appends the quoted cell at i and returns the offset after it.
 func (d *Document) readQuoted(i int) (int, error) {
-	data, quote, escape := d.data, d.compiler.dialect.Quote, d.compiler.dialect.Escape
+	data := d.data
+	quote := d.compiler.dialect.Quote
+	escape := d.compiler.dialect.Escape
 	open := i
 	i++
 	from, kept := i, len(d.scratch) // what is not copied yet, where the copy begins

@@ -25,12 +25,15 @@ const KeptStatements = 1 << 12
 // message needed, because clearing takes time in proportion to the size.
 func (s *Set) Reset() {
 	if len(s.table) > KeptStatements && 16*len(s.ends) < len(s.table) {
-		s.table, s.text, s.ends = nil, nil, nil
+		s.table = nil
+		s.text = nil
+		s.ends = nil
 		return
 	}
 	if len(s.ends) > 0 {
 		clear(s.table)
-		s.text, s.ends = s.text[:0], s.ends[:0]
+		s.text = s.text[:0]
+		s.ends = s.ends[:0]
 	}
 }
 

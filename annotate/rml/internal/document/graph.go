@@ -70,7 +70,8 @@ func (g *Graph) declare(base string, prefixes []rdf.Prefix) (*Graph, error) {
 	if len(prefixes) > maxPrefixes {
 		return nil, fmt.Errorf("it declares %d prefixes: expected at most %d", len(prefixes), maxPrefixes)
 	}
-	g.base, g.Prefixes = base, prefixes
+	g.base = base
+	g.Prefixes = prefixes
 	return g, nil
 }
 
@@ -88,7 +89,8 @@ func (g *Graph) Add(q rdf.Quad, line int) {
 	}
 	s := statement{Predicate: q.Predicate.Value, Object: q.Object, line: line}
 	if name, generation, ok := LocalName(s.Predicate); ok {
-		s.Name, s.modern = name, generation == Modern
+		s.Name = name
+		s.modern = generation == Modern
 	}
 	r.Statements = append(r.Statements, s)
 }

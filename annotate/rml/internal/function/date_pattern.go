@@ -198,9 +198,11 @@ func (p *dateParts) set(f dateField, n, digits int) {
 			p.hour = -1
 		}
 	case 'K':
-		p.hour, p.halfDay = n, true
+		p.hour = n
+		p.halfDay = true
 	case 'h': // 1 to 12
-		p.hour, p.halfDay = n%12, true
+		p.hour = n % 12
+		p.halfDay = true
 		if n == 0 || n > 12 {
 			p.hour = -1
 		}

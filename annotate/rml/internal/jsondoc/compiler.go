@@ -68,7 +68,8 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.owner, p.jayway = c, c.jayway
+	p.owner = c
+	p.jayway = c.jayway
 	c.number(&p.query)
 	c.numberTail(p.tail)
 	return p, nil

@@ -54,7 +54,8 @@ func TestDocument_Select_passesTheComplianceSuite(t *testing.T) {
 			nodes, err := doc.Select(nil, doc.Root(), p)
 			require.NoError(t, err)
 			if c.Results == nil {
-				c.Results, c.ResultsPaths = [][]json.RawMessage{c.Result}, [][]string{c.ResultPaths}
+				c.Results = [][]json.RawMessage{c.Result}
+				c.ResultsPaths = [][]string{c.ResultPaths}
 			}
 			got, paths := []any{}, []string{}
 			for _, n := range nodes {

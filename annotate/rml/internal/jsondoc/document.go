@@ -56,7 +56,8 @@ func missing(p *Path, n input.Node) error {
 // KiB is freed after 64 loads in a row that used less than a quarter of it.
 func (d *Document) Load(data []byte) error {
 	d.reset()
-	d.data, d.stream = data, nil
+	d.data = data
+	d.stream = nil
 	if uint64(len(data)) > math.MaxUint32-1 {
 		return d.refuse(&fault{0, fmt.Sprintf("text of %d bytes, at most %d are read", len(data), uint32(math.MaxUint32-1))})
 	}
@@ -83,7 +84,8 @@ func (d *Document) reset() {
 		d.composed = nil
 	}
 	if d.idleTape.release(cap(d.tape), len(d.tape), keptNodes) {
-		d.tape, d.escaped = nil, nil
+		d.tape = nil
+		d.escaped = nil
 	}
 	if d.idleScratch.release(cap(d.scratch), len(d.scratch), keptBytes) {
 		d.scratch = nil
@@ -91,7 +93,11 @@ func (d *Document) reset() {
 	if d.idleList.release(cap(d.list), d.listPeak, keptNodes) {
 		d.list = nil
 	}
-	d.tape, d.escaped, d.scratch, d.list, d.listPeak = d.tape[:0], d.escaped[:0], d.scratch[:0], d.list[:0], 0
+	d.tape = d.tape[:0]
+	d.escaped = d.escaped[:0]
+	d.scratch = d.scratch[:0]
+	d.list = d.list[:0]
+	d.listPeak = 0
 }
 
 // refuse empties the document and returns the error for a fault.
@@ -102,7 +108,9 @@ func (d *Document) refuse(bad *fault) *input.SyntaxError {
 		at, head = d.stream.at, d.stream.head
 	}
 	at.Advance(d.data[head:max(head, min(bad.offset, len(d.data)))])
-	d.data, d.tape, d.escaped = nil, d.tape[:0], d.escaped[:0]
+	d.data = nil
+	d.tape = d.tape[:0]
+	d.escaped = d.escaped[:0]
 	return &input.SyntaxError{Format: "JSON", Line: at.Line, Column: at.Column, Offset: at.Offset, Reason: bad.reason, Limit: d.isLimit(bad)}
 }
 
@@ -224,7 +232,8 @@ func (d *Document) appendValue(dst []input.Value, n input.Node) []input.Value {
 	}
 	t := &d.tape[n]
 	v := &dst[len(dst)-1]
-	v.Kind, v.Node = t.kind, n
+	v.Kind = t.kind
+	v.Node = n
 	switch {
 	case t.flags&escapedText != 0:
 		v.Text = d.text(n)

@@ -41,7 +41,8 @@ func jaywayFunctions() []string {
 // "$." may be left out.
 func (p *parser) jayway() query {
 	p.expr = strings.TrimSpace(p.expr)
-	p.definite, p.singleQuotes = true, true
+	p.definite = true
+	p.singleQuotes = true
 	if p.expr == "" {
 		p.expected("a path")
 	}
@@ -122,7 +123,8 @@ func (p *parser) jaywayName(q *query, descendant, inFilter bool) {
 	case "":
 		p.expected("a member name, '*' or a bracket; a name with a dot or a bracket is written ['name']")
 	case "*":
-		s, p.definite = selector{kind: selectWildcard}, false
+		s = selector{kind: selectWildcard}
+		p.definite = false
 	}
 	q.add(segment{descendant: descendant, selectors: []selector{s}})
 }
@@ -286,12 +288,14 @@ func (p *parser) jaywayOperand() operand {
 // jaywayPath parses a path within a filter or an argument.
 func (p *parser) jaywayPath() operand {
 	outer, definite := p.tail, p.definite
-	p.tail, p.definite = nil, true
+	p.tail = nil
+	p.definite = true
 	q := query{absolute: p.peek() == '$', singular: true}
 	p.at++
 	p.jaywaySegments(&q, true)
 	o := operand{kind: operandQuery, query: &q, tail: p.tail, several: !p.definite}
-	p.tail, p.definite = outer, definite
+	p.tail = outer
+	p.definite = definite
 	return o
 }
 

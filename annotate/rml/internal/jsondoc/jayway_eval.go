@@ -184,14 +184,18 @@ func (d *Document) visitTail(t *tail, root, n input.Node, use func(value)) {
 
 // aggregate calculates a number of the numbers of an array and of the arguments.
 func (d *Document) aggregate(t *tail, root, n input.Node) value {
-	count, sum, squares := 0.0, 0.0, 0.0
+	count := 0.0
+	sum := 0.0
+	squares := 0.0
 	least, most := math.Inf(1), math.Inf(-1)
 	d.visitTail(t, root, n, func(v value) {
 		x, err := strconv.ParseFloat(string(v.text), 64)
 		if v.kind != numberValue || err != nil {
 			return
 		}
-		count, sum, squares = count+1, sum+x, squares+x*x
+		count = count + 1
+		sum = sum + x
+		squares = squares + x*x
 		least, most = min(least, x), max(most, x)
 	})
 	if count == 0 {

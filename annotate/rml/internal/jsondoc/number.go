@@ -80,7 +80,8 @@ func compareMagnitudes(x, y decimal) int {
 func takeApart(text []byte) decimal {
 	var n decimal
 	if text[0] == '-' {
-		n.negative, text = true, text[1:]
+		n.negative = true
+		text = text[1:]
 	}
 	end, point := len(text), -1
 	var exponent int64

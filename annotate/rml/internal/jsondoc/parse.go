@@ -25,7 +25,8 @@ func parsed(expr string, grammar func(*parser) query) (p *Path, err error) {
 			if !ok {
 				panic(r)
 			}
-			p, err = nil, bad
+			p = nil
+			err = bad
 		}
 	}()
 	for i := 0; i < len(expr); {
@@ -135,7 +136,8 @@ func (p *parser) segments(absolute bool) query {
 func (q *query) add(s segment) {
 	q.segments = append(q.segments, s)
 	if s.descendant || len(s.selectors) > 1 || s.selectors[0].kind > selectIndex {
-		q.singular, q.steps = false, nil
+		q.singular = false
+		q.steps = nil
 	}
 	if q.singular {
 		q.steps = append(q.steps, s.selectors[0])
@@ -205,7 +207,8 @@ func (p *parser) selector() selector {
 func (p *parser) indexOrSlice() selector {
 	s := selector{kind: selectIndex, step: 1}
 	if p.peek() != ':' {
-		s.start, s.hasStart = p.integer(), true
+		s.start = p.integer()
+		s.hasStart = true
 		before := p.at
 		p.space()
 		if p.peek() != ':' {
@@ -217,7 +220,8 @@ func (p *parser) indexOrSlice() selector {
 	p.at++
 	p.space()
 	if c := p.peek(); c == '-' || (c >= '0' && c <= '9') {
-		s.end, s.hasEnd = p.integer(), true
+		s.end = p.integer()
+		s.hasEnd = true
 		p.space()
 	}
 	if p.take(":") {

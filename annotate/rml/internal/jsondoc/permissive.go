@@ -20,7 +20,8 @@ func (d *Document) permit(data []byte, bad *fault) *fault {
 	if c := r.peek(); (c != '{' && c != '[') || !r.value("") {
 		return bad
 	}
-	d.tape, d.escaped = d.tape[:0], d.escaped[:0]
+	d.tape = d.tape[:0]
+	d.escaped = d.escaped[:0]
 	d.data = r.out
 	tape, again := d.scan(r.out)
 	d.tape = tape

@@ -142,7 +142,9 @@ value:
 			tape[open].class = place
 		}
 		open, place = uint32(len(tape)-1), 0
-		keyStart, keyEnd, flags = 0, 0, 0
+		keyStart = 0
+		keyEnd = 0
+		flags = 0
 		i++
 		if i < len(data) && data[i] <= ' ' {
 			i = skipSpace(data, i)
@@ -272,14 +274,17 @@ closing:
 				n.flags |= flatObject
 			}
 		}
-		open, n.next = n.next, uint32(len(tape))
+		open = n.next
+		n.next = uint32(len(tape))
 	}
 	inObject = false
 	if open != noOpen {
 		n := &tape[open]
 		inObject, place = n.kind == input.Object, n.class
 	}
-	keyStart, keyEnd, flags = 0, 0, 0
+	keyStart = 0
+	keyEnd = 0
+	flags = 0
 	goto after
 }
 

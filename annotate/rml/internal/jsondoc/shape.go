@@ -103,7 +103,8 @@ func (s *shapes) learn(from uint16, name []byte, flags uint8) uint16 {
 		fresh.rest = string(quoted[8 : len(name)+1])
 	}
 	at := uint16(len(s.places))
-	fresh.sibling, s.places[from].follower = s.places[from].follower, at
+	fresh.sibling = s.places[from].follower
+	s.places[from].follower = at
 	s.places = append(s.places, fresh)
 	return at
 }

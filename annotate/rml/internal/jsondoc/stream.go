@@ -90,7 +90,9 @@ func (d *Document) Next() (bool, error) {
 		case !s.last && tape[0].kind < input.Object:
 			bad = &fault{len(s.buf), "a number may go on"}
 		default:
-			s.from, s.done, s.next = len(s.buf), true, nil
+			s.from = len(s.buf)
+			s.done = true
+			s.next = nil
 			return true, d.repeated()
 		}
 		whole := len(tape) > 0 && !d.openNode(0) && tape[0].kind >= input.Object
@@ -203,16 +205,21 @@ func (d *Document) openNode(n input.Node) bool {
 // from which on the input is read again.
 func (d *Document) cut() int {
 	s := d.stream
-	s.next, s.chain = nil, s.chain[:0]
+	s.next = nil
+	s.chain = s.chain[:0]
 	at, from := input.Node(0), 0
 	for {
 		s.chain = append(s.chain, at)
 		s.enter(d, at)
 		l := &s.next[len(s.next)-1]
-		first, last, count := at+1, noNode, 0
+		first := at + 1
+		last := noNode
+		count := 0
 		part := first // the first child that is not complete
 		for int(part) < len(d.tape) && !d.openNode(part) {
-			last, part, count = part, input.Node(d.tape[part].next), count+1
+			last = part
+			part = input.Node(d.tape[part].next)
+			count = count + 1
 		}
 		end := part
 		if int(part) < len(d.tape) {
@@ -226,7 +233,9 @@ func (d *Document) cut() int {
 		} else if last == noNode {
 			from = int(d.tape[at].start) + 1
 		} else if from = d.following(last, l.array); from == 0 {
-			from, end, count = d.begin(last), last, count-1
+			from = d.begin(last)
+			end = last
+			count = count - 1
 		}
 		l.skipped += count
 		l.mark(d, at, end)
@@ -238,7 +247,9 @@ func (d *Document) cut() int {
 	}
 	for _, n := range s.chain {
 		t := &d.tape[n]
-		t.end, t.next, t.class = uint32(from), uint32(len(d.tape)), 0
+		t.end = uint32(from)
+		t.next = uint32(len(d.tape))
+		t.class = 0
 		t.flags &^= flatObject
 	}
 	return from

@@ -57,7 +57,8 @@ func newSource(t *testing.T, exprs ...string) source {
 		plain := strings.TrimSuffix(expr, " spread")
 		p, err := s.compiler.CompileIterator(plain)
 		require.NoError(t, err)
-		s.iterators, s.spread = append(s.iterators, p), append(s.spread, plain != expr)
+		s.iterators = append(s.iterators, p)
+		s.spread = append(s.spread, plain != expr)
 	}
 	var err error
 	s.reference, err = s.compiler.CompileReference("$..a")

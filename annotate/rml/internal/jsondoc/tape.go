@@ -19,8 +19,14 @@ type node struct {
 // set writes all fields in place. A composite literal would be built
 // elsewhere and copied, which costs more than the rest of the value.
 func (n *node) set(start, end, keyStart, keyEnd, next uint32, kind input.Kind, flags uint8) {
-	n.start, n.end, n.keyStart, n.keyEnd, n.next = start, end, keyStart, keyEnd, next
-	n.kind, n.flags, n.class = kind, flags, 0
+	n.start = start
+	n.end = end
+	n.keyStart = keyStart
+	n.keyEnd = keyEnd
+	n.next = next
+	n.kind = kind
+	n.flags = flags
+	n.class = 0
 }
 
 // Flags of a node.

@@ -29,7 +29,8 @@ func (d *Document) text(n input.Node) []byte {
 	if !e.ready {
 		e.start = len(d.scratch)
 		d.scratch = unescape(d.scratch, d.data[t.start:t.end])
-		e.end, e.ready = len(d.scratch), true
+		e.end = len(d.scratch)
+		e.ready = true
 	}
 	return d.scratch[e.start:e.end:e.end]
 }

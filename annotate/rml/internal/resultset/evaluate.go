@@ -75,7 +75,8 @@ func (r *Results) Read(p []byte) (int, error) {
 			}
 			return 0, io.EOF
 		}
-		r.text, r.at = r.text[:0], 0
+		r.text = r.text[:0]
+		r.at = 0
 		if r.asJSON {
 			r.json()
 		} else {

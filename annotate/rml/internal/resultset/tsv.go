@@ -46,7 +46,8 @@ func (t *tsv) Read(p []byte) (int, error) {
 
 // next converts one row.
 func (t *tsv) next() {
-	t.row, t.at = t.row[:0], 0
+	t.row = t.row[:0]
+	t.at = 0
 	if !t.scanner.Scan() {
 		if t.err = t.scanner.Err(); t.err == nil {
 			t.err = io.EOF

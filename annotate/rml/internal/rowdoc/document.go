@@ -30,14 +30,17 @@ func (d *Document) Load([]byte) error { return errNoMessage }
 
 // Begin empties the document for a table from its start.
 func (d *Document) Begin() {
-	d.first, d.rows = 0, 0
+	d.first = 0
+	d.rows = 0
 	d.Clear()
 }
 
 // Clear removes the rows; those that follow are the next of the table.
 func (d *Document) Clear() {
 	d.first += d.rows
-	d.rows, d.cells, d.text = 0, d.cells[:0], d.text[:0]
+	d.rows = 0
+	d.cells = d.cells[:0]
+	d.text = d.text[:0]
 }
 
 // Add adds a row, which has one value for each column. It copies the texts.

@@ -147,19 +147,26 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	if skipBlanks(expr, 0) == len(expr) {
 		return nil, errors.New("the expression is empty")
 	}
-	steps, isPlain := plain{}, false
+	steps := plain{}
+	isPlain := false
 	if tokens, err := tokenize(expr); err == nil && c.declared(tokens) {
 		steps, isPlain = c.plainSteps(tokens)
 	}
 	if isPlain {
-		p.steps, p.absolute, p.name = steps.list, steps.absolute, steps.name
-		p.inside, p.same = steps.goInside(), steps.absolute
+		p.steps = steps.list
+		p.absolute = steps.absolute
+		p.name = steps.name
+		p.inside = steps.goInside()
+		p.same = steps.absolute
 	} else {
 		full, err := c.compileFull(expr)
 		if err != nil {
 			return nil, err
 		}
-		p.full, p.scalar, p.inside, p.same = full, !full.SelectsNodes(), full.StaysInside(), full.SameEverywhere()
+		p.full = full
+		p.scalar = !full.SelectsNodes()
+		p.inside = full.StaysInside()
+		p.same = full.SameEverywhere()
 	}
 	c.paths++
 	p.names = len(c.names)
@@ -185,7 +192,8 @@ func (c *Compiler) NewDocument() input.Document {
 // newDocument returns a document with the names that are compiled so far.
 func (c *Compiler) newDocument() *Document {
 	d := &Document{compiler: c, maxNodes: limit(c.limits.MaxNodes), maxDepth: limit(c.limits.MaxDepth)}
-	d.spaces, d.ownSpaces = slices.Clone(c.spaces), len(c.spaces)
+	d.spaces = slices.Clone(c.spaces)
+	d.ownSpaces = len(c.spaces)
 	d.lexicon.fill(c.names)
 	return d
 }

@@ -87,17 +87,25 @@ func (d *Document) Bound(bytes int) {
 // reset empties the document, and frees buffers that are far too large for an
 // input of a size.
 func (d *Document) reset(size int) {
-	d.data, d.top = nil, 0
+	d.data = nil
+	d.top = 0
 	d.forgetSame()
-	d.nodes, d.scratch, d.joins = d.nodes[:0], d.scratch[:0], d.joins[:0]
-	d.bindings, d.kept = d.bindings[:0], 0
+	d.nodes = d.nodes[:0]
+	d.scratch = d.scratch[:0]
+	d.joins = d.joins[:0]
+	d.bindings = d.bindings[:0]
+	d.kept = 0
 	if len(d.joined) > 0 {
 		clear(d.joined)
 	}
 	d.forgetSpaces()
 	room := max(keptNodes, 8*size)
 	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.work[0]) > room || cap(d.work[1]) > room {
-		d.nodes, d.scratch, d.joins, d.joined, d.work = nil, nil, nil, nil, [2][]int32{}
+		d.nodes = nil
+		d.scratch = nil
+		d.joins = nil
+		d.joined = nil
+		d.work = [2][]int32{}
 	}
 }
 

@@ -63,7 +63,8 @@ func (d *Document) transcode(data []byte) ([]byte, error) {
 
 // transcode16 is transcode for UTF-16, whose low byte is at an index of each pair.
 func (d *Document) transcode16(data []byte, low int) ([]byte, error) {
-	d.transcoded, d.data = true, data
+	d.transcoded = true
+	d.data = data
 	if len(data)%2 != 0 {
 		return nil, d.fail(len(data), "the input in UTF-16 has an odd number of bytes")
 	}

@@ -34,7 +34,8 @@ func (l *lexicon) fill(names []name) {
 		e := entry{name: n}
 		if i > 0 {
 			h := hash([]byte(n.local))
-			e.next, l.heads[h] = l.heads[h], int32(i)
+			e.next = l.heads[h]
+			l.heads[h] = int32(i)
 		}
 		l.names = append(l.names, e)
 	}
@@ -116,7 +117,8 @@ func (d *Document) space(iri []byte) int32 {
 func (d *Document) forgetSpaces() {
 	if len(d.otherSpaces) > keptSpaces {
 		clear(d.spaces[d.ownSpaces:])
-		d.spaces, d.otherSpaces = slices.Clip(d.spaces[:d.ownSpaces]), nil
+		d.spaces = slices.Clip(d.spaces[:d.ownSpaces])
+		d.otherSpaces = nil
 	}
 }
 

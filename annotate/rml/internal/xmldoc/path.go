@@ -65,9 +65,11 @@ func (c *Compiler) plainSteps(tokens []token) (plain, bool) {
 	if len(tokens) == 0 {
 		return plain{}, false
 	}
-	p, deep := plain{}, false
+	p := plain{}
+	deep := false
 	if tokens[0].is("/") || tokens[0].is("//") {
-		p.absolute, deep = true, tokens[0].is("//")
+		p.absolute = true
+		deep = tokens[0].is("//")
 		tokens = tokens[1:]
 		if len(tokens) == 0 {
 			return p, !deep
@@ -119,15 +121,22 @@ func (c *Compiler) plainStep(tokens []token) (step, []token, bool) {
 	}
 	switch t := at(0); {
 	case t.kind == nameToken && t.local == "*" && t.prefix == "":
-		s.test, tokens = starTest, tokens[1:]
+		s.test = starTest
+		tokens = tokens[1:]
 	case t.kind == nameToken && t.local == "*":
-		s.test, s.space, tokens = spaceTest, c.prefixes[t.prefix], tokens[1:]
+		s.test = spaceTest
+		s.space = c.prefixes[t.prefix]
+		tokens = tokens[1:]
 	case t.kind == nameToken:
-		s.test, s.known, tokens = nameTest, c.name(c.prefixes[t.prefix], t.local), tokens[1:]
+		s.test = nameTest
+		s.known = c.name(c.prefixes[t.prefix], t.local)
+		tokens = tokens[1:]
 	case t.kind == typeToken && t.text == "text" && s.axis == childAxis && at(1).is("(") && at(2).is(")"):
-		s.test, tokens = textTest, tokens[3:]
+		s.test = textTest
+		tokens = tokens[3:]
 	case t.kind == typeToken && t.text == "node" && s.axis == childAxis && at(1).is("(") && at(2).is(")"):
-		s.test, tokens = nodeTest, tokens[3:]
+		s.test = nodeTest
+		tokens = tokens[3:]
 	default:
 		return s, nil, false
 	}

@@ -59,7 +59,8 @@ func (d *Document) keep(p *path, values []input.Value) {
 		d.same = append(d.same, kept{})
 	}
 	k := &d.same[p.id]
-	k.known, k.values = true, append(k.values, values...)
+	k.known = true
+	k.values = append(k.values, values...)
 }
 
 // forgetSame drops the values of an input.

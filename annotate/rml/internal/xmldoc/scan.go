@@ -47,7 +47,8 @@ func (d *Document) parse() error {
 			if depth++; depth > d.maxDepth {
 				return d.exceed(i, "the elements are nested deeper than %d", d.maxDepth)
 			}
-			element, closed := int32(len(d.nodes)), false
+			element := int32(len(d.nodes))
+			closed := false
 			if i, closed, err = d.readStartTag(i, open); err == nil {
 				if open = element; closed {
 					open, depth = d.close(open), depth-1
@@ -122,7 +123,10 @@ func (d *Document) close(element int32) int32 {
 
 // complete notes in an element where the last of its content ends that is complete:
 // the offset, and the node after it. Elements have no text of their own.
-func (n *node) complete(offset, nodes int) { n.start, n.length = uint32(offset), uint32(nodes) }
+func (n *node) complete(offset, nodes int) {
+	n.start = uint32(offset)
+	n.length = uint32(nodes)
+}
 
 // skipSpace returns the offset after the white space at i.
 func (d *Document) skipSpace(i int) int {
@@ -366,7 +370,8 @@ func (d *Document) readStartTag(i int, parent int32) (next int, closed bool, err
 
 // setName sets where the name of a node stands.
 func (n *node) setName(start, end, colon int) {
-	n.name, n.size = uint32(start), uint16(end-start)
+	n.name = uint32(start)
+	n.size = uint16(end - start)
 	if colon >= 0 {
 		n.local = uint16(colon + 1 - start)
 	}

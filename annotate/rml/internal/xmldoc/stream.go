@@ -128,7 +128,9 @@ func (d *Document) Next() (bool, error) {
 		case err == nil && s.closed && s.last:
 			return false, nil
 		case err == nil && !s.closed:
-			s.started, s.done, s.closed = true, s.last, true
+			s.started = true
+			s.done = s.last
+			s.closed = true
 			s.close(d)
 			return true, nil
 		case err != nil && !s.closed && !s.last && d.cut():
@@ -181,7 +183,9 @@ func (d *Document) loadPart() error {
 		}
 	}
 	d.reset(cap(s.buf))
-	d.data, d.unended, d.unclosed = s.buf[:end], false, 0
+	d.data = s.buf[:end]
+	d.unended = false
+	d.unclosed = 0
 	err := d.checkChars()
 	if err == nil {
 		err = d.parse()
@@ -328,7 +332,8 @@ func (s *stream) advance(d *Document) {
 	if len(rest) > cap(s.buf)/2 && cap(s.buf) < maxWindow {
 		s.grow()
 	}
-	s.head, s.from = len(head), len(head)
+	s.head = len(head)
+	s.from = len(head)
 }
 
 func (s *stream) grow() {

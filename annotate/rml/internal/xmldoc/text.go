@@ -135,7 +135,9 @@ func (d *Document) placeScratch(from, offset int) (uint32, uint32, error) {
 // attributeText returns the place of the attribute value whose quote is at i,
 // normalised (section 3.3.3), and the offset after it.
 func (d *Document) attributeText(i int) (start, length uint32, next int, err error) {
-	data, quote, stop := d.data, d.data[i], uint8(stopQuot)
+	data := d.data
+	quote := d.data[i]
+	stop := uint8(stopQuot)
 	if quote == '\'' {
 		stop = stopApos
 	}

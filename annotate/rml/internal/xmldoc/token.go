@@ -48,7 +48,8 @@ func tokenize(expr string) ([]token, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.start, t.end = i, i+len(t.text)
+		t.start = i
+		t.end = i + len(t.text)
 		tokens = append(tokens, t)
 		i = t.end
 	}
@@ -129,7 +130,8 @@ func nextName(expr string, i int, before []token) (token, error) {
 		if second == 0 {
 			return token{}, fmt.Errorf("expected a name after the colon at offset %d", i+first)
 		}
-		t.prefix, t.local = text, rest[1:1+second]
+		t.prefix = text
+		t.local = rest[1 : 1+second]
 		t.text = expr[i : i+first+1+second]
 	}
 	next := expr[skipBlanks(expr, i+len(t.text)):]

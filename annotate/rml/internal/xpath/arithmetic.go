@@ -202,7 +202,8 @@ func (e *evaluation) calculateTime(operator string, x, y item) sequence {
 	case durations && x.typ == y.typ && (operator == "+" || operator == "-"):
 		sum := item{typ: x.typ, n: x.n + y.n, span: x.span + y.span}
 		if operator == "-" {
-			sum.n, sum.span = x.n-y.n, x.span-y.span
+			sum.n = x.n - y.n
+			sum.span = x.span - y.span
 		}
 		return e.unit(sum)
 	case durations && x.typ == y.typ && operator == "div":

@@ -257,7 +257,8 @@ func (p *parser) call(name eqName, start int, first expr) expr {
 	}
 	f, known := library[key]
 	if key == "id" && p.compatible {
-		f, known = noID(), true
+		f = noID()
+		known = true
 	}
 	if !known {
 		p.pos = start

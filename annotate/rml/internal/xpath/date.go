@@ -36,8 +36,12 @@ func parseMoment(s string, to atom) (item, bool) {
 		}
 		return n
 	}
-	year, month, day := number(m[1], 1972), number(m[2], 12), number(m[3], 31)
-	hour, minute, second := number(m[4], 0), number(m[5], 0), number(m[6], 0)
+	year := number(m[1], 1972)
+	month := number(m[2], 12)
+	day := number(m[3], 31)
+	hour := number(m[4], 0)
+	minute := number(m[5], 0)
+	second := number(m[6], 0)
 	zone, zoned, ok := parseZone(m[8])
 	last := time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	switch {
@@ -165,7 +169,8 @@ func parseDuration(s string, to atom) (item, bool) {
 	}
 	d := item{typ: to, n: 12*n[0] + n[1], span: time.Duration(seconds)*time.Second + time.Duration(fraction(m[8]))}
 	if m[1] != "" {
-		d.n, d.span = -d.n, -d.span
+		d.n = -d.n
+		d.span = -d.span
 	}
 	return d, true
 }

@@ -95,7 +95,8 @@ type Evaluator struct {
 
 // Forget drops the values that are kept of the tree. It is called when a tree changes.
 func (v *Evaluator) Forget() {
-	v.tree, v.held = nil, 0
+	v.tree = nil
+	v.held = 0
 	for _, values := range v.values {
 		clear(values)
 	}
@@ -126,8 +127,13 @@ const keptArguments = 64
 // an error.
 func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limits Limits) ([]Item, error) {
 	e := &v.running
-	e.tree, e.compatible, e.err, e.now = tree, x.compatible, nil, time.Time{}
-	e.units, e.left, e.room = v.units[:], limits.Steps, limits.Bytes
+	e.tree = tree
+	e.compatible = x.compatible
+	e.err = nil
+	e.now = time.Time{}
+	e.units = v.units[:]
+	e.left = limits.Steps
+	e.room = limits.Bytes
 	if e.left <= 0 {
 		e.left = max(leastSteps, stepsPerNode*int(e.tree.Len()))
 	}
@@ -151,7 +157,9 @@ func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limit
 	}
 	clear(e.args[:cap(e.args)])
 	e.free = slices.DeleteFunc(e.free, func(b []int32) bool { return cap(b) > keptNodes })
-	e.vars, e.patterns, e.kept = nil, nil, nil
+	e.vars = nil
+	e.patterns = nil
+	e.kept = nil
 	if e.err != nil {
 		return dst, e.err
 	}
@@ -250,7 +258,8 @@ func (e *evaluation) unit(i item) sequence {
 // oneText returns a string as a sequence.
 func (e *evaluation) oneText(text string) sequence {
 	s := e.items(1)
-	s[0].typ, s[0].s = stringAtom, text
+	s[0].typ = stringAtom
+	s[0].s = text
 	return s
 }
 

@@ -64,7 +64,8 @@ func parsePicture(s string) (picture, bool) {
 	if first < 0 {
 		return p, false
 	}
-	p.prefix, p.suffix = s[:first], s[last+1:]
+	p.prefix = s[:first]
+	p.suffix = s[last+1:]
 	switch around := p.prefix + p.suffix; {
 	case strings.Contains(around, "%"):
 		p.factor = 100
@@ -77,7 +78,8 @@ func parsePicture(s string) (picture, bool) {
 		whole = strings.ReplaceAll(whole, ",", "")
 	}
 	optional := len(whole) - len(strings.TrimLeft(whole, "#"))
-	p.whole, p.most = len(whole)-optional, len(fraction)
+	p.whole = len(whole) - optional
+	p.most = len(fraction)
 	p.least = len(strings.TrimRight(fraction, "#"))
 	if p.whole == 0 && p.most == 0 {
 		p.whole = 1

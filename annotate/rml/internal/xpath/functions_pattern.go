@@ -34,7 +34,8 @@ func (p *parser) constantPattern(c *call, start int) {
 	}
 	c.pattern = &pattern{}
 	text, ok := constantText(c.args[1])
-	flags, ok2 := "", true
+	flags := ""
+	ok2 := true
 	if at := flagsAt(c.name); len(c.args) > at {
 		flags, ok2 = constantText(c.args[at])
 	}

@@ -173,7 +173,9 @@ func substring(e *evaluation, _ focus, a []sequence) sequence {
 	}
 	s := text(a[0])
 	e.spendText(len(s))
-	start, end, position := len(s), len(s), 0.0
+	start := len(s)
+	end := len(s)
+	position := 0.0
 	for i := range s {
 		position++
 		if start == len(s) && position >= from && position < to {

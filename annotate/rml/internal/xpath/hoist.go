@@ -98,7 +98,8 @@ func (h *hoister) beginning(l *location) {
 	}
 	first := &location{absolute: true, steps: l.steps[:n:n]}
 	h.inside(first, true)
-	l.first, l.steps = h.hoist(first).(*hoistedNodes), l.steps[n:]
+	l.first = h.hoist(first).(*hoistedNodes)
+	l.steps = l.steps[n:]
 }
 
 // hoist returns the hoisted expression.

@@ -216,7 +216,8 @@ func (p *parser) qualified() (eqName, bool) {
 		return name, true
 	}
 	n = max(n, 1)
-	name.prefix, name.local = name.local, rest[1:1+n]
+	name.prefix = name.local
+	name.local = rest[1 : 1+n]
 	space, known := p.namespaces[name.prefix]
 	if !known {
 		space, known = predeclared[name.prefix]

@@ -99,7 +99,9 @@ const maxRepeats = 2
 // step appends what a step selects from nodes, in document order and each once.
 func (e *evaluation) step(s *axisStep, context, dst []int32) []int32 {
 	deep := s.axis == descendantAxis && len(s.predicates) == 0
-	room, end, sorted := e.room, int32(0), true
+	room := e.room
+	end := int32(0)
+	sorted := true
 	for _, at := range context {
 		if deep {
 			if at < end {
@@ -115,7 +117,8 @@ func (e *evaluation) step(s *axisStep, context, dst []int32) []int32 {
 		}
 		sorted = sorted && (before == 0 || before == len(dst) || dst[before-1] < dst[before])
 		if !sorted && len(dst) > maxRepeats*int(e.tree.Len()) {
-			dst, sorted = ordered(dst), true
+			dst = ordered(dst)
+			sorted = true
 		}
 	}
 	if e.room = room; !sorted {
@@ -139,7 +142,10 @@ func (e *evaluation) keepNodes(nodes []int32, predicate expr) []int32 {
 		nodes[0] = nodes[n-1]
 		return nodes[:1]
 	}
-	kept, size, room, units := nodes[:0], len(nodes), e.room, e.units
+	kept := nodes[:0]
+	size := len(nodes)
+	room := e.room
+	units := e.units
 	for i, at := range nodes {
 		holds := e.holds(predicate, focus{nodeAt(at), int64(i + 1), int64(size)})
 		e.rewind(units)

@@ -60,7 +60,8 @@ func (p *parser) oneSingle() expr {
 
 // declare puts a variable into scope and returns its slot.
 func (p *parser) declare(name string) int {
-	p.scope, p.scopeSlots = append(p.scope, name), append(p.scopeSlots, p.slots)
+	p.scope = append(p.scope, name)
+	p.scopeSlots = append(p.scopeSlots, p.slots)
 	p.slots++
 	return p.slots - 1
 }
@@ -95,7 +96,8 @@ func (p *parser) bindings(each bool) expr {
 	}
 	p.expectWord("return")
 	result := p.single()
-	p.scope, p.scopeSlots = p.scope[:before], p.scopeSlots[:before]
+	p.scope = p.scope[:before]
+	p.scopeSlots = p.scopeSlots[:before]
 	for _, b := range slices.Backward(all) {
 		b.ret = result
 		result = b
@@ -119,7 +121,8 @@ func (p *parser) quantifiers(every bool) expr {
 	}
 	p.expectWord("satisfies")
 	result := p.single()
-	p.scope, p.scopeSlots = p.scope[:before], p.scopeSlots[:before]
+	p.scope = p.scope[:before]
+	p.scopeSlots = p.scopeSlots[:before]
 	for _, q := range slices.Backward(all) {
 		q.test = result
 		result = q
@@ -296,11 +299,13 @@ func (p *parser) arrow() expr {
 }
 
 func (p *parser) unary() expr {
-	minus, signs := false, false
+	minus := false
+	signs := false
 	for {
 		switch {
 		case p.take("-"):
-			minus, signs = !minus, true
+			minus = !minus
+			signs = true
 		case p.take("+"):
 			signs = true
 		default:

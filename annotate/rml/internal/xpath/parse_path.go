@@ -233,7 +233,8 @@ func (p *parser) nodeTest(direction *axis) nodeTest {
 	if p.take("*") {
 		if strings.HasPrefix(p.src[p.pos:], ":") && nameLength(p.src[p.pos+1:], true) > 0 {
 			p.pos++
-			t.anyURI, t.local = true, p.ncName()
+			t.anyURI = true
+			t.local = p.ncName()
 			return t
 		}
 		t.anyName = true
@@ -257,7 +258,9 @@ func (p *parser) nodeTest(direction *axis) nodeTest {
 		}
 		return p.kindTest(name.local)
 	}
-	t.local, t.space, t.anyLocal = name.local, name.space, name.local == "*"
+	t.local = name.local
+	t.space = name.space
+	t.anyLocal = name.local == "*"
 	if p.number != nil && !t.anyLocal {
 		t.known = p.number(t.space, t.local)
 	}
@@ -294,7 +297,9 @@ func (p *parser) kindTest(name string) nodeTest {
 		}
 		if !p.is(")") && !p.take("*") {
 			named, _ := p.qualified()
-			t.anyName, t.local, t.space = false, named.local, named.space
+			t.anyName = false
+			t.local = named.local
+			t.space = named.space
 		}
 	default:
 		p.fail("unsupported", "%s() is not supported", name)
@@ -345,7 +350,8 @@ func (t *sequenceType) named(local string) bool {
 	}
 	for i := range derived {
 		if derived[i].name == local {
-			t.typ, t.restrict = derived[i].base, derived[i]
+			t.typ = derived[i].base
+			t.restrict = derived[i]
 			return true
 		}
 	}
@@ -362,7 +368,8 @@ func (p *parser) sequenceType() *sequenceType {
 	case word != "" && p.is("(") && (word == "empty-sequence" || word == "item"):
 		p.expect("(")
 		p.expect(")")
-		t.empty, t.anyItem = word == "empty-sequence", word == "item"
+		t.empty = word == "empty-sequence"
+		t.anyItem = word == "item"
 	case word != "" && p.is("(") && kindTests[word]:
 		test := p.kindTest(word)
 		t.node = &test
@@ -377,7 +384,8 @@ func (p *parser) sequenceType() *sequenceType {
 	case p.take("?"):
 		t.least = 0
 	case p.take("*"):
-		t.least, t.many = 0, true
+		t.least = 0
+		t.many = true
 	case p.take("+"):
 		t.many = true
 	}

@@ -103,14 +103,16 @@ type translator struct {
 
 func (t *translator) fail(code, reason string) {
 	if t.reason == "" {
-		t.code, t.reason = code, reason
+		t.code = code
+		t.reason = reason
 	}
 	t.pos = len(t.src)
 }
 
 // translate rewrites the whole expression.
 func (t *translator) translate() {
-	open, atom := 0, false // whether something stands before that a quantifier can repeat
+	open := 0
+	atom := false // whether something stands before that a quantifier can repeat
 	for t.pos < len(t.src) {
 		if t.out.Len() > maxTranslated {
 			t.fail("limit", "it is too large")

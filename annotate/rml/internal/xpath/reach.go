@@ -18,7 +18,8 @@ func (r reach) sameEverywhere() bool { return !r.focus && r.variable == 0 }
 
 // with adds what an operand depends on.
 func (r reach) with(p operand, other reach) reach {
-	r.focus, r.outside = r.focus || (other.focus && !p.inner), r.outside || other.outside
+	r.focus = r.focus || (other.focus && !p.inner)
+	r.outside = r.outside || other.outside
 	if r.variable == 0 || (other.variable > 0 && other.variable < r.variable) {
 		r.variable = other.variable
 	}

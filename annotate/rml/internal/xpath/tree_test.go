@@ -47,7 +47,8 @@ func (d *document) Value(n int32) []byte {
 func (d *document) add(kind xpath.Kind, parent int32, name xpath.Name, text string) int32 {
 	n := int32(len(d.nodes))
 	d.nodes = append(d.nodes, xpath.Node{Kind: kind, Parent: parent, End: n + 1})
-	d.names, d.texts = append(d.names, name), append(d.texts, text)
+	d.names = append(d.names, name)
+	d.texts = append(d.texts, text)
 	return n
 }
 

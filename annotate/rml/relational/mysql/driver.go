@@ -48,7 +48,8 @@ func open(u *url.URL) (*sql.DB, error) {
 	config := mysql.NewConfig()
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
-	config.Net, config.Addr = "tcp", u.Host
+	config.Net = "tcp"
+	config.Addr = u.Host
 	if u.Port() == "" {
 		config.Addr = net.JoinHostPort(u.Hostname(), "3306")
 	}
@@ -56,7 +57,8 @@ func open(u *url.URL) (*sql.DB, error) {
 	for name, values := range u.Query() {
 		switch {
 		case name == "socket":
-			config.Net, config.Addr = "unix", values[0]
+			config.Net = "unix"
+			config.Addr = values[0]
 		case name == "tls":
 			config.TLSConfig = values[0]
 		case !slices.Contains(ignored(), name):

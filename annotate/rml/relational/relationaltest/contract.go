@@ -127,7 +127,8 @@ func (c Contract) columns(t *testing.T, databases *relational.Databases) {
 // joined compares numbers and texts as texts: that is how a mapping sees them.
 func (c Contract) joined(t *testing.T, databases *relational.Databases) {
 	q := table("digits", "d")
-	q.Parent, q.On = table("words").Source, []rml.JoinOn{{Child: "d", Parent: "w"}}
+	q.Parent = table("words").Source
+	q.On = []rml.JoinOn{{Child: "d", Parent: "w"}}
 	q.Columns = append(q.Columns, rml.Column{Parent: true, Name: "w"})
 	rows, err := databases.Query(t.Context(), q)
 	require.NoError(t, err)

@@ -96,7 +96,9 @@ func home(tb testing.TB) string {
 func command(folder, name string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	output := &bytes.Buffer{}
 	c := exec.Command(name, args...)
-	c.Dir, c.Stdout, c.Stderr = folder, output, output
+	c.Dir = folder
+	c.Stdout = output
+	c.Stderr = output
 	c.Env = append(os.Environ(), "HOME="+folder, "LC_ALL=C")
 	unprivileged(c)
 	return c, output
