@@ -118,27 +118,23 @@ func fileOf(t rdf.Term) (string, error) {
 	return filepath.FromSlash(u.Host + u.Path), nil
 }
 
-func (l *loader) encoding(r *document.Resource, n node, current Encoding) (Encoding, error) {
-	for _, t := range r.All("encoding") {
+// named returns the value that a property names, or the current one without the property.
+func named[T any](l *loader, r *document.Resource, n node, property string, known map[string]T, current T, expected string) (T, error) {
+	for _, t := range r.All(property) {
 		name, _, _ := document.LocalName(t.Value)
-		encoding, ok := encodings[name]
+		value, ok := known[name]
 		if !ok {
-			return current, n.errorf("its encoding is %s: expected rml:UTF-8 or rml:UTF-16", l.Write(t))
+			return current, n.errorf("its %s is %s: expected %s", property, l.Write(t), expected)
 		}
-		current = encoding
+		current = value
 	}
 	return current, nil
 }
 
+func (l *loader) encoding(r *document.Resource, n node, current Encoding) (Encoding, error) {
+	return named(l, r, n, "encoding", encodings, current, "rml:UTF-8 or rml:UTF-16")
+}
+
 func (l *loader) compression(r *document.Resource, n node, current Compression) (Compression, error) {
-	for _, t := range r.All("compression") {
-		name, _, _ := document.LocalName(t.Value)
-		compression, ok := compressions[name]
-		if !ok {
-			return current, n.errorf("its compression is %s: expected rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz",
-				l.Write(t))
-		}
-		current = compression
-	}
-	return current, nil
+	return named(l, r, n, "compression", compressions, current, "rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz")
 }

@@ -127,6 +127,11 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 		m.encoder.Reset()
 		return dst, err
 	}
+	return m.endDocument(dst, out)
+}
+
+// endDocument completes a document that was appended to dst.
+func (m *Mapper) endDocument(dst, out []byte) ([]byte, error) {
 	out = m.encoder.AppendEnd(out)
 	if err := m.encoder.Err(); err != nil {
 		m.encoder.Reset()

@@ -235,20 +235,28 @@ func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, erro
 	if j.subject, err = parent.compile(om.parent.subject); err != nil {
 		return nil, err
 	}
-	for _, condition := range om.joins {
-		left, err := child.compileText(condition.child)
-		if err != nil {
-			return nil, err
-		}
-		right, err := parent.compileText(condition.parent)
-		if err != nil {
-			return nil, err
-		}
-		j.child = append(j.child, left)
-		j.parent = append(j.parent, right)
+	if j.child, j.parent, err = compileKeys(om.joins, child, parent); err != nil {
+		return nil, err
 	}
 	c.plan.joins = append(c.plan.joins, j)
 	return j, nil
+}
+
+// compileKeys compiles the two sides of join conditions.
+func compileKeys(conditions []joinCondition, child, parent generatorCompiler) (left, right []*generator, err error) {
+	for _, condition := range conditions {
+		l, err := child.compileText(condition.child)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := parent.compileText(condition.parent)
+		if err != nil {
+			return nil, nil, err
+		}
+		left = append(left, l)
+		right = append(right, r)
+	}
+	return left, right, nil
 }
 
 // records resolves the logical source of a triples map to an input and one of

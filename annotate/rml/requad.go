@@ -26,10 +26,5 @@ func (m *Mapper) AppendQuads(dst []byte, quads []rdf.Quad) ([]byte, error) {
 		}
 		out = m.encoder.Append(out, q)
 	}
-	out = m.encoder.AppendEnd(out)
-	if err := m.encoder.Err(); err != nil {
-		m.encoder.Reset()
-		return dst, &MessageError{Err: err}
-	}
-	return out, nil
+	return m.endDocument(dst, out)
 }

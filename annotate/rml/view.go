@@ -216,17 +216,8 @@ func (c *compiler) viewJoin(plan *viewPlan, j *viewJoin, child generatorCompiler
 		return nil, err
 	}
 	parent := generatorCompiler{compiler: c, in: join.view}
-	for _, condition := range j.joins {
-		left, err := child.compileText(condition.child)
-		if err != nil {
-			return nil, err
-		}
-		right, err := parent.compileText(condition.parent)
-		if err != nil {
-			return nil, err
-		}
-		join.child = append(join.child, left)
-		join.parent = append(join.parent, right)
+	if join.child, join.parent, err = compileKeys(j.joins, child, parent); err != nil {
+		return nil, err
 	}
 	join.fields, err = c.fields(plan, j.fields, parent)
 	return join, err

@@ -6,26 +6,24 @@ import (
 
 // or parses logical-or-expr.
 func (p *parser) or() *logical {
-	terms := []*logical{p.and()}
-	for p.operator("||") {
-		terms = append(terms, p.and())
-	}
-	if len(terms) == 1 {
-		return terms[0]
-	}
-	return &logical{kind: logicalOr, terms: terms}
+	return p.combination(logicalOr, "||", (*parser).and)
 }
 
 // and parses logical-and-expr.
 func (p *parser) and() *logical {
-	terms := []*logical{p.basic()}
-	for p.operator("&&") {
-		terms = append(terms, p.basic())
+	return p.combination(logicalAnd, "&&", (*parser).basic)
+}
+
+// combination parses tests with an operator between them.
+func (p *parser) combination(kind logicalKind, operator string, test func(*parser) *logical) *logical {
+	terms := []*logical{test(p)}
+	for p.operator(operator) {
+		terms = append(terms, test(p))
 	}
 	if len(terms) == 1 {
 		return terms[0]
 	}
-	return &logical{kind: logicalAnd, terms: terms}
+	return &logical{kind: kind, terms: terms}
 }
 
 // operator consumes an operator with the space around it, if it stands here.

@@ -170,25 +170,11 @@ func (p *parser) jaywayBrackets() []selector {
 }
 
 func (p *parser) jaywayOr() *logical {
-	terms := []*logical{p.jaywayAnd()}
-	for p.operator("||") {
-		terms = append(terms, p.jaywayAnd())
-	}
-	if len(terms) == 1 {
-		return terms[0]
-	}
-	return &logical{kind: logicalOr, terms: terms}
+	return p.combination(logicalOr, "||", (*parser).jaywayAnd)
 }
 
 func (p *parser) jaywayAnd() *logical {
-	terms := []*logical{p.jaywayBasic()}
-	for p.operator("&&") {
-		terms = append(terms, p.jaywayBasic())
-	}
-	if len(terms) == 1 {
-		return terms[0]
-	}
-	return &logical{kind: logicalAnd, terms: terms}
+	return p.combination(logicalAnd, "&&", (*parser).jaywayBasic)
 }
 
 // jaywayBasic parses a negation, a parenthesis, a comparison or a test for existence.
