@@ -126,7 +126,7 @@ func (l *linter) step(s *step) {
 		for _, predicate := range pom.predicates {
 			for _, o := range pom.objects {
 				l.object(s, o)
-				key := predicate.expression() + " " + o.describe() + graphsOf(pom)
+				key := predicate.expression() + " " + o.describe() + describeGraphs(pom)
 				if seen[key] {
 					l.add(s.node, "it makes the same statement twice, with the predicate %s and the object %s",
 						predicate.expression(), o.describe())
@@ -138,7 +138,7 @@ func (l *linter) step(s *step) {
 	s.walk(func(g *generator) { l.generator(g) })
 }
 
-func graphsOf(pom *pomStep) string {
+func describeGraphs(pom *pomStep) string {
 	var b strings.Builder
 	for _, g := range pom.graphs {
 		b.WriteString(" " + g.describe())

@@ -147,7 +147,7 @@ func (l *loader) fill(tm *triplesMap) error {
 	if err := l.base(r, tm); err != nil {
 		return err
 	}
-	if err := l.sourceOf(r, tm); err != nil {
+	if err := l.recordSource(r, tm); err != nil {
 		return err
 	}
 	if err := l.subject(r, tm); err != nil {
@@ -163,8 +163,8 @@ func (l *loader) fill(tm *triplesMap) error {
 	return nil
 }
 
-// sourceOf loads the logical source or the logical table of a triples map.
-func (l *loader) sourceOf(r *document.Resource, tm *triplesMap) (err error) {
+// recordSource loads the logical source or the logical table of a triples map.
+func (l *loader) recordSource(r *document.Resource, tm *triplesMap) (err error) {
 	sources, tables := r.All("logicalSource"), r.All("logicalTable")
 	switch {
 	case len(sources)+len(tables) != 1:

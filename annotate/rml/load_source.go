@@ -201,11 +201,11 @@ func (l *loader) path(r *document.Resource, n node, name string, source *logical
 		return n.errorf("its path is empty")
 	}
 	source.details.dialect.Null = []string{} // without rml:null every cell is a value
-	return l.rootOf(r, n, source)
+	return l.loadRoot(r, n, source)
 }
 
-// rootOf resolves the folder that a path starts at.
-func (l *loader) rootOf(r *document.Resource, n node, source *logicalSource) error {
+// loadRoot resolves the folder that a path starts at.
+func (l *loader) loadRoot(r *document.Resource, n node, source *logicalSource) error {
 	for _, root := range r.All("root") {
 		name, _, ok := document.LocalName(root.Value)
 		switch {
@@ -213,7 +213,7 @@ func (l *loader) rootOf(r *document.Resource, n node, source *logicalSource) err
 		case ok && name == "CurrentWorkingDirectory":
 			source.WorkingDirectory = true
 		case root.Kind == rdf.IRI:
-			dir, err := fileOf(root)
+			dir, err := filePath(root)
 			if err != nil {
 				return n.errorf("its root: %v", err)
 			}

@@ -84,7 +84,7 @@ func (l *loader) targets(r *document.Resource, tm *termMap) error {
 func (l *loader) targetFile(r *document.Resource, n node) (name string, workingDirectory bool, err error) {
 	for _, property := range []string{nsVoID + "dataDump", nsDCAT + "downloadURL", document.NamespaceCSVW + "url"} {
 		if t, ok := r.Value(property); ok {
-			name, err := fileOf(t)
+			name, err := filePath(t)
 			if err != nil {
 				return "", false, n.errorf("its %s: %v", l.Shorten(property), err)
 			}
@@ -99,14 +99,14 @@ func (l *loader) targetFile(r *document.Resource, n node) (name string, workingD
 		return "", false, n.errorf("its kind is not known: expected a path, a void:dataDump or a dcat:downloadURL")
 	}
 	source.WorkingDirectory = !r.Has("root")
-	if err := l.rootOf(r, n, &source); err != nil {
+	if err := l.loadRoot(r, n, &source); err != nil {
 		return "", false, err
 	}
 	return source.Name, source.WorkingDirectory, nil
 }
 
-// fileOf returns the path of a file IRI or of plain text.
-func fileOf(t rdf.Term) (string, error) {
+// filePath returns the path of a file IRI or of plain text.
+func filePath(t rdf.Term) (string, error) {
 	if t.Kind != rdf.IRI {
 		return t.Value, nil
 	}

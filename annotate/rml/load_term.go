@@ -118,7 +118,7 @@ func (l *loader) termMap(r *document.Resource, parent node, role, kind string) (
 	if err := l.literalParts(r, tm); err != nil {
 		return nil, err
 	}
-	return tm, l.typeOf(r, tm)
+	return tm, l.decideTermType(r, tm)
 }
 
 // expression loads the one constant, reference or template of a term map.
@@ -216,9 +216,9 @@ func (l *loader) literalParts(r *document.Resource, tm *termMap) error {
 	return nil
 }
 
-// typeOf determines the term type (R2RML section 7.4) and checks that it may
+// decideTermType determines the term type (R2RML section 7.4) and checks that it may
 // stand in the position of the term map.
-func (l *loader) typeOf(r *document.Resource, tm *termMap) error {
+func (l *loader) decideTermType(r *document.Resource, tm *termMap) error {
 	var declared termType
 	types := r.All("termType")
 	if len(types) > 1 {

@@ -45,7 +45,7 @@ func (l *loader) thing(r *document.Resource, n node, source *logicalSource) erro
 			}
 			affordance = l.About(found[0])
 		} else {
-			thing = l.thingOf(r)
+			thing = l.findThing(r)
 		}
 		var err error
 		if form, err = l.form(affordance, n); err != nil {
@@ -67,8 +67,8 @@ func (l *loader) thing(r *document.Resource, n node, source *logicalSource) erro
 	return nil
 }
 
-// thingOf returns the thing that has an affordance.
-func (l *loader) thingOf(affordance *document.Resource) *document.Resource {
+// findThing returns the thing that has an affordance.
+func (l *loader) findThing(affordance *document.Resource) *document.Resource {
 	for _, subject := range l.Subjects {
 		if slices.Contains(values(l.About(subject), nsThing+"hasPropertyAffordance"), affordance.Term) {
 			return l.About(subject)

@@ -267,5 +267,5 @@ func fileOrWeb(t rdf.Term) (string, error) {
 	if isWeb(t.Value) {
 		return t.Value, checkWeb(t.Value)
 	}
-	return fileOf(t)
+	return filePath(t)
 }

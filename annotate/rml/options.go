@@ -126,4 +126,4 @@ func (l Limits) withDefaults() Limits {
 // have another.
 const defaultBase = "http://example.com/base/"
 
-func (o Options) baseOf(tm *triplesMap) string { return cmp.Or(tm.base, o.Base, defaultBase) }
+func (o Options) chooseBase(tm *triplesMap) string { return cmp.Or(tm.base, o.Base, defaultBase) }

@@ -147,7 +147,7 @@ func (c *compiler) triplesMap(tm *triplesMap) error {
 	if s.input, s.iterator, err = c.records(tm.source); err != nil {
 		return err
 	}
-	g := generatorCompiler{compiler: c, in: s.input, base: c.opts.baseOf(tm)}
+	g := generatorCompiler{compiler: c, in: s.input, base: c.opts.chooseBase(tm)}
 	if s.subject, err = g.compile(tm.subject); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (c generatorCompiler) object(om *objectMap) (objectStep, error) {
 	case len(om.joins) == 0:
 		parent := c
 		parent.mention = true
-		parent.base = c.opts.baseOf(om.parent)
+		parent.base = c.opts.chooseBase(om.parent)
 		o.gen, err = parent.compile(om.parent.subject)
 	default:
 		o.join, err = c.join(om, c)
@@ -230,7 +230,7 @@ func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, erro
 	if j.input, j.iterator, err = c.records(om.parent.source); err != nil {
 		return nil, err
 	}
-	parent := generatorCompiler{compiler: c, in: j.input, base: c.opts.baseOf(om.parent)}
+	parent := generatorCompiler{compiler: c, in: j.input, base: c.opts.chooseBase(om.parent)}
 	parent.mention = true
 	if j.subject, err = parent.compile(om.parent.subject); err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (c *compiler) pushJoin(tm *triplesMap, pom *predicateObjectMap, om *objectM
 	plan.spread = []bool{false}
 	c.plan.inputs = append(c.plan.inputs, plan)
 	c.plan.sources = append(c.plan.sources, in)
-	child := generatorCompiler{compiler: c, in: in, base: c.opts.baseOf(tm)}
+	child := generatorCompiler{compiler: c, in: in, base: c.opts.chooseBase(tm)}
 	s := &step{node: tm.node, input: in, joint: true}
 	if s.subject, err = child.compile(tm.subject); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (c *compiler) pushJoin(tm *triplesMap, pom *predicateObjectMap, om *objectM
 	if made.graphs, err = child.compileAll(pom.graphs); err != nil {
 		return err
 	}
-	parent := generatorCompiler{compiler: c, in: in, base: c.opts.baseOf(om.parent), parent: true, mention: true}
+	parent := generatorCompiler{compiler: c, in: in, base: c.opts.chooseBase(om.parent), parent: true, mention: true}
 	object, err := parent.compile(om.parent.subject)
 	if err != nil {
 		return err

@@ -77,9 +77,9 @@ func (b bounds) budget(size int) *budget {
 // their last argument, for each character, match or node.
 var growing = []string{"replace", "string-join", "translate"}
 
-// boundsOf returns the bounds of an expression. It is an error if an argument of a
+// parseBounds returns the bounds of an expression. It is an error if an argument of a
 // function that makes longer texts is not a literal, or makes them too long.
-func boundsOf(expr string) (bounds, error) {
+func parseBounds(expr string) (bounds, error) {
 	b := bounds{growth: 1}
 	for i := 0; i < len(expr); i++ {
 		switch expr[i] {

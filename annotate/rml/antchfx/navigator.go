@@ -23,10 +23,10 @@ func newNavigator(root *xmlquery.Node, size int) *navigator {
 
 // start returns a navigator at the same node for one evaluation.
 func (n *navigator) start(b bounds) *navigator {
-	return &navigator{NodeNavigator: n.copyOf(), size: n.size, left: b.budget(n.size)}
+	return &navigator{NodeNavigator: n.duplicate(), size: n.size, left: b.budget(n.size)}
 }
 
-func (n *navigator) copyOf() *xmlquery.NodeNavigator {
+func (n *navigator) duplicate() *xmlquery.NodeNavigator {
 	moved := *n.NodeNavigator
 	return &moved
 }
@@ -37,7 +37,7 @@ func (n *navigator) spend() { n.left.spend(1) }
 func (n *navigator) Copy() xpath.NodeNavigator {
 	n.spend()
 	n.left.copy()
-	return &navigator{NodeNavigator: n.copyOf(), size: n.size, left: n.left}
+	return &navigator{NodeNavigator: n.duplicate(), size: n.size, left: n.left}
 }
 
 // Value returns the string-value.

@@ -80,7 +80,7 @@ func compile(expr string, namespaces map[string]string) (selected func(node any)
 	}
 	declared := map[string]string{"xml": "http://www.w3.org/XML/1998/namespace"}
 	maps.Copy(declared, namespaces)
-	bounds, err := boundsOf(expr)
+	bounds, err := parseBounds(expr)
 	if err != nil {
 		return nil, err
 	}

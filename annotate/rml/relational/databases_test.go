@@ -52,6 +52,6 @@ func TestKindOf_knowsTheTypesOfSQL(t *testing.T) {
 		"DOUBLE PRECISION": rml.DoubleValue, "FLOAT4": rml.DoubleValue, "BOOL": rml.BooleanValue, "timestamptz": rml.DateTimeValue,
 		"VARBINARY(200)": rml.BinaryValue, "": rml.StringValue,
 	} {
-		require.Equal(t, want, relational.KindOf(name), name)
+		require.Equal(t, want, relational.ValueKind(name), name)
 	}
 }

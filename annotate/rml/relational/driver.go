@@ -31,10 +31,10 @@ type Driver struct {
 	Booleans func(ctx context.Context, db *sql.DB, table string) ([]string, error)
 }
 
-// KindOf returns the kind of the values of a column by the name of its type in
+// ValueKind returns the kind of the values of a column by the name of its type in
 // SQL (R2RML, section 10.2), such as "VARCHAR(20)" or "TIMESTAMP". A type that is
 // not known has text.
-func KindOf(sqlType string) rml.ValueKind {
+func ValueKind(sqlType string) rml.ValueKind {
 	name := strings.ToUpper(sqlType)
 	if i := strings.IndexAny(name, "( "); i >= 0 && name != "DOUBLE PRECISION" {
 		first := name[:i]

@@ -163,7 +163,7 @@ func (db *database) describe(ctx context.Context, s rml.Source) ([]column, error
 		return nil, err
 	}
 	defer result.Close()
-	columns, err := columnsOf(result)
+	columns, err := readColumns(result)
 	if err != nil || s.Query != "" || db.driver.Booleans == nil {
 		return columns, err
 	}
@@ -181,15 +181,15 @@ func (db *database) describe(ctx context.Context, s rml.Source) ([]column, error
 	return columns, err
 }
 
-// columnsOf describes the columns of a result, whose names must differ.
-func columnsOf(result *sql.Rows) ([]column, error) {
+// readColumns describes the columns of a result, whose names must differ.
+func readColumns(result *sql.Rows) ([]column, error) {
 	types, err := result.ColumnTypes()
 	if err != nil {
 		return nil, err
 	}
 	columns, seen := make([]column, len(types)), make(map[string]bool)
 	for i, t := range types {
-		columns[i] = column{label: t.Name(), sqlType: t.DatabaseTypeName(), kind: KindOf(t.DatabaseTypeName())}
+		columns[i] = column{label: t.Name(), sqlType: t.DatabaseTypeName(), kind: ValueKind(t.DatabaseTypeName())}
 		if seen[t.Name()] {
 			return nil, fmt.Errorf("the query has two columns of the name %q: give one of them another name with AS", t.Name())
 		}

@@ -55,7 +55,7 @@ func (db *database) start(ctx context.Context, r *rows, query string, wanted []r
 		}
 		return nil
 	}
-	columns, err := columnsOf(r.result)
+	columns, err := readColumns(r.result)
 	if err != nil {
 		return err
 	}

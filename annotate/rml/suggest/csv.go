@@ -29,7 +29,7 @@ func readCSV(sample []byte) ([]table, error) {
 		}
 		for i, value := range values {
 			if names[i] != "" {
-				t.add(names[i], names[i], kindOf(value, false))
+				t.add(names[i], names[i], classify(value, false))
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func readNode(decoder *json.Decoder, depth int) (node, error) {
 	case json.Number:
 		return node{kind: kindOfNumber(value.String())}, nil
 	case string:
-		return node{kind: kindOf(value, true)}, nil
+		return node{kind: classify(value, true)}, nil
 	case bool:
 		return node{kind: boolean}, nil
 	}

@@ -49,8 +49,8 @@ var (
 	iris  = regexp.MustCompile(`^(https?://|urn:[A-Za-z0-9-]+:)[^\s<>"{}|\\^` + "`" + `]+$`)
 )
 
-// kindOf returns the kind of a value of CSV or XML, or of a string of JSON.
-func kindOf(value string, isTyped bool) kind {
+// classify returns the kind of a value of CSV or XML, or of a string of JSON.
+func classify(value string, isTyped bool) kind {
 	value = strings.TrimSpace(value)
 	switch {
 	case value == "":

@@ -118,14 +118,14 @@ func (r *xmlReader) element(at int, e *element, name, path string, within func(p
 		if attribute.Name.Space == "xmlns" || (attribute.Name.Space == "" && attribute.Name.Local == "xmlns") {
 			continue
 		}
-		r.tables[at].add(joined(name, attribute.Name.Local), below(path, "@"+r.qualified(attribute.Name)), kindOf(attribute.Value, false))
+		r.tables[at].add(joined(name, attribute.Name.Local), below(path, "@"+r.qualified(attribute.Name)), classify(attribute.Value, false))
 	}
 	if strings.TrimSpace(e.text) != "" && len(e.children) == 0 {
 		reference, label := path, name
 		if reference == "" {
 			reference, label = ".", "value"
 		}
-		r.tables[at].add(label, reference, kindOf(e.text, false))
+		r.tables[at].add(label, reference, classify(e.text, false))
 	}
 	var seen []xml.Name
 	for _, child := range e.children {

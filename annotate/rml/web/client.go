@@ -110,10 +110,10 @@ func ParseOrigin(text string) (string, error) {
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", errors.New("expected an origin, such as https://example.org or http://localhost:8080")
 	}
-	return originOf(u), nil
+	return writeOrigin(u), nil
 }
 
-func originOf(u *url.URL) string {
+func writeOrigin(u *url.URL) string {
 	host, port := strings.ToLower(u.Hostname()), u.Port()
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -131,7 +131,7 @@ func (c *Client) Fetch(ctx context.Context, s rml.Source) (io.ReadCloser, error)
 	if err != nil || at.Host == "" {
 		return nil, errors.New("its address is not a URL")
 	}
-	origin := originOf(at)
+	origin := writeOrigin(at)
 	if c.origins != nil && !c.origins[origin] {
 		return nil, fmt.Errorf("%s is not among the origins that may be requested (rml map: -network)", origin)
 	}

@@ -203,16 +203,16 @@ func (r *reader) object(pom rdf.Term, opts termOptions, v value) {
 			}
 		}
 	}
-	for _, each := range r.valuesOf(v) {
+	for _, each := range r.eachValue(v) {
 		o := r.node()
 		r.say(v, pom, nsRR+"objectMap", o)
 		r.say(v, o, rdf.Type, rdf.NewIRI(nsRR+"ObjectMap"))
-		r.termOf(o, opts, v, each)
+		r.fillTermMap(o, opts, v, each)
 	}
 }
 
-// valuesOf returns the values of an object whose key value has a list, or the one that it has.
-func (r *reader) valuesOf(v value) []value {
+// eachValue returns the values of an object whose key value has a list, or the one that it has.
+func (r *reader) eachValue(v value) []value {
 	if v.isMap() {
 		for _, p := range r.pairs(v) {
 			if (p.name == "value" || p.name == "v") && p.value.isList() {
@@ -261,7 +261,7 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 		conditions: r.conditions(m.members["conditions"])}, subject)
 }
 
-// kindOfObject returns the kind that an object names, or the usual one.
+// valueKindObject returns the kind that an object names, or the usual one.
 func (r *reader) kindOfObject(v value, usual kind) kind {
 	if v.isMap() {
 		m := r.members(v, termKeys())

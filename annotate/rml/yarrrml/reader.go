@@ -272,7 +272,7 @@ const (
 // String returns the name that the language has for the kind.
 func (k kind) String() string { return [...]string{"", "iri", "blank", "literal"}[k] }
 
-// kindOfType reads the key type of a term.
+// valueKindType reads the key type of a term.
 func (r *reader) kindOfType(v value) kind {
 	if v.isNull() {
 		return noKind

@@ -71,7 +71,7 @@ func (r *reader) source(v value) rdf.Term {
 			if t, said := r.shared[name]; said {
 				return t
 			}
-			t := r.sourceOf(known)
+			t := r.fullSource(known)
 			r.say(known, t, nsRDFS+"label", rdf.NewLiteral(name))
 			r.shared[name] = t
 			return t
@@ -83,11 +83,11 @@ func (r *reader) source(v value) rdf.Term {
 		}
 		return r.logicalSource(v, map[string]value{"access": v}, true)
 	}
-	return r.sourceOf(v)
+	return r.fullSource(v)
 }
 
-// sourceOf says a source that is written in full, as an object or as a list.
-func (r *reader) sourceOf(v value) rdf.Term {
+// fullSource says a source that is written in full, as an object or as a list.
+func (r *reader) fullSource(v value) rdf.Term {
 	if v.isMap() {
 		return r.logicalSource(v, r.members(v, sourceKeys()), false)
 	}

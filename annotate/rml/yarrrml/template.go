@@ -93,7 +93,7 @@ func (r *reader) expression(v value, t rdf.Term, text string, k kind) {
 	case len(segments) == 1 && first.ref != "":
 		r.say(v, t, nsRML+"reference", rdf.NewLiteral(first.ref))
 	case len(segments) > 1:
-		r.say(v, t, nsRR+"template", rdf.NewLiteral(templateOf(segments)))
+		r.say(v, t, nsRR+"template", rdf.NewLiteral(joinSegments(segments)))
 	case k == iriKind:
 		r.say(v, t, nsRR+"constant", r.absolute(v, first.text))
 	default:
@@ -101,8 +101,8 @@ func (r *reader) expression(v value, t rdf.Term, text string, k kind) {
 	}
 }
 
-// templateOf writes a template of R2RML.
-func templateOf(segments []segment) string {
+// joinSegments writes a template of R2RML.
+func joinSegments(segments []segment) string {
 	escape := strings.NewReplacer(`\`, `\\`, "{", `\{`, "}", `\}`)
 	var b strings.Builder
 	for _, s := range segments {

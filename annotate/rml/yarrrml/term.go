@@ -34,10 +34,10 @@ func termKeys() []key {
 }
 
 // term says the map of a term: a text, or an object with a value or a function.
-func (r *reader) term(t rdf.Term, opts termOptions, v value) { r.termOf(t, opts, v, value{}) }
+func (r *reader) term(t rdf.Term, opts termOptions, v value) { r.fillTermMap(t, opts, v, value{}) }
 
-// termOf is term with one of the values that the object lists.
-func (r *reader) termOf(t rdf.Term, opts termOptions, v, each value) {
+// fillTermMap is term with one of the values that the object lists.
+func (r *reader) fillTermMap(t rdf.Term, opts termOptions, v, each value) {
 	if r.err != nil {
 		return
 	}

@@ -93,14 +93,14 @@ func (r *reader) text(v value) string {
 	case v.isNull():
 		r.fail(v, "it is empty: expected text")
 	case !v.isScalar():
-		r.fail(v, "it is %s: expected text", kindOf(v))
+		r.fail(v, "it is %s: expected text", notation(v))
 	default:
 		return v.node.Value
 	}
 	return ""
 }
 
-func kindOf(v value) string {
+func notation(v value) string {
 	switch {
 	case v.isMap():
 		return "an object"
@@ -117,7 +117,7 @@ func (r *reader) items(v value) []value {
 		return nil
 	}
 	if !list.isList() {
-		r.fail(v, "it is %s: expected a list", kindOf(v))
+		r.fail(v, "it is %s: expected a list", notation(v))
 		return nil
 	}
 	items := make([]value, 0, len(list.node.Content))
@@ -152,7 +152,7 @@ func (r *reader) pairs(v value) []pair {
 		return nil
 	}
 	if !object.isMap() {
-		r.fail(v, "it is %s: expected an object", kindOf(v))
+		r.fail(v, "it is %s: expected an object", notation(v))
 		return nil
 	}
 	var pairs []pair

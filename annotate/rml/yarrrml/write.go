@@ -156,13 +156,13 @@ func (w *writer) findMaps() {
 		if parents[s] || (!executions[s] && (r.IsA("TriplesMap") || r.Has("logicalSource") || r.Has("logicalTable") ||
 			r.Has("subjectMap") || r.Has("subject"))) {
 			w.maps = append(w.maps, s)
-			w.names[s] = w.nameOf(r)
+			w.names[s] = w.findName(r)
 		}
 	}
 }
 
-// nameOf returns the name of a mapping: the label of its triples map, or the last part of its IRI.
-func (w *writer) nameOf(r *document.Resource) string {
+// findName returns the name of a mapping: the label of its triples map, or the last part of its IRI.
+func (w *writer) findName(r *document.Resource) string {
 	name := "map"
 	if label, ok := r.Value(nsRDFS + "label"); ok && label.Value != "" {
 		name = label.Value

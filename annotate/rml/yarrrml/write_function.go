@@ -21,7 +21,7 @@ func (w *writer) call(t rdf.Term) (function, parameters *yaml.Node) {
 	function, parameters = text(""), list()
 	for _, pom := range r.All("predicateObjectMap") {
 		p := w.about(pom, "predicate-object map of a function value", "predicate", "predicateMap", "object", "objectMap")
-		parameter := w.parameterOf(p)
+		parameter := w.parameterName(p)
 		values := list()
 		for _, s := range p.Statements {
 			var value termText
@@ -49,8 +49,8 @@ func (w *writer) call(t rdf.Term) (function, parameters *yaml.Node) {
 	return function, parameters
 }
 
-// parameterOf returns the IRI of a parameter.
-func (w *writer) parameterOf(r *document.Resource) string {
+// parameterName returns the IRI of a parameter.
+func (w *writer) parameterName(r *document.Resource) string {
 	for _, t := range r.All("predicate") {
 		return t.Value
 	}

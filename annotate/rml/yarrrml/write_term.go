@@ -144,7 +144,7 @@ func (w *writer) termMap(t rdf.Term, what string, in role, properties ...string)
 		}
 	}
 	w.literalParts(r, what, &m)
-	m.kind = w.kindOf(r, what, in, m)
+	m.kind = w.valueKind(r, what, in, m)
 	for _, template := range r.All("template") {
 		m.value, m.iri = w.template(r, what, template.Value, m.kind)
 		m.hasValue = true
@@ -158,8 +158,8 @@ func (w *writer) termMap(t rdf.Term, what string, in role, properties ...string)
 	return m
 }
 
-// kindOf returns the kind of a term: that of its constant, the one that its map names, or that of its position.
-func (w *writer) kindOf(r *document.Resource, what string, in role, m termText) kind {
+// valueKind returns the kind of a term: that of its constant, the one that its map names, or that of its position.
+func (w *writer) valueKind(r *document.Resource, what string, in role, m termText) kind {
 	if m.hasValue && m.kind != noKind {
 		return m.kind
 	}

@@ -44,7 +44,7 @@ func reinterpret(c Call) ([]string, error) {
 		from = "UTF-8"
 	}
 	bytes := c.Arg(0)
-	switch source, err := encodingOf(from); {
+	switch source, err := findEncoding(from); {
 	case err != nil:
 		return nil, err
 	case source != nil:
@@ -52,7 +52,7 @@ func reinterpret(c Call) ([]string, error) {
 			return nil, fmt.Errorf("%q cannot be written in %s", brief(c.Arg(0)), from)
 		}
 	}
-	target, err := encodingOf(c.Arg(1))
+	target, err := findEncoding(c.Arg(1))
 	if err == nil && target != nil {
 		bytes, err = target.NewDecoder().String(bytes)
 	}
@@ -65,8 +65,8 @@ func reinterpret(c Call) ([]string, error) {
 	return text(bytes)
 }
 
-// encodingOf returns the single-byte encoding of a name, or nil for UTF-8.
-func encodingOf(name string) (encoding.Encoding, error) {
+// findEncoding returns the single-byte encoding of a name, or nil for UTF-8.
+func findEncoding(name string) (encoding.Encoding, error) {
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 	}
@@ -83,7 +83,7 @@ func encodingOf(name string) (encoding.Encoding, error) {
 		}
 	}
 	if code, found := strings.CutPrefix(wanted, "cp125"); found {
-		return encodingOf("windows125" + code)
+		return findEncoding("windows125" + code)
 	}
 	return nil, fmt.Errorf("the encoding %q is not known: expected UTF-8, US-ASCII, or one of the families "+
 		"ISO-8859, windows and KOI8", brief(name))

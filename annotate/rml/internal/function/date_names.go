@@ -62,9 +62,9 @@ var namesByLanguage = map[string]*dateNames{
 	},
 }
 
-// dateNamesOf returns the names of a language by its tag; it ignores the
+// findDateNames returns the names of a language by its tag; it ignores the
 // region.
-func dateNamesOf(tag string) (*dateNames, error) {
+func findDateNames(tag string) (*dateNames, error) {
 	language, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(tag), "_", "-"), "-")
 	names := namesByLanguage[language]
 	if names == nil {

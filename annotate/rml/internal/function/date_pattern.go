@@ -107,7 +107,7 @@ func parseByPattern(s, pattern, language string) (dateTime, error) {
 	if err != nil {
 		return dateTime{}, err
 	}
-	names, err := dateNamesOf(language)
+	names, err := findDateNames(language)
 	if err != nil {
 		return dateTime{}, err
 	}
@@ -157,7 +157,7 @@ func (p *dateParts) take(s string, f dateField, fixed bool, names *dateNames) (r
 		p.afternoon = half%2 == 1
 		return rest, nil
 	case dateFields[f.letter] == 0:
-		p.zone, rest, err = offsetOf(s)
+		p.zone, rest, err = parseOffset(s)
 		return rest, err
 	}
 	most := dateFields[f.letter]
@@ -246,8 +246,8 @@ func (p *dateParts) time() (time.Time, bool) {
 	return t, same && p.year >= 1 && p.year <= 9999
 }
 
-// offsetOf reads Z, UTC, GMT, or an offset such as +02, +0200 and +02:00.
-func offsetOf(s string) (*time.Location, string, error) {
+// parseOffset reads Z, UTC, GMT, or an offset such as +02, +0200 and +02:00.
+func parseOffset(s string) (*time.Location, string, error) {
 	for _, name := range []string{"UTC", "GMT"} {
 		if rest, found := strings.CutPrefix(s, name); found {
 			if rest == "" || (rest[0] != '+' && rest[0] != '-') {

@@ -17,8 +17,8 @@ type escaper struct {
 	unescape func(string) (string, error)
 }
 
-// escaperOf returns the escaper of a mode of GREL.
-func escaperOf(mode string) (escaper, error) {
+// findEscaper returns the escaper of a mode of GREL.
+func findEscaper(mode string) (escaper, error) {
 	switch strings.ToLower(mode) {
 	case "html":
 		return escaper{escapeHTML, func(s string) (string, error) { return html.UnescapeString(s), nil }}, nil
@@ -35,7 +35,7 @@ func escaperOf(mode string) (escaper, error) {
 }
 
 func escape(c Call) ([]string, error) {
-	e, err := escaperOf(c.Arg(1))
+	e, err := findEscaper(c.Arg(1))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func escape(c Call) ([]string, error) {
 }
 
 func unescape(c Call) ([]string, error) {
-	e, err := escaperOf(c.Arg(1))
+	e, err := findEscaper(c.Arg(1))
 	if err != nil {
 		return nil, err
 	}

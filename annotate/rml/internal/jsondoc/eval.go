@@ -302,7 +302,7 @@ func (d *Document) single(q *query, root, current input.Node) input.Node {
 func (d *Document) operand(o *operand, root, current input.Node) value {
 	switch o.kind {
 	case operandQuery:
-		return d.valueOf(d.single(o.query, root, current))
+		return d.decode(d.single(o.query, root, current))
 	case operandCall:
 		return o.call.function.value(d, o.call, root, current)
 	}

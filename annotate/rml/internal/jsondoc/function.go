@@ -117,7 +117,7 @@ func (d *Document) callValue(c *call, root, current input.Node) value {
 		found = d.list[base]
 	}
 	d.list = d.list[:base]
-	return d.valueOf(found)
+	return d.decode(found)
 }
 
 func (d *Document) callRegexp(c *call, root, current input.Node) value {

@@ -168,7 +168,7 @@ func (d *Document) elementValue(t *tail, root, n input.Node) value {
 func (d *Document) visitTail(t *tail, root, n input.Node, use func(value)) {
 	if d.tape[n].kind == input.Array {
 		for c, end := n+1, input.Node(d.tape[n].next); c < end && d.spend(1); c = input.Node(d.tape[c].next) {
-			use(d.valueOf(c))
+			use(d.decode(c))
 		}
 	}
 	for i := range t.arguments {
@@ -227,11 +227,11 @@ func (d *Document) jaywayOperandValue(o *operand, root, current input.Node) valu
 	defer func() { d.list = d.list[:base] }()
 	list := value{kind: listValue}
 	for _, n := range d.list[base:] {
-		v := d.valueOf(n)
+		v := d.decode(n)
 		if o.tail != nil {
 			v = d.tailValue(o.tail, root, n)
 			if v.kind == nodeValue {
-				v = d.valueOf(v.node)
+				v = d.decode(v.node)
 			}
 		}
 		if !o.several {
@@ -269,18 +269,18 @@ func (d *Document) jaywayTest(l *logical, root, current input.Node) bool {
 		text := d.valueText(left)
 		return text != nil && right.pattern != nil && d.spend(len(text)/bytesPerStep) && right.pattern.Match(text)
 	case isIn:
-		return d.contains(d.listOf(right), left)
+		return d.contains(d.asList(right), left)
 	case isNotIn:
-		return !d.contains(d.listOf(right), left)
+		return !d.contains(d.asList(right), left)
 	case containsValue:
 		if left.kind == stringValue {
 			return right.kind == stringValue && d.spend(len(left.text)/bytesPerStep) && bytes.Contains(left.text, right.text)
 		}
-		return d.contains(d.listOf(left), right)
+		return d.contains(d.asList(left), right)
 	case sizeIs, emptyIs:
 		return d.sizeTest(l.comparison, left, right)
 	}
-	return d.isList(left) && d.isList(right) && d.setTest(l.comparison, d.listOf(left), d.listOf(right))
+	return d.isList(left) && d.isList(right) && d.setTest(l.comparison, d.asList(left), d.asList(right))
 }
 
 // sizeTest compares the length of a string or a container.
@@ -339,14 +339,14 @@ func (d *Document) isList(v value) bool {
 	return v.kind == listValue || (v.kind == nodeValue && d.tape[v.node].kind == input.Array)
 }
 
-// listOf returns the elements of a list or of an array of the document.
-func (d *Document) listOf(v value) []value {
+// asList returns the elements of a list or of an array of the document.
+func (d *Document) asList(v value) []value {
 	if v.kind != nodeValue || d.tape[v.node].kind != input.Array {
 		return v.list
 	}
 	var list []value
 	for c, end := v.node+1, input.Node(d.tape[v.node].next); c < end && d.spend(1); c = input.Node(d.tape[c].next) {
-		list = append(list, d.valueOf(c))
+		list = append(list, d.decode(c))
 	}
 	return list
 }
@@ -362,7 +362,7 @@ func (d *Document) alike(a, b value) bool {
 	case a.kind == stringValue && b.kind == numberValue:
 		return string(a.text) == string(b.text)
 	case a.kind == listValue || b.kind == listValue:
-		x, y := d.listOf(a), d.listOf(b)
+		x, y := d.asList(a), d.asList(b)
 		if len(x) != len(y) {
 			return false
 		}

@@ -32,8 +32,8 @@ type value struct {
 	pattern *regexp.Regexp
 }
 
-// valueOf returns the value of a node.
-func (d *Document) valueOf(n input.Node) value {
+// decode returns the value of a node.
+func (d *Document) decode(n input.Node) value {
 	if n == noNode {
 		return value{}
 	}
@@ -120,7 +120,7 @@ func (d *Document) sameTree(a, b input.Node) bool {
 	}
 	ca, cb := a+1, b+1
 	for ca < input.Node(ta.next) && cb < input.Node(tb.next) {
-		if !d.spend(1) || !d.same(d.valueOf(ca), d.valueOf(cb)) {
+		if !d.spend(1) || !d.same(d.decode(ca), d.decode(cb)) {
 			return false
 		}
 		ca, cb = input.Node(d.tape[ca].next), input.Node(d.tape[cb].next)
@@ -136,7 +136,7 @@ func (d *Document) covers(a, b input.Node, deep bool) bool {
 			continue // a later member of the name counts
 		}
 		found := d.twin(m, b)
-		if found == noNode || (deep && !d.same(d.valueOf(m), d.valueOf(found))) {
+		if found == noNode || (deep && !d.same(d.decode(m), d.decode(found))) {
 			return false
 		}
 	}

@@ -50,8 +50,8 @@ func def(signature string, call func(e *evaluation, f focus, args []sequence) se
 	return f
 }
 
-// nodesOf is def for a function whose value may be nodes.
-func nodesOf(signature string, call func(e *evaluation, f focus, args []sequence) sequence) function {
+// nodeFunction is def for a function whose value may be nodes.
+func nodeFunction(signature string, call func(e *evaluation, f focus, args []sequence) sequence) function {
 	f := def(signature, call)
 	f.nodes = true
 	return f

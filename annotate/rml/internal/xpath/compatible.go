@@ -56,7 +56,7 @@ func (e *evaluation) compatibleArgument(kind byte, v sequence) sequence {
 	switch kind {
 	case 's':
 		if len(v) == 0 || v[0].typ != stringAtom {
-			return e.oneText(e.stringOf(v))
+			return e.oneText(e.toText(v))
 		}
 	case 'd', 'n':
 		v = e.atomize(v)
@@ -104,5 +104,5 @@ func (e *evaluation) text(v item) string {
 
 // noID returns the function id of XPath 1.0, which selects nothing where no document type declares an ID.
 func noID() function {
-	return nodesOf("a* | N", func(*evaluation, focus, []sequence) sequence { return nil }).reaching(everywhere)
+	return nodeFunction("a* | N", func(*evaluation, focus, []sequence) sequence { return nil }).reaching(everywhere)
 }

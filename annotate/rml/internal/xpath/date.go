@@ -77,11 +77,11 @@ func parseZone(s string) (zone *time.Location, given, ok bool) {
 	if s[0] == '-' {
 		minutes = -minutes
 	}
-	return zoneOf(minutes), true, minutes >= -14*60 && minutes <= 14*60
+	return newZone(minutes), true, minutes >= -14*60 && minutes <= 14*60
 }
 
-// zoneOf returns the time zone of an offset in minutes.
-func zoneOf(minutes int) *time.Location {
+// newZone returns the time zone of an offset in minutes.
+func newZone(minutes int) *time.Location {
 	if minutes == 0 {
 		return time.UTC
 	}

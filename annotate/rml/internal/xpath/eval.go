@@ -102,8 +102,8 @@ func (v *Evaluator) Forget() {
 	}
 }
 
-// keptOf returns what is kept of an expression.
-func (v *Evaluator) keptOf(x *Expression, tree Tree) []keptValue {
+// keptValues returns what is kept of an expression.
+func (v *Evaluator) keptValues(x *Expression, tree Tree) []keptValue {
 	if v.tree != tree {
 		v.Forget()
 		v.tree = tree
@@ -144,7 +144,7 @@ func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limit
 		e.vars = make([]sequence, x.slots)
 	}
 	if x.hoisted > 0 {
-		e.kept = v.keptOf(x, tree)
+		e.kept = v.keptValues(x, tree)
 	}
 	room := min(keptBytes, e.room/4) - v.held
 	e.keptRoom = room
@@ -320,13 +320,13 @@ func (e *evaluation) atomizeNodes(s sequence) sequence {
 		if e.err != nil {
 			return nil
 		}
-		out[i] = e.atomOf(s[i])
+		out[i] = e.typedValue(s[i])
 	}
 	return out
 }
 
-// atomOf returns the typed value of a node, and another item as it is.
-func (e *evaluation) atomOf(i item) item {
+// typedValue returns the typed value of a node, and another item as it is.
+func (e *evaluation) typedValue(i item) item {
 	if i.typ != nodeItem {
 		return i
 	}
@@ -379,6 +379,6 @@ func (e *evaluation) single(s sequence, operator string) (item, bool) {
 	if len(s) != 1 || e.err != nil {
 		return item{}, false
 	}
-	v := e.atomOf(s[0])
+	v := e.typedValue(s[0])
 	return v, e.err == nil
 }

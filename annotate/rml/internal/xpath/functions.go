@@ -28,8 +28,8 @@ func (e *evaluation) contextOr(f focus, args []sequence, at int) sequence {
 	return e.unit(f.at)
 }
 
-// stringOf returns the string value of an item.
-func (e *evaluation) stringOf(s sequence) string {
+// toText returns the string value of an item.
+func (e *evaluation) toText(s sequence) string {
 	switch {
 	case len(s) == 0:
 		return ""

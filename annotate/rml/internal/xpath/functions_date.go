@@ -119,7 +119,7 @@ func adjust(e *evaluation, _ focus, a []sequence) sequence {
 		if span%time.Minute != 0 || span < -14*time.Hour || span > 14*time.Hour || a[1][0].n != 0 {
 			return e.fail("FODT0003", "a time zone is at most 14 hours, and whole minutes")
 		}
-		zone = zoneOf(int(span / time.Minute))
+		zone = newZone(int(span / time.Minute))
 	}
 	if v.zone {
 		v.t = v.t.In(zone)

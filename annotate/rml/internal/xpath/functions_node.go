@@ -30,7 +30,7 @@ func nodeFunctions() map[string]function {
 			}
 			return e.unit(item{typ: qname, s: string(name.Local)})
 		}).reaching(inFocus),
-		"root": nodesOf("| N?", func(e *evaluation, f focus, a []sequence) sequence {
+		"root": nodeFunction("| N?", func(e *evaluation, f focus, a []sequence) sequence {
 			if _, ok := e.nodeArgument(f, a, 0); !ok {
 				return nil
 			}
@@ -45,10 +45,10 @@ func nodeFunctions() map[string]function {
 			return aTruth(node.Kind <= Element && n+1+node.Attributes < node.End)
 		}).reaching(inFocus),
 		"lang":        def("s? | N", lang).reaching(everywhere),
-		"path":        def("| N?", placeOf).reaching(everywhere),
+		"path":        def("| N?", nodePath).reaching(everywhere),
 		"generate-id": def("| N?", generateID).reaching(everywhere),
-		"innermost":   nodesOf("N*", innermost),
-		"outermost": nodesOf("N*", func(e *evaluation, _ focus, a []sequence) sequence {
+		"innermost":   nodeFunction("N*", innermost),
+		"outermost": nodeFunction("N*", func(e *evaluation, _ focus, a []sequence) sequence {
 			nodes := e.nodeSet(a[0])
 			if !e.hold(len(nodes) * itemBytes) {
 				return nil
@@ -119,8 +119,8 @@ func innermost(e *evaluation, _ focus, a []sequence) sequence {
 	return out
 }
 
-// placeOf writes the path of a node (section 14.2 of Functions and Operators).
-func placeOf(e *evaluation, f focus, a []sequence) sequence {
+// nodePath writes the path of a node (section 14.2 of Functions and Operators).
+func nodePath(e *evaluation, f focus, a []sequence) sequence {
 	at, ok := e.nodeArgument(f, a, 0)
 	if !ok {
 		return nil

@@ -79,7 +79,7 @@ func (e *evaluation) withPattern(c *call, a []sequence) sequence {
 		if at := flagsAt(c.name); len(a) > at {
 			flags = text(a[at])
 		}
-		if p = e.patternOf(text(a[1]), flags); p == nil {
+		if p = e.cachedPattern(text(a[1]), flags); p == nil {
 			return nil
 		}
 	}
@@ -136,8 +136,8 @@ const patternCost = 64
 // instructionBytes is the memory of a compiled regular expression for each unit of its size.
 const instructionBytes = 256
 
-// patternOf compiles a regular expression, once an evaluation.
-func (e *evaluation) patternOf(text, flags string) *pattern {
+// cachedPattern compiles a regular expression, once an evaluation.
+func (e *evaluation) cachedPattern(text, flags string) *pattern {
 	key := flags + "\x00" + text
 	if known := e.patterns[key]; known != nil {
 		return known

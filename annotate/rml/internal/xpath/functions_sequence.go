@@ -30,9 +30,9 @@ func sequenceFunctions() map[string]function {
 		"position": def("", func(e *evaluation, f focus, _ []sequence) sequence {
 			return e.unit(integral(f.position))
 		}).reaching(inFocus),
-		"head": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][:min(1, len(a[0]))] }),
-		"tail": nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][min(1, len(a[0])):] }),
-		"reverse": nodesOf("I*", func(e *evaluation, _ focus, a []sequence) sequence {
+		"head": nodeFunction("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][:min(1, len(a[0]))] }),
+		"tail": nodeFunction("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0][min(1, len(a[0])):] }),
+		"reverse": nodeFunction("I*", func(e *evaluation, _ focus, a []sequence) sequence {
 			if !e.holdItems(len(a[0])) {
 				return nil
 			}
@@ -40,21 +40,21 @@ func sequenceFunctions() map[string]function {
 			slices.Reverse(out)
 			return out
 		}),
-		"insert-before": nodesOf("I* i I*", func(e *evaluation, _ focus, a []sequence) sequence {
+		"insert-before": nodeFunction("I* i I*", func(e *evaluation, _ focus, a []sequence) sequence {
 			if !e.holdItems(len(a[0]) + len(a[2])) {
 				return nil
 			}
 			at := int(min(max(a[1][0].n-1, 0), int64(len(a[0]))))
 			return slices.Concat(a[0][:at], a[2], a[0][at:])
 		}),
-		"remove": nodesOf("I* i", func(e *evaluation, _ focus, a []sequence) sequence {
+		"remove": nodeFunction("I* i", func(e *evaluation, _ focus, a []sequence) sequence {
 			at := a[1][0].n
 			if at < 1 || at > int64(len(a[0])) || !e.holdItems(len(a[0])) {
 				return a[0]
 			}
 			return slices.Concat(a[0][:at-1], a[0][at:])
 		}),
-		"subsequence": nodesOf("I* d | d", subsequence),
+		"subsequence": nodeFunction("I* d | d", subsequence),
 		"index-of": def("a* a | s", func(e *evaluation, _ focus, a []sequence) sequence {
 			var out sequence
 			for i, v := range a[0] {

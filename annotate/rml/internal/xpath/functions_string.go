@@ -16,7 +16,7 @@ import (
 func stringFunctions() map[string]function {
 	return map[string]function{
 		"string": def("| I?", func(e *evaluation, f focus, a []sequence) sequence {
-			return e.oneText(e.stringOf(e.contextOr(f, a, 0)))
+			return e.oneText(e.toText(e.contextOr(f, a, 0)))
 		}).reaching(inFocus),
 		"upper-case":    def("s?", changed(func(s string) string { return cases.Upper(language.Und).String(s) })),
 		"lower-case":    def("s?", changed(func(s string) string { return cases.Lower(language.Und, cases.HandleFinalSigma(false)).String(s) })),
@@ -25,7 +25,7 @@ func stringFunctions() map[string]function {
 		"substring":     def("s? d | d", substring),
 		"string-length": def("| s?", stringLength).reaching(inFocus),
 		"normalize-space": def("| s?", func(e *evaluation, f focus, a []sequence) sequence {
-			return e.made(collapse(e.stringOf(e.contextOr(f, a, 0))))
+			return e.made(collapse(e.toText(e.contextOr(f, a, 0))))
 		}).reaching(inFocus),
 		"normalize-unicode": def("s? | s", normalizeUnicode),
 		"translate":         def("s? s s", translate),
@@ -75,11 +75,11 @@ func stringFunctions() map[string]function {
 		"default-collation": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.oneText(codepointCollation) }),
 		"implicit-timezone": def("", func(e *evaluation, _ focus, _ []sequence) sequence { return e.unit(item{typ: dayTime}) }),
 		"error":             def("| a? s I*", raise),
-		"trace":             nodesOf("I* | s", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0] }),
-		"exactly-one":       nodesOf("I*", counted(1, 1, "FORG0005")),
-		"one-or-more":       nodesOf("I*", counted(1, math.MaxInt, "FORG0004")),
-		"zero-or-one":       nodesOf("I*", counted(0, 1, "FORG0003")),
-		"unordered":         nodesOf("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0] }),
+		"trace":             nodeFunction("I* | s", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0] }),
+		"exactly-one":       nodeFunction("I*", counted(1, 1, "FORG0005")),
+		"one-or-more":       nodeFunction("I*", counted(1, math.MaxInt, "FORG0004")),
+		"zero-or-one":       nodeFunction("I*", counted(0, 1, "FORG0003")),
+		"unordered":         nodeFunction("I*", func(_ *evaluation, _ focus, a []sequence) sequence { return a[0] }),
 	}
 }
 
@@ -126,7 +126,7 @@ func concat(e *evaluation, _ focus, a []sequence) sequence {
 	var room [64]byte
 	b := room[:0]
 	for _, arg := range a {
-		s := e.stringOf(arg)
+		s := e.toText(arg)
 		if !e.holdText(len(s)) {
 			return nil
 		}
@@ -190,7 +190,7 @@ func substring(e *evaluation, _ focus, a []sequence) sequence {
 }
 
 func stringLength(e *evaluation, f focus, a []sequence) sequence {
-	s := e.stringOf(e.contextOr(f, a, 0))
+	s := e.toText(e.contextOr(f, a, 0))
 	e.spendText(len(s))
 	return e.unit(integral(int64(utf8.RuneCountInString(s))))
 }

@@ -22,8 +22,8 @@ func asNodes(x expr) (nodeExpr, bool) {
 	return nil, false
 }
 
-// nodesOf returns the value of an expression of nodes.
-func (e *evaluation) nodesOf(x nodeExpr, f focus) sequence {
+// selectNodes returns the value of an expression of nodes.
+func (e *evaluation) selectNodes(x nodeExpr, f focus) sequence {
 	nodes := x.appendNodes(e, f, e.buffer())
 	e.release(nodes)
 	if !e.holdItems(len(nodes)) || len(nodes) == 0 {
@@ -59,7 +59,7 @@ type location struct {
 	steps    []*axisStep
 }
 
-func (l *location) eval(e *evaluation, f focus) sequence { return e.nodesOf(l, f) }
+func (l *location) eval(e *evaluation, f focus) sequence { return e.selectNodes(l, f) }
 
 // appendNodes applies the steps.
 func (l *location) appendNodes(e *evaluation, f focus, dst []int32) []int32 {

@@ -201,7 +201,7 @@ func (p *parser) additive() expr {
 }
 
 func (p *parser) multiplicative() expr {
-	left := p.unionOf()
+	left := p.unionExpr()
 	for {
 		operator := ""
 		switch {
@@ -216,11 +216,11 @@ func (p *parser) multiplicative() expr {
 		default:
 			return left
 		}
-		left = &arithmetic{operator, left, p.unionOf()}
+		left = &arithmetic{operator, left, p.unionExpr()}
 	}
 }
 
-func (p *parser) unionOf() expr {
+func (p *parser) unionExpr() expr {
 	left := p.intersection()
 	for p.takeWord("union") || (!p.is("||") && p.take("|")) {
 		left = p.setOperation(unionOf, "|", left, p.intersection())

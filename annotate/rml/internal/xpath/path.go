@@ -81,7 +81,7 @@ type axisStep struct {
 	predicates []expr
 }
 
-func (s *axisStep) eval(e *evaluation, f focus) sequence { return e.nodesOf(s, f) }
+func (s *axisStep) eval(e *evaluation, f focus) sequence { return e.selectNodes(s, f) }
 
 // appendNodes appends the nodes that the step selects from the context item.
 func (s *axisStep) appendNodes(e *evaluation, f focus, dst []int32) []int32 {
