@@ -91,7 +91,7 @@ func (p *Plan) hasSteps(in int) bool {
 	return slices.ContainsFunc(p.steps, func(s *step) bool { return s.input == in })
 }
 
-// passes counts how often a batch goes through each input.
+// passes counts how often a batch reads each input.
 func (p *Plan) passes() []int {
 	passes := make([]int, len(p.inputs))
 	for _, j := range p.joins {

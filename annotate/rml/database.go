@@ -33,7 +33,7 @@ func (d Database) String() string {
 // Password is a text that is not printed.
 type Password string
 
-// String returns a text that stands for the password.
+// String returns a placeholder for the password.
 func (p Password) String() string {
 	if p == "" {
 		return ""
@@ -53,7 +53,7 @@ type Query struct {
 	// Source is the table or query, and the database.
 	Source Source
 	// Parent is what Source, the child, is joined with: another source of the same
-	// database. It is the zero Source if there is no join.
+	// database. It is the zero Source without a join.
 	Parent Source
 	// On has the conditions of the join. A row is in the result if all are met, as in
 	// the joint SQL query of R2RML, section 8.

@@ -15,7 +15,7 @@ const (
 	// and XPath 3.1 have them, the last in its mode that is compatible with XPath 1.0.
 	DialectRML Dialect = iota
 	// DialectCARML reads them as CARML 0.3.2 does, with Jayway's JSONPath, CSV whose delimiter
-	// is detected, and XPath 3.1. Graphs that CARML made keep their terms, but for large and
+	// is detected, and XPath 3.1. Graphs that CARML has generated keep their terms, but for large and
 	// small numbers in IRIs and decimals, which CARML writes with an exponent.
 	DialectCARML
 )

@@ -21,8 +21,8 @@
 // references belong to the new one, text outside the lexical space of its datatype that is not a
 // number of another notation, such as 25.0 for xsd:integer, is an error under the new one only,
 // an iterator such as "$.list" or "$" that selects an array maps the elements of the array under
-// the legacy one only, and a term that cannot be made (an IRI with a space, say) drops its
-// statements under the legacy one and is an error under the new one. [Options].Strict makes it an
+// the legacy one only, and a term that cannot be generated (an IRI with a space, say) drops its
+// statements under the legacy one and is an error under the new one. With [Options].Strict it is an
 // error under both.
 //
 // # Errors

@@ -18,8 +18,8 @@ const (
 	IntegerValue             // a number written without fraction and exponent
 	DoubleValue              // any other number
 	BooleanValue             // "true" or "false"
-	NullValue                // a null that is there; it makes no term
-	CompositeValue           // an object or an array; it makes no term by itself
+	NullValue                // a null that is present; it gives no term
+	CompositeValue           // an object or an array; it gives no term by itself
 
 	// Only databases have these, see [Rows].
 
@@ -61,7 +61,7 @@ type Evaluator struct {
 	//
 	// The function that it returns selects nodes from a node: the root for an
 	// iterator, a record for a reference. They come in the order in which records
-	// are mapped, the same on each call. An absent key or element is no result,
+	// are mapped, the same on each call. An absent key or element gives no result,
 	// not an error. It does not keep the slice that it returns.
 	Compile func(expr string, namespaces map[string]string) (func(node any) ([]any, error), error)
 	// Value returns a node that a reference selected as text, with its natural

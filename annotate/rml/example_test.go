@@ -85,7 +85,7 @@ func ExampleLocalFiles() {
 	files := rml.LocalFiles("testdata", nil)
 	_, err := files.Open(rml.Source{Kind: rml.SourceStream, Name: "in"})
 	fmt.Println(err)
-	// Output: open stream "in": there is no input for it
+	// Output: open stream "in": no such input
 }
 
 func ExampleParseDialect() {

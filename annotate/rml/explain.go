@@ -9,7 +9,7 @@ import (
 )
 
 // Explain describes the plan in plain text: the inputs, how records are found,
-// and how each triples map makes statements of a record.
+// and how each triples map generates statements from a record.
 func (p *Plan) Explain() string {
 	e := &explanation{plan: p}
 	e.line(0, "output: %s", p.format)
@@ -40,7 +40,7 @@ func (e *explanation) line(indent int, format string, args ...any) {
 func (e *explanation) input(i int, in *inputPlan) {
 	switch {
 	case in.view != nil:
-		e.line(0, "input %d: %s, rows made of input %d", i, in.source, in.view.input)
+		e.line(0, "input %d: %s, rows built from input %d", i, in.source, in.view.input)
 		e.line(1, "columns: %s", strings.Join(in.view.columns, " "))
 		for _, j := range in.view.joins {
 			e.line(1, "%s with the rows of input %d: %s", joinKind(j.inner), j.view, e.conditions(j.child, j.parent))
@@ -204,11 +204,11 @@ func (g *generator) expression() string {
 	return "that is new"
 }
 
-// Made is a statement with the part of the mapping that made it.
+// Made is a statement with the part of the mapping that generated it.
 type Made struct {
 	rdf.Quad
 	// Node names the predicate-object map, or the subject map for statements of its classes,
-	// and Line is its line in the mapping. A statement that several parts make is that of the
+	// and Line is its line in the mapping. A statement that several parts generate is that of the
 	// first one.
 	Node string
 	Line int
@@ -218,7 +218,7 @@ type Made struct {
 }
 
 // Trace is [Mapper.Quads] for tools that explain a mapping: it says of each statement which
-// part of the mapping made it.
+// part of the mapping generated it.
 func (m *Mapper) Trace(message []byte) ([]Made, error) {
 	m.tracing = true
 	m.rules = nil

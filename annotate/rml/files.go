@@ -48,7 +48,7 @@ func LocalFiles(dir string, stdin io.Reader) Files {
 		Open: func(s Source) (io.ReadCloser, error) {
 			switch {
 			case s.Kind == SourceStream && stdin == nil:
-				return nil, fmt.Errorf("open %s: there is no input for it", s)
+				return nil, fmt.Errorf("open %s: no such input", s)
 			case s.Kind == SourceStream:
 				return io.NopCloser(stdin), nil
 			case isWeb(s.Name):

@@ -42,7 +42,7 @@ type Parameter struct {
 	// IRIs are the names that a mapping may bind a value to: that of the
 	// parameter and that of its predicate.
 	IRIs []string
-	// List makes the function take all values of the parameter at once.
+	// List passes all values of the parameter to one call.
 	// Otherwise it is called for each value.
 	List bool
 	// Optional lets the function be called when there is no value. Otherwise
@@ -131,7 +131,7 @@ func fromLibrary(f function.Function) *Function {
 	return made
 }
 
-// markLimit makes an error about a limit of the library match [ErrLimit].
+// markLimit adds [ErrLimit] to an error about a limit of the library.
 func markLimit(err error) error {
 	if errors.As(err, new(function.LimitError)) {
 		return fmt.Errorf("%w: %w", err, ErrLimit)

@@ -76,7 +76,7 @@ func fromInput(parameter string) string {
 	return ` ; rml:input [ rml:parameter ` + parameter + ` ; rml:inputValue "2" ]`
 }
 
-// What the mapping or the program says goes before the natural datatype.
+// What the mapping or the program says precedes the natural datatype.
 func TestFunction_prefersTheDatatypeOfTheMapping(t *testing.T) {
 	length := callOf("grel:string_length", "grel:valueParameter", "s")
 	for more, want := range map[string]string{

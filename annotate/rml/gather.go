@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// gatherMap makes collections and containers (RML-CC).
+// gatherMap generates collections and containers (RML-CC).
 type gatherMap struct {
 	node       node
 	as         string // IRI of rdf:List, rdf:Bag, rdf:Seq or rdf:Alt
@@ -70,7 +70,7 @@ type collection struct {
 	rule    node // what Trace names
 }
 
-// gather pushes the heads of the collections that a gather map makes of a
+// gather pushes the heads of the collections that a gather map generates from a
 // record.
 func (m *Mapper) gather(g *generator, at place) error {
 	bottom := len(m.terms)
@@ -138,7 +138,7 @@ func (m *Mapper) emptyCollection(g *generator, at place, names [][]byte) error {
 	return m.pushHeads(m.collect1(g, at, names, nil, nil))
 }
 
-// collect1 makes one collection of members and adds its heads to others.
+// collect1 generates one collection of members and adds its heads to others.
 func (m *Mapper) collect1(g *generator, at place, names, members, heads [][]byte) ([][]byte, error) {
 	if g.kind == noExpression {
 		head := m.unnamed(g, at, len(heads))

@@ -118,7 +118,7 @@ func TestMapper_Append_checksTheTextOfEveryLiteral(t *testing.T) {
 			new + `reference> "$.v" ; ` + new + `datatypeMap> [ ` + new + `reference> "$.l" ]`,
 			`expected a language`,
 		},
-		"a URI": {new + `template> "http://a/é{$.v}" ; ` + new + `termType> ` + new + `URI>`, `may not stand`},
+		"a URI": {new + `template> "http://a/é{$.v}" ; ` + new + `termType> ` + new + `URI>`, `is not allowed`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ type generator struct {
 	when      *generator // its condition
 	gather    *gatherPlan
 	subject   int        // number of a subject map whose blank nodes have no name; 0 for other term maps
-	mention   bool       // whether collections are only named, not made
+	mention   bool       // whether collections are only named, not generated
 	targets   targetSet  // where statements with its terms go
 	suffix    []byte     // datatype or language of a literal, rendered
 	datatype  *generator // when it depends on the record
@@ -30,7 +30,7 @@ type generator struct {
 	base      []byte     // put before relative IRIs
 	absolute  bool       // whether a template begins with the scheme of an IRI
 	ascii     bool       // whether an IRI must be a URI
-	unsafe    bool       // whether an IRI is made of its parts as they are
+	unsafe    bool       // whether an IRI consists of its parts as they are
 	natural   bool       // whether the value gets its natural datatype
 	double    bool       // whether numbers are written in the canonical form of xsd:double
 	lexical   xsd.LexicalSpace
@@ -38,9 +38,9 @@ type generator struct {
 	unscaled  bool                                  // whether numbers stand without an exponent, in the dialect of CARML
 	canonical func(dst, text []byte) []byte         // of the datatype in the dialect of CARML, or nil
 	checked   bool                                  // whether text outside the lexical space is an error
-	strict    bool                                  // whether a term that cannot be made is an error
+	strict    bool                                  // whether a term that cannot be generated is an error
 	expand    bool                                  // whether each element of an array is a value
-	carml     bool                                  // whether values stand in IRIs, and literals are written, as in CARML
+	carml     bool                                  // whether IRIs and literals are written as in CARML
 	first     bool                                  // whether only the first term counts
 }
 
@@ -68,7 +68,7 @@ type generatorCompiler struct {
 	text bool // whether references would be into the text of a field
 
 	parent  bool // whether references are to columns of the parent of a join
-	mention bool // whether this is the subject map of another triples map, which makes the collections
+	mention bool // whether this is the subject map of another triples map, which generates the collections
 }
 
 func (c generatorCompiler) compileAll(maps []*termMap) ([]*generator, error) {
@@ -150,7 +150,7 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 
 // unnamedSubject returns the number of a subject map. Its own triples map and
 // each triples map that refers to it have a generator of their own; by the
-// number they make the same blank nodes.
+// number they generate the same blank nodes.
 func (c *compiler) unnamedSubject(tm *termMap) int {
 	if c.unnamed == nil {
 		c.unnamed = make(map[*termMap]int)
@@ -264,7 +264,7 @@ func (c generatorCompiler) template(g *generator, tm *termMap) error {
 			compiled.path, err = c.reference(tm, s.Ref)
 		case g.form == iriForm:
 			if at, ok := rdf.ValidReference([]byte(s.Text)); !ok {
-				return tm.node.errorf("its template %q is not part of an IRI: %q may not stand in one", s.Text, s.Text[at:at+1])
+				return tm.node.errorf("its template %q is not part of an IRI: %q is not allowed in one", s.Text, s.Text[at:at+1])
 			}
 			if i == 0 {
 				_, g.absolute = rdf.ValidIRI([]byte(s.Text))

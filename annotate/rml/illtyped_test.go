@@ -82,5 +82,5 @@ func TestPlan_LintSample_findsRecordsWithoutStatements(t *testing.T) {
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:termType rr:IRI ] ] .`
 	findings, err := newPlan(t, mapping).LintSample(t.Context(), rml.LocalFiles("", strings.NewReader(`{"id":1,"v":"a b"}`)))
 	require.NoError(t, err)
-	require.Contains(t, messages(findings), "no statement is made of the one record of the sample")
+	require.Contains(t, messages(findings), "no statement is generated from the one record of the sample")
 }

@@ -44,7 +44,7 @@ func (m *Mapper) large(message []byte) (bool, error) {
 func (m *Mapper) divided(message []byte) error {
 	b := &batch{Mapper: m, message: message, loaded: make([]bool, len(m.inputs))}
 	ctx := context.Background()
-	m.once = true // another part may make the same statement
+	m.once = true // another part may generate the same statement
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
 			return err

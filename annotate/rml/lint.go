@@ -45,9 +45,10 @@ func (p *Plan) Lint() []Finding {
 }
 
 // LintSample adds to the findings of [Plan.Lint] those of a sample of the
-// input: iterators that select nothing, references that never have a value, literals whose text
-// their datatype does not have, rows of CSV without the cells of the header, and records of which no statement is made. files opens the
-// sample as [Mapper.Run] opens the input.
+// input: iterators that select nothing, references that never have a value,
+// literals whose text is outside of the lexical space of their datatype, rows of
+// CSV without the cells of the header, and records from which no statement is
+// generated. files opens the sample as [Mapper.Run] opens the input.
 func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 	m := p.NewMapper()
 	m.uses = make(map[input.Path]*pathUse)
@@ -73,7 +74,7 @@ func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 		l.add(node{}, "%s", rows)
 	}
 	if tally := m.Tally(); tally.Statements == 0 && tally.Records > 0 && len(l.findings) == before {
-		l.add(node{}, "no statement is made of the %s of the sample", count(tally.Records, "record"))
+		l.add(node{}, "no statement is generated from the %s of the sample", count(tally.Records, "record"))
 	}
 	return l.findings, nil
 }
@@ -114,11 +115,11 @@ func (l *linter) add(n node, format string, args ...any) {
 
 func (l *linter) step(s *step) {
 	if len(s.poms) == 0 && s.subject.gather == nil {
-		l.add(s.node, "it makes no statement: it has neither a class nor a predicate-object map")
+		l.add(s.node, "it generates no statement: it has neither a class nor a predicate-object map")
 	}
 	if s.subject.kind == constantExpression &&
 		!slices.ContainsFunc(s.poms, func(pom pomStep) bool { return pom.depends() }) {
-		l.add(s.node, "every record makes the same statements: nothing in it refers to the record")
+		l.add(s.node, "every record generates the same statements: nothing in it refers to the record")
 	}
 	seen := make(map[string]bool)
 	for i := range s.poms {
@@ -128,7 +129,7 @@ func (l *linter) step(s *step) {
 				l.object(s, o)
 				key := predicate.expression() + " " + o.describe() + describeGraphs(pom)
 				if seen[key] {
-					l.add(s.node, "it makes the same statement twice, with the predicate %s and the object %s",
+					l.add(s.node, "it generates the same statement twice, with the predicate %s and the object %s",
 						predicate.expression(), o.describe())
 				}
 				seen[key] = true

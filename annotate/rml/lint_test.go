@@ -41,10 +41,10 @@ func TestPlan_Lint_findsNothingInAGoodMapping(t *testing.T) {
 
 func TestPlan_Lint_findsProbableMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ mapping, want string }{
-		"nothing made": {jsonStream + ` rr:subject ex:s .`, "mapping line 8, triples map map:M: it makes no statement"},
+		"nothing made": {jsonStream + ` rr:subject ex:s .`, "mapping line 8, triples map map:M: it generates no statement"},
 		"no reference": {
 			jsonStream + ` rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`,
-			"every record makes the same statements",
+			"every record generates the same statements",
 		},
 		"constant template": {
 			jsonStream + ` rr:subjectMap [ rr:template "http://a/b" ; rr:class ex:C ] .`,
@@ -57,7 +57,7 @@ func TestPlan_Lint_findsProbableMistakes(t *testing.T) {
 		"said twice": {
 			jsonStream + ` rr:subjectMap [ rr:template "{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; ` +
 				`rr:objectMap [ rml:reference "v" ] ], [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`,
-			"it makes the same statement twice",
+			"it generates the same statement twice",
 		},
 		"no such datatype": {
 			jsonStream + ` rr:subjectMap [ rr:template "{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; ` +

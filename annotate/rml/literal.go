@@ -26,9 +26,10 @@ func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
 	return rdf.AppendLiteral(dst, v.Text)
 }
 
-// finishLiteral makes the quoted text from start on a literal with its datatype
-// or language and pushes it. The numeral is the text with all digits that a number has. A map that gives several of those makes as many
-// literals (RML-Core: the Cartesian product).
+// finishLiteral completes the quoted text from start on with its datatype
+// or language and pushes the literal. The numeral is the text with all digits
+// that a number has. A map that gives several datatypes or languages gives as
+// many literals (RML-Core: the Cartesian product).
 func (m *Mapper) finishLiteral(g *generator, start int, numeral []byte, at place) error {
 	if g.datatype == nil && g.language == nil {
 		m.text = append(m.text, g.suffix...)

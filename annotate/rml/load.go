@@ -358,7 +358,7 @@ func checkParent(tm *triplesMap, om *objectMap) error {
 	return nil
 }
 
-// checkMembers checks the members of the collection that a term map makes.
+// checkMembers checks the members of the collection that a term map generates.
 func checkMembers(tm *triplesMap, gathers *termMap) error {
 	if gathers.gather == nil {
 		return nil

@@ -122,7 +122,7 @@ func (l *loader) expressionMap(r *document.Resource, n node, property string) (*
 }
 
 // functionValues returns the nodes that describe executions in the older form.
-// They look like triples maps, but make no statements.
+// They look like triples maps, but generate no statements.
 func (l *loader) functionValues() map[rdf.Term]bool {
 	executions := make(map[rdf.Term]bool)
 	for _, r := range l.Index {

@@ -12,7 +12,7 @@ const (
 	rdfList = nsRDF + "List"
 )
 
-// gather loads the collection that a term map makes, if it makes one.
+// gather loads the collection that a term map generates, if any.
 func (l *loader) gather(r *document.Resource, tm *termMap) error {
 	lists := r.All("gather")
 	if len(lists) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
-// The positions a term map can stand in.
+// The positions of term maps.
 const (
 	subjectRole    = "subject"
 	predicateRole  = "predicate"
@@ -32,7 +32,7 @@ var termTypes = map[string]termType{
 	"BlankNode": blankTerm, "Literal": literalTerm,
 }
 
-// allowedTypes lists the term types that may stand in each position.
+// allowedTypes lists the term types that are allowed in each position.
 var allowedTypes = map[string][]termType{
 	subjectRole:    {iriTerm, blankTerm},
 	predicateRole:  {iriTerm},
@@ -88,13 +88,13 @@ func (l *loader) termMaps(r *document.Resource, parent node, property, role stri
 	return maps, nil
 }
 
-// constantMap makes the term map of a shortcut, such as rr:predicate.
+// constantMap returns the term map of a shortcut, such as rr:predicate.
 func (l *loader) constantMap(t rdf.Term, parent node, role string) (*termMap, error) {
 	tm := &termMap{node: parent, role: role, kind: constantExpression, constant: t}
 	return tm, l.checkConstant(tm)
 }
 
-// termMap loads a node that makes terms.
+// termMap loads a node that generates terms.
 func (l *loader) termMap(r *document.Resource, parent node, role, kind string) (*termMap, error) {
 	tm := &termMap{node: l.node(r, kind+" of "+parent.name), role: role, vocab: r.Generation()}
 	if tm.node.line == 0 {
@@ -178,7 +178,7 @@ func (l *loader) expression(r *document.Resource, tm *termMap) error {
 }
 
 // isFreshBlank reports whether a term map without an expression is one that
-// makes a new blank node for each record (RML-Core, section on term maps).
+// generates a new blank node for each record (RML-Core, section on term maps).
 func (l *loader) isFreshBlank(r *document.Resource, tm *termMap) bool {
 	if tm.role != subjectRole && tm.role != objectRole && tm.role != graphRole {
 		return false
@@ -216,8 +216,8 @@ func (l *loader) literalParts(r *document.Resource, tm *termMap) error {
 	return nil
 }
 
-// decideTermType determines the term type (R2RML section 7.4) and checks that it may
-// stand in the position of the term map.
+// decideTermType determines the term type (R2RML section 7.4) and checks that it is
+// allowed in the position of the term map.
 func (l *loader) decideTermType(r *document.Resource, tm *termMap) error {
 	var declared termType
 	types := r.All("termType")
@@ -271,13 +271,13 @@ func (tm *termMap) checkRole() error {
 		for i, t := range allowed {
 			names[i] = t.String()
 		}
-		return tm.node.errorf("it makes a %s as the %s of a statement: expected %s", tm.termType, tm.role,
+		return tm.node.errorf("it generates a %s as the %s of a statement: expected %s", tm.termType, tm.role,
 			strings.Join(names, " or "))
 	}
 	return nil
 }
 
-// constantIRI makes a text that is declared an IRI the IRI, or, if it is relative, a template that
+// constantIRI turns a text that is declared an IRI into the IRI or, if it is relative, into a template that
 // the base precedes.
 func (l *loader) constantIRI(tm *termMap, declared termType) error {
 	text := tm.constant

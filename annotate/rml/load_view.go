@@ -7,7 +7,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
-// logicalView is a table that is made out of a logical source or of another
+// logicalView is a table over a logical source or of another
 // view (RML-LV).
 type logicalView struct {
 	node   node
@@ -46,7 +46,7 @@ func (l *loader) view(r *document.Resource, parent node) (logicalSource, error) 
 	if have := l.views[r.Term]; have != nil {
 		source.view = have
 		if !l.finished[have] {
-			return source, v.node.errorf("it is made out of itself")
+			return source, v.node.errorf("it refers to itself")
 		}
 		return source, nil
 	}
@@ -90,14 +90,14 @@ func (l *loader) view(r *document.Resource, parent node) (logicalSource, error) 
 const maxFieldName = 4096
 
 // fields loads the fields of a view, a join or another field. A field that
-// stands inside itself is a cycle.
+// contains itself is a cycle.
 func (l *loader) fields(r *document.Resource, parent node, prefix string, ancestors []rdf.Term) ([]*viewField, error) {
 	var fields []*viewField
 	for _, t := range r.All("field") {
 		fr := l.About(t)
 		f := &viewField{node: l.node(fr, "field of "+parent.name)}
 		if slices.Contains(ancestors, t) {
-			return nil, f.node.errorf("it stands inside itself")
+			return nil, f.node.errorf("it contains itself")
 		}
 		leave, err := l.enter(f.node)
 		if err != nil {

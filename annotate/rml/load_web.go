@@ -179,7 +179,7 @@ func (l *loader) fileQuery(r *document.Resource, source *logicalSource) error {
 		return err
 	}
 	if format.formulation == XPath {
-		return source.node.errorf("results in XML are not made of a file: expected formats:SPARQL_Results_CSV, _TSV or _JSON")
+		return source.node.errorf("results in XML cannot be read from a file: expected formats:SPARQL_Results_CSV, _TSV or _JSON")
 	}
 	source.asResults(format)
 	source.Access = Access{}

@@ -22,13 +22,13 @@ type Mapper struct {
 	out      []byte     // where statements go
 	quads    []rdf.Quad // or here, when collect is set
 	collect  bool
-	tracing  bool      // whether rules has the part of the mapping that made each quad
-	rule     node      // the one that makes statements now
+	tracing  bool      // whether rules has the part of the mapping that generated each quad
+	rule     node      // the one that generates statements now
 	rules    []node    // of quads
 	lines    bool      // whether the output has a statement a line
 	unpacked bool      // whether messages are lines of an input that was unpacked
 	once     bool      // whether a statement may be a duplicate
-	made     dedup.Set // those that were made while once was set
+	made     dedup.Set // those that were generated while once was set
 	agreed   dedup.Set // subjects that a record was joined with, without duplicates
 	budget
 
@@ -42,7 +42,7 @@ type Mapper struct {
 	plain  []byte    // the text of a message that was packed
 	digest []byte    // distinguishes the blank nodes of this message
 	fresh  int       // number of blank nodes without an expression
-	graphs [][]byte  // of the statements that are being made
+	graphs [][]byte  // of the statements that are being generated
 	union  [][]byte  // scratch for graphs
 	labels [2][]byte // scratch for blank nodes in named graphs
 
@@ -67,14 +67,14 @@ type inputState struct {
 	bounded  input.Bounded  // likewise
 	records  [][]input.Node // by iterator; nil until selected
 	selected []bool
-	built    bool     // whether the rows of a view are made
+	built    bool     // whether the rows of a view are built
 	piece    int      // of the source that the document holds
 	nulls    []string // as in the plan
 }
 
 // NewMapper returns a mapper for the plan.
 func (p *Plan) NewMapper() *Mapper {
-	encoder, _ := p.newEncoder(p.format) // Compile has made one
+	encoder, _ := p.newEncoder(p.format) // Compile has created one
 	m := &Mapper{
 		made: dedup.NewSet(), agreed: dedup.NewSet(),
 		plan: p, encoder: encoder, budget: budget{limit: p.limits.MaxStatements},
@@ -159,7 +159,7 @@ func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
 
 func (m *Mapper) message(message []byte) error {
 	if n := m.plan.distinctSources(); n != 1 {
-		return &MessageError{Err: fmt.Errorf("the mapping reads %d sources: one message can only stand for one", n)}
+		return &MessageError{Err: fmt.Errorf("the mapping reads %d sources: one message can replace only one", n)}
 	}
 	if limit := m.plan.limits.MaxBytes; len(message) > limit {
 		return &MessageError{Err: fmt.Errorf("the message has %d bytes, the limit is %d: %w", len(message), limit, ErrLimit)}

@@ -184,7 +184,7 @@ func TestMapper_Append_refusesBadMessages(t *testing.T) {
 		"an object": {`{"id":1,"v":{"x":1}}`, "at /v: the reference selects an object"},
 		"an invalid IRI": {
 			`{"id":1,"v":"http://a b"}`,
-			`at /v: it gives <http://a b>, which is not a valid IRI: ' ' may not stand at byte 8`,
+			`at /v: it gives <http://a b>, which is not a valid IRI: ' ' is not allowed at byte 8`,
 		},
 		"deep nesting":      {strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), "JSON line 1"},
 		"more than 16 MiB":  {`{"id":"` + strings.Repeat("x", 20<<20) + `"}`, "the limit is 16777216"},

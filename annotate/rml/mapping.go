@@ -175,7 +175,7 @@ type joinCondition struct {
 	child, parent *termMap // expression maps; only their expression counts
 }
 
-// termType is the kind of term that a term map makes.
+// termType is the kind of term that a term map generates.
 type termType uint8
 
 const (
@@ -187,7 +187,7 @@ const (
 	literalTerm
 )
 
-// termMap makes terms out of a record.
+// termMap generates terms from a record.
 type termMap struct {
 	node     node
 	role     string

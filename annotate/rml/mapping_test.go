@@ -97,7 +97,7 @@ func TestLoad_refusesBadMappings(t *testing.T) {
 			`map:M a rr:TriplesMap ; ` + jsonStream +
 				` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate "p" ; rr:object ex:o ] .`,
 			"predicate-object map",
-			"it makes a Literal as the predicate",
+			"it generates a Literal as the predicate",
 		},
 		"datatype and language": {
 			`map:M a rr:TriplesMap ; ` + jsonStream +

@@ -16,17 +16,17 @@ type Options struct {
 	Dialect Dialect
 	// Format is the syntax of the output. The zero value is N-Triples.
 	Format rdf.Format
-	// Base is put before the relative IRIs that term maps make; a triples map
+	// Base precedes the relative IRIs that term maps generate; a triples map
 	// with an rml:baseIRI of its own uses that. Empty means
 	// http://example.com/base/.
 	Base string
-	// Strict makes an invalid term an error under the legacy vocabulary too.
+	// Strict turns an invalid term into an error under the legacy vocabulary too.
 	// Otherwise its statements are left out and counted there, see [Tally]. Strict
 	// does not affect text outside the lexical space of its datatype: under the
 	// new vocabulary it is always an error; under the legacy one the literal is
 	// written unchanged, as CARML does, and counted.
 	Strict bool
-	// StrictInput makes a message that is not JSON as RFC 8259 has it an error in the dialect
+	// StrictInput refuses a message that is not JSON as RFC 8259 defines it in the dialect
 	// of CARML too. Otherwise that dialect reads texts in single quotes or without quotes,
 	// further commas and text after the value, as CARML's JSON reader does.
 	StrictInput bool

@@ -27,8 +27,8 @@ type Plan struct {
 	steps    []*step
 	joins    []*joinPlan
 	targets  []Target
-	blanks   bool // whether a term map makes blank nodes
-	doubtful bool // whether two places could make the same statement
+	blanks   bool // whether a term map generates blank nodes
+	doubtful bool // whether two places could generate the same statement
 	divides  bool // whether a message can be read in parts
 
 	graphless bool // whether the output has no named graphs
@@ -45,7 +45,7 @@ type inputPlan struct {
 	iterators []input.Path
 	spread    []bool     // by iterator: whether an array that it selects is taken for its elements
 	nulls     []string   // texts that stand for no value, but for CSV
-	view      *viewPlan  // how it is made out of another input, or nil
+	view      *viewPlan  // how it is built from another input, or nil
 	table     *tablePlan // how it is read from a database, or nil
 }
 
@@ -57,7 +57,7 @@ type step struct {
 	subject  *generator
 	graphs   []*generator
 	poms     []pomStep
-	joint    bool // whether it makes the statements of one join, with its rows from the database
+	joint    bool // whether it generates the statements of one join, with its rows from the database
 }
 
 // pomStep is one predicate-object map, compiled.
@@ -69,7 +69,7 @@ type pomStep struct {
 	flat       *flatPom // when it is of that kind
 }
 
-// objectStep makes objects either from the record or by a join.
+// objectStep generates objects either from the record or by a join.
 type objectStep struct {
 	gen  *generator
 	join *joinPlan

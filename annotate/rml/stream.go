@@ -41,7 +41,7 @@ func (p *Plan) decideStreams() {
 			if in.source.onTheWeb() {
 				what = "a source on the web"
 			}
-			in.whole = fmt.Sprintf("%s is read once, and the mapping goes through it %d times", what, passes[i])
+			in.whole = fmt.Sprintf("%s is read once, and the mapping needs it %d times", what, passes[i])
 		}
 	}
 }

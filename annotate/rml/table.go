@@ -73,7 +73,7 @@ func (b *batch) table(ctx context.Context, in int, use func() error) (err error)
 	}
 }
 
-// pushJoins makes a step of its own for each join of a predicate-object map
+// pushJoins creates a step for each join of a predicate-object map
 // that the database can do, and returns the predicate-object map without those
 // joins: nil when nothing is left.
 func (c *compiler) pushJoins(tm *triplesMap, pom *predicateObjectMap) (*predicateObjectMap, error) {
@@ -114,7 +114,7 @@ func pushable(tm *triplesMap, pom *predicateObjectMap, om *objectMap) bool {
 	return rowOnly(tm.subject, om.parent.subject) && rowOnly(tm.graphs...) && rowOnly(pom.graphs...) && rowOnly(pom.predicates...)
 }
 
-// rowOnly reports whether term maps make the same terms of a row wherever it
+// rowOnly reports whether term maps generate the same terms for a row wherever it
 // is: no new blank nodes, no collections, no functions.
 func rowOnly(maps ...*termMap) bool {
 	for _, tm := range maps {

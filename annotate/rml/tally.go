@@ -74,7 +74,7 @@ func (m *Mapper) beginTally() {
 type IllTyped struct {
 	// Node names the term map and its line in the mapping.
 	Node string
-	// Place is where the text stands in the input.
+	// Place is the place of the text in the input.
 	Place string
 	// Text is the text, without its end if it is longer than 100 bytes, and Datatype the IRI of the datatype.
 	Text, Datatype string

@@ -26,7 +26,7 @@ type Target struct {
 // TargetWriter writes one target. The target does not exist before Commit.
 type TargetWriter interface {
 	io.Writer
-	// Commit makes the output complete.
+	// Commit completes the output.
 	Commit() error
 	// Abort discards it. It does nothing after Commit.
 	Abort() error
@@ -122,7 +122,7 @@ func (m *Mapper) send(targets targetSet, s, p, o, g []byte) error {
 	return nil
 }
 
-// openSinks makes a sink for each target of the plan.
+// openSinks creates a sink for each target of the plan.
 func (m *Mapper) openSinks() error {
 	m.sinks = m.sinks[:0]
 	for _, t := range m.plan.targets {
@@ -170,7 +170,7 @@ func (m *Mapper) flushSinks(create func(Target) (TargetWriter, error), end bool)
 	return nil
 }
 
-// commitSinks makes the files of the targets appear.
+// commitSinks publishes the files of the targets.
 func (m *Mapper) commitSinks() error {
 	for i := range m.sinks {
 		err := m.sinks[i].packer.Close()

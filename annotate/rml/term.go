@@ -35,7 +35,7 @@ func (m *Mapper) generateAll(generators []*generator, at place) error {
 	return nil
 }
 
-// generate pushes the terms that a generator makes from a record.
+// generate pushes the terms that a generator gives for a record.
 func (m *Mapper) generate(g *generator, at place) error {
 	if g.when != nil {
 		if holds, err := m.holds(g.when, at); !holds || err != nil {
@@ -69,7 +69,7 @@ func (m *Mapper) generateNamed(g *generator, at place) error {
 	return nil
 }
 
-// unnamed renders the nth blank node that a term map without an expression makes
+// unnamed renders the nth blank node that a term map without an expression generates
 // of a record. Those of a subject map are the same wherever they are referred to.
 func (m *Mapper) unnamed(g *generator, at place, nth int) []byte {
 	if g.subject == 0 {
@@ -95,7 +95,7 @@ func (m *Mapper) freshBlank() []byte {
 	return m.text[start:len(m.text):len(m.text)]
 }
 
-// push makes the text from start on a term.
+// push turns the text from start on into a term.
 func (m *Mapper) push(start int) {
 	m.terms = append(m.terms, m.text[start:len(m.text):len(m.text)])
 }
@@ -248,7 +248,7 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 		if bad < len(iri) {
 			r, _ := utf8.DecodeRune(iri[bad:])
 			return m.fail(g, at, n,
-				fmt.Errorf("it gives <%s>, which is not a valid IRI: %q may not stand at byte %d", iri, r, bad))
+				fmt.Errorf("it gives <%s>, which is not a valid IRI: %q is not allowed at byte %d", iri, r, bad))
 		}
 		return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not an absolute IRI", iri))
 	}
@@ -405,7 +405,7 @@ func (g *generator) appendPart(dst, value []byte) []byte {
 	return escape.AppendURI(dst, value, g.unsafe)
 }
 
-// appendBlank appends the beginning of a blank node that is made from a value:
+// appendBlank appends the beginning of a blank node that is derived from a value:
 // the digest of the message, and a letter that distinguishes it from blank
 // nodes without a value.
 func (m *Mapper) appendBlank(dst []byte) []byte {

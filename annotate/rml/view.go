@@ -11,7 +11,7 @@ import (
 // of columns.
 type viewPlan struct {
 	node     node
-	input    int // the input that it is made of
+	input    int // the input that it is built from
 	iterator int
 	columns  []string // names that a reference may use
 	fields   []*fieldPlan
@@ -89,7 +89,7 @@ type viewCell struct {
 	valid bool
 }
 
-// Load is never called: rows are made out of another input.
+// Load is never called: rows are built from another input.
 func (v *viewRows) Load([]byte) error { return fmt.Errorf("a logical view has no data of its own") }
 
 // Records returns the rows.
@@ -178,7 +178,7 @@ func (c *compiler) fields(plan *viewPlan, fields []*viewField, parent generatorC
 }
 
 // iterable compiles a field that holds records. Under an expression field its
-// records lie in the text of that field, which is an input of its own.
+// records are part of the text of that field, which is an input of its own.
 func (c *compiler) iterable(fp *fieldPlan, f *viewField, inner *generatorCompiler) error {
 	if inner.text {
 		if f.formulation == "" {

@@ -53,7 +53,7 @@ func (b *viewBuilder) add(records []input.Node) error {
 	return nil
 }
 
-// finish joins the other views and makes the rows ready for use.
+// finish joins the other views and prepares the rows for use.
 func (b *viewBuilder) finish(in int) error {
 	for _, join := range b.plan.joins {
 		if err := b.join(in, join); err != nil {
@@ -124,7 +124,7 @@ func (b *viewBuilder) field(f *fieldPlan, at place, text []byte, next func() err
 	return nil
 }
 
-// iterable goes through the records of an iterable field: those in the text of
+// iterable processes the records of an iterable field: those in the text of
 // its parent, or those that its iterator selects from the record.
 func (b *viewBuilder) iterable(f *fieldPlan, at place, text []byte, next func() error) error {
 	var records []input.Node
@@ -168,7 +168,7 @@ func (b *viewBuilder) iterable(f *fieldPlan, at place, text []byte, next func() 
 	return nil
 }
 
-// clear makes the columns of a field and of those below it null.
+// clear sets the columns of a field and of those below it to null.
 func (b *viewBuilder) clear(f *fieldPlan) {
 	b.row[f.index] = viewCell{}
 	if f.column >= 0 {

@@ -73,9 +73,9 @@ func (g *generator) paths() []input.Path {
 	return paths
 }
 
-// repeats reports whether two predicate-object maps of a plan could make the
+// repeats reports whether two predicate-object maps of a plan could generate the
 // same statement: their predicates are equal and their objects may be. If it is
-// false, only maps that make several statements of a record can make
+// false, only maps that generate several statements from a record can generate
 // duplicates.
 func (p *Plan) repeats() bool {
 	seen := make(map[string]bool) // a predicate, or a predicate and its object

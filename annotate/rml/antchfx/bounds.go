@@ -17,7 +17,7 @@ import (
 const (
 	minSteps     = 1 << 22 // that any evaluation may take
 	stepsPerByte = 64      // of the document, if those are more
-	// maxText is the most text that an evaluation may read. The library makes texts of
+	// maxText is the most text that an evaluation may read. The library builds texts of
 	// what it reads, at most maxGrowth times as long.
 	maxText = 64 << 20
 	// maxGrowth is how many times as long a text can become at most.
@@ -78,7 +78,7 @@ func (b bounds) budget(size int) *budget {
 var growing = []string{"replace", "string-join", "translate"}
 
 // parseBounds returns the bounds of an expression. It is an error if an argument of a
-// function that makes longer texts is not a literal, or makes them too long.
+// function that lengthens texts is not a literal, or lengthens them too much.
 func parseBounds(expr string) (bounds, error) {
 	b := bounds{growth: 1}
 	for i := 0; i < len(expr); i++ {
@@ -99,7 +99,7 @@ func parseBounds(expr string) (bounds, error) {
 					return b, err
 				}
 				if b.growth *= 1 + len(last); b.growth > maxGrowth {
-					return b, fmt.Errorf("its functions %s could make texts more than %d times as long", strings.Join(growing, ", "), maxGrowth)
+					return b, fmt.Errorf("its functions %s could lengthen texts more than %d times", strings.Join(growing, ", "), maxGrowth)
 				}
 			}
 		}

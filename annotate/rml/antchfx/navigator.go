@@ -58,7 +58,7 @@ func (n *navigator) Prefix() string { return n.name(n.NodeNavigator.Prefix()) }
 // NamespaceURL returns the namespace of the name.
 func (n *navigator) NamespaceURL() string { return n.name(n.NodeNavigator.NamespaceURL()) }
 
-// name counts a name that is long, for a test of a name makes no text.
+// name counts a name that is long, for a test of a name creates no text.
 func (n *navigator) name(s string) string {
 	if len(s) > shortName {
 		n.left.read(len(s))

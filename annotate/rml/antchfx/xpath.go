@@ -44,11 +44,11 @@ import (
 // An evaluation that takes more than 4,194,304 steps from node to node, and
 // more than 64 for each byte of the document, is an error, and so is one that
 // selects more than 1,048,576 nodes. It may read 64 MiB of text, and less by the
-// factor by which the functions replace, string-join and translate could make it
+// factor by which the functions replace, string-join and translate could extend it
 // longer, 1,024 at most; their arguments but the first must be literals.
 //
 // The library keeps the regular expressions that it compiles for the whole
-// process. This package makes it keep the last 32, of at most 4,096 bytes.
+// process. This package has it keep the last 32, of at most 4,096 bytes.
 func XPath() rml.Evaluator {
 	return rml.Evaluator{Parse: parse, Compile: compile, Value: value}
 }
@@ -97,7 +97,7 @@ func evaluate(compiled *xpath.Expr, bounds bounds, at any) (found []any, err err
 	defer recovered(&err)
 	from, ok := at.(*navigator)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no node of an XML document", at)
+		return nil, fmt.Errorf("a %T is not a node of an XML document", at)
 	}
 	switch v := compiled.Evaluate(from.start(bounds)).(type) {
 	case *xpath.NodeIterator:

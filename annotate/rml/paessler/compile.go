@@ -98,7 +98,7 @@ func (q *query) evaluate(at any) (nodes []any, err error) {
 	defer recovered(&err)
 	from, ok := at.(node)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no node of a JSON text", at)
+		return nil, fmt.Errorf("a %T is not a node of a JSON text", at)
 	}
 	if q.several == nil {
 		value, err := q.one(context.Background(), from.value)
@@ -139,7 +139,7 @@ func markParser(wildcards int) func(context.Context, *gval.Parser) (gval.Evaluab
 		return func(c context.Context, root any) (any, error) {
 			found, ok := c.Value(matchesKey{}).(*matches)
 			if !ok {
-				return nil, errors.New("the mark stands where no path is evaluated")
+				return nil, errors.New("the mark is outside of a path")
 			}
 			var at []any
 			for _, placeholder := range placeholders[:wildcards] {

@@ -31,7 +31,7 @@ type complianceCase struct {
 // object; invalid says that it refuses the expression.
 type engine func(t *testing.T, expr string, document []byte) (values []any, invalid bool)
 
-// The figures stand in ARCHITECTURE.md as the reason for the default.
+// ARCHITECTURE.md gives the figures as the reason for the default.
 func TestJSONPath_passesTheListedComplianceCases(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(conformance.Dir(t, "jsonpath"), "cts.json"))
 	require.NoError(t, err)

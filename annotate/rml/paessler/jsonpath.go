@@ -18,15 +18,15 @@
 //   - Bare paths: a.b, Country Code, a[*].b are $.a.b, $["Country Code"] and
 //     $.a[*].b, and a path may begin with @ instead of $.
 //   - Names in single quotes, such as $['a b'], which the library refuses.
-//   - One order. The library goes through the members of an object as Go does,
+//   - One order. The library visits the members of an object as Go does,
 //     in another order each time. Where an expression has *, .. or ? the nodes
-//     come sorted by where they stand: indexes in ascending order, and members
+//     are sorted by position: indexes in ascending order, and members
 //     by name, bytewise. Other expressions keep the order of the library. A
 //     filter that itself compares a list of several members compares it in no
 //     fixed order.
 //   - Numbers keep their text: 21.50 stays 21.50.
 //
-// A path that leads nowhere selects nothing. An expression that is no path,
+// A path that leads nowhere selects nothing. An expression that is not a path,
 // such as $.a + 1, is refused.
 package paessler
 

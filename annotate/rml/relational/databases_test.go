@@ -46,7 +46,7 @@ func TestDatabases_Query_namesWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestKindOf_knowsTheTypesOfSQL(t *testing.T) {
+func TestValueKind_knowsTheTypesOfSQL(t *testing.T) {
 	for name, want := range map[string]rml.ValueKind{
 		"VARCHAR(20)": rml.StringValue, "integer": rml.IntegerValue, "UNSIGNED BIGINT": rml.IntegerValue, "DECIMAL(10,2)": rml.DecimalValue,
 		"DOUBLE PRECISION": rml.DoubleValue, "FLOAT4": rml.DoubleValue, "BOOL": rml.BooleanValue, "timestamptz": rml.DateTimeValue,

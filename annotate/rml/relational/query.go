@@ -117,7 +117,7 @@ func position(columns []column, reference string) (int, error) {
 		found = i
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("column %s: there is none of this name: expected one of %q", reference, labels)
+		return 0, fmt.Errorf("column %s: it is not in the result: expected one of %q", reference, labels)
 	}
 	return found, nil
 }

@@ -87,7 +87,7 @@ func readNode(decoder *json.Decoder, depth int) (node, error) {
 		_, err := decoder.Token() // the end
 		return n, err
 	case json.Number:
-		return node{kind: kindOfNumber(value.String())}, nil
+		return node{kind: classifyNumber(value.String())}, nil
 	case string:
 		return node{kind: classify(value, true)}, nil
 	case bool:

@@ -66,11 +66,11 @@ func classify(value string, isTyped bool) kind {
 	case value == "true" || value == "false":
 		return boolean
 	}
-	return kindOfNumber(value)
+	return classifyNumber(value)
 }
 
-// kindOfNumber returns the kind of a number, and text for what is none.
-func kindOfNumber(value string) kind {
+// classifyNumber returns the kind of a number, and text for anything else.
+func classifyNumber(value string) kind {
 	switch {
 	case integers.MatchString(value):
 		return integer

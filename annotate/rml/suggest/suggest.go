@@ -65,7 +65,7 @@ func Mapping(sample []byte, opts *Options) (Suggestion, error) {
 	}
 	for name, iri := range map[string]string{"Namespace": o.Namespace, "Base": o.Base} {
 		if !strings.Contains(iri, ":") || strings.ContainsAny(iri, " <>\"{}|\\^`\r\n\t") {
-			return Suggestion{}, fmt.Errorf("suggest: Options.%s: %q is no IRI to begin others with", name, iri)
+			return Suggestion{}, fmt.Errorf("suggest: Options.%s: %q must be an IRI that others begin with", name, iri)
 		}
 	}
 	if len(sample) > MaxSample {

@@ -84,7 +84,7 @@ func identifying(columns []column) []column {
 	best, score := -1, 0
 	at := -1
 	for i, c := range columns {
-		if strings.Contains(c.reference, "[*]") { // several values make several subjects
+		if strings.Contains(c.reference, "[*]") { // several values give several subjects
 			continue
 		}
 		if s := identity(c); s > score {

@@ -29,7 +29,7 @@ type description struct{ functions []rml.Function }
 // last returns the function that is being described.
 func (d *description) last() (*rml.Function, error) {
 	if len(d.functions) == 0 {
-		return nil, errors.New("there is no function that it is of")
+		return nil, errors.New("no function precedes it")
 	}
 	return &d.functions[len(d.functions)-1], nil
 }

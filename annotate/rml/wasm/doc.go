@@ -18,7 +18,7 @@
 // # Fuel
 //
 // Fuel bounds the instructions of a call, counted the same on every machine. An instruction takes a unit, else
-// and end take none. Instructions that move or fill memory, or make it grow, take another unit for 16
+// and end take none. Instructions that move, fill or grow memory take another unit for 16
 // bytes. A function of the host takes 100 units, and one for 16 bytes that it reads or writes.
 //
 // # What a module exports
@@ -31,7 +31,7 @@
 // Both return 0 if all went well, and 1 if the call is to fail; the reason is passed to "fail" before.
 //
 // Modules may import wasi_snapshot_preview1 as compilers for it do: there are no arguments, no
-// environment and no files, the clock stands at a fixed time and moves a little whenever it is read,
+// environment and no files, the clock begins at a fixed time and advances a little whenever it is read,
 // random numbers are the same each time, and what is written to the standard error is part of the error
 // when a call fails.
 //

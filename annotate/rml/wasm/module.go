@@ -86,7 +86,7 @@ func (o *Options) withDefaults() (Options, error) {
 	return full, nil
 }
 
-// Module is a compiled module with functions for mappings. It is safe for concurrent use. Make one
+// Module is a compiled module with functions for mappings. It is safe for concurrent use. Create one
 // with [Compile].
 type Module struct {
 	options   Options

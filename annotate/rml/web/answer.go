@@ -32,7 +32,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 	a.pause.Reset(a.timeout)
 	n, err := a.body.Read(p)
-	a.pause.Stop() // what the reader does meanwhile is no pause of the server
+	a.pause.Stop() // what the reader does meanwhile is not a pause of the server
 	if a.left -= int64(n); a.left < 0 {
 		return n - 1, a.tooLarge()
 	}

@@ -42,7 +42,7 @@ type Options struct {
 	Total time.Duration
 	// MaxBytes bounds an answer, in bytes, unpacked if it was sent compressed.
 	MaxBytes int64
-	// HTTP makes the requests. Nil means a client of its own without proxies. Its timeout, if it has
+	// HTTP sends the requests. Nil means a client of its own without proxies. Its timeout, if it has
 	// one, holds beside those above.
 	HTTP *http.Client
 }
@@ -147,7 +147,7 @@ func (c *Client) Fetch(ctx context.Context, s rml.Source) (io.ReadCloser, error)
 	return a, nil
 }
 
-// ask makes the request and checks how the server answers.
+// ask sends the request and checks how the server answers.
 func (c *Client) ask(ctx context.Context, at *url.URL, origin string, s rml.Source, a *answer) error {
 	request, err := c.request(ctx, at, origin, s)
 	if err != nil {

@@ -23,7 +23,7 @@ const minSecret = 4
 // maxReason is how much of the answer of a refusal is in the error, in bytes.
 const maxReason = 300
 
-// request makes the request for a source.
+// request builds the request for a source.
 func (c *Client) request(ctx context.Context, at *url.URL, origin string, s rml.Source) (*http.Request, error) {
 	method, body := s.Access.Method, ""
 	if method == "" {

@@ -166,7 +166,7 @@ func (r *reader) shortArguments(v value, execution rdf.Term, function, text stri
 	}
 }
 
-// splitArguments splits at the commas that stand in no parentheses and no quotes.
+// splitArguments splits at the commas outside of parentheses and quotes.
 func splitArguments(text string) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil

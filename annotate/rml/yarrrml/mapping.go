@@ -233,7 +233,7 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 		}
 	}
 	if subject.isZero() {
-		r.fail(predicate, "an inverse predicate needs a subject, and the mapping makes new blank nodes")
+		r.fail(predicate, "an inverse predicate needs a subject, and the mapping generates new blank nodes")
 		return
 	}
 	if k := r.kindOfObject(object, opts.kind); k != iriKind && k != blankKind {

@@ -69,7 +69,7 @@ func TestLoad_namesThePlaceOfAnError(t *testing.T) {
 		"no source":       {"mappings:\n  m:\n    s: a", 2, 3, "it has no source"},
 		"no object":       {header + "    po:\n    - [ex:p]", 6, 7, "mappings.m.po[0]: it has 1 parts"},
 		"reference":       {header + "    s: ex:$(id", 5, 8, "does not end"},
-		"predicate":       {header + "    s: ex:a\n    po:\n    - [p, 1]", 7, 8, `"p" is no IRI`},
+		"predicate":       {header + "    s: ex:a\n    po:\n    - [p, 1]", 7, 8, `"p" is not an IRI`},
 		"mapping":         {header + "    po:\n    - {p: ex:p, o: {mapping: x}}", 6, 30, `the mapping "x" is not in the document`},
 		"function":        {header + "    po:\n    - {p: ex:p, o: {function: ex:no}}", 6, 0, "is not known"},
 		"aliases":         {header + bomb, 6, 0, "more than 200000 values"},

@@ -87,7 +87,7 @@ func newReader() *reader {
 	}
 }
 
-// say adds a statement that the value makes.
+// say adds a statement that the value stands for.
 func (r *reader) say(v value, s rdf.Term, p string, o rdf.Term) {
 	q := rdf.Quad{Subject: s, Predicate: rdf.NewIRI(p), Object: o}
 	r.statements = append(r.statements, rml.MappingStatement{Quad: q, Line: v.line()})
@@ -221,12 +221,12 @@ func (r *reader) iri(v value, text string) rdf.Term {
 func (r *reader) absolute(v value, text string) rdf.Term {
 	if !strings.Contains(text, ":") {
 		if r.base == "" {
-			r.fail(v, "%q is no IRI: expected an IRI or a name with a prefix", text)
+			r.fail(v, "%q is not an IRI: expected an IRI or a name with a prefix", text)
 		}
 		text = rdf.Resolve(r.base, text)
 	}
 	if _, ok := rdf.ValidIRI([]byte(text)); !ok {
-		r.fail(v, "%q is no valid IRI: expected an IRI or a name with a declared prefix", text)
+		r.fail(v, "%q is not a valid IRI: expected an IRI or a name with a declared prefix", text)
 	}
 	return rdf.NewIRI(text)
 }

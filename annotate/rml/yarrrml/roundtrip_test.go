@@ -194,7 +194,7 @@ func TestWrite_keepsTheGraphsOfTheCasesOfCARML(t *testing.T) {
 	}
 	require.Equal(t, 98, said/2)
 	requireUnsaid(t, map[string]string{
-		"emptytemplate-iri": "has no reference and is no absolute IRI",
+		"emptytemplate-iri": "has no reference and is not an absolute IRI",
 		"xp-declns":         "cannot express its carml:declaresNamespace",
 	}, unsaid)
 }

@@ -54,7 +54,7 @@ func (r *reader) template(v value, s string) []segment {
 }
 
 // reference reads a reference up to its parenthesis, and returns how many bytes it took, 0 if it
-// does not end. Parentheses may stand in it in pairs; the closing one of a pair may be escaped.
+// does not end. It may contain parentheses in pairs; the closing one of a pair may be escaped.
 func reference(s string) (ref string, external bool, n int) {
 	var b strings.Builder
 	external = strings.HasPrefix(s, "_")

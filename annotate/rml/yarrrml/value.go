@@ -29,7 +29,7 @@ func (v value) line() int {
 	return v.node.Line
 }
 
-// isZero reports whether there is no value.
+// isZero reports whether the value is absent.
 func (v value) isZero() bool { return v.node == nil }
 
 // resolved returns the value that an alias stands for.

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
-// Write returns a mapping in RML as YARRRML. [Read] of the result gives a mapping that makes
+// Write returns a mapping in RML as YARRRML. [Read] of the result gives a mapping that generates
 // the same graph. What YARRRML cannot express is a [*rml.MappingError] that names the map, its
 // line and the term.
 //
@@ -201,7 +201,7 @@ func (w *writer) base() string {
 func (w *writer) triplesMap(t rdf.Term) *yaml.Node {
 	r := w.about(t, w.in, "logicalSource", "logicalTable", "subjectMap", "subject", "predicateObjectMap", "baseIRI")
 	if r.Generation() == document.Modern {
-		w.fail(r, w.in, "it is in the vocabulary %s, where values have natural datatypes and terms that cannot be made are errors: "+
+		w.fail(r, w.in, "it is in the vocabulary %s, where values have natural datatypes and terms that cannot be generated are errors: "+
 			"YARRRML stands for the legacy vocabulary", nsModern)
 	}
 	m := object()

@@ -134,9 +134,9 @@ func (w *writer) file(t rdf.Term, formulation string) file {
 	nulls := r.All("null")
 	switch isCSV := formulation == "csv"; {
 	case isCSV && (r.Has("path") || len(nulls) > 0) && (len(nulls) != 1 || nulls[0].Value != ""):
-		w.fail(r, what, "YARRRML cannot express which of its values are no value: expected rml:null \"\"")
+		w.fail(r, what, "YARRRML cannot express which of its values are null: expected rml:null \"\"")
 	case !isCSV && len(nulls) > 0:
-		w.fail(r, what, "YARRRML cannot express which of its values are no value: expected no rml:null")
+		w.fail(r, what, "YARRRML cannot express which of its values are null: expected no rml:null")
 	}
 	w.dialect(r, &f)
 	if f.kind == "stream" && (f.delimiter != "" || f.encoding != "") {

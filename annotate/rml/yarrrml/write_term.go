@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
-// termText is a term map in YARRRML. One without a value and without a function makes new blank nodes.
+// termText is a term map in YARRRML. One without a value and without a function generates new blank nodes.
 type termText struct {
 	kind     kind
 	value    string // a template
@@ -117,7 +117,7 @@ func (w *writer) declared(r *document.Resource, what string, in role, t rdf.Term
 			continue
 		}
 		if _, ok := rdf.ValidIRI([]byte(t.Value)); !ok {
-			w.fail(r, what, "its constant %s is no absolute IRI: YARRRML cannot express it", w.Write(t))
+			w.fail(r, what, "its constant %s is not an absolute IRI: YARRRML cannot express it", w.Write(t))
 		}
 		return rdf.NewIRI(t.Value)
 	}
@@ -229,7 +229,7 @@ func (w *writer) template(r *document.Resource, what, template string, k kind) (
 			iri += s.Text
 		}
 		if _, ok := rdf.ValidIRI([]byte(iri)); !ok {
-			w.fail(r, what, "its template %q has no reference and is no absolute IRI: YARRRML cannot express it", template)
+			w.fail(r, what, "its template %q has no reference and is not an absolute IRI: YARRRML cannot express it", template)
 		}
 		return w.iriText(iri), iri
 	case len(segments) == 1 && k == literalKind && w.inTable && !r.Has("datatype") && !r.Has("language"):

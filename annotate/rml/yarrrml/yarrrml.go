@@ -78,7 +78,7 @@ func parse(src []byte) (*yaml.Node, error) {
 		return nil, &rml.MappingError{Line: more.Line, Reason: "a second YAML document begins: expected one"}
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
-		return nil, &rml.MappingError{Reason: "it is no YAML document: expected mappings"}
+		return nil, &rml.MappingError{Reason: "it is not a YAML document: expected mappings"}
 	}
 	return document.Content[0], nil
 }

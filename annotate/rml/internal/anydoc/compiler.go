@@ -1,4 +1,4 @@
-// Package anydoc makes an input format of any expression engine. The nodes of
+// Package anydoc adapts any expression engine to an input format. The nodes of
 // the engine can have any type; they are kept in a table, and the mapping
 // engine uses their indexes.
 //

@@ -54,7 +54,7 @@ func (d *Document) Load(data []byte) error {
 	return nil
 }
 
-// Bound implements [input.Bounded]. What the engine makes of an input is not accounted for.
+// Bound implements [input.Bounded]. Memory of the engine is not accounted for.
 func (d *Document) Bound(bytes int) {
 	if check, ok := d.check.(input.Bounded); ok {
 		check.Bound(bytes)

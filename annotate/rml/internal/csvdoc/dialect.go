@@ -27,7 +27,7 @@ const (
 	SkipEmptyLines Blank = iota
 	// SkipBlankRows skips empty lines and rows of empty cells.
 	SkipBlankRows
-	// KeepBlankRows makes an empty line a row of empty cells.
+	// KeepBlankRows reads an empty line as a row of empty cells.
 	KeepBlankRows
 )
 
@@ -51,9 +51,9 @@ type Dialect struct {
 	// Quote stands around cells that hold delimiters, line ends or quotes: an
 	// ASCII character, or 0 for the double quote.
 	Quote byte
-	// NoQuotes makes the quote an ordinary character.
+	// NoQuotes treats the quote as an ordinary character.
 	NoQuotes bool
-	// Escape, when not 0, stands before a quote or another Escape inside a
+	// Escape, when not 0, precedes a quote or another Escape inside a
 	// quoted cell, in place of doubling the quote.
 	Escape byte
 	// Comment, when not 0, begins a line that is skipped.

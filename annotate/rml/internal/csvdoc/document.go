@@ -132,7 +132,7 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 		return dst, fmt.Errorf("read CSV cell: the reference %v was compiled for another source", reference)
 	}
 	if record < 0 || int(record) >= len(d.starts) {
-		return dst, fmt.Errorf("read CSV cell %q: there is no row %d", ref.name, record)
+		return dst, fmt.Errorf("read CSV cell %q: the row %d does not exist", ref.name, record)
 	}
 	if ref.id >= len(d.resolved) {
 		d.resolved = append(d.resolved, make([]int32, ref.id+1-len(d.resolved))...)
@@ -200,7 +200,7 @@ func (d *Document) unknown(name string, why int32) error {
 		for i, k := range known {
 			quoted[i] = fmt.Sprintf("%q", k)
 		}
-		reason = fmt.Sprintf("there is no column %q, the header has %s%s", name, strings.Join(quoted, ", "), more)
+		reason = fmt.Sprintf("the column %q is not in the header, which has %s%s", name, strings.Join(quoted, ", "), more)
 		if d.above > 0 {
 			reason += fmt.Sprintf("; lines above it that begin with %q are comments", d.scan.comment)
 		}
@@ -266,7 +266,7 @@ func (d *Document) abandon(err error) error {
 	return err
 }
 
-// forgetHeader makes the next Load read its header again.
+// forgetHeader has the next Load read its header again.
 func (d *Document) forgetHeader() {
 	d.header = d.header[:0]
 	d.names = nil
@@ -274,7 +274,7 @@ func (d *Document) forgetHeader() {
 	clear(d.resolved)
 }
 
-// readHeader reads what stands before the first row and returns where that
+// readHeader reads what precedes the first row and returns where that
 // begins.
 func (d *Document) readHeader() (int, error) {
 	from := 0

@@ -318,8 +318,8 @@ func TestDocument_Values_refusesMissingAndAmbiguousColumns(t *testing.T) {
 	doc := c.NewDocument()
 	require.NoError(t, doc.Load([]byte("\nID,Name,Name\n10,Venus,Williams")))
 	for name, want := range map[string]string{
-		"IDs":  `CSV line 2 column 1: there is no column "IDs", the header has "ID", "Name", "Name"`,
-		"id":   `CSV line 2 column 1: there is no column "id", the header has "ID", "Name", "Name"`,
+		"IDs":  `CSV line 2 column 1: the column "IDs" is not in the header, which has "ID", "Name", "Name"`,
+		"id":   `CSV line 2 column 1: the column "id" is not in the header, which has "ID", "Name", "Name"`,
 		"Name": `CSV line 2 column 1: more than one column is named "Name"`,
 	} {
 		ref, err := c.CompileReference(name)
@@ -359,7 +359,7 @@ func TestDocument_Values_refusesForeignPathsAndNodes(t *testing.T) {
 	require.ErrorContains(t, err, "another source")
 	for _, n := range []input.Node{-1, 1} {
 		_, err = doc.Values(nil, n, own)
-		require.ErrorContains(t, err, "no row")
+		require.ErrorContains(t, err, "does not exist")
 		require.Equal(t, "outside of the rows", doc.Place(n))
 	}
 }

@@ -209,7 +209,7 @@ func (s *scanner) skipLines(data []byte, i int) (row, comments int) {
 
 // detect returns the delimiter of a text: among the candidates in its first row the one
 // that divides the most of the rows in the sample into as many cells. It reports whether
-// the first row has only one of them, so that other rows make no difference.
+// the first row has only one of them, so that other rows have no effect.
 func (c *Compiler) detect(data []byte) (delimiter byte, certain bool) {
 	dialect := &c.dialect
 	if dialect.Delimiter != 0 {
@@ -404,7 +404,7 @@ func (d *Document) lenientText(c extent) cell {
 }
 
 // findLenient resolves a name without regard to case and to the spaces around it. Of
-// columns with one name it is the last, and a name in the same case goes before others.
+// columns with one name it is the last, and a name in the same case precedes others.
 func findLenient(names [][]string, name string) int32 {
 	name = strings.TrimSpace(name)
 	var exact, folded int32 = absent, absent

@@ -114,7 +114,7 @@ func TestDialect_Lenient_findsColumnsByName(t *testing.T) {
 	path, err := c.CompileReference("nope")
 	require.NoError(t, err)
 	_, err = doc.Values(nil, 0, path)
-	require.ErrorContains(t, err, `there is no column "nope"`)
+	require.ErrorContains(t, err, `the column "nope" is not in the header`)
 	require.NotContains(t, err.Error(), "comments")
 	require.NoError(t, doc.Load([]byte("#nope,b\n1,A\n")))
 	_, err = doc.Values(nil, 0, path)

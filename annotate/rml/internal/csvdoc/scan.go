@@ -188,7 +188,7 @@ func (d *Document) readRow(i int) (int, error) {
 			if i+1 < len(data) && data[i+1] == '\n' {
 				return i + 2, nil
 			}
-			return 0, d.fail(i, "a carriage return must be followed by a line feed, or stand inside quotes")
+			return 0, d.fail(i, "a carriage return must be followed by a line feed, or be inside quotes")
 		default:
 			return 0, d.fail(i, "a quote in a cell that does not begin with one; such a cell must be quoted, and the "+
 				"quotes in it %s", d.escaped())
@@ -196,7 +196,7 @@ func (d *Document) readRow(i int) (int, error) {
 	}
 }
 
-// growCells makes room for the cells that begin after i: for twice as many as there are,
+// growCells reserves room for the cells that begin after i: for twice as many as there are,
 // or for all that the rest can hold if that is less.
 func (d *Document) growCells(i int) {
 	room := max(64, len(d.cells))

@@ -13,7 +13,7 @@ type Segment struct {
 }
 
 // ParseTemplate splits a template into its segments (R2RML section 7.3).
-// References stand in braces; a backslash escapes a brace or a backslash,
+// References are in braces; a backslash escapes a brace or a backslash,
 // inside and outside of references.
 func ParseTemplate(s string) ([]Segment, error) {
 	var segments []Segment

@@ -113,7 +113,7 @@ var expressionProperties = []string{
 	"constant", "reference", "template", "termType",
 	"functionValue", "functionExecution", "return", "returnMap", "condition",
 	"logicalTarget", "gather", "gatherAs", "strategy", "allowEmptyListAndContainer",
-	"inverseExpression", // for queries against the database, which are not made here
+	"inverseExpression", // for queries against the database, which this engine does not send
 }
 
 // ExpressionProperties returns the properties that every term map and every

@@ -37,7 +37,7 @@ func codePoints(s string) []string {
 }
 
 // reinterpret encodes a text in one encoding, UTF-8 by default, and decodes the
-// bytes in a second one.
+// bytes in another one.
 func reinterpret(c Call) ([]string, error) {
 	from := c.Arg(2)
 	if from == "" {

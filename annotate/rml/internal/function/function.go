@@ -44,7 +44,7 @@ func (f Function) also(aliases ...string) Function {
 type Parameter struct {
 	// IRIs are the names that a mapping may bind a value to.
 	IRIs []string
-	// List makes the function take all values of the parameter at once.
+	// List passes all values of the parameter to one call.
 	List bool
 	// Optional lets the function be called when there is no value.
 	Optional bool

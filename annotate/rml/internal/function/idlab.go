@@ -150,7 +150,7 @@ func crossJoin(lists [][]string, separator string) ([]string, error) {
 }
 
 // inRange reports whether a number is at least from and less than to. A missing
-// bound is no bound; a missing number is not in range.
+// bound does not restrict; a missing number is not in range.
 func inRange(c Call) ([]string, error) {
 	if !c.Has(0) {
 		return boolean(false)
@@ -200,7 +200,7 @@ func slugify(s string) string {
 	return b.String()
 }
 
-// randomUUID makes a UUID of version 4 (RFC 9562, section 5.4).
+// randomUUID returns a UUID of version 4 (RFC 9562, section 5.4).
 func randomUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

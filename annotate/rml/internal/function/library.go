@@ -104,7 +104,7 @@ var withheldFunctions = map[string]string{
 	"explicitDelete":      "keep a state on disk",
 }
 
-// Unknown returns why there is no function with an IRI, and which functions there are: those of the
+// Unknown returns why a function with an IRI does not exist, and which functions do: those of the
 // library and those with the IRIs own.
 func Unknown(iri string, own []string) string {
 	place := strings.LastIndexAny(iri, "#/") + 1

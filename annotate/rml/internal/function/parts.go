@@ -58,7 +58,7 @@ func (p *patternCache) split(s, separator string) ([]string, error) {
 	return strings.Split(s, separator), nil
 }
 
-// smartSplit splits a text as a line of CSV: parts may stand in double quotes,
+// smartSplit splits a text as a line of CSV: parts may be in double quotes,
 // and a backslash escapes the next character. The default separator is the tab
 // or the comma, whichever occurs more often.
 func (p *patternCache) smartSplit(s, separator string) ([]string, error) {

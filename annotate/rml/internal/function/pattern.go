@@ -117,7 +117,7 @@ func (p *patternCache) replace(s, find, with string) ([]string, error) {
 		return nil, err
 	}
 	if re == nil {
-		// Replacing n of them makes the text longer by n times the difference.
+		// Replacing n of them lengthens the text by n times the difference.
 		if grow := len(with) - len(find); grow > 0 && strings.Count(s, find) > (MaxText-len(s))/grow {
 			return nil, TooLong()
 		}

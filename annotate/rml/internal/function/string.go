@@ -135,7 +135,7 @@ func titleCase(s string) string {
 	}, s)
 }
 
-// replaceChars replaces each character of find by the one that stands at its
+// replaceChars replaces each character of find by the one at its
 // place in with.
 func replaceChars(s, find, with string) ([]string, error) {
 	from, to := []rune(find), []rune(with)

@@ -48,7 +48,7 @@ type Value struct {
 	Text []byte
 	// Kind is the natural kind of the value.
 	Kind Kind
-	// Node is where the value stands.
+	// Node is the place of the value.
 	Node Node
 }
 
@@ -86,7 +86,7 @@ type Document interface {
 	// document order; or none. An absent key is not an error; a column that the
 	// header does not have is an error.
 	Values(dst []Value, record Node, reference Path) ([]Value, error)
-	// Place describes where a node stands, for error messages: a JSON
+	// Place describes the place of a node, for error messages: a JSON
 	// pointer, an XPath, a row number. It may allocate.
 	Place(n Node) string
 }

@@ -14,7 +14,7 @@ const (
 	DefaultMaxNodes = 1 << 24
 )
 
-// Compiler compiles the JSONPath expressions of one logical source and makes
+// Compiler compiles the JSONPath expressions of one logical source and creates
 // documents for them. Its methods must not be called concurrently. Its
 // documents and paths are independent of it: each document may be used by one
 // goroutine, and documents share paths.

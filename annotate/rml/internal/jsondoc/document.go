@@ -21,7 +21,7 @@ type Document struct {
 	tape     []node
 	escaped  []decoded
 	scratch  []byte
-	composed []byte       // values of Jayway that do not stand in the text
+	composed []byte       // values of Jayway that are not part of the text
 	java     []byte       // scratch for a number in the notation of Java
 	list     []input.Node // node lists under evaluation, used as a stack
 	steps    int          // remaining steps of an evaluation

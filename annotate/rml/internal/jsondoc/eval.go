@@ -23,7 +23,7 @@ var ErrTooCostly = fmt.Errorf("jsondoc: path looks at too many nodes: %w", input
 
 // Select appends the nodes that the path selects when "$" is the given node,
 // in the order of RFC 9535. Unlike Records and Values it takes any path, also
-// one that no compiler of this format made.
+// one that no compiler of this format created.
 func (d *Document) Select(dst []input.Node, from input.Node, p *Path) ([]input.Node, error) {
 	if !d.has(from) {
 		return dst, missing(p, from)

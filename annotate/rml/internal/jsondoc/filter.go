@@ -26,7 +26,7 @@ func (p *parser) combination(kind logicalKind, operator string, test func(*parse
 	return &logical{kind: kind, terms: terms}
 }
 
-// operator consumes an operator with the space around it, if it stands here.
+// operator consumes an operator with the space around it, if it is next.
 func (p *parser) operator(text string) bool {
 	before := p.at
 	p.space()
@@ -95,7 +95,7 @@ func (p *parser) comparison() (comparison, bool) {
 	return 0, false
 }
 
-// test turns an operand that stands alone into a test.
+// test turns an operand without an operator into a test.
 func (p *parser) test(start int, o operand) *logical {
 	switch {
 	case o.kind == operandQuery:

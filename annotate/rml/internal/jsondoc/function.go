@@ -135,7 +135,7 @@ func (d *Document) callRegexp(c *call, root, current input.Node) value {
 	return value{kind: boolValue, truth: matched}
 }
 
-// number makes a value of a count.
+// number returns a count as a value.
 func (d *Document) number(n int) value {
 	return value{kind: numberValue, text: []byte(strconv.Itoa(n))}
 }

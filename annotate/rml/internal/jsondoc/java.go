@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// plainNumber reports whether Java writes a number, or true or false, as it stands in the text.
+// plainNumber reports whether Java writes a number, or true or false, as it is written.
 func (d *Document) plainNumber(t *node) bool {
 	text := d.data[t.start:t.end]
 	switch t.kind {
@@ -57,7 +57,7 @@ func (d *Document) Numeral(v input.Value) []byte {
 	text := d.data[t.start:t.end:t.end]
 	d.java = appendJavaNumber(d.java[:0], t.kind, text)
 	if !bytes.Equal(d.java, v.Text) {
-		return v.Text // made of the number, by a function
+		return v.Text // computed by a function
 	}
 	return text
 }
@@ -163,7 +163,7 @@ func (d *Document) appendJSON(dst []byte, n input.Node) []byte {
 	return d.appendJava(dst, n)
 }
 
-// members returns the members of an object. A name that repeats stands at its first place with
+// members returns the members of an object. A name that repeats has its first place with
 // its last value.
 func (d *Document) members(object input.Node) []input.Node {
 	var list []input.Node

@@ -17,8 +17,8 @@ func NewJayway(limits input.Limits) *Compiler {
 	return c
 }
 
-// ReadStrictly makes a text that is not JSON an error, where the JSONPath is that of Jayway too.
-// It must be called before the first document is made.
+// ReadStrictly refuses a text that is not JSON, even where the JSONPath is that of Jayway.
+// It must be called before the first document is created.
 func (c *Compiler) ReadStrictly() { c.strict = true }
 
 // tail is what ends a path of Jayway and is not a selection: a function, or names whose members

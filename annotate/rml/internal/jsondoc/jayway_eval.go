@@ -12,7 +12,7 @@ import (
 
 // jaywayValues appends the values of a reference as CARML takes them from Jayway: those of an
 // array that a definite path selects are its elements; an object or an array among the values
-// is text as Java writes it; a null is no value.
+// is text as Java writes it; a null is not a value.
 func (d *Document) jaywayValues(dst []input.Value, record input.Node, p *Path) ([]input.Value, error) {
 	d.steps = stepLimit + stepsPerNode*len(d.tape)
 	base := len(d.list)
@@ -61,12 +61,12 @@ func (d *Document) javaValue(dst []input.Value, n input.Node) []input.Value {
 	return append(dst, input.Value{Text: d.composed[start:len(d.composed):len(d.composed)], Kind: kind, Node: n})
 }
 
-// made appends a value that stands nowhere in the text.
-func (d *Document) made(dst []input.Value, at input.Node, kind input.Kind, text []byte) []input.Value {
+// appendComposed appends a value that is not part of the text.
+func (d *Document) appendComposed(dst []input.Value, at input.Node, kind input.Kind, text []byte) []input.Value {
 	return append(dst, input.Value{Text: text, Kind: kind, Node: at})
 }
 
-// tailValues appends the values that the end of a path makes of a node.
+// tailValues appends the values that the end of a path computes from a node.
 func (d *Document) tailValues(dst []input.Value, t *tail, root, n input.Node) []input.Value {
 	if t.names != nil {
 		if d.tape[n].kind != input.Object {
@@ -75,7 +75,7 @@ func (d *Document) tailValues(dst []input.Value, t *tail, root, n input.Node) []
 		start := len(d.composed)
 		d.composed = d.appendMerged(d.composed, t.names, n)
 		d.spend(len(d.composed) - start)
-		return d.made(dst, n, input.String, d.composed[start:len(d.composed):len(d.composed)])
+		return d.appendComposed(dst, n, input.String, d.composed[start:len(d.composed):len(d.composed)])
 	}
 	v := d.tailValue(t, root, n)
 	switch v.kind {
@@ -84,13 +84,13 @@ func (d *Document) tailValues(dst []input.Value, t *tail, root, n input.Node) []
 		if t.function != "length" && t.function != "size" {
 			kind = input.Double
 		}
-		return d.made(dst, n, kind, v.text)
+		return d.appendComposed(dst, n, kind, v.text)
 	case stringValue:
-		return d.made(dst, n, input.String, v.text)
+		return d.appendComposed(dst, n, input.String, v.text)
 	case listValue:
 		for _, e := range v.list {
 			if text := d.valueText(e); text != nil {
-				dst = d.made(dst, n, input.String, text)
+				dst = d.appendComposed(dst, n, input.String, text)
 			}
 		}
 	case nodeValue:
@@ -99,7 +99,7 @@ func (d *Document) tailValues(dst []input.Value, t *tail, root, n input.Node) []
 	return dst
 }
 
-// tailValue returns what the function that ends a path makes of a node, or nothing.
+// tailValue returns what the function that ends a path computes from a node, or nothing.
 func (d *Document) tailValue(t *tail, root, n input.Node) value {
 	isArray := d.tape[n].kind == input.Array
 	switch t.function {
@@ -137,7 +137,7 @@ func (d *Document) tailValue(t *tail, root, n input.Node) value {
 	case "sum", "avg", "min", "max", "stddev":
 		return d.aggregate(t, root, n)
 	}
-	return value{} // keys: CARML makes no term of the set that Jayway returns
+	return value{} // keys: CARML generates no term from the set that Jayway returns
 }
 
 // elementValue is the function first, last or index.

@@ -57,7 +57,7 @@ func (p *parser) fail(reason string) {
 	panic(&PathError{Expr: p.expr, Offset: p.at, Reason: reason})
 }
 
-// expected fails with a message that names what stands here instead.
+// expected fails with a message that names what was found instead.
 func (p *parser) expected(what string) {
 	if p.at >= len(p.expr) {
 		p.fail("unexpected end, expected " + what)
@@ -74,7 +74,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// take consumes the text if it stands here.
+// take consumes the text if it is next.
 func (p *parser) take(text string) bool {
 	if strings.HasPrefix(p.expr[p.at:], text) {
 		p.at += len(text)

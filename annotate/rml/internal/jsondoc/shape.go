@@ -9,7 +9,7 @@ import (
 
 // Messages of one source mostly repeat the same member names in the same order.
 // The sequences of names that were seen are kept as a tree: an object that is
-// being read stands at the place of the names read so far, and the names that
+// being read is at the place of the names read so far, and the names that
 // followed there before are compared with the text first, which is cheaper than
 // scanning it. An object that ends at a known place has a class. All objects of
 // a class have the same names at the same positions, so that a name is searched
@@ -65,7 +65,7 @@ func (s *shapes) renew() {
 	}
 }
 
-// matches reports whether the name stands at i, its closing quote included.
+// matches reports whether the name is at i, its closing quote included.
 func (s *shape) matches(data []byte, i int) bool {
 	if i+8 > len(data) || binary.LittleEndian.Uint64(data[i:])&s.mask != s.word {
 		return false

@@ -200,7 +200,7 @@ func (d *Document) openNode(n input.Node) bool {
 	return d.tape[n].kind >= input.Object && d.tape[n].end == 0
 }
 
-// cut ends a text that goes on after the window: behind the last value that is known
+// cut ends a text that continues after the window: behind the last value that is known
 // to be complete, inside of the containers that can be divided. It returns the offset
 // from which on the input is read again.
 func (d *Document) cut() int {
@@ -361,7 +361,7 @@ func (d *Document) repeated() error {
 		for ; c < input.Node(d.tape[at].next); c = input.Node(d.tape[c].next) {
 			t := &d.tape[c]
 			if i := slices.Index(l.names, string(d.key(t))); i >= 0 && l.seen[i] {
-				reason := "the member name %q stands in this object again, after its records were mapped; " +
+				reason := "the member name %q is in this object again, after its records were mapped; " +
 					"the last member of a name counts, so a large object must not repeat it"
 				return d.parted(int(t.keyStart)-1, fmt.Sprintf(reason, l.names[i]))
 			}

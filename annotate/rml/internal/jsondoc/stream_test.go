@@ -98,7 +98,7 @@ func (s source) streamed(t *testing.T, text string, window int) found {
 func (s source) equal(t *testing.T, text string, window int) {
 	t.Helper()
 	whole, streamed := s.whole(t, text), s.streamed(t, text, window)
-	if streamed.err != nil && strings.Contains(streamed.err.Error(), "stands in this object again") {
+	if streamed.err != nil && strings.Contains(streamed.err.Error(), "is in this object again") {
 		return // documented: a large object must not repeat a name
 	}
 	require.Equal(t, whole, streamed, "window %d, text %q", window, text)
@@ -141,7 +141,7 @@ func TestDocument_Next_refusesANameThatALargeObjectRepeats(t *testing.T) {
 	s := newSource(t, "$.list[*]")
 	text := `{"list":[1,2,3,4,5,6,7,8,9],` + "\n" + ` "x":0, "list":[1,2,3]}`
 	got := s.streamed(t, text, 16)
-	require.ErrorContains(t, got.err, `JSON line 2 column 9: the member name "list" stands in this object again`)
+	require.ErrorContains(t, got.err, `JSON line 2 column 9: the member name "list" is in this object again`)
 	s.equal(t, text, 4096)
 }
 

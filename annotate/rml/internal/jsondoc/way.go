@@ -117,7 +117,7 @@ func (w *way) step(states uint64, key []byte, kind input.Kind) (next uint64, div
 	return next, w.divisible(next, kind)
 }
 
-// divisible reports whether a place is no record, or an array that is spread.
+// divisible reports whether a place is not a record, or an array that is spread.
 func (w *way) divisible(states uint64, kind input.Kind) bool {
 	return states>>len(w.segments)&1 == 0 || (w.spread && kind == input.Array)
 }

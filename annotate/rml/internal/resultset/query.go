@@ -59,7 +59,7 @@ func Parse(text string) (*Query, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("it is no basic graph pattern, which is all that is evaluated over a file: %w", err)
+			return nil, fmt.Errorf("it is not a basic graph pattern, which is all that is evaluated over a file: %w", err)
 		}
 		if len(q.patterns) == maxPatterns {
 			return nil, fmt.Errorf("it has more than %d triple patterns", maxPatterns)
@@ -98,7 +98,7 @@ func (q *Query) head(text string) (prologue string, err error) {
 			return prologue, q.projection(words)
 		}
 	}
-	return "", errors.New("it is no query: expected SELECT")
+	return "", errors.New("it is not a query: expected SELECT")
 }
 
 // projection reads the SELECT clause.

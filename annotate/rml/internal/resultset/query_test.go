@@ -118,7 +118,7 @@ func TestResults_Read_endsWithTheContext(t *testing.T) {
 func TestParse_saysWhatIsNotEvaluated(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                                                             "expected", // no braces
-		"{ ?s ?p ?o }":                                                 "it is no query",
+		"{ ?s ?p ?o }":                                                 "it is not a query",
 		"ASK { ?s ?p ?o }":                                             `"ASK" is not evaluated`,
 		"CONSTRUCT { ?s ?p ?o }":                                       `"CONSTRUCT" is not evaluated`,
 		"SELECT { ?s ?p ?o }":                                          "it selects nothing",
@@ -130,11 +130,11 @@ func TestParse_saysWhatIsNotEvaluated(t *testing.T) {
 		"SELECT ?s { { ?s ?p ?o } UNION { ?s ?q ?r } }":                "groups of patterns are not evaluated",
 		"SELECT ?s { ?s ?p ?o } ORDER BY ?s":                           `"ORDER" is not evaluated`,
 		"SELECT ?s { ?s ?p ?o } LIMIT 3":                               `"LIMIT" is not evaluated`,
-		"SELECT ?s { ?s <http://a>/<http://b> ?o }":                    "no basic graph pattern",
+		"SELECT ?s { ?s <http://a>/<http://b> ?o }":                    "not a basic graph pattern",
 		"SELECT ?s { ?s ?p ?o ":                                        "it has no pattern in braces",
 		"SELECT ?s { ?s ?p \"x }":                                      "a string has no end",
 		"SELECT ?s { ?s <p ?o }":                                       "an IRI has no end",
-		"SELECT ?s { ?s ex:p ?o }":                                     "no basic graph pattern",
+		"SELECT ?s { ?s ex:p ?o }":                                     "not a basic graph pattern",
 		"SELECT ?s { ?s ? ?o }":                                        "begins no variable",
 		"SELECT ?s {" + strings.Repeat("?s <http://p> ?o .", 1) + "}}": "groups of patterns",
 	} {

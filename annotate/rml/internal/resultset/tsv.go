@@ -189,7 +189,7 @@ func unescape(escaped []byte) ([]byte, error) {
 		}
 		code, err := strconv.ParseUint(string(escaped[i+1:i+1+digits]), 16, 32)
 		if err != nil || !utf8.ValidRune(rune(code)) {
-			return nil, fmt.Errorf("%.10q is no character", escaped[i+1:i+1+digits])
+			return nil, fmt.Errorf("%.10q is not a character", escaped[i+1:i+1+digits])
 		}
 		text = utf8.AppendRune(text, rune(code))
 		i += digits

@@ -36,8 +36,8 @@ func TestFromTSV_namesLineAndColumnOfAMistake(t *testing.T) {
 		"?x\t?y\n1\n":         "line 2: it has 1 columns, the header has 2",
 		"?x\n\"\\q\"\n":       `\q escapes nothing`,
 		"?x\n\"\\u12\"\n":     "4 hexadecimal digits are missing",
-		"?x\n\"\\uD800\"\n":   "is no character",
-		"?x\n\"\\u00zz\"@e\n": "is no character",
+		"?x\n\"\\uD800\"\n":   "is not a character",
+		"?x\n\"\\u00zz\"@e\n": "is not a character",
 		"?x\n<a\\>\n":         "a backslash escapes nothing",
 	} {
 		_, err := read(text)

@@ -25,7 +25,7 @@ type cell struct {
 // errNoMessage is the error of a message for a table.
 var errNoMessage = errors.New("a table of a database cannot be read from a message")
 
-// Load returns an error: a table is no text.
+// Load returns an error: a table is not a text.
 func (d *Document) Load([]byte) error { return errNoMessage }
 
 // Begin empties the document for a table from its start.

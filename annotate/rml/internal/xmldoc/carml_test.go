@@ -121,7 +121,7 @@ func TestDocument_Load_skipsADoctypeWithoutEntitiesAsCARML(t *testing.T) {
 		"<!DOCTYPE r PUBLIC 'a' 'b'>":             "nothing is fetched",
 		"<!DOCTYPE r [<!ATTLIST r k CDATA 'x'>]>": "gives an attribute a default",
 		"<!DOCTYPE r [":                           "expected a declaration",
-		"<!DOCTYPE r><!DOCTYPE r>":                "must stand once",
+		"<!DOCTYPE r><!DOCTYPE r>":                "must occur once",
 		"<!DOCTYPEr>":                             "expected white space",
 	} {
 		_, err := carmlValues(t, []byte(doctype+"<r>a</r>"), "r")

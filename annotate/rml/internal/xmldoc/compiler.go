@@ -23,7 +23,7 @@ const (
 
 // Namespace declares a prefix for the expressions of a mapping.
 type Namespace struct {
-	// Prefix is what stands before the colon in expressions; it need not be
+	// Prefix is the part before the colon in expressions; it need not be
 	// the one the documents use.
 	Prefix string
 	// IRI is the name of the namespace.
@@ -78,7 +78,7 @@ func (c *Compiler) declare(n Namespace) error {
 	case n.Prefix == "xmlns":
 		return fmt.Errorf("declare namespace prefix %q: it is reserved", n.Prefix)
 	case twice && c.spaces[known] != n.IRI:
-		return fmt.Errorf("declare namespace prefix %q: it stands for <%s> already, not for <%s>", n.Prefix,
+		return fmt.Errorf("declare namespace prefix %q: it is bound to <%s> already, not to <%s>", n.Prefix,
 			c.spaces[known], n.IRI)
 	}
 	c.prefixes[n.Prefix] = c.space(n.IRI)

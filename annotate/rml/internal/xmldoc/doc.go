@@ -20,8 +20,8 @@
 // first record only.
 //
 // In the dialect of CARML (Compiler.ReadAsCARML) package xpath evaluates every expression that is not a plain
-// path, without that mode. Inputs may be in other encodings, which are made UTF-8 before anything is
-// read, and have a document type declaration without entities. A value that is empty is none.
+// path, without that mode. Inputs may be in other encodings, which are converted to UTF-8 before anything is
+// read, and have a document type declaration without entities. An empty value does not count.
 //
 // Processing instructions are checked and dropped, so processing-instruction() is an error. No attribute is
 // an ID, so id() selects nothing.

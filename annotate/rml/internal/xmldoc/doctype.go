@@ -7,7 +7,7 @@ import "bytes"
 // what would have to be fetched are errors.
 func (d *Document) readDoctype(i int, open int32) (int, error) {
 	if open != 0 || d.top > 0 || d.doctype {
-		return 0, d.fail(i, "a document type declaration must stand once, before the element")
+		return 0, d.fail(i, "a document type declaration must occur once, before the element")
 	}
 	d.doctype = true
 	at := d.skipSpace(i + len("<!DOCTYPE"))

@@ -130,14 +130,14 @@ func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node,
 // at the record. An element without content has the
 // empty text as its value.
 //
-// In the dialect of CARML a value that is empty is none.
+// In the dialect of CARML an empty value does not count.
 func (d *Document) Values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
 	p, err := d.own(reference)
 	if err != nil {
 		return dst, err
 	}
 	if record < 0 || int(record) >= len(d.nodes) {
-		return dst, fmt.Errorf("evaluate %q: there is no node %d", p.expr, record)
+		return dst, fmt.Errorf("evaluate %q: the node %d does not exist", p.expr, record)
 	}
 	from := len(dst)
 	if p.same {
@@ -151,7 +151,7 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	return dst, err
 }
 
-// values is Values with the values that are empty. What is no node stands at a place.
+// values is Values with the values that are empty. An item that is not a node gets a place.
 func (d *Document) values(dst []input.Value, p *path, record, place input.Node) ([]input.Value, error) {
 	if p.name {
 		return d.named(dst, int32(record), &p.steps[0]), nil
@@ -195,7 +195,7 @@ func (d *Document) own(p input.Path) (*path, error) {
 	case !ok || own.owner != d.compiler:
 		return nil, fmt.Errorf("evaluate %v: the expression was compiled for another source", p)
 	case own.names > len(d.lexicon.names):
-		return nil, fmt.Errorf("evaluate %q: the expression was compiled after the document was made", own.expr)
+		return nil, fmt.Errorf("evaluate %q: the expression was compiled after the document was created", own.expr)
 	case len(d.nodes) == 0:
 		return nil, fmt.Errorf("evaluate %q: nothing is loaded", own.expr)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
 )
 
-// ReadAsCARML makes the compiler read expressions and inputs as CARML 0.3.2 does: expressions
-// are not compatible with XPath 1.0, a value that is empty is none, and an input may have a document type declaration without
+// ReadAsCARML has the compiler read expressions and inputs as CARML 0.3.2 does: expressions
+// are not compatible with XPath 1.0, an empty value does not count, and an input may have a document type declaration without
 // entities, and another encoding than UTF-8. It is called before expressions are compiled.
 func (c *Compiler) ReadAsCARML() { c.carml = true }
 
@@ -19,7 +19,7 @@ const (
 	stepsPerNode = 64
 )
 
-// compileFull compiles an expression that is no plain path.
+// compileFull compiles an expression that is not a plain path.
 func (c *Compiler) compileFull(expr string) (*xpath.Expression, error) {
 	namespaces := make(map[string]string, len(c.prefixes))
 	for prefix, at := range c.prefixes {
@@ -30,7 +30,7 @@ func (c *Compiler) compileFull(expr string) (*xpath.Expression, error) {
 	}})
 }
 
-// evaluate evaluates an expression that is no plain path. The items are valid until the next call.
+// evaluate evaluates an expression that is not a plain path. The items are valid until the next call.
 func (d *Document) evaluate(p *path, at int32) ([]xpath.Item, error) {
 	limits := xpath.Limits{Bytes: d.room}
 	if !d.compiler.carml {
@@ -61,8 +61,8 @@ func (d *Document) fullNodes(p *path, at int32, dst []int32) ([]int32, error) {
 	return dst, err
 }
 
-// fullValues appends the values of an expression, in the order of the sequence. What is no node stands
-// at a place.
+// fullValues appends the values of an expression, in the order of the sequence. An item that is not a node gets
+// the place.
 func (d *Document) fullValues(dst []input.Value, p *path, record, place input.Node) ([]input.Value, error) {
 	items, err := d.evaluate(p, int32(record))
 	if err != nil {

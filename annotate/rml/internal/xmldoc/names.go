@@ -74,18 +74,18 @@ func (d *Document) bind(element int32, prefix, size int, value []byte) error {
 	text := d.data[prefix : prefix+size]
 	for i := len(d.bindings) - 1; i >= 0 && d.bindings[i].element == element; i-- {
 		if b := &d.bindings[i]; bytes.Equal(d.data[b.prefix:b.prefix+uint32(b.size)], text) {
-			return d.fail(prefix, "the attribute that declares the prefix %q stands here twice", text)
+			return d.fail(prefix, "the attribute that declares the prefix %q is repeated", text)
 		}
 	}
 	switch {
 	case string(text) == "xmlns":
 		return d.fail(prefix, "the prefix xmlns cannot be declared")
 	case string(text) == "xml" && string(value) != xmlIRI:
-		return d.fail(prefix, "the prefix xml cannot stand for another namespace")
+		return d.fail(prefix, "the prefix xml cannot be bound to another namespace")
 	case string(text) != "xml" && string(value) == xmlIRI:
-		return d.fail(prefix, "the prefix %q cannot stand for the namespace of xml", text)
+		return d.fail(prefix, "the prefix %q cannot be bound to the namespace of xml", text)
 	case string(value) == xmlnsIRI:
-		return d.fail(prefix, "the prefix %q cannot stand for the namespace of xmlns", text)
+		return d.fail(prefix, "the prefix %q cannot be bound to the namespace of xmlns", text)
 	case size > 0 && len(value) == 0:
 		return d.fail(prefix, "the prefix %q is declared with an empty namespace", text)
 	case len(d.bindings) >= maxBindings:

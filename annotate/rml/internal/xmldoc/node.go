@@ -25,7 +25,7 @@ const (
 	keptNodes = 1 << 14
 )
 
-// node is one node. Nodes stand in document order: an element, its
+// node is one node. Nodes are in document order: an element, its
 // attributes, then its content. Node 0 is the root, the parent of the
 // document element.
 type node struct {

@@ -145,18 +145,18 @@ func TestCompiler_namesTheFaultOfAnInvalidExpression(t *testing.T) {
 		"count(q:a)":                  `the prefix "q" is not declared`,
 		"p:":                          `expected an operator or the end, found ":", at offset 1`,
 		"$v":                          "the variable is not declared",
-		"namespace::*":                "there is no axis namespace",
+		"namespace::*":                "the axis namespace is not known",
 		"processing-instruction('x')": "processing-instruction() is not supported",
 		"p:1":                         `expected an operator or the end, found ":1", at offset 1`,
-		"p:f()":                       "there is no function f(), at offset 0",
+		"p:f()":                       "the function f() is not known, at offset 0",
 		"nothing()":                   "nothing",
 		"upside-down::a":              "upside-down",
 		"concat('x')":                 "concat() has 1 arguments, expected 2 or more, at offset 0",
 		"true(1)":                     "true() has 1 arguments, expected 0, at offset 0",
 		"substring('a')":              "has 1 arguments, expected 2 to 3",
-		"'a' | b":                     "the operand of | is no node",
-		"'a'/b":                       "the operand of / is no node, its value is a string, a number or the like, at offset 4",
-		"string(a)//b":                "the operand of / is no node",
+		"'a' | b":                     "the operand of | is not a node",
+		"'a'/b":                       "the operand of / is not a node, its value is a string, a number or the like, at offset 4",
+		"string(a)//b":                "the operand of / is not a node",
 		"(a":                          `expected ), found ""`,
 		"text(1)":                     `expected ), found "1)", at offset 5`,
 		"lower-case(a":                `expected ), found ""`,
@@ -216,7 +216,7 @@ func TestNew_reportsInvalidNamespaces(t *testing.T) {
 		`declare namespace prefix "": not a name without a colon`:    {{IRI: "x"}},
 		`declare namespace prefix "a": the namespace is empty`:       {{Prefix: "a"}},
 		`declare namespace prefix "xmlns": it is reserved`:           {{Prefix: "xmlns", IRI: "x"}},
-		`declare namespace prefix "a": it stands for <x> already, not for <y>`: {
+		`declare namespace prefix "a": it is bound to <x> already, not to <y>`: {
 			{Prefix: "a", IRI: "x"},
 			{Prefix: "a", IRI: "y"},
 		},
@@ -246,9 +246,9 @@ func TestDocument_refusesForeignAndLatePaths(t *testing.T) {
 	_, err = doc.Values(nil, 0, nil)
 	require.ErrorContains(t, err, "another source")
 	_, err = doc.Values(nil, 0, late)
-	require.ErrorContains(t, err, "after the document was made")
+	require.ErrorContains(t, err, "after the document was created")
 	doc = c.NewDocument()
 	require.NoError(t, doc.Load([]byte("<a/>")))
 	_, err = doc.Values(nil, 2, late)
-	require.ErrorContains(t, err, "no node 2")
+	require.ErrorContains(t, err, "the node 2 does not exist")
 }

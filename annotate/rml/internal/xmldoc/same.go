@@ -12,7 +12,7 @@ const (
 	maxSame = 4 << 20
 	// keptSame is the number of values for which a path keeps room from input to input.
 	keptSame = 64
-	// atRecord marks a value that is no node: it stands at the record.
+	// atRecord marks a value that is not a node: its place is that of the record.
 	atRecord input.Node = -1
 )
 

@@ -42,7 +42,7 @@ func (d *Document) parse() error {
 			i, err = d.readInstruction(i)
 		default:
 			if open == 0 && d.top > 0 {
-				return d.fail(i, "only one element may stand at the top, and %q was there already", d.qname(&d.nodes[d.top]))
+				return d.fail(i, "expected one element at the top, and %q precedes it", d.qname(&d.nodes[d.top]))
 			}
 			if depth++; depth > d.maxDepth {
 				return d.exceed(i, "the elements are nested deeper than %d", d.maxDepth)
@@ -75,7 +75,7 @@ func (d *Document) parse() error {
 	return nil
 }
 
-// hasAt reports whether text stands at i.
+// hasAt reports whether text is at i.
 func hasAt(data []byte, i int, text string) bool {
 	return len(data)-i >= len(text) && string(data[i:i+len(text)]) == text
 }
@@ -96,7 +96,7 @@ func (d *Document) add(kind uint8, parent int32, at int, start, length uint32) (
 	return n, nil
 }
 
-// growNodes makes room for the nodes that begin from an offset on: for twice as many as
+// growNodes reserves room for the nodes that begin from an offset on: for twice as many as
 // there are, or for all that the rest can hold if that is less.
 func (d *Document) growNodes(at int) {
 	room := max(64, len(d.nodes))
@@ -279,7 +279,7 @@ func (d *Document) readInstruction(i int) (int, error) {
 	case colon >= 0:
 		return 0, d.fail(colon, "a colon in the target of a processing instruction")
 	case bytes.EqualFold(d.data[i+2:end], []byte("xml")):
-		return 0, d.fail(i, "an XML declaration may only stand at the very beginning")
+		return 0, d.fail(i, "an XML declaration is allowed only at the very beginning")
 	}
 	n := bytes.Index(d.data[end:], []byte("?>"))
 	switch {

@@ -248,7 +248,7 @@ func (d *Document) cut() bool {
 }
 
 // divisible moves states to a child of the place that they describe. It reports
-// whether the child is no record. State n of an iterator is there when its first n
+// whether the child is not a record. State n of an iterator is there when its first n
 // steps select the place.
 func (s *stream) divisible(states []uint64, n *node) bool {
 	for i, p := range s.iterators {

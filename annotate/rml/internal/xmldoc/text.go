@@ -230,7 +230,7 @@ func (d *Document) readCharReference(i int) (int, error) {
 		r, _ = strconv.ParseUint(string(digits), base, 32) // of digits only; none are 0
 	}
 	if len(digits) > 8 || r > utf8.MaxRune || !isChar(rune(r)) {
-		return 0, d.fail(i, "the character reference %.40q stands for no character that XML allows", d.data[i:end+1])
+		return 0, d.fail(i, "the character reference %.40q is not a character that XML allows", d.data[i:end+1])
 	}
 	d.scratch = utf8.AppendRune(d.scratch, rune(r))
 	return end + 1, nil

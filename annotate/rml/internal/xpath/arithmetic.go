@@ -164,7 +164,7 @@ func (s *sign) eval(e *evaluation, f focus) sequence {
 	case !ok || e.err != nil:
 		return nil
 	case !v.typ.numeric():
-		return e.fail("XPTY0004", "a sign stands before a value of type %v", v.typ)
+		return e.fail("XPTY0004", "a sign precedes a value of type %v", v.typ)
 	case !s.minus:
 		return e.unit(v)
 	}

@@ -22,7 +22,7 @@ type param struct {
 	many  bool
 }
 
-// def makes a function. The signature has a word for each parameter: the letter of its kind with an
+// def defines a function. The signature has a word for each parameter: the letter of its kind with an
 // occurrence indicator. Those after | may be left out, and … repeats the last one.
 func def(signature string, call func(e *evaluation, f focus, args []sequence) sequence) function {
 	f := function{call: call, required: -1}
@@ -217,7 +217,7 @@ func (e *evaluation) convertArgument(p param, x item) item {
 	return x
 }
 
-// call parses the arguments of a function whose name is read, after one that stands before => if any.
+// call parses the arguments of a function whose name is read, after the one before => if any.
 func (p *parser) call(name eqName, start int, first expr) expr {
 	c := &call{name: name.local}
 	if first != nil {
@@ -265,7 +265,7 @@ func (p *parser) call(name eqName, start int, first expr) expr {
 		if absent[key] {
 			p.fail("unsupported", "the function %s() is not supported", name.local)
 		} else {
-			p.fail("XPST0017", "there is no function %s()", name.local)
+			p.fail("XPST0017", "the function %s() is not known", name.local)
 		}
 		return nil
 	}
@@ -297,7 +297,7 @@ func (p *parser) constructor(local string, start int, args []expr) expr {
 	switch {
 	case !t.named(local) || t.anyAtom || t.numbers || t.typ == qname:
 		p.pos = start
-		p.fail("XPST0017", "there is no function xs:%s()", local)
+		p.fail("XPST0017", "the function xs:%s() is not known", local)
 	case len(args) != 1:
 		p.pos = start
 		p.fail("XPST0017", "xs:%s() has %d arguments, expected 1", local, len(args))

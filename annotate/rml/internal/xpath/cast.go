@@ -167,7 +167,7 @@ func parseDouble(s string, to atom) (float64, bool) {
 	return f, err == nil || errors.Is(err, strconv.ErrRange) // what is out of range is infinite or zero
 }
 
-// collapse removes white space around a text and makes each run of it one space.
+// collapse removes white space around a text and reduces each run of it to one space.
 func collapse(s string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(s, isBlank) {

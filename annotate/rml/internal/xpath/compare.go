@@ -47,7 +47,7 @@ func (c *valueComparison) eval(e *evaluation, f focus) sequence {
 	return aTruth(e.compare(comparisons[c.name], asString(left), asString(right)))
 }
 
-// asString makes an untyped value a string.
+// asString converts an untyped value to a string.
 func asString(i item) item {
 	if i.typ == untyped {
 		i.typ = stringAtom

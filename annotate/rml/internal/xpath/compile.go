@@ -27,9 +27,9 @@ var predeclared = map[string]string{"xs": schemaSpace, "fn": functionSpace, "mat
 type Options struct {
 	// Namespaces are the prefixes that it may use, besides xs, fn, math and xml.
 	Namespaces map[string]string
-	// Compatible makes it be evaluated in the mode that is compatible with XPath 1.0 (section 2.1.1 of
+	// Compatible has it evaluated in the mode that is compatible with XPath 1.0 (section 2.1.1 of
 	// XPath 3.1), so that the expressions of XPath 1.0 keep their values. Where one item is expected, the
-	// first of several is taken; arithmetic is that of doubles, and what is no number is NaN; comparisons
+	// first of several is taken; arithmetic is that of doubles, and what is not a number is NaN; comparisons
 	// convert their operands as in XPath 1.0. Beyond what the recommendation asks for, a number is written
 	// as XPath 1.0 does, without an exponent.
 	Compatible bool

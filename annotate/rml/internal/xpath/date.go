@@ -138,7 +138,7 @@ func formatZone(t time.Time) string {
 	return fmt.Sprintf("%c%02d:%02d", mark, seconds/3600, seconds/60%60)
 }
 
-// convertMoment makes a date or a time of both, or both of a date.
+// convertMoment converts a date with a time to a date or a time, and a date to both.
 func convertMoment(i item, to atom) item {
 	switch {
 	case to == timeAtom:

@@ -9,7 +9,7 @@
 //
 // Integers have 64 bits, and a result that needs more is an error. Decimals are exact; a quotient has 18 places.
 // Dates and durations have a precision of nanoseconds. The implicit time zone is UTC. The functions
-// current-dateTime, current-date and current-time read the clock once an evaluation.
+// current-dateTime, current-date and current-time read the clock once per evaluation.
 //
 // A part of an expression that visits nodes, and depends on neither the context item nor a variable of the rest, has
 // the same value everywhere in a tree: an Evaluator evaluates it once and keeps the value, within 4 MiB for a tree.

@@ -12,7 +12,7 @@ const (
 	leastSteps = 1 << 18
 	// stepsPerNode is the number of steps for each node of a large document.
 	stepsPerNode = 32
-	// bytesPerStep is how many bytes of text are made or read in one step.
+	// bytesPerStep is how many bytes of text are written or read in one step.
 	bytesPerStep = 32
 	// defaultBytes is the memory that the values of an evaluation may take.
 	defaultBytes = 128 << 20
@@ -22,7 +22,7 @@ const (
 
 // Limits bounds one evaluation.
 type Limits struct {
-	// Steps is the number of steps: nodes that are visited, items that are made, and each 32 bytes of text.
+	// Steps is the number of steps: nodes that are visited, items that are created, and each 32 bytes of text.
 	// Zero means the larger of 262,144 and 32 for each node of the tree.
 	Steps int
 	// Bytes is the memory that the values of the evaluation may take at a time: the items of sequences, the
@@ -166,7 +166,7 @@ func (v *Evaluator) Append(dst []Item, x *Expression, tree Tree, at int32, limit
 	return dst, nil
 }
 
-// append appends the value of a whole expression, if that is no error.
+// append appends the value of a whole expression, unless that is an error.
 func (e *evaluation) append(dst []Item, x *Expression, at int32) []Item {
 	f, before := focus{at: nodeAt(at), position: 1, size: 1}, len(dst)
 	if root, ok := asNodes(x.root); ok {
@@ -220,10 +220,10 @@ func (e *evaluation) hold(bytes int) bool {
 	return (e.err == nil && e.room >= 0) || e.exhausted("the values of the expression take too much memory")
 }
 
-// holdItems is hold for new items, with the steps of making them.
+// holdItems is hold for new items, with the steps of creating them.
 func (e *evaluation) holdItems(n int) bool { return e.spend(n) && e.hold(n*itemBytes) }
 
-// holdText is hold for a new text, with the steps of making it.
+// holdText is hold for a new text, with the steps of creating it.
 func (e *evaluation) holdText(size int) bool { return e.spendText(size) && e.hold(size) }
 
 // keepOnly frees the memory that was taken since there was so much room, but for a result.

@@ -92,7 +92,7 @@ type concatenation struct{ left, right expr }
 func (c *concatenation) eval(e *evaluation, f focus) sequence {
 	left, _ := e.optional(e.value(c.left, f), "||")
 	right, _ := e.optional(e.value(c.right, f), "||")
-	return e.made(e.text(left) + e.text(right))
+	return e.countedText(e.text(left) + e.text(right))
 }
 
 // condition is if, then and else.
@@ -206,7 +206,7 @@ func (s *setOperation) eval(e *evaluation, f focus) sequence {
 	return out
 }
 
-// compareNodes orders nodes as they stand in the document.
+// compareNodes orders nodes by their place in the document.
 func compareNodes(a, b item) int { return cmp.Compare(a.n, b.n) }
 
 // nodeSet returns the nodes of a sequence in document order, each once.
@@ -217,7 +217,7 @@ func (e *evaluation) nodeSet(s sequence) sequence {
 	sorted := true
 	for i := range s {
 		if s[i].typ != nodeItem {
-			return e.fail("XPTY0004", "an item of type %v stands where nodes are expected", s[i].typ)
+			return e.fail("XPTY0004", "expected nodes, got an item of type %v", s[i].typ)
 		}
 		sorted = sorted && (i == 0 || s[i-1].n < s[i].n)
 	}

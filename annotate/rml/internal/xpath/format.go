@@ -11,7 +11,7 @@ import (
 
 func formatNumber(e *evaluation, _ focus, a []sequence) sequence {
 	if len(a) > 2 && len(a[2]) > 0 {
-		return e.fail("FODF1280", "there is no decimal format %q, only the default one", text(a[2]))
+		return e.fail("FODF1280", "the decimal format %q is not known: expected the default one", text(a[2]))
 	}
 	v := dbl(math.NaN())
 	if len(a[0]) == 1 {
@@ -42,7 +42,7 @@ func formatNumber(e *evaluation, _ focus, a []sequence) sequence {
 	} else {
 		r.Set(v.rat())
 	}
-	return e.made(p.prefix + p.digits(r.Abs(r)) + p.suffix)
+	return e.countedText(p.prefix + p.digits(r.Abs(r)) + p.suffix)
 }
 
 // picture is a sub-picture of format-number.
@@ -140,7 +140,7 @@ func formatDate(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		end := strings.IndexByte(rest, ']')
 		if mark == ']' || end < 0 {
-			return e.fail("FOFD1340", "a bracket of the picture has no other")
+			return e.fail("FOFD1340", "a bracket of the picture is not closed")
 		}
 		marker := strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) {
@@ -153,7 +153,7 @@ func formatDate(e *evaluation, _ focus, a []sequence) sequence {
 			return e.fail("FOFD1340", "the component [%s] of the picture is not supported here", marker)
 		}
 	}
-	return e.made(b.String())
+	return e.countedText(b.String())
 }
 
 // writeComponent writes one part of a date or a time.

@@ -39,8 +39,8 @@ func (e *evaluation) toText(s sequence) string {
 	return e.text(s[0])
 }
 
-// made returns a string as a value and counts it.
-func (e *evaluation) made(s string) sequence {
+// countedText returns a string as a value and counts it.
+func (e *evaluation) countedText(s string) sequence {
 	if !e.holdText(len(s)) {
 		return nil
 	}

@@ -73,7 +73,7 @@ func dateFunctions() map[string]function {
 	return all
 }
 
-// current makes a function that reads the clock, once an evaluation.
+// current returns a function that reads the clock, once per evaluation.
 func current(typ atom) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, _ []sequence) sequence {
 		if e.now.IsZero() {
@@ -83,7 +83,7 @@ func current(typ atom) func(*evaluation, focus, []sequence) sequence {
 	}
 }
 
-// part makes a function of a part of a date or a time.
+// part returns a function of a part of a date or a time.
 func part(of func(time.Time) int) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[0]) == 0 {
@@ -93,7 +93,7 @@ func part(of func(time.Time) int) func(*evaluation, focus, []sequence) sequence 
 	}
 }
 
-// spanPart makes a function of a part of a duration.
+// spanPart returns a function of a part of a duration.
 func spanPart(of func(item) int64) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[0]) == 0 {

@@ -71,14 +71,14 @@ func (e *evaluation) nodeArgument(f focus, a []sequence, at int) (int32, bool) {
 	return int32(v[0].n), true
 }
 
-// ofName makes a function of the name of a node.
+// ofName returns a function of the name of a node.
 func ofName(part func(Name) string) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, f focus, a []sequence) sequence {
 		n, ok := e.nodeArgument(f, a, 0)
 		if !ok || len(e.tree.Name(n).Local) == 0 {
 			return e.oneText("")
 		}
-		return e.made(part(e.tree.Name(n)))
+		return e.countedText(part(e.tree.Name(n)))
 	}
 }
 
@@ -163,5 +163,5 @@ func nodePath(e *evaluation, f focus, a []sequence) sequence {
 	if place == "" {
 		place = "/"
 	}
-	return e.made(place)
+	return e.countedText(place)
 }

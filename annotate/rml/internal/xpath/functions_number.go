@@ -51,7 +51,7 @@ func numberFunctions() map[string]function {
 	return all
 }
 
-// whole makes a function of a number out of those for doubles and for decimals.
+// whole returns a function of a number from those for doubles and for decimals.
 func whole(ofFloat func(float64) float64, ofRat func(*big.Rat) *big.Rat) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[0]) == 0 {
@@ -84,7 +84,7 @@ func floorRat(r *big.Rat) *big.Rat {
 // maxPrecision is how many places before or after the decimal point rounding may name.
 const maxPrecision = 400
 
-// rounding makes round or round-half-to-even.
+// rounding returns round or round-half-to-even.
 func rounding(toEven bool) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if len(a[0]) == 0 {
@@ -133,7 +133,7 @@ func roundRat(r *big.Rat, places int64, toEven bool) *big.Rat {
 	return down.Quo(down, power)
 }
 
-// number returns an atomic value as a double, NaN if it is no number.
+// number returns an atomic value as a double, NaN if it is not a number.
 func (e *evaluation) number(v item) item {
 	switch v.typ {
 	case untyped, stringAtom:
@@ -149,7 +149,7 @@ func (e *evaluation) number(v item) item {
 	return dbl(math.NaN())
 }
 
-// textNumber returns a text as a double, which is NaN for what is no number.
+// textNumber returns a text as a double, which is NaN for what is not a number.
 func (e *evaluation) textNumber(text string) float64 {
 	if e.spendText(len(text)) {
 		if f, ok := parseDouble(strings.Trim(text, blanks), double); ok {
@@ -159,7 +159,7 @@ func (e *evaluation) textNumber(text string) float64 {
 	return math.NaN()
 }
 
-// numbers makes untyped values doubles; with nan strings too, those that are no number as NaN.
+// numbers converts untyped values to doubles; with nan strings too, those that are not numbers as NaN.
 func (e *evaluation) numbers(s sequence, nan bool) sequence {
 	textual := func(i item) bool { return i.typ == untyped || (nan && i.typ == stringAtom) }
 	if !slices.ContainsFunc(s, textual) {
@@ -223,7 +223,7 @@ func average(e *evaluation, _ focus, a []sequence) sequence {
 	return e.calculate("div", v[0], integral(int64(len(a[0]))))
 }
 
-// extreme makes min, of a sign below zero, or max.
+// extreme returns min, of a sign below zero, or max.
 func extreme(sign int) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		s := e.numbers(a[0], false)

@@ -136,7 +136,7 @@ const patternCost = 64
 // instructionBytes is the memory of a compiled regular expression for each unit of its size.
 const instructionBytes = 256
 
-// cachedPattern compiles a regular expression, once an evaluation.
+// cachedPattern compiles a regular expression, once per evaluation.
 func (e *evaluation) cachedPattern(text, flags string) *pattern {
 	key := flags + "\x00" + text
 	if known := e.patterns[key]; known != nil {
@@ -186,7 +186,7 @@ func (e *evaluation) replace(p *pattern, s, with string, literal bool) sequence 
 		return nil
 	}
 	b.WriteString(s[last:])
-	return e.made(b.String())
+	return e.countedText(b.String())
 }
 
 // expand writes a replacement for a match, whose groups are at the indexes m.

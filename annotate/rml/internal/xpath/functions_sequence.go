@@ -73,7 +73,7 @@ func sequenceFunctions() map[string]function {
 	}
 }
 
-// same reports whether two atomic values are equal, untyped ones as strings. NaN is no equal of NaN.
+// same reports whether two atomic values are equal, untyped ones as strings. NaN is not equal to NaN.
 func same(x, y item) bool {
 	result, nan, ok := order(asString(x), asString(y), false)
 	return ok && !nan && result == 0
@@ -188,7 +188,7 @@ func (e *evaluation) equalNodes(x, y int32) bool {
 	return i >= a.End && j >= b.End
 }
 
-// uncommented returns the first sibling from a node on that is no comment.
+// uncommented returns the first sibling from a node on that is not a comment.
 func (e *evaluation) uncommented(at, end int32) int32 {
 	for at < end && e.tree.Node(at).Kind == Comment && e.spend(1) {
 		at++

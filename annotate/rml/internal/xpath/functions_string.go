@@ -25,7 +25,7 @@ func stringFunctions() map[string]function {
 		"substring":     def("s? d | d", substring),
 		"string-length": def("| s?", stringLength).reaching(inFocus),
 		"normalize-space": def("| s?", func(e *evaluation, f focus, a []sequence) sequence {
-			return e.made(collapse(e.toText(e.contextOr(f, a, 0))))
+			return e.countedText(collapse(e.toText(e.contextOr(f, a, 0))))
 		}).reaching(inFocus),
 		"normalize-unicode": def("s? | s", normalizeUnicode),
 		"translate":         def("s? s s", translate),
@@ -38,12 +38,12 @@ func stringFunctions() map[string]function {
 			if !found || !e.collation(a, 2) {
 				before = ""
 			}
-			return e.made(before)
+			return e.countedText(before)
 		}),
 		"substring-after": def("s? s? | s", func(e *evaluation, _ focus, a []sequence) sequence {
 			_, after, _ := strings.Cut(text(a[0]), text(a[1]))
 			e.collation(a, 2)
-			return e.made(after)
+			return e.countedText(after)
 		}),
 		"compare": def("s? s? | s", func(e *evaluation, _ focus, a []sequence) sequence {
 			if len(a[0]) == 0 || len(a[1]) == 0 || !e.collation(a, 2) {
@@ -83,16 +83,16 @@ func stringFunctions() map[string]function {
 	}
 }
 
-// changed makes a function of a string, where nothing counts as an empty one.
+// changed returns a function of a string, where nothing counts as an empty one.
 func changed(change func(string) string) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		s := text(a[0])
 		e.spendText(len(s))
-		return e.made(change(s))
+		return e.countedText(change(s))
 	}
 }
 
-// ofTwo makes a function of two strings.
+// ofTwo returns a function of two strings.
 func ofTwo(test func(s, t string) bool) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		s, t := text(a[0]), text(a[1])
@@ -103,7 +103,7 @@ func ofTwo(test func(s, t string) bool) func(*evaluation, focus, []sequence) seq
 	}
 }
 
-// counted makes a function that returns its argument if that has a number of items.
+// counted returns a function that returns its argument if that has a number of items.
 func counted(least, most int, code string) func(*evaluation, focus, []sequence) sequence {
 	return func(e *evaluation, _ focus, a []sequence) sequence {
 		if n := len(a[0]); n < least || n > most {
@@ -186,7 +186,7 @@ func substring(e *evaluation, _ focus, a []sequence) sequence {
 			break
 		}
 	}
-	return e.made(s[start:end])
+	return e.countedText(s[start:end])
 }
 
 func stringLength(e *evaluation, f focus, a []sequence) sequence {
@@ -210,15 +210,15 @@ func normalizeUnicode(e *evaluation, _ focus, a []sequence) sequence {
 	e.room = room
 	switch form {
 	case "":
-		return e.made(s)
+		return e.countedText(s)
 	case "NFC":
-		return e.made(norm.NFC.String(s))
+		return e.countedText(norm.NFC.String(s))
 	case "NFD":
-		return e.made(norm.NFD.String(s))
+		return e.countedText(norm.NFD.String(s))
 	case "NFKC":
-		return e.made(norm.NFKC.String(s))
+		return e.countedText(norm.NFKC.String(s))
 	case "NFKD":
-		return e.made(norm.NFKD.String(s))
+		return e.countedText(norm.NFKD.String(s))
 	}
 	return e.fail("FOCH0003", "the normalization form %q is not supported; there are NFC, NFD, NFKC and NFKD", form)
 }
@@ -240,7 +240,7 @@ func translate(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		i++
 	}
-	return e.made(strings.Map(func(r rune) rune {
+	return e.countedText(strings.Map(func(r rune) rune {
 		if other, ok := table[r]; ok {
 			return other
 		}
@@ -271,7 +271,7 @@ func codepointsToString(e *evaluation, _ focus, a []sequence) sequence {
 		}
 		b.WriteRune(r)
 	}
-	return e.made(b.String())
+	return e.countedText(b.String())
 }
 
 // isChar reports whether a rune is a character of XML 1.0.

@@ -158,7 +158,7 @@ func nameStart(r rune) bool {
 		r != 0x37E && !(r >= 0x2000 && r <= 0x206F && r != 0x200C && r != 0x200D))
 }
 
-// nameRune reports whether a rune may stand in a name.
+// nameRune reports whether a rune is allowed in a name.
 func nameRune(r rune) bool {
 	return nameStart(r) || (r >= '0' && r <= '9') || r == '-' || r == '.' || r == 0xB7 || r == 0x203F || r == 0x2040
 }

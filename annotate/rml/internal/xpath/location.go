@@ -68,7 +68,7 @@ func (l *location) appendNodes(e *evaluation, f focus, dst []int32) []int32 {
 		if l.absolute {
 			code, what = "XPDY0050", "/"
 		}
-		e.fail(code, "%s stands where the context item is of type %v, expected a node", what, f.at.typ)
+		e.fail(code, "%s needs a node as the context item, got one of type %v", what, f.at.typ)
 		return dst
 	}
 	current, next := e.buffer(), e.buffer()

@@ -281,7 +281,7 @@ func (p *parser) castAs() expr {
 	return left
 }
 
-// arrow parses calls with =>, whose first argument stands before.
+// arrow parses calls with =>, whose first argument precedes it.
 func (p *parser) arrow() expr {
 	left := p.unary()
 	for p.take("=>") {

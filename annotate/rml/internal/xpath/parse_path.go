@@ -50,11 +50,11 @@ func (p *parser) path() expr {
 // expectNodes fails if the value of an operand of a path, or of a set operator, cannot be nodes.
 func (p *parser) expectNodes(x expr, mark string) {
 	if c, ok := x.(*constant); p.err == nil && (!ok || len(c.value) > 0) && !selectsNodes(x) {
-		p.fail("XPTY0019", "the operand of %s is no node, its value is a string, a number or the like", mark)
+		p.fail("XPTY0019", "the operand of %s is not a node, its value is a string, a number or the like", mark)
 	}
 }
 
-// shorten makes descendant::x of descendant-or-self::node()/x where x has no predicate, which might
+// shorten writes descendant::x for descendant-or-self::node()/x where x has no predicate, which might
 // ask for a position.
 func (x *path) shorten() {
 	kept := x.steps[:0]
@@ -149,7 +149,7 @@ func (p *parser) named() expr {
 		direction, known := axisNames[word]
 		if !known || direction == namespaceAxis {
 			p.pos = start
-			p.fail("unsupported", "there is no axis %s", word)
+			p.fail("unsupported", "the axis %s is not known", word)
 			return nil
 		}
 		p.take("::")
@@ -250,7 +250,7 @@ func (p *parser) nodeTest(direction *axis) nodeTest {
 	if p.is("(") && !name.braced && name.prefix == "" {
 		if !kindTests[name.local] {
 			p.pos = start
-			p.fail("XPST0003", "%s() is no kind of node", name.local)
+			p.fail("XPST0003", "%s() is not a kind of node", name.local)
 			return t
 		}
 		if name.local == "attribute" && *direction == childAxis {
@@ -328,7 +328,7 @@ func (p *parser) atomicType(t *sequenceType) {
 	name, ok := p.qualified()
 	if !ok || name.space != schemaSpace || !t.named(name.local) {
 		p.pos = start
-		p.fail("XPST0051", "there is no atomic type %s", p.ahead())
+		p.fail("XPST0051", "the atomic type %s is not known", p.ahead())
 	}
 }
 

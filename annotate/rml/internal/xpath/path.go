@@ -86,7 +86,7 @@ func (s *axisStep) eval(e *evaluation, f focus) sequence { return e.selectNodes(
 // appendNodes appends the nodes that the step selects from the context item.
 func (s *axisStep) appendNodes(e *evaluation, f focus, dst []int32) []int32 {
 	if f.at.typ != nodeItem {
-		e.fail("XPTY0020", "a step stands where the context item is of type %v, expected a node", f.at.typ)
+		e.fail("XPTY0020", "a step needs a node as the context item, got one of type %v", f.at.typ)
 		return dst
 	}
 	return s.from(e, int32(f.at.n), dst)
@@ -229,7 +229,7 @@ func (e *evaluation) between(from, to int32, visit func(int32, Node) bool) {
 	}
 }
 
-// path is expressions with slashes between, of which one is no step along an axis.
+// path is expressions with slashes between, of which one is not a step along an axis.
 type path struct {
 	absolute bool
 	steps    []expr
@@ -239,7 +239,7 @@ func (p *path) eval(e *evaluation, f focus) sequence {
 	current := e.unit(f.at)
 	if p.absolute {
 		if f.at.typ != nodeItem {
-			return e.fail("XPDY0050", "/ stands where the context item is of type %v, expected a node", f.at.typ)
+			return e.fail("XPDY0050", "/ needs a node as the context item, got one of type %v", f.at.typ)
 		}
 		current = e.unit(nodeAt(0))
 	} else if len(p.steps) > 0 {
@@ -261,7 +261,7 @@ func (e *evaluation) applyStep(step expr, context sequence, last bool) sequence 
 	var out sequence
 	for i, v := range context {
 		if v.typ != nodeItem {
-			return e.fail("XPTY0019", "an item of type %v stands before /, expected nodes", v.typ)
+			return e.fail("XPTY0019", "expected nodes before /, got an item of type %v", v.typ)
 		}
 		room := e.room
 		found := e.value(step, focus{v, int64(i + 1), int64(len(context))})
@@ -303,7 +303,7 @@ func (e *evaluation) stepResult(s sequence, last bool) sequence {
 	case nodes > 0:
 		return e.fail("XPTY0018", "a step selects both nodes and atomic values")
 	case !last:
-		return e.fail("XPTY0019", "an item of type %v stands before /, expected nodes", s[0].typ)
+		return e.fail("XPTY0019", "expected nodes before /, got an item of type %v", s[0].typ)
 	}
 	return s
 }

@@ -46,7 +46,7 @@ func compilePattern(text, flags string) (*pattern, *Error) {
 		case 'q':
 			t.quote = true
 		default:
-			return nil, &Error{Code: "FORX0001", Offset: -1, Reason: fmt.Sprintf("there is no flag %q; there are s, m, i, x and q", f)}
+			return nil, &Error{Code: "FORX0001", Offset: -1, Reason: fmt.Sprintf("the flag %q is not known: expected s, m, i, x or q", f)}
 		}
 	}
 	if t.quote {
@@ -112,7 +112,7 @@ func (t *translator) fail(code, reason string) {
 // translate rewrites the whole expression.
 func (t *translator) translate() {
 	open := 0
-	atom := false // whether something stands before that a quantifier can repeat
+	atom := false // whether something precedes that a quantifier can repeat
 	for t.pos < len(t.src) {
 		if t.out.Len() > maxTranslated {
 			t.fail("limit", "it is too large")
@@ -158,7 +158,7 @@ func (t *translator) translate() {
 			t.out.WriteByte(')')
 		case '*', '+', '?', '{':
 			if !before {
-				t.fail("FORX0002", "a quantifier stands where there is nothing to repeat")
+				t.fail("FORX0002", "a quantifier has nothing to repeat")
 			}
 			t.quantifier(r)
 			atom = false
@@ -290,7 +290,7 @@ func (t *translator) category(c byte) string {
 		return ranges
 	}
 	if _, err := syntax.Parse(`\p{`+name+`}`, syntax.Perl); err != nil || len(name) > 2 || name == "" {
-		t.fail("FORX0002", "there is no category "+name)
+		t.fail("FORX0002", "the category is not known: "+name)
 		return ""
 	}
 	return `\` + string(c) + `{` + name + `}`

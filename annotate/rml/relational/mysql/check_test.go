@@ -20,6 +20,6 @@ func TestDriver_refusesWhatIsNoQuery(t *testing.T) {
 		"", "DROP TABLE t", "/*! DROP TABLE t */", "/*M!100000 DROP TABLE t */", "/* a", "-- a",
 		"SELECTED", "CALL p()", "SET x = 1", ";SELECT 1", "((",
 	} {
-		require.ErrorContains(t, check(query), "it is no query", query)
+		require.ErrorContains(t, check(query), "it is not a query", query)
 	}
 }

@@ -72,7 +72,7 @@ func open(u *url.URL) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// check refuses what is no query by its first word. The servers commit the transaction before they run a statement that
+// check refuses, by its first word, what is not a query. The servers commit the transaction before they run a statement that
 // defines something, such as DROP TABLE, and MariaDB then runs it.
 func check(query string) error {
 	rest := query
@@ -105,7 +105,7 @@ func check(query string) error {
 	}
 }
 
-var errNoQuery = errors.New("it is no query: expected one that begins with SELECT, WITH, TABLE, VALUES, SHOW, DESCRIBE or EXPLAIN")
+var errNoQuery = errors.New("it is not a query: expected one that begins with SELECT, WITH, TABLE, VALUES, SHOW, DESCRIBE or EXPLAIN")
 
 // booleans returns the columns of a table with the type TINYINT(1).
 func booleans(ctx context.Context, db *sql.DB, table string) (columns []string, err error) {

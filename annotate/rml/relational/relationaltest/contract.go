@@ -20,7 +20,7 @@ import (
 type Contract struct {
 	// Driver is the driver that is checked.
 	Driver relational.Driver
-	// URL is a database in which the tests make the tables contract, digits, words and quoted.
+	// URL is a database in which the tests create the tables contract, digits, words and quoted.
 	URL string
 	// Execute runs statements that write.
 	Execute func(t *testing.T, statements string)
@@ -149,7 +149,7 @@ func (c Contract) quoted(t *testing.T, databases *relational.Databases) {
 
 func (c Contract) missing(t *testing.T, databases *relational.Databases) {
 	for want, q := range map[string]rml.Query{
-		"nowhere": table("nowhere", "id"), `column other: there is none of this name: expected one of ["id" "name"]`: table("contract", "other"),
+		"nowhere": table("nowhere", "id"), `column other: it is not in the result: expected one of ["id" "name"]`: table("contract", "other"),
 		"column more": query("SELECT id FROM contract", "more"),
 	} {
 		_, err := databases.Query(t.Context(), q)
@@ -158,7 +158,7 @@ func (c Contract) missing(t *testing.T, databases *relational.Databases) {
 	_, err := databases.Query(t.Context(), query("SELECT id, id FROM contract", "id"))
 	require.ErrorContains(t, err, `two columns of the name "id"`)
 	_, err = databases.Query(t.Context(), table(`contract"; DROP TABLE contract; --`, "id"))
-	require.Error(t, err, "a name is no statement")
+	require.Error(t, err, "a name is not a statement")
 	c.columns(t, databases)
 }
 

@@ -78,7 +78,7 @@ func program(tb testing.TB, name, folders string) string {
 	return slices.Max(found)
 }
 
-// home makes a folder with a short name, since that of a socket is limited, which the
+// home creates a folder with a short name, since that of a socket is limited, which the
 // user of the servers owns.
 func home(tb testing.TB) string {
 	tb.Helper()
@@ -87,7 +87,7 @@ func home(tb testing.TB) string {
 		err = own(folder)
 	}
 	if err != nil {
-		tb.Fatalf("make a folder for a server: %v", err)
+		tb.Fatalf("create a folder for a server: %v", err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(folder) })
 	return folder
