@@ -27,8 +27,7 @@ type Function struct {
 	// such as xsd:integer and xsd:decimal. Where the mapping names neither
 	// datatype nor language, a result gets the first of them whose lexical space
 	// contains it, and is a plain literal if there is none. No datatypes mean
-	// text. They apply under both vocabularies, unless [Options].Natural is
-	// [NaturalNever].
+	// text. They apply under both vocabularies.
 	Datatypes []string
 	// Apply computes the output that the mapping names. Each value becomes a term;
 	// no values mean no term. An error fails the message. Apply is called from

@@ -91,7 +91,6 @@ func TestFunction_prefersTheDatatypeOfTheMapping(t *testing.T) {
 	} {
 		require.Equal(t, want, functionResult(t, length, more, nil), more)
 	}
-	require.Equal(t, `"5"`, functionResult(t, length, "", &rml.Options{Natural: rml.NaturalNever}))
 }
 
 func TestFunction_Datatypes_areThoseOfAProgramsOwnFunctions(t *testing.T) {
@@ -119,7 +118,7 @@ func TestFunction_Datatypes_areThoseOfAProgramsOwnFunctions(t *testing.T) {
 
 // legacyResult maps a message with a call in the older form as an object, in both dialects, and
 // returns the object.
-func legacyResult(t *testing.T, call, more string, natural rml.Natural) string {
+func legacyResult(t *testing.T, call, more string) string {
 	t.Helper()
 	var object string
 	for i, dialect := range []rml.Dialect{rml.DialectRML, rml.DialectCARML} {
@@ -128,7 +127,7 @@ func legacyResult(t *testing.T, call, more string, natural rml.Natural) string {
 @prefix fno: <https://w3id.org/function/ontology#> .
 map:M a rr:TriplesMap ; `+jsonStream+
 			` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ fnml:functionValue [ `+call+` ] `+more+` ] ] .`,
-			&rml.Options{Natural: natural, Dialect: dialect})
+			&rml.Options{Dialect: dialect})
 		out, err := m.Append(nil, []byte(`{"s":"Venus","n":2.5,"d":"2026-01-31"}`))
 		require.NoError(t, err)
 		_, made, found := strings.Cut(strings.TrimSuffix(string(out), " .\n"), "p> ")
@@ -156,10 +155,9 @@ func TestFunction_givesItsResultANaturalDatatypeInLegacyMappings(t *testing.T) {
 		legacyCall("grel:toUpperCase", "grel:valueParameter", "s"):     `"VENUS"`,
 		legacyCall("grel:string_toString", "grel:valueParameter", "n"): `"2.5"`,
 	} {
-		require.Equal(t, want, legacyResult(t, call, "", rml.NaturalByVocabulary), call)
+		require.Equal(t, want, legacyResult(t, call, ""), call)
 	}
 	require.Equal(t, `"5"`+xsd+"byte>",
-		legacyResult(t, length, "; rr:datatype <http://www.w3.org/2001/XMLSchema#byte>", rml.NaturalByVocabulary))
-	require.Equal(t, `"5"@en`, legacyResult(t, length, `; rr:language "en"`, rml.NaturalByVocabulary))
-	require.Equal(t, `"5"`, legacyResult(t, length, "", rml.NaturalNever))
+		legacyResult(t, length, "; rr:datatype <http://www.w3.org/2001/XMLSchema#byte>"))
+	require.Equal(t, `"5"@en`, legacyResult(t, length, `; rr:language "en"`))
 }

@@ -208,9 +208,10 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)
 	case tm.kind == functionExpression:
-		g.natural = c.opts.Natural != NaturalNever
+		g.natural = true
 	case tm.kind == referenceExpression:
-		g.natural = c.opts.Natural.in(tm.vocab) || (c.opts.Natural != NaturalNever && c.plan.inputs[c.in].table != nil)
+		// R2RML has natural datatypes for the values of a database.
+		g.natural = tm.vocab == document.Modern || c.plan.inputs[c.in].table != nil
 	}
 	return err
 }

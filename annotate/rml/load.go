@@ -139,6 +139,15 @@ func (l *loader) node(r *document.Resource, kind string) node {
 	return n
 }
 
+// part names a resource by its kind and its parent. One without statements has the line of the parent.
+func (l *loader) part(r *document.Resource, kind string, parent node) node {
+	n := l.node(r, kind+" of "+parent.name)
+	if n.line == 0 {
+		n.line = parent.line
+	}
+	return n
+}
+
 func (l *loader) fill(tm *triplesMap) error {
 	r := l.About(tm.node.term)
 	if err := l.known(r, tm.node, "triples map"); err != nil {
@@ -221,10 +230,7 @@ func (l *loader) subject(r *document.Resource, tm *triplesMap) error {
 
 func (l *loader) predicateObjectMap(t rdf.Term, tm *triplesMap) (*predicateObjectMap, error) {
 	r := l.About(t)
-	pom := &predicateObjectMap{node: l.node(r, "predicate-object map of "+tm.node.name)}
-	if pom.node.line == 0 {
-		pom.node.line = tm.node.line
-	}
+	pom := &predicateObjectMap{node: l.part(r, "predicate-object map", tm.node)}
 	if err := l.known(r, pom.node, "predicate-object map"); err != nil {
 		return nil, err
 	}
@@ -266,7 +272,7 @@ func (l *loader) objectMap(t rdf.Term, parent node) (*objectMap, error) {
 		tm, err := l.termMap(r, parent, objectRole, "object map")
 		return &objectMap{term: tm}, err
 	}
-	om := &objectMap{node: l.node(r, "referencing object map of "+parent.name)}
+	om := &objectMap{node: l.part(r, "referencing object map", parent)}
 	parents := r.All("parentTriplesMap")
 	if len(parents) != 1 {
 		return nil, om.node.errorf("it has %d parent triples maps: expected one", len(parents))
@@ -283,19 +289,26 @@ func (l *loader) objectMap(t rdf.Term, parent node) (*objectMap, error) {
 		return nil, om.node.errorf("its parentTriplesMap %s is not in the mapping", l.Write(parents[0]))
 	}
 	om.parent = l.triplesMap(parents[0])
+	var err error
+	om.joins, err = l.joinConditions(r, om.node)
+	return om, err
+}
+
+func (l *loader) joinConditions(r *document.Resource, parent node) ([]joinCondition, error) {
+	var joins []joinCondition
 	for _, c := range r.All("joinCondition") {
-		join, err := l.joinCondition(c, om.node)
+		join, err := l.joinCondition(c, parent)
 		if err != nil {
 			return nil, err
 		}
-		om.joins = append(om.joins, join)
+		joins = append(joins, join)
 	}
-	return om, nil
+	return joins, nil
 }
 
 func (l *loader) joinCondition(t rdf.Term, parent node) (joinCondition, error) {
 	r := l.About(t)
-	n := l.node(r, "join condition of "+parent.name)
+	n := l.part(r, "join condition", parent)
 	if err := l.known(r, n, "join condition"); err != nil {
 		return joinCondition{}, err
 	}

@@ -151,10 +151,7 @@ func (l *loader) csvw(r *document.Resource, n node, source *logicalSource, other
 
 // csvwDialect loads a csvw:Dialect.
 func (l *loader) csvwDialect(r *document.Resource, source *logicalSource) error {
-	n := l.node(r, "dialect of "+source.node.name)
-	if n.line == 0 {
-		n.line = source.node.line
-	}
+	n := l.part(r, "dialect", source.node)
 	names := slices.Sorted(maps.Keys(csvwProperties)) // trim comes after skipInitialSpace, and counts
 	if err := l.knownCSVW(r, n, names); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (l *loader) enter(n node) (leave func(), err error) {
 // functionExecution and a return.
 func (l *loader) functionCall(execution rdf.Term, r *document.Resource, parent node) (*functionCall, error) {
 	er := l.About(execution)
-	call := &functionCall{node: l.node(er, "function execution of "+parent.name)}
+	call := &functionCall{node: l.part(er, "function execution", parent)}
 	leave, err := l.enter(call.node)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (l *loader) functionCall(execution rdf.Term, r *document.Resource, parent n
 	}
 	for _, t := range er.All("input") {
 		ir := l.About(t)
-		in := functionInput{node: l.node(ir, "input of "+call.node.name)}
+		in := functionInput{node: l.part(ir, "input", call.node)}
 		if err := l.known(ir, in.node, "input"); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (l *loader) functionValues() map[rdf.Term]bool {
 // map that would describe an fno:Execution.
 func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 	r := l.About(t)
-	call := &functionCall{node: l.node(r, "function value of "+parent.name)}
+	call := &functionCall{node: l.part(r, "function value", parent)}
 	leave, err := l.enter(call.node)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 	defer leave()
 	for _, t := range r.All("predicateObjectMap") {
 		pr := l.About(t)
-		in := functionInput{node: l.node(pr, "predicate-object map of "+call.node.name)}
+		in := functionInput{node: l.part(pr, "predicate-object map", call.node)}
 		if err := l.known(pr, in.node, "predicate-object map"); err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (l *loader) condition(r *document.Resource, tm *termMap) error {
 		return tm.node.errorf("it has %d conditions: expected at most one", len(conditions))
 	}
 	cr := l.About(conditions[0])
-	n := l.node(cr, "condition of "+tm.node.name)
+	n := l.part(cr, "condition", tm.node)
 	executions := cr.All("functionExecution")
 	if len(executions) != 1 {
 		return n.errorf("it has %s: expected exactly one", count(len(executions), "functionExecution"))

@@ -18,12 +18,9 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 		return l.view(r, parent)
 	}
 	source := logicalSource{
-		node:    l.node(r, "logical source of "+parent.name),
+		node:    l.part(r, "logical source", parent),
 		vocab:   r.Generation(),
 		details: &sourceDetails{},
-	}
-	if source.node.line == 0 {
-		source.node.line = parent.line
 	}
 	n := source.node
 	if len(r.Statements) == 0 {
@@ -95,10 +92,7 @@ func (l *loader) formulation(r *document.Resource, source *logicalSource) error 
 // source loads a described source: a CARML stream or file, an RML-IO path or
 // a CSVW table.
 func (l *loader) source(r *document.Resource, source *logicalSource) error {
-	n := l.node(r, "source of "+source.node.name)
-	if n.line == 0 {
-		n.line = source.node.line
-	}
+	n := l.part(r, "source", source.node)
 	kind := kindOfSource(r)
 	if err := l.known(r, n, kind); err != nil {
 		return err
@@ -229,7 +223,7 @@ func (l *loader) loadRoot(r *document.Resource, n node, source *logicalSource) e
 func (l *loader) namespaces(r *document.Resource, property string, source *logicalSource) error {
 	for _, t := range r.All(property) {
 		nr := l.About(t)
-		n := l.node(nr, "namespace of "+source.node.name)
+		n := l.part(nr, "namespace", source.node)
 		if err := l.known(nr, n, "namespace"); err != nil {
 			return err
 		}

@@ -30,25 +30,15 @@ func (l *loader) isTable(r *document.Resource) bool {
 
 // isDatabase reports whether a resource is a d2rq:Database.
 func isDatabase(r *document.Resource) bool {
-	if _, ok := r.Value(nsD2RQ + "jdbcDSN"); ok {
-		return true
-	}
-	for _, s := range r.Statements {
-		if s.Predicate == rdf.Type && s.Object.Value == nsD2RQ+"Database" {
-			return true
-		}
-	}
-	return false
+	_, hasURL := r.Value(nsD2RQ + "jdbcDSN")
+	return hasURL || hasType(r, nsD2RQ+"Database")
 }
 
 // logicalTable loads an rr:logicalTable, which names no database.
 func (l *loader) logicalTable(t rdf.Term, parent node) (logicalSource, error) {
 	r := l.About(t)
 	source := logicalSource{
-		node: l.node(r, "logical table of "+parent.name), vocab: r.Generation(), details: &sourceDetails{},
-	}
-	if source.node.line == 0 {
-		source.node.line = parent.line
+		node: l.part(r, "logical table", parent), vocab: r.Generation(), details: &sourceDetails{},
 	}
 	if err := l.known(r, source.node, "logical table"); err != nil {
 		return source, err

@@ -45,7 +45,7 @@ var encodings = map[string]Encoding{"UTF-8": UTF8, "UTF-16": UTF16}
 func (l *loader) targets(r *document.Resource, tm *termMap) error {
 	for _, t := range r.All("logicalTarget") {
 		tr := l.About(t)
-		n := l.node(tr, "logical target of "+tm.node.name)
+		n := l.part(tr, "logical target", tm.node)
 		if err := l.known(tr, n, "logical target"); err != nil {
 			return err
 		}

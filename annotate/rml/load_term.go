@@ -96,10 +96,7 @@ func (l *loader) constantMap(t rdf.Term, parent node, role string) (*termMap, er
 
 // termMap loads a node that generates terms.
 func (l *loader) termMap(r *document.Resource, parent node, role, kind string) (*termMap, error) {
-	tm := &termMap{node: l.node(r, kind+" of "+parent.name), role: role, vocab: r.Generation()}
-	if tm.node.line == 0 {
-		tm.node.line = parent.line
-	}
+	tm := &termMap{node: l.part(r, kind, parent), role: role, vocab: r.Generation()}
 	if err := l.known(r, tm.node, kind); err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (l *loader) fields(r *document.Resource, parent node, prefix string, ancest
 	var fields []*viewField
 	for _, t := range r.All("field") {
 		fr := l.About(t)
-		f := &viewField{node: l.node(fr, "field of "+parent.name)}
+		f := &viewField{node: l.part(fr, "field", parent)}
 		if slices.Contains(ancestors, t) {
 			return nil, f.node.errorf("it contains itself")
 		}
@@ -155,7 +155,7 @@ func (l *loader) field(r *document.Resource, f *viewField) error {
 }
 
 func (l *loader) viewJoin(r *document.Resource, parent node, inner bool) (*viewJoin, error) {
-	j := &viewJoin{node: l.node(r, "join of "+parent.name), inner: inner}
+	j := &viewJoin{node: l.part(r, "join", parent), inner: inner}
 	if err := l.known(r, j.node, "view join"); err != nil {
 		return nil, err
 	}
@@ -168,12 +168,8 @@ func (l *loader) viewJoin(r *document.Resource, parent node, inner bool) (*viewJ
 	if j.parent, err = l.view(l.About(parents[0]), j.node); err != nil {
 		return nil, err
 	}
-	for _, c := range r.All("joinCondition") {
-		condition, err := l.joinCondition(c, j.node)
-		if err != nil {
-			return nil, err
-		}
-		j.joins = append(j.joins, condition)
+	if j.joins, err = l.joinConditions(r, j.node); err != nil {
+		return nil, err
 	}
 	if len(j.joins) == 0 {
 		return nil, j.node.errorf("it has no joinCondition: expected at least one")

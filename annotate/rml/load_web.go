@@ -64,10 +64,7 @@ func hasType(r *document.Resource, class string) bool {
 // is the query and the reference formulation is the format of the results. In the legacy
 // vocabulary the query has a property of its own.
 func (l *loader) serviceSource(r, service *document.Resource, source *logicalSource) error {
-	n := l.node(service, "source of "+source.node.name)
-	if n.line == 0 {
-		n.line = source.node.line
-	}
+	n := l.part(service, "source", source.node)
 	if err := l.known(service, n, "service"); err != nil {
 		return err
 	}

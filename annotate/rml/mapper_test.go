@@ -274,7 +274,7 @@ func TestMapper_Append_labelsBlankNodesByMessage(t *testing.T) {
 	require.True(t, rdf.ValidLabel([]byte(same.Subject.Value)))
 }
 
-func TestOptions_Natural_followsTheVocabularyByDefault(t *testing.T) {
+func TestMapper_Append_givesNaturalDatatypesUnderTheNewVocabulary(t *testing.T) {
 	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
 	const before = jsonStream +
 		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
@@ -283,18 +283,10 @@ func TestOptions_Natural_followsTheVocabularyByDefault(t *testing.T) {
 		`"v" ] ] .`
 	typed := fmt.Sprintf(line, `"30"^^<http://www.w3.org/2001/XMLSchema#integer>`)
 	plain := fmt.Sprintf(line, `"30"`)
-	for _, c := range []struct {
-		body    string
-		natural rml.Natural
-		want    string
-	}{
-		{before, rml.NaturalByVocabulary, plain}, {since, rml.NaturalByVocabulary, typed},
-		{before, rml.NaturalAlways, typed}, {since, rml.NaturalAlways, typed},
-		{before, rml.NaturalNever, plain}, {since, rml.NaturalNever, plain},
-	} {
-		got, err := mapOne(t, c.body, `{"v":30}`, &rml.Options{Natural: c.natural})
+	for body, want := range map[string]string{before: plain, since: typed} {
+		got, err := mapOne(t, body, `{"v":30}`, nil)
 		require.NoError(t, err)
-		require.Equal(t, c.want, got)
+		require.Equal(t, want, got)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // Options tunes [Compile].
@@ -30,12 +29,6 @@ type Options struct {
 	// of CARML too. Otherwise that dialect reads texts in single quotes or without quotes,
 	// further commas and text after the value, as CARML's JSON reader does.
 	StrictInput bool
-	// Natural decides whether a value without a datatype or language gets the
-	// natural datatype of its format: "30" or "30"^^xsd:integer for the number 30
-	// in JSON. The zero value is [NaturalByVocabulary]. Values of a database have it unless
-	// this is NaturalNever, because R2RML has it too. So have the results of functions,
-	// whose datatypes are part of their description, see [Function].Datatypes.
-	Natural Natural
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.
 	Prefixes []rdf.Prefix
@@ -47,25 +40,6 @@ type Options struct {
 	Evaluators map[Formulation]Evaluator
 	// Limits bounds one message.
 	Limits Limits
-}
-
-// Natural is a choice about natural datatypes.
-type Natural uint8
-
-// The choices about natural datatypes.
-const (
-	// NaturalByVocabulary gives them to references under the new vocabulary, as
-	// RML-Core has it, and not under the legacy one, as CARML has it.
-	NaturalByVocabulary Natural = iota
-	// NaturalAlways gives them under both vocabularies.
-	NaturalAlways
-	// NaturalNever gives plain literals under both.
-	NaturalNever
-)
-
-// in reports whether a node of a vocabulary has natural datatypes.
-func (n Natural) in(v document.Vocabulary) bool {
-	return n == NaturalAlways || (n == NaturalByVocabulary && v == document.Modern)
 }
 
 // Limits bounds what mapping one message may take. A zero field means the
