@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -10,8 +9,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
-	"github.com/iotenablers/enablers/internal/server"
 )
 
 // database is the settings of MongoDB. Their environment variables have no
@@ -28,7 +27,7 @@ type database struct {
 	given []string // the flags of them that any source has set
 }
 
-func (d *database) declare(f *server.Flags) {
+func (d *database) declare(f *host.Flags) {
 	f.StringVar(&d.uri, "db-uri", "", "`connection string` of MongoDB, for replica sets and TLS; in place of -db-host and -db-port")
 	f.StringVar(&d.host, "db-host", "127.0.0.1", "`host` of MongoDB, which is used instead of -data as soon as any -db setting is given")
 	f.IntVar(&d.port, "db-port", 27017, "`port` of MongoDB")
@@ -46,9 +45,9 @@ func databaseFlags() []string {
 	return []string{"db-uri", "db-host", "db-port", "db-database", "db-user", "db-password", "db-auth-source", "db-timeout"}
 }
 
-// check refuses what cannot work, and notes what was given. An empty value
-// counts as not given, as compose files leave it.
-func (d *database) check(f *server.Flags, where *stores.Settings) error {
+// check notes what cannot work, and what was given. An empty value counts as not given, as
+// compose files leave it.
+func (d *database) check(f *host.Flags) {
 	named := func(name string) string { return fmt.Sprintf("-%s (%s)", name, f.Variable(name)) }
 	d.given = nil
 	given := map[string]bool{}
@@ -58,60 +57,54 @@ func (d *database) check(f *server.Flags, where *stores.Settings) error {
 			given[name] = true
 		}
 	}
-	var errs []error
 	for _, name := range []string{"db-host", "db-port"} {
 		if given["db-uri"] && given[name] {
-			errs = append(errs, fmt.Errorf("%s: cannot be given together with %s", named(name), named("db-uri")))
+			f.Wrong(name, "cannot be given together with %s", named("db-uri"))
 		}
 	}
-	if d.port < 1 || d.port > 65535 {
-		errs = append(errs, fmt.Errorf("%s: expected 1 to 65535, got %d", named("db-port"), d.port))
-	}
-	if d.patience <= 0 {
-		errs = append(errs, fmt.Errorf("%s: expected more than nothing, got %v", named("db-timeout"), d.patience))
-	}
+	f.Between("db-port", int64(d.port), 1, 65535)
+	f.Positive("db-timeout", d.patience)
 	if d.user == "" && d.password != "" {
-		errs = append(errs, fmt.Errorf("%s: is set, but %s is not", named("db-password"), named("db-user")))
+		f.Wrong("db-password", "is set, but %s is not", named("db-user"))
 	}
-	if where.Store() != "" {
-		errs = append(errs, d.agree(where, given, named))
+	if f.Stores.Store() != "" {
+		d.agree(f, given)
 	}
-	return errors.Join(errs...)
 }
 
-// agree returns an error if the flags that are given name another place than -store.
-func (d *database) agree(where *stores.Settings, given map[string]bool, named func(string) string) error {
-	other := func(name, reason string) error {
-		return fmt.Errorf("%s: %s %s; give one of the two", named(name), reason, named("store"))
+// agree notes a flag that is given and names another place than -store.
+func (d *database) agree(f *host.Flags, given map[string]bool) {
+	other := func(name, reason string) {
+		f.Wrong(name, "%s -store (%s); give one of the two", reason, f.Variable("store"))
 	}
 	const place = "is another place than"
+	where := f.Stores
 	if !where.IsDatabase() {
 		for _, name := range databaseFlags() {
 			if given[name] && name != "db-timeout" {
-				return other(name, place)
+				other(name, place)
+				return
 			}
 		}
-		return nil
+		return
 	}
 	hosts, hasUser := hostsOf(where.Store())
 	name, err := stores.DatabaseOf(where.Store(), d.name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", named("store"), err)
-	}
 	address := net.JoinHostPort(d.host, strconv.Itoa(d.port))
 	switch {
+	case err != nil:
+		f.Wrong("store", "%w", err)
 	case given["db-uri"] && d.uri != where.Store():
-		return other("db-uri", "is another text than") // its options may differ in any way
+		other("db-uri", "is another text than") // its options may differ in any way
 	case given["db-host"] && address != hosts:
-		return other("db-host", place)
+		other("db-host", place)
 	case given["db-port"] && address != hosts:
-		return other("db-port", place)
+		other("db-port", place)
 	case given["db-database"] && d.name != name:
-		return other("db-database", "is another database than that of")
+		other("db-database", "is another database than that of")
 	case given["db-user"] && hasUser:
-		return other("db-user", "is a second user beside that in")
+		other("db-user", "is a second user beside that in")
 	}
-	return nil
 }
 
 // hostsOf returns the hosts of a connection string, the port of a single one included, and

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -163,24 +160,8 @@ func TestRun_refusesAWrongConnectionStringWithoutShowingIt(t *testing.T) {
 	require.NotContains(t, err.Error(), "den@")
 }
 
-func TestTrust_readsAuthoritiesFromAFile(t *testing.T) {
-	site := httptest.NewTLSServer(http.NotFoundHandler())
-	defer site.Close()
+func TestRun_refusesAWrongFileOfAuthorities(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ca.pem")
-	var text bytes.Buffer
-	require.NoError(t, pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
-	require.NoError(t, os.WriteFile(name, text.Bytes(), 0o600))
-
-	config, err := trust(name)
-	require.NoError(t, err)
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: config}}
-	answer, err := client.Get(site.URL)
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-
-	config, err = trust("")
-	require.NoError(t, err)
-	require.Nil(t, config)
 	require.NoError(t, os.WriteFile(name, []byte("nothing"), 0o600))
 	for _, wrong := range []string{name, filepath.Join(t.TempDir(), "missing")} {
 		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-standalone-mode", "-broker-ca", wrong}, io.Discard, io.Discard)

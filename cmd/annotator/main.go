@@ -27,113 +27,21 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
-	"net"
-	"sync"
 
-	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/annotate/kafka"
-	"github.com/iotenablers/enablers/annotate/manager"
-	"github.com/iotenablers/enablers/annotate/manager/page"
-	"github.com/iotenablers/enablers/annotate/manager/rest"
-	"github.com/iotenablers/enablers/annotate/mqtt"
-	"github.com/iotenablers/enablers/annotate/ngsild"
-	"github.com/iotenablers/enablers/annotate/sparql"
-	"github.com/iotenablers/enablers/cmd/internal/console"
-	"github.com/iotenablers/enablers/cmd/internal/door"
-	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
-	"github.com/iotenablers/enablers/cmd/internal/stores"
-	"github.com/iotenablers/enablers/cmd/internal/telemetry"
-	"github.com/iotenablers/enablers/internal/cli"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/internal/version"
 )
 
 func main() { server.Main("annotator", run) }
 
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, flags, err := readSettings(args)
-	flags.Traces(telemetry.Open)
-	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
-}
-
-// serve runs the parts of the program until ctx ends or one of them fails.
-func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Writer, log *slog.Logger) (err error) {
-	listener, err := s.connections.Listen("listen", s.address())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	brokerTLS, err := trust(s.brokerCA)
-	if err != nil {
-		return err
-	}
-	brokers, err := s.allowedBrokers(flags)
-	if err != nil {
-		return err
-	}
-	functions, err := mappingfunctions.Open(ctx, s.functions)
-	if err != nil {
-		return cli.Usage(fmt.Errorf("-functions: %w", err))
-	}
-	defer func() { err = errors.Join(err, functions.Close()) }()
-	stored, err := openPersistence(ctx, s, flags.Variable("encryption-auth-secret"), log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stored.close()) }()
-	m, err := manager.New(manager.Config{
-		Environment: annotate.Environment{
-			Drivers: []annotate.Driver{
-				mqtt.Driver(mqtt.New(&mqtt.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.mqtt),
-				kafka.Driver(kafka.New(&kafka.Options{Hosts: brokers, TLS: brokerTLS, Logger: log}), &s.kafka),
-				ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: brokers, TLS: brokerTLS})),
-				sparql.Driver(sparql.New(&sparql.Options{Hosts: brokers, TLS: brokerTLS})),
-			},
-			Defaults:       s.defaults,
-			Functions:      functions.Functions(),
-			TracerProvider: server.TracerProvider(ctx),
-			Instance:       s.instanceAt(listener.Addr()),
-			Logger:         log,
-		},
-		Documents:      stored.documents(),
-		Shared:         stored.isShared(),
-		LeaseDuration:  s.lease,
-		Secret:         stored.secret,
-		RestoreStopped: s.restoreStopped,
-		MaxShutdown:    s.maxShutdown,
+	s, err := readSettings(args)
+	s.web.Address = s.address()
+	return s.Serve(ctx, err, stdout, stderr, host.Server{
+		Owner: datafolder.Annotator, Listeners: []*host.Listener{&s.web}, Web: &s.web, Title: "Annotator", Front: true,
+		Blocks: []host.Entry{{Opener: s, Stores: s.openStores}},
 	})
-	if err != nil {
-		return err
-	}
-	announce := sync.OnceFunc(func() { fmt.Fprintf(stdout, "listening on %s\n", s.door.URL(listener)) })
-	err = stored.wait(ctx, stores.Waiting{Listeners: []*net.Listener{&listener}, TLS: s.door.TLS(), Announce: announce})
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	guard := door.Config{Name: "annotator", Listeners: []net.Listener{listener}, Logger: log}
-	access, err := s.door.Open(ctx, stored.guard(guard))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, access.Close()) }()
-	s.brokerHosts.WarnIfOpen(log, listener)
-	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
-	host, port := stored.address()
-	options := &rest.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.door.Hosts(),
-		Authorize: access.Authorizer(), Logger: log}
-	handler := access.Handler(console.Mount(rest.NewHandler(m, options), console.MountConfig{
-		Name: "Annotator", Front: true, Person: access.Person,
-		Parts: []console.Part{{Section: "Annotation", Path: "annotation", Handler: page.NewHandler(m, options)}},
-	}))
-	web := server.HTTP(access.Listener(listener), handler, log)
-	web.Announce = func() {
-		announce()
-		access.Announce(stdout, listener)
-	}
-	return server.Run(ctx, append(stored.backUp(access, log), access.Part(), server.Part{Name: "annotate", Run: m.Run, Ready: m.Err}, web)...)
 }

@@ -23,25 +23,25 @@ func writeConfig(t *testing.T, text string) string {
 }
 
 func TestReadSettings_hasTheDefaultsOfTheSpecification(t *testing.T) {
-	s, _, err := readSettings(nil)
+	s, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "0.0.0.0:8080", s.address())
-	require.Equal(t, "./data/annotator", s.stores.Data())
-	require.Equal(t, 20*time.Second, s.maxShutdown)
-	require.Equal(t, 1500*time.Millisecond, s.lease)
+	require.Equal(t, "./data/annotator", s.Stores.Data())
+	require.Equal(t, 20*time.Second, s.MaxShutdown)
+	require.Equal(t, 1500*time.Millisecond, s.LeaseDuration)
 	require.False(t, s.standalone)
-	require.False(t, s.restoreStopped)
+	require.False(t, s.RestoreStopped)
 	require.Equal(t, annotate.Defaults{
 		Parallelism: 2, BufferSize: 10,
-	}, s.defaults)
+	}, s.Defaults)
 	require.Equal(t, mqtt.Defaults{
 		Protocol: "tcp", Host: "127.0.0.1", Port: 1883,
 		ClientIDs: mqtt.ClientIDs{
 			Input: "semann/source", Output: "semann/sink", Error: "semann/error",
 			MonitorInput: "semann/monitor/input", MonitorOutput: "semann/monitor/output",
 		},
-	}, s.mqtt)
-	require.Equal(t, kafka.Defaults{Host: "127.0.0.1", Port: 9093}, s.kafka)
+	}, s.MQTT)
+	require.Equal(t, kafka.Defaults{Host: "127.0.0.1", Port: 9093}, s.Kafka)
 }
 
 func TestReadSettings_readsEveryVariableOfTheSpecification(t *testing.T) {
@@ -59,32 +59,32 @@ func TestReadSettings_readsEveryVariableOfTheSpecification(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	s, flags, err := readSettings(nil)
+	s, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.9:9000", s.address())
 	require.True(t, s.standalone)
-	require.True(t, s.restoreStopped)
-	require.Equal(t, secret, s.secret)
-	require.Equal(t, "debug", flags.Lookup("log-level").Value.String())
-	require.Equal(t, "true", flags.Lookup("log-to-file").Value.String())
-	require.Equal(t, "/elsewhere", s.stores.Data())
-	require.Equal(t, time.Minute, s.maxShutdown)
+	require.True(t, s.RestoreStopped)
+	require.Equal(t, secret, s.Secret)
+	require.Equal(t, "debug", s.Lookup("log-level").Value.String())
+	require.Equal(t, "true", s.Lookup("log-to-file").Value.String())
+	require.Equal(t, "/elsewhere", s.Stores.Data())
+	require.Equal(t, time.Minute, s.MaxShutdown)
 	require.Equal(t, annotate.Defaults{
 		Parallelism: 1, BufferSize: 7,
-	}, s.defaults)
+	}, s.Defaults)
 	require.Equal(t, mqtt.Defaults{
 		Protocol: "ssl", Host: "mqtt.example", Port: 8883,
 		ClientIDs: mqtt.ClientIDs{Input: "a", Output: "b", Error: "c", MonitorInput: "d", MonitorOutput: "e"},
-	}, s.mqtt)
-	require.Equal(t, kafka.Defaults{Host: "kafka.example", Port: 9999}, s.kafka)
+	}, s.MQTT)
+	require.Equal(t, kafka.Defaults{Host: "kafka.example", Port: 9999}, s.Kafka)
 }
 
 func TestReadSettings_prefersListenToHostAndPort(t *testing.T) {
 	t.Setenv("ANNOTATOR_REST_PORT", "9000")
-	s, _, err := readSettings([]string{"-listen", "127.0.0.1:0"})
+	s, err := readSettings([]string{"-listen", "127.0.0.1:0"})
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:0", s.address())
-	s, _, err = readSettings([]string{"-rest-host", "::1"})
+	s, err = readSettings([]string{"-rest-host", "::1"})
 	require.NoError(t, err)
 	require.Equal(t, "[::1]:9000", s.address())
 }
@@ -110,7 +110,7 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		"unknown name in it": {[]string{"-config", writeConfig(t, "bogus 1\n")}, `"bogus"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := readSettings(c.args)
+			_, err := readSettings(c.args)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

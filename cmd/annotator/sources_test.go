@@ -40,7 +40,7 @@ func isSwitch(f *flag.Flag) bool {
 // one that lacks a source fails.
 func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	var all []*flag.Flag
-	new(settings).declare().VisitAll(func(f *flag.Flag) {
+	declare().VisitAll(func(f *flag.Flag) {
 		if f.Name != "config" && f.Name != "version" { // neither can be in the file
 			all = append(all, f)
 		}
@@ -49,7 +49,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	seen := map[string]string{}
 	for _, one := range all {
 		name := one.Name
-		variable := new(settings).declare().Variable(name)
+		variable := declare().Variable(name)
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, seen[variable], "two settings have the variable %s", variable)
 			seen[variable] = name
@@ -71,7 +71,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 				if argument {
 					args = append(args, "-"+name+"="+given[2])
 				}
-				flags := new(settings).declare()
+				flags := declare()
 				require.NoError(t, flags.Parse(args))
 				return flags.Lookup(name).Value.String()
 			}
@@ -89,19 +89,19 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 
 func TestReadSettings_readsTheFileThatTheEnvironmentNames(t *testing.T) {
 	t.Setenv("ANNOTATOR_CONFIG", writeConfig(t, "standalone-mode\nparallelism 3\n"))
-	s, _, err := readSettings(nil)
+	s, err := readSettings(nil)
 	require.NoError(t, err)
 	require.True(t, s.standalone)
-	require.Equal(t, 3, s.defaults.Parallelism)
+	require.Equal(t, 3, s.Defaults.Parallelism)
 }
 
 func TestReadSettings_choosesMongoDBForAnyDatabaseSetting(t *testing.T) {
 	for _, name := range databaseFlags() {
-		if _, set := os.LookupEnv(new(settings).declare().Variable(name)); set {
+		if _, set := os.LookupEnv(declare().Variable(name)); set {
 			t.Skip("the environment of this test names a database")
 		}
 	}
-	s, _, err := readSettings(nil)
+	s, err := readSettings(nil)
 	require.NoError(t, err)
 	require.False(t, s.database.used())
 	for variable, value := range map[string]string{
@@ -110,13 +110,13 @@ func TestReadSettings_choosesMongoDBForAnyDatabaseSetting(t *testing.T) {
 	} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, value)
-			s, _, err := readSettings(nil)
+			s, err := readSettings(nil)
 			require.NoError(t, err)
 			require.True(t, s.database.used())
 			require.Len(t, s.database.given, 1)
 			require.Contains(t, s.database.given[0], variable)
 			t.Setenv(variable, "")
-			s, _, err = readSettings(nil)
+			s, err = readSettings(nil)
 			require.NoError(t, err)
 			require.False(t, s.database.used())
 		})
@@ -126,18 +126,18 @@ func TestReadSettings_choosesMongoDBForAnyDatabaseSetting(t *testing.T) {
 func TestDatabase_connectsAsItsSettingsSay(t *testing.T) {
 	t.Setenv("DB_USER", "dbuser")
 	t.Setenv("DB_PASSWORD", "p@ss:w/rd%")
-	s, _, err := readSettings([]string{"-db-host", "::1"})
+	s, err := readSettings([]string{"-db-host", "::1"})
 	require.NoError(t, err)
-	config, err := s.database.config(s.stores)
+	config, err := s.database.config(s.Stores)
 	require.NoError(t, err)
 	require.Equal(t, "mongodb://[::1]:27017", config.URI)
 	require.Equal(t, "annotator", config.Name)
 	require.Equal(t, "dbuser", config.User)
 	require.Equal(t, "p@ss:w/rd%", config.Password)
 	require.Equal(t, "admin", config.AuthSource)
-	s, _, err = readSettings([]string{"-db-uri", "mongodb://a,b/?replicaSet=rs0", "-db-auth-source", "users"})
+	s, err = readSettings([]string{"-db-uri", "mongodb://a,b/?replicaSet=rs0", "-db-auth-source", "users"})
 	require.NoError(t, err)
-	config, err = s.database.config(s.stores)
+	config, err = s.database.config(s.Stores)
 	require.NoError(t, err)
 	require.Equal(t, "mongodb://a,b/?replicaSet=rs0", config.URI)
 	require.Equal(t, "users", config.AuthSource)
@@ -158,9 +158,9 @@ func TestDatabase_completesTheStore(t *testing.T) {
 		{[]string{"-store", "mongodb://a", "-db-uri", "mongodb://a"}, "mongodb://a", "annotator", ""},
 		{[]string{"-store", "mongodb+srv://u:p@a/things", "-db-timeout", "1s"}, "mongodb+srv://u:p@a/things", "things", ""},
 	} {
-		s, _, err := readSettings(c.args)
+		s, err := readSettings(c.args)
 		require.NoError(t, err, c.args)
-		config, err := s.database.config(s.stores)
+		config, err := s.database.config(s.Stores)
 		require.NoError(t, err, c.args)
 		require.Equal(t, c.uri, config.URI)
 		require.Equal(t, c.database, config.Name, c.args)
@@ -194,7 +194,7 @@ func TestReadSettings_namesAWrongDatabaseSetting(t *testing.T) {
 			"-db-user (DB_USER): is a second user beside that in -store (ANNOTATOR_STORE)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := readSettings(c.args)
+			_, err := readSettings(c.args)
 			require.ErrorContains(t, err, c.want)
 			require.NotContains(t, err.Error(), "hidden")
 		})

@@ -44,7 +44,7 @@ func (s *settings) openAPIs(ctx context.Context, store *disk.Store, dir string, 
 	}
 	m.Warn()
 	return &apis{m, store, d, at, log,
-		overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+		overview.Tally(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 			n, err := m.Publisher.Inventory(ctx)
 			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
 			return []overview.Fact{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/cmd/internal/channelstore"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -53,5 +53,5 @@ func TestRun_refusesALaterFormat(t *testing.T) {
 func TestRun_encryptsBrokerPasswordsByDefault(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).Stop())
-	require.FileExists(t, filepath.Join(dir, "annotator", channelstore.SecretFile))
+	require.FileExists(t, filepath.Join(dir, "annotator", annotation.SecretFile))
 }

@@ -35,10 +35,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/ngsild"
 	"github.com/iotenablers/enablers/annotate/sparql"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
 	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
-	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
-	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
@@ -87,13 +86,18 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	defer func() { err = errors.Join(err, access.Close()) }()
-	store, err := channelstore.Open(ctx, channelstore.Config{
-		Dir: filepath.Join(s.data, "annotator"), Secret: s.secret, Setting: flags.Variable("encryption-auth-secret"), Logger: log,
-	})
+	store, err := datafolder.Open(ctx, filepath.Join(s.data, "annotator"), datafolder.Annotator)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	secret, err := annotation.Unlock(ctx, annotation.SecretConfig{
+		Documents: store.Documents(), Dir: filepath.Join(s.data, "annotator"), Secret: s.secret,
+		Setting: flags.Variable("encryption-auth-secret"), Logger: log,
+	})
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
 
 	events := &overview.Events{}
 	models, err := openModels(ctx, filepath.Join(s.data, "modelrepo"), access.URL(at.models), events, log)
@@ -125,7 +129,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	mqttAt := b.settings()
-	brokers, err := s.brokers.Hosts(brokerhosts.Address{Host: mqttAt.Host, Port: mqttAt.Port})
+	brokers, err := s.brokers.Hosts(annotation.Address{Host: mqttAt.Host, Port: mqttAt.Port})
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 			Logger:         events.Logger(log, overview.Source{Block: annotationBlock, Href: overview.Page("annotation/", "channels/", "channel")}),
 		},
 		Documents: store.Documents(),
-		Secret:    store.Secret,
+		Secret:    secret,
 	})
 	if err != nil {
 		return err
@@ -185,7 +189,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		})...)
 	}
 	backups := backup.NewSource(backup.Config{Dir: s.data, Owner: datafolder.Enablers, Logger: log, Stores: map[string]*disk.Store{
-		"annotator": store.Store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": apiStore,
+		"annotator": store, "modelrepo": models.Store, "flcollector": trainings.Store, "apimanager": apiStore,
 	}})
 	access.BackUp(backups.Handler())
 	return server.Run(ctx, slices.Insert(parts, 0, backups.Part(), access.Part())...)

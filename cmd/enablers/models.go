@@ -34,7 +34,7 @@ func openModels(ctx context.Context, dir, address string, events *overview.Event
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	there := overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+	there := overview.Tally(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := repository.Inventory(ctx)
 		return []overview.Fact{
 			{Name: "namespaces", Value: n.Namespaces, Href: "models/"}, {Name: "models", Value: n.Models, Href: "models/"},

@@ -5,8 +5,8 @@ import (
 	"net"
 
 	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
 	"github.com/iotenablers/enablers/cmd/internal/backup/transfer"
-	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/door"
 	"github.com/iotenablers/enablers/cmd/internal/mappingfunctions"
@@ -26,7 +26,7 @@ things out; for production run the servers by themselves.
 type settings struct {
 	connections *server.Connections
 	listen      string
-	brokers     *brokerhosts.Flag
+	brokers     *annotation.Brokers
 	models      string
 	collector   string
 	clients     string
@@ -76,7 +76,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which requires no authentication")
-	s.brokers = brokerhosts.Declare(f)
+	s.brokers = annotation.DeclareBrokers(f)
 	f.StringVar(&s.functions, "functions", "", mappingfunctions.Usage)
 	f.StringVar(&s.data, "data", "./data",
 		"`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")

@@ -55,7 +55,7 @@ func (s *settings) openTraining(ctx context.Context, dir string, at *listeners, 
 		return nil, errors.Join(err, store.Close())
 	}
 	c.SayNodes(log, at.taken)
-	there := overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+	there := overview.Tally(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := c.Results(ctx)
 		return []overview.Fact{{Name: "results", Value: uint64(n), Href: "training/"}}, err
 	})

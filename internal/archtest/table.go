@@ -333,11 +333,7 @@ func importTable() []room {
 			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",
 			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
 		}, modules: []string{oteltrace, prometheus}},
-		{dir: "cmd/internal/brokerhosts", imports: []string{"annotate", "internal/outbound", "internal/server"}},
 		{dir: "cmd/internal/mappingfunctions", imports: []string{"annotate/rml", "annotate/rml/wasm"}},
-		{dir: "cmd/internal/channelstore", imports: []string{
-			"annotate/manager", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk",
-		}},
 		{dir: "cmd/internal/stores", imports: []string{
 			"cmd/internal/backup", "cmd/internal/datafolder", "cmd/internal/door", "internal/cli", "internal/server", "storage", "storage/disk",
 			"storage/mongo", "storage/s3",

@@ -39,6 +39,7 @@ type Opener interface {
 // Preparer is an [Opener] that reads files which its settings name, or completes the
 // configuration of the door, before that is open and before the stores have answered.
 type Preparer interface {
+	// Prepare is called once, before Open.
 	Prepare(ctx context.Context, env *Env) error
 }
 

@@ -61,7 +61,7 @@ func (m *Models) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
 
 // overview returns the function that describes the block, whose interface is at an address.
 func (m *Models) overview(ctx context.Context, address string) func() overview.Block {
-	there := overview.NewInventory(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+	there := overview.Tally(ctx, func(ctx context.Context) ([]overview.Fact, error) {
 		n, err := m.Repository.Inventory(ctx)
 		return []overview.Fact{
 			{Name: "namespaces", Value: n.Namespaces, Href: folder},

@@ -8,8 +8,7 @@ import (
 
 // Inventory counts the records of a block for the  A count may read all of
 // them. The overview therefore shows the last count while the next one runs, and counting
-// takes at most a fiftieth of the time, however often the page is loaded. Create it with
-// [NewInventory].
+// takes at most a fiftieth of the time, however often the page is loaded. [Tally] returns one.
 type Inventory struct {
 	ctx   context.Context // of the program
 	count func(context.Context) ([]Fact, error)
@@ -28,8 +27,8 @@ const (
 	inventoryFirst = time.Second     // how long the first page waits for the first count
 )
 
-// NewInventory returns the counts that a function counts, whose context is that of the program.
-func NewInventory(ctx context.Context, count func(context.Context) ([]Fact, error)) *Inventory {
+// Tally returns the counts of a function, whose context is that of the program.
+func Tally(ctx context.Context, count func(context.Context) ([]Fact, error)) *Inventory {
 	return &Inventory{ctx: ctx, count: count}
 }
 

@@ -14,7 +14,7 @@ func TestInventory_showsTheLastCountAndCountsRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts uint64
 		took, failure := 10*time.Millisecond, error(nil)
-		i := NewInventory(t.Context(), func(context.Context) ([]Fact, error) {
+		i := Tally(t.Context(), func(context.Context) ([]Fact, error) {
 			time.Sleep(took)
 			counts++
 			return []Fact{{Name: "models", Value: counts}}, failure

@@ -1,12 +1,4 @@
-// Package channelstore opens the annotator's data folder for the commands: the
-// documents of its channels, and the secret that encrypts their user names and
-// passwords.
-//
-// A secret that is not given is generated at the first start into the file
-// encryption-secret of the folder, which only its owner can read. It keeps
-// passwords out of copies of store.db alone; a reader of the whole folder can
-// read them. A backup needs both files.
-package channelstore
+package annotation
 
 import (
 	"context"
@@ -21,17 +13,17 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/manager"
-	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // SecretFile is the name of the file with the generated secret.
 const SecretFile = "encryption-secret"
 
-// Config configures a [Folder]. All fields but Secret are required.
-type Config struct {
+// SecretConfig configures [Unlock]. All fields but Secret are required.
+type SecretConfig struct {
+	// Documents are those of the channels.
+	Documents storage.Documents
 	// Dir is the folder.
 	Dir string
 	// Secret is the secret of the settings; empty means the generated one.
@@ -42,41 +34,22 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Folder is an open folder. Make one with [Open].
-type Folder struct {
-	*disk.Store
-	// Secret is for manager.Config.
-	Secret string
-}
-
-// Open opens the folder, and creates it if it is missing. Credentials that earlier
-// versions have stored in clear are encrypted. Without the secret that encrypted the
-// stored credentials the error says which file is missing. The caller closes the
-// folder.
-func Open(ctx context.Context, config Config) (*Folder, error) {
-	store, err := datafolder.Open(ctx, config.Dir, datafolder.Annotator)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := Unlock(ctx, config, store)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return &Folder{store, secret}, nil
-}
-
-// Unlock returns the secret of the store of a folder that is open already, and encrypts
-// credentials as [Open] does.
-func Unlock(ctx context.Context, config Config, store *disk.Store) (secret string, err error) {
-	o := opening{Config: config, documents: store.Documents(), file: filepath.Join(config.Dir, SecretFile)}
+// Unlock returns the secret that encrypts user names and passwords of channels. One that is not
+// given is generated at the first start into the file encryption-secret of the folder, which only
+// its owner can read. It keeps passwords out of copies of store.db alone; a reader of the whole
+// folder can read them. A backup needs both files.
+//
+// Credentials that earlier versions have stored in clear are encrypted. Without the secret that
+// encrypted the stored credentials the error says which file is missing.
+func Unlock(ctx context.Context, config SecretConfig) (secret string, err error) {
+	o := opening{SecretConfig: config, file: filepath.Join(config.Dir, SecretFile)}
 	return o.secret(ctx)
 }
 
 // opening is a folder whose secret is not known yet.
 type opening struct {
-	Config
-	documents storage.Documents
-	file      string
+	SecretConfig
+	file string
 }
 
 // secret returns the secret, and encrypts with it all credentials that can be read.
@@ -100,7 +73,7 @@ func (o opening) secret(ctx context.Context) (string, error) {
 	if o.Secret == "" {
 		o.Logger.Info("user names and passwords of channels are stored encrypted; back the secret up with the folder", "secret", o.file)
 	}
-	count, err := manager.ResealCredentials(ctx, o.documents, secret, kept)
+	count, err := manager.ResealCredentials(ctx, o.Documents, secret, kept)
 	if count > 0 {
 		o.Logger.Info("user names and passwords that were stored in clear, or under another secret, are encrypted now", "topics", count)
 	}
@@ -127,7 +100,7 @@ func (o opening) read() (string, error) {
 // generate generates a secret into the file, unless there are credentials that another
 // secret has encrypted.
 func (o opening) generate(ctx context.Context) (string, error) {
-	counts, err := manager.CountCredentials(ctx, o.documents, "")
+	counts, err := manager.CountCredentials(ctx, o.Documents, "")
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +120,7 @@ func (o opening) generate(ctx context.Context) (string, error) {
 
 // verify refuses a secret from the file that decrypts none of the stored credentials.
 func (o opening) verify(ctx context.Context, secret string) error {
-	counts, err := manager.CountCredentials(ctx, o.documents, secret)
+	counts, err := manager.CountCredentials(ctx, o.Documents, secret)
 	switch {
 	case err != nil:
 		return err

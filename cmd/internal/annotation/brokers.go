@@ -1,6 +1,4 @@
-// Package brokerhosts is the flag broker-hosts of the commands that run channels: the
-// brokers that channels may use.
-package brokerhosts
+package annotation
 
 import (
 	"fmt"
@@ -15,27 +13,28 @@ import (
 )
 
 const (
-	name  = "broker-hosts"
-	usage = "the `brokers` that channels may use, with commas between: HOST, HOST:PORT, *.DOMAIN or a range of addresses " +
+	brokersFlag  = "broker-hosts"
+	brokersUsage = "the `brokers` that channels may use, with commas between: HOST, HOST:PORT, *.DOMAIN or a range of addresses " +
 		"such as 10.1.0.0/16, brokers that a Kafka cluster names included; empty means every host and port that this " +
 		"server reaches"
 )
 
-// Flag is the value of the flag. Make one with [Declare].
-type Flag struct {
+// Brokers is the value of the flag broker-hosts: the brokers that channels may use. Create one with
+// [DeclareBrokers].
+type Brokers struct {
 	entries  []string
 	variable func(name string) string
 }
 
-// Declare declares the flag.
-func Declare(f *server.Flags) *Flag {
-	b := &Flag{variable: f.Variable}
-	f.Var(b, name, usage)
+// DeclareBrokers declares the flag.
+func DeclareBrokers(f *server.Flags) *Brokers {
+	b := &Brokers{variable: f.Variable}
+	f.Var(b, brokersFlag, brokersUsage)
 	return b
 }
 
 // String implements flag.Value.
-func (b *Flag) String() string {
+func (b *Brokers) String() string {
 	if b == nil {
 		return ""
 	}
@@ -43,7 +42,7 @@ func (b *Flag) String() string {
 }
 
 // Set implements flag.Value.
-func (b *Flag) Set(text string) error {
+func (b *Brokers) Set(text string) error {
 	entries := server.Names(text)
 	if len(entries) > 0 {
 		if _, err := annotate.NewBrokerHosts(entries, ""); err != nil {
@@ -62,7 +61,7 @@ type Address struct {
 
 // Hosts returns the list, together with brokers that the operator has named by other
 // settings. It is nil if the flag is not set.
-func (b *Flag) Hosts(also ...Address) (*annotate.BrokerHosts, error) {
+func (b *Brokers) Hosts(also ...Address) (*annotate.BrokerHosts, error) {
 	if len(b.entries) == 0 {
 		return nil, nil
 	}
@@ -70,14 +69,14 @@ func (b *Flag) Hosts(also ...Address) (*annotate.BrokerHosts, error) {
 	for _, a := range also {
 		entries = append(entries, net.JoinHostPort(outbound.Bare(a.Host), strconv.Itoa(a.Port)))
 	}
-	return annotate.NewBrokerHosts(entries, fmt.Sprintf("-%s (%s)", name, b.variable(name)))
+	return annotate.NewBrokerHosts(entries, fmt.Sprintf("-%s (%s)", brokersFlag, b.variable(brokersFlag)))
 }
 
 // WarnIfOpen logs one line when other machines can reach the listener, through which
 // channels are made, and the flag is not set.
-func (b *Flag) WarnIfOpen(log *slog.Logger, listener net.Listener) {
+func (b *Brokers) WarnIfOpen(log *slog.Logger, listener net.Listener) {
 	if len(b.entries) == 0 && !server.IsLoopback(listener) {
 		log.Warn("channels may use any broker: clients can have this server connect to every host and port that it reaches",
-			"address", listener.Addr().String(), "set", fmt.Sprintf("-%s (%s)", name, b.variable(name)))
+			"address", listener.Addr().String(), "set", fmt.Sprintf("-%s (%s)", brokersFlag, b.variable(brokersFlag)))
 	}
 }

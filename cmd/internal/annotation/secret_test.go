@@ -1,4 +1,4 @@
-package channelstore_test
+package annotation_test
 
 import (
 	"bytes"
@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/manager"
-	"github.com/iotenablers/enablers/cmd/internal/channelstore"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 )
 
 const setting = "ANNOTATOR_ENCRYPTION_AUTH_SECRET"
@@ -25,34 +26,41 @@ func oldFolder(t *testing.T) string {
 	return dir
 }
 
-func file(dir string) string { return filepath.Join(dir, channelstore.SecretFile) }
+func file(dir string) string { return filepath.Join(dir, annotation.SecretFile) }
 
 // opened opens the folder, closes it, and returns its secret, what is stored of the
 // channel, how its credentials are kept, and the log.
 func opened(t *testing.T, dir, given string) (secret, record string, counts manager.StoredCredentials, log string) {
 	t.Helper()
 	var lines bytes.Buffer
-	folder, err := channelstore.Open(t.Context(), channelstore.Config{
-		Dir: dir, Secret: given, Setting: setting, Logger: slog.New(slog.NewTextHandler(&lines, nil)),
+	folder, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
+	require.NoError(t, err)
+	secret, err = annotation.Unlock(t.Context(), annotation.SecretConfig{
+		Documents: folder.Documents(), Dir: dir, Secret: given, Setting: setting, Logger: slog.New(slog.NewTextHandler(&lines, nil)),
 	})
 	require.NoError(t, err)
 	doc, err := folder.Documents().Get(t.Context(), "channels/weather")
 	require.NoError(t, err)
-	counts, err = manager.CountCredentials(t.Context(), folder.Documents(), folder.Secret)
+	counts, err = manager.CountCredentials(t.Context(), folder.Documents(), secret)
 	require.NoError(t, err)
 	require.NoError(t, folder.Close())
-	return folder.Secret, string(doc.Data), counts, lines.String()
+	return secret, string(doc.Data), counts, lines.String()
 }
 
 // refused opens the folder, which must fail.
 func refused(t *testing.T, dir string) string {
 	t.Helper()
-	_, err := channelstore.Open(t.Context(), channelstore.Config{Dir: dir, Setting: setting, Logger: slog.New(slog.DiscardHandler)})
+	folder, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
+	require.NoError(t, err)
+	_, err = annotation.Unlock(t.Context(), annotation.SecretConfig{
+		Documents: folder.Documents(), Dir: dir, Setting: setting, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, folder.Close())
 	require.Error(t, err)
 	return err.Error()
 }
 
-func TestOpen_encryptsOldPasswordsWithAGeneratedSecret(t *testing.T) {
+func TestUnlock_encryptsOldPasswordsWithAGeneratedSecret(t *testing.T) {
 	dir := oldFolder(t)
 	secret, record, counts, log := opened(t, dir, "")
 	require.Len(t, secret, manager.SecretLength)
@@ -71,7 +79,7 @@ func TestOpen_encryptsOldPasswordsWithAGeneratedSecret(t *testing.T) {
 	require.Contains(t, log, file(dir))
 }
 
-func TestOpen_namesTheFileOfALostSecret(t *testing.T) {
+func TestUnlock_namesTheFileOfALostSecret(t *testing.T) {
 	dir := oldFolder(t)
 	secret, record, _, _ := opened(t, dir, "")
 	require.NoError(t, os.Rename(file(dir), file(dir)+".away"))
@@ -86,7 +94,7 @@ func TestOpen_namesTheFileOfALostSecret(t *testing.T) {
 	require.Equal(t, manager.StoredCredentials{Sealed: 2}, counts)
 }
 
-func TestOpen_namesTheFileOfAWrongSecret(t *testing.T) {
+func TestUnlock_namesTheFileOfAWrongSecret(t *testing.T) {
 	dir := oldFolder(t)
 	opened(t, dir, "")
 	for text, want := range map[string]string{
@@ -101,7 +109,7 @@ func TestOpen_namesTheFileOfAWrongSecret(t *testing.T) {
 	}
 }
 
-func TestOpen_doesNotStoreAGivenSecret(t *testing.T) {
+func TestUnlock_doesNotStoreAGivenSecret(t *testing.T) {
 	dir := oldFolder(t)
 	given := strings.Repeat("g", manager.SecretLength)
 	secret, record, counts, _ := opened(t, dir, given)
@@ -111,7 +119,7 @@ func TestOpen_doesNotStoreAGivenSecret(t *testing.T) {
 	require.NoFileExists(t, file(dir))
 }
 
-func TestOpen_replacesTheGeneratedSecretByAGivenOne(t *testing.T) {
+func TestUnlock_replacesTheGeneratedSecretByAGivenOne(t *testing.T) {
 	dir := oldFolder(t)
 	opened(t, dir, "")
 	given := strings.Repeat("g", manager.SecretLength)
@@ -121,12 +129,16 @@ func TestOpen_replacesTheGeneratedSecretByAGivenOne(t *testing.T) {
 	require.FileExists(t, file(dir))
 }
 
-func TestOpen_generatesASecretForANewFolder(t *testing.T) {
+func TestUnlock_generatesASecretForANewFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	folder, err := channelstore.Open(t.Context(), channelstore.Config{Dir: dir, Setting: setting, Logger: slog.New(slog.DiscardHandler)})
+	folder, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
+	require.NoError(t, err)
+	secret, err := annotation.Unlock(t.Context(), annotation.SecretConfig{
+		Documents: folder.Documents(), Dir: dir, Setting: setting, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	require.NoError(t, folder.Close())
 	text, err := os.ReadFile(file(dir))
 	require.NoError(t, err)
-	require.Equal(t, folder.Secret+"\n", string(text))
+	require.Equal(t, secret+"\n", string(text))
 }

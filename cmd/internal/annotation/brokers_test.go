@@ -1,4 +1,4 @@
-package brokerhosts_test
+package annotation_test
 
 import (
 	"bytes"
@@ -9,23 +9,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/cmd/internal/brokerhosts"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-func parse(t *testing.T, args ...string) (*brokerhosts.Flag, error) {
+func parse(t *testing.T, args ...string) (*annotation.Brokers, error) {
 	t.Helper()
 	f := server.NewFlags("thing", "THING", "")
-	b := brokerhosts.Declare(f)
+	b := annotation.DeclareBrokers(f)
 	return b, f.Parse(args)
 }
 
-func TestFlag_Hosts_areThoseOfTheFlagAndOfOtherSettings(t *testing.T) {
+func TestBrokers_Hosts_areThoseOfTheFlagAndOfOtherSettings(t *testing.T) {
 	t.Setenv("THING_BROKER_HOSTS", " mqtt.example.org ,10.1.0.0/16,")
 	b, err := parse(t)
 	require.NoError(t, err)
 	require.Equal(t, "mqtt.example.org,10.1.0.0/16", b.String())
-	hosts, err := b.Hosts(brokerhosts.Address{Host: "own.example.org", Port: 1883}, brokerhosts.Address{Host: "[::1]", Port: 9092})
+	hosts, err := b.Hosts(annotation.Address{Host: "own.example.org", Port: 1883}, annotation.Address{Host: "[::1]", Port: 9092})
 	require.NoError(t, err)
 	require.NoError(t, hosts.Check("mqtt.example.org", 1))
 	require.NoError(t, hosts.Check("own.example.org", 1883))
@@ -37,11 +37,11 @@ func TestFlag_Hosts_areThoseOfTheFlagAndOfOtherSettings(t *testing.T) {
 	}
 }
 
-func TestFlag_Hosts_isNilWithoutTheFlag(t *testing.T) {
+func TestBrokers_Hosts_isNilWithoutTheFlag(t *testing.T) {
 	for _, args := range [][]string{nil, {"-broker-hosts", " , "}} {
 		b, err := parse(t, args...)
 		require.NoError(t, err)
-		hosts, err := b.Hosts(brokerhosts.Address{Host: "own.example.org", Port: 1883})
+		hosts, err := b.Hosts(annotation.Address{Host: "own.example.org", Port: 1883})
 		require.NoError(t, err)
 		require.Nil(t, hosts)
 	}
@@ -50,7 +50,7 @@ func TestFlag_Hosts_isNilWithoutTheFlag(t *testing.T) {
 	require.ErrorContains(t, err, `"tcp://mqtt.example.org"`)
 }
 
-func TestFlag_WarnIfOpen_warnsBeyondLoopbackWithoutAList(t *testing.T) {
+func TestBrokers_WarnIfOpen_warnsBeyondLoopbackWithoutAList(t *testing.T) {
 	open := listener{&net.TCPAddr{IP: net.IPv4zero, Port: 80}}
 	closed := listener{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}}
 	for _, c := range []struct {
