@@ -111,7 +111,7 @@ func TestReadSettings_dataPlane(t *testing.T) {
 		"-admin-token":                         {"-gateway-only", "-control-plane", "http://x:1", "-admin-token", "a token that is long"},
 		"expected a URL such as http://HOST:":  {"-gateway-only", "-control-plane", "x:1"},
 	} {
-		_, _, err := readSettings(args)
+		_, err := readSettings(args)
 		require.ErrorContains(t, err, want)
 	}
 }

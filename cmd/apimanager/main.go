@@ -29,20 +29,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
-	"sync"
 
-	"github.com/iotenablers/enablers/apimgmt/kong"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
-	"github.com/iotenablers/enablers/cmd/internal/door"
-	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
-	"github.com/iotenablers/enablers/cmd/internal/telemetry"
-	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -50,140 +42,26 @@ func main() { server.Main("apimanager", run) }
 
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, flags, err := readSettings(args)
-	flags.Traces(telemetry.Open)
-	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
-}
-
-// serve runs the parts of the program until ctx ends or one of them fails.
-func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	at, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer at.close()
+	s, err := readSettings(args)
+	block := host.Entry{Opener: &s.Management, Stores: host.Kept(s.Stores, datafolder.APIManager)}
 	if s.gatewayOnly {
-		return s.serveDataPlane(ctx, at, stdout, log)
+		s.plane.Config, s.plane.Gateway, s.plane.Admin, s.plane.Portal = s.Config, s.Gateway, s.Admin, s.Portal
+		block = host.Entry{Opener: &s.plane, Stores: host.Kept(stores.In(s.Stores.Data()), datafolder.APIManager), Unsaved: true}
 	}
-	config := s.management()
-	config.Logger, config.TracerProvider, config.AccessLog = log, server.TracerProvider(ctx), server.AccessLogOf(ctx)
-	if s.kong != "" {
-		if config.Elsewhere, err = kong.New(kong.Config{URL: s.kong, Token: s.kongToken, Logger: log}); err != nil {
-			return cli.Usage(fmt.Errorf("-kong: %w", err))
-		}
-	}
-	kept, err := s.stores.Open(ctx, stores.Config{Owner: datafolder.APIManager, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, kept.Close()) }()
-	addresses := sync.OnceFunc(func() { s.announce(stdout, at) })
-	err = kept.Wait(ctx, stores.Waiting{Listeners: at.answering(), TLS: s.door.TLS(), Announce: addresses})
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	access, err := s.door.Open(ctx, door.Config{Name: "apimanager", Dir: kept.Dir, Listeners: at.guarded(),
-		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, access.Close()) }()
-	config.Portal, config.Gateway, config.Admin = at.portal, at.gateway, at.admin
-	config.Documents, config.Blobs, config.Dir, config.Shared = kept.Documents, kept.Blobs, kept.Dir, kept.Shared
-	config.Door = access
-	m, err := management.Open(ctx, config)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.stores.Flag(), err)
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	m.Warn()
-	if kept.Shared && (s.portalURL == "" || s.gatewayURL == "") {
-		log.Warn("several servers on one store need the same -portal-url and -gateway-url: without them each has its own, " +
-			"and refuses the tokens of the others")
-	}
-	parts := m.Parts(func() {
-		addresses()
-		access.Announce(stdout, at.portal)
-		m.Announce(stdout, m.PortalURL()+"/")
+	return s.Serve(ctx, err, stdout, stderr, host.Server{
+		Owner: datafolder.APIManager, Listeners: []*host.Listener{s.Portal, s.Gateway, s.Admin},
+		Blocks: []host.Entry{block}, Announce: s.announce,
 	})
-	access.BackUp(kept.Source().Handler())
-	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
-}
-
-// listeners are the open listeners. With -kong there is that of the portal only.
-type listeners struct{ portal, gateway, admin net.Listener }
-
-// open opens all of them, or none.
-func (s *settings) open() (_ *listeners, err error) {
-	l := &listeners{}
-	defer func() {
-		if err != nil {
-			l.close()
-		}
-	}()
-	for _, one := range []struct {
-		to            *net.Listener
-		flag, address string
-	}{{&l.portal, "listen", s.listen}, {&l.gateway, "gateway-listen", s.gateway}, {&l.admin, "admin-listen", s.admin}} {
-		if s.kong != "" && one.to != &l.portal || s.gatewayOnly && one.to == &l.portal {
-			continue
-		}
-		if *one.to, err = s.connections.Listen(one.flag, one.address); err != nil {
-			return nil, err
-		}
-	}
-	return l, nil
-}
-
-// answering returns the listeners that answer while the store does not. That of the gateway
-// lets callers wait.
-func (l *listeners) answering() []*net.Listener {
-	if l.admin == nil {
-		return []*net.Listener{&l.portal}
-	}
-	return []*net.Listener{&l.portal, &l.admin}
-}
-
-// guarded returns the listeners whose callers the door lets in.
-func (l *listeners) guarded() []net.Listener {
-	switch {
-	case l.admin == nil:
-		return []net.Listener{l.portal}
-	case l.portal == nil:
-		return []net.Listener{l.admin}
-	}
-	return []net.Listener{l.portal, l.admin}
-}
-
-// close closes the listeners. The part that serves a listener has closed it before,
-// unless the program failed first.
-func (l *listeners) close() {
-	for _, one := range []net.Listener{l.portal, l.gateway, l.admin} {
-		if one != nil {
-			_ = one.Close()
-		}
-	}
-}
-
-// management returns the configuration of the settings.
-func (s *settings) management() management.Config {
-	return management.Config{
-		PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
-		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients),
-		PrivateUpstreams: s.private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
-		Hosts: s.door.Hosts(),
-		Given: management.Credentials{DemoPassword: s.demoPassword, DemoAdminPassword: s.demoAdminPassword,
-			ClientSecret: s.clientSecret, AdminToken: s.adminToken},
-	}
 }
 
 // announce prints the addresses.
-func (s *settings) announce(stdout io.Writer, at *listeners) {
-	fmt.Fprintf(stdout, "listening on %s (portal)\n", s.door.URL(at.portal))
-	if s.kong == "" {
-		fmt.Fprintf(stdout, "listening on %s (gateway)\nlistening on %s (admin)\n", s.door.URL(at.gateway), s.door.URL(at.admin))
+func (s *settings) announce(stdout io.Writer) {
+	for _, l := range []*host.Listener{s.Portal, s.Gateway, s.Admin} {
+		if !l.Absent {
+			l.Print(stdout, s.Door.URL(l))
+		}
 	}
-	if s.provider == "" {
-		fmt.Fprintf(stdout, "listening on %s/auth/ (idp)\n", s.door.URL(at.portal))
+	if s.Provider == "" && !s.gatewayOnly {
+		fmt.Fprintf(stdout, "listening on %s/auth/ (idp)\n", s.Door.URL(s.Portal))
 	}
 }

@@ -232,7 +232,7 @@ func TestRun_takesThePasswordOfTheAdministrator(t *testing.T) {
 	p.token(t, "demoadmin", "password of the chart")
 	require.NotContains(t, text(t, filepath.Join(dir, "credentials.json")), "demo_admin_password")
 	require.NoError(t, p.Stop())
-	_, _, err := readSettings([]string{"-demo-admin-password", "short"})
+	_, err := readSettings([]string{"-demo-admin-password", "short"})
 	require.ErrorContains(t, err, "-demo-admin-password (APIMANAGER_DEMO_ADMIN_PASSWORD): expected 8 characters or more")
 }
 
@@ -376,7 +376,7 @@ func TestRun_refusesWrongSettingsByName(t *testing.T) {
 			"-access-log (APIMANAGER_ACCESS_LOG): it does not go with -kong"},
 		{[]string{"-demo-password", "secret"}, "-demo-password (APIMANAGER_DEMO_PASSWORD): expected 8 characters or more"},
 	} {
-		_, _, err := readSettings(c.args)
+		_, err := readSettings(c.args)
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "secret@")
 	}

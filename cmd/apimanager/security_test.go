@@ -43,6 +43,6 @@ func TestRun_enforcesSecurityRequirementsWhenSet(t *testing.T) {
 			}
 		})
 	}
-	_, _, err := readSettings([]string{"-security-plugin", "basic-auth"})
+	_, err := readSettings([]string{"-security-plugin", "basic-auth"})
 	require.ErrorContains(t, err, "-security-plugin (APIMANAGER_SECURITY_PLUGIN): expected oidc, openid-connect or nothing")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 )
 
 func TestAPIs_library_leavesNoConnection(t *testing.T) {
@@ -28,13 +29,13 @@ func TestAPIs_library_leavesNoConnection(t *testing.T) {
 	service.Start()
 	defer service.Close()
 
-	s, _, err := readSettings([]string{"-access", "none"})
+	s, err := readSettings([]string{"-access", "none"})
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
-	d, err := s.door.Open(t.Context(), door.Config{Name: "enablers", Logger: log})
+	d, err := s.Door.Open(t.Context(), door.Config{Name: "enablers", Logger: log})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	(&apis{access: d, log: log}).library(t.Context(), []ownAPI{
+	(&library{env: &host.Env{Door: d, Logger: log}}).publish(t.Context(), []ownAPI{
 		{enabler: "one", address: service.URL}, {enabler: "another", address: service.URL + "/another"},
 	})
 	require.EqualValues(t, 1, opened.Load(), "the second request uses the connection of the first")

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"sync/atomic"
@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -26,21 +27,22 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// bonding is two instances of multi-link on a network in memory, since real links take
-// rights over the machine. It stores only the token.
+// bonding is two instances of multi-link on a network in memory, since real links take rights
+// over the machine, as a [host.Opener]. It stores only the token.
 type bonding struct {
+	web  [2]*host.Listener // of the server and of the client
+	open bool              // -access none is set
+	dir  string
+
 	// token is one of an admin where the program is open by default, for callers of this
 	// machine. It is stored in tokenFile, and empty if the door of the program decides.
 	token     string
 	tokenFile string
 	door      *door.Door // of both instances
 
+	env    *host.Env
 	pair   *pair.Pair
 	memory *pair.Memory
-	web    [2]net.Listener // of the server and of the client
-	access *door.Door      // of the program
-	pages  http.Handler    // of both instances, in the console
-	events *overview.Events
 	log    *slog.Logger
 	failed atomic.Pointer[error] // why the two are not connected
 }
@@ -52,42 +54,49 @@ const demoLinks = 3
 // shorter one would matter.
 const probing = 100 * time.Millisecond
 
-// openBonding opens the instances. The caller closes it.
-func (s *settings) openBonding(ctx context.Context, dir string, at *listeners, d *door.Door, events *overview.Events, log *slog.Logger,
-) (_ *bonding, err error) {
-	log = events.Logger(log, overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: overview.Page("links/", "", "")})
-	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{at.bonding, at.attached}, door: d, access: d,
-		events: events, log: log}
-	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
+// Open implements host.Opener.
+func (b *bonding) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
+	d := env.Door
+	b.env, b.door, b.tokenFile = env, d, filepath.Join(b.dir, "token")
+	b.log = env.LoggerOf(overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: overview.Page("links/", "", "")})
+	pages, err := b.openPair(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("-data: %w", err)
+	}
+	return &host.Block{
+		Pages: []console.Part{{Section: linksBlock, Path: "links", Handler: pages, Person: b.door.Person}},
+		Run:   b.parts(), Announce: b.announce, Overview: b.overview,
+	}, nil
+}
+
+// openPair opens the instances, and returns their pages.
+func (b *bonding) openPair(ctx context.Context) (http.Handler, error) {
+	if err := datafolder.Claim(b.dir, datafolder.MultiLink); err != nil {
 		return nil, err
 	}
-	config := pair.Config{Probe: probing, Hosts: s.door.Hosts(), HTTPClient: d.Client(), Logger: log}
-	if d.IsOpen() && !s.door.IsOpen() {
+	d := b.env.Door
+	config := pair.Config{Probe: probing, Hosts: b.env.Hosts, HTTPClient: d.Client(), Token: d.Self(), Logger: b.log}
+	var err error
+	if d.IsOpen() && !b.open {
 		if b.token, _, err = rest.LoadToken(b.tokenFile); err != nil {
 			return nil, err
 		}
 		config.Token = b.token
 		b.door = d.Closed(access.NewToken(access.Identity{Name: "multi-link token", Role: httpapi.Admin}, b.token),
 			"the one of multi-link in the file multilink-demo/token of the data folder")
-	} else {
-		config.Token = d.Self()
 	}
 	config.Authorize = b.door.Authorize
 	if b.memory, err = pair.NewMemory(); err != nil {
 		return nil, err
 	}
+	b.env.Closing(b.memory.Close)
 	config.Server, config.Client, config.Links = b.memory.Server, b.memory.Client, b.memory.Links
 	if b.pair, err = pair.Open(ctx, config); err != nil {
-		return nil, errors.Join(err, b.memory.Close())
+		return nil, err
 	}
-	if b.pages, err = b.inConsole(s.door.Hosts()); err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	return b, nil
+	b.env.Closing(b.pair.Close)
+	return b.inConsole(b.env.Hosts)
 }
-
-// Close ends the instances and their network.
-func (b *bonding) Close() error { return errors.Join(b.pair.Close(), b.memory.Close()) }
 
 // parts returns the parts in the order of their start.
 func (b *bonding) parts() []server.Part {
@@ -95,8 +104,8 @@ func (b *bonding) parts() []server.Part {
 	return []server.Part{
 		{Name: "multi-link server", Run: s.Node.Run, Ready: server.Opened(s.Node.Ready())},
 		{Name: "multi-link client", Run: c.Node.Run, Ready: server.Opened(c.Node.Ready())},
-		server.HTTP(b.access.Listener(b.web[0]), b.guarded(s.Handler), b.log),
-		server.HTTP(b.access.Listener(b.web[1]), b.guarded(c.Handler), b.log),
+		b.serve(b.web[0], s.Handler),
+		b.serve(b.web[1], c.Handler),
 		{Name: "multi-link", Run: b.connect},
 		{Name: "events of multi-link", Run: b.watch},
 	}
@@ -109,7 +118,7 @@ func (b *bonding) inConsole(hosts []string) (http.Handler, error) {
 	serverAt, _ := b.addresses()
 	authorize := func(r *http.Request, role string) error {
 		if role == string(httpapi.Reader) {
-			return b.access.Authorize(r, role)
+			return b.env.Door.Authorize(r, role)
 		}
 		return b.door.Authorize(r, role)
 	}
@@ -131,13 +140,23 @@ func (b *bonding) inConsole(hosts []string) (http.Handler, error) {
 	return mux, nil
 }
 
-// guarded returns the handler of an instance, with the door's own addresses and with the
-// person in the header of its pages.
-func (b *bonding) guarded(instance http.Handler) http.Handler {
+// serve returns the part that serves an instance, with the door's own addresses and with the person
+// in the header of its pages.
+func (b *bonding) serve(at *host.Listener, instance http.Handler) server.Part {
 	frame := &shell.Shell{Name: "Multi-link", Person: b.door.Person, Sections: func(*http.Request) []shell.Section {
 		return []shell.Section{{Name: linksBlock, Href: "/"}}
 	}}
-	return b.door.Handler(frame.With(instance))
+	return server.HTTP(b.door.Listener(at), b.door.Handler(frame.With(instance)), b.log)
+}
+
+// announce says where the pages are.
+func (b *bonding) announce(stdout io.Writer) {
+	serverAt, clientAt := b.addresses()
+	if b.token == "" {
+		fmt.Fprintf(stdout, "\nLinks: %s/ and %s/.\n", serverAt, clientAt)
+		return
+	}
+	fmt.Fprintf(stdout, "\nLinks: sign in at %s/ or %s/.\n  The token is in %s.\n", serverAt, clientAt, b.tokenFile)
 }
 
 // connect attaches the client to the server. No other part needs that: a failure is
@@ -162,12 +181,12 @@ func (b *bonding) carrier() string {
 
 // addresses returns the URLs of the server and the client on this machine.
 func (b *bonding) addresses() (serverAt, clientAt string) {
-	return server.Reachable(b.access.URL(b.web[0])), server.Reachable(b.access.URL(b.web[1]))
+	return server.Reachable(b.env.Door.URL(b.web[0])), server.Reachable(b.env.Door.URL(b.web[1]))
 }
 
 // watch adds what happens to the links of the server to the events, until ctx ends.
 func (b *bonding) watch(ctx context.Context) error {
-	err := b.pair.Server.Bond.Events(ctx, func(e status.Event) { b.events.Add(linkEvent(e)) })
+	err := b.pair.Server.Bond.Events(ctx, func(e status.Event) { b.env.Events.Add(linkEvent(e)) })
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -195,7 +214,8 @@ func linkEvent(e status.Event) overview.Event {
 	return one
 }
 
-func (b *bonding) block() overview.Block {
+// overview describes the block.
+func (b *bonding) overview() overview.Block {
 	serverAt, _ := b.addresses()
 	current := b.pair.Server.Bond.Status()
 	var up, connected uint64

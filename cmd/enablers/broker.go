@@ -10,6 +10,9 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -21,6 +24,19 @@ const connectTime = 10 * time.Second
 type broker struct {
 	server *mochi.Server
 	addr   *net.TCPAddr
+}
+
+// openBroker opens the broker, whose address is that of channels that name none.
+func (s *settings) openBroker(_ context.Context, env *host.Env) (*host.Block, error) {
+	var err error
+	if s.broker, err = newBroker(s.mqtt, env.Logger); err != nil {
+		return nil, err
+	}
+	at := s.broker.settings()
+	s.annotation.MQTT = mqtt.Defaults{Host: at.Host, Port: at.Port}
+	s.annotation.Allowed = []annotation.Address{{Host: at.Host, Port: at.Port}}
+	server.WarnIfExposed(env.Logger, s.mqtt, "MQTT broker")
+	return &host.Block{Run: []server.Part{{Name: "MQTT broker", Run: s.broker.run}}, Overview: s.broker.overview}, nil
 }
 
 func newBroker(listener net.Listener, log *slog.Logger) (*broker, error) {
@@ -68,6 +84,24 @@ func (b *broker) settings() mqtt.Settings {
 		host = net.IPv4(127, 0, 0, 1)
 	}
 	return mqtt.Settings{Protocol: "tcp", Host: host.String(), Port: b.addr.Port}
+}
+
+func (b *broker) overview() overview.Block {
+	info := b.server.Info.Clone()
+	count := func(n int64) uint64 { return uint64(max(n, 0)) }
+	block := overview.Block{
+		Name: "MQTT broker", Summary: "Carries the messages. It keeps them in memory and accepts every client that can reach it.",
+		Address: b.url(),
+		Facts: []overview.Fact{
+			{Name: "clients", Value: count(info.ClientsConnected)},
+			{Name: "subscriptions", Value: count(info.Subscriptions)},
+			{Name: "retained", Value: count(info.Retained)},
+		},
+	}
+	if dropped := info.MessagesDropped + info.InflightDropped; dropped > 0 {
+		block.Facts = append(block.Facts, overview.Fact{Name: "lost since the start", Value: count(dropped)})
+	}
+	return block
 }
 
 // warnings passes on the warnings and errors of the broker, which also logs each client

@@ -5,40 +5,37 @@ import (
 	"io"
 
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/cmd/internal/annotation"
 	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/models"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// announce prints the addresses and the first steps.
-func announce(stdout io.Writer, address string, m *models, t *training, a *apis, l *bonding, b *broker, guide []command, demo bool) {
-	d := a.access
-	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
-		address, b.url(), m.address)
-	fmt.Fprintf(stdout, "listening on %s (training collector and FL repository)\nlistening on %s (Flower clients)\n",
-		t.address(), t.grpc())
-	fmt.Fprintf(stdout, "listening on %s (API portal)\nlistening on %s (API gateway)\nlistening on %s (gateway admin)\n",
-		d.URL(a.at.portal), d.URL(a.at.gateway), d.URL(a.at.admin))
-	fmt.Fprintf(stdout, "listening on %s (multi-link server, in memory)\nlistening on %s (multi-link client, in memory)\n",
-		d.URL(l.web[0]), d.URL(l.web[1]))
-	if at := collector.FleetURL(t.fleet); at != "" {
-		fmt.Fprintf(stdout, "listening on %s (SuperNodes)\n", at)
+// announce prints the addresses.
+func (s *settings) announce(stdout io.Writer) {
+	t := &s.training
+	s.web.Print(stdout, s.Door.URL(s.web))
+	s.mqtt.Print(stdout, "mqtt://"+s.mqtt.Addr().String())
+	s.models.Listener.Print(stdout, s.Door.URL(s.models.Listener))
+	t.Web.Print(stdout, s.Door.URL(t.Web))
+	t.Clients.Print(stdout, t.ClientsURL(s.Door.TLS().Certificate != ""))
+	for _, l := range []*host.Listener{s.apis.Portal, s.apis.Gateway, s.apis.Admin, s.links.web[0], s.links.web[1]} {
+		l.Print(stdout, s.Door.URL(l))
 	}
-	d.Announce(stdout, a.at.web)
-	a.Announce(stdout, server.Reachable(address)+"/.enablers/sign-in")
-	bondingServer, bondingClient := l.addresses()
-	if l.token != "" {
-		fmt.Fprintf(stdout, "\nLinks: sign in at %s/ or %s/.\n  The token is in %s.\n", bondingServer, bondingClient, l.tokenFile)
-	} else {
-		fmt.Fprintf(stdout, "\nLinks: %s/ and %s/.\n", bondingServer, bondingClient)
+	if at := t.Fleet.URL(); at != "" {
+		t.Fleet.Print(stdout, at)
 	}
-	if demo {
-		return
-	}
-	for _, step := range guide {
+}
+
+// printGuide prints the first steps. The console is at an address.
+func (s *settings) printGuide(stdout io.Writer, address string) {
+	for _, step := range s.guide {
 		fmt.Fprintf(stdout, "\n%s\n  %s\n", step.text, step.command)
 	}
-	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", server.Reachable(address))
+	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
 }
 
 // command is a command to try, and why.
@@ -65,41 +62,41 @@ func guide(address, token string, at mqtt.Settings) []command {
 	}
 }
 
-// stepsOf returns what to try first, on the page of each block and as a command of a shell.
+// steps returns what to try first, on the page of each block and as a command of a shell.
 // Facts that a new platform has already are taken off.
-func (p *platform) stepsOf() []overview.Step {
+func (s *settings) steps(env *host.Env) []overview.Step {
 	curl := "curl "
-	if token := tokenOf(p.access); token != "" {
+	if token := shellToken(env.Door); token != "" {
 		curl += `-H "Authorization: Bearer ` + token + `" `
 	}
 	first := "Disable one"
-	if p.bonded.token != "" {
+	if s.links.token != "" {
 		first = "Sign in and disable one"
 	}
 	const json = "-H 'Content-Type: application/json' "
-	models, training := server.Reachable(p.models.address), server.Reachable(p.trainings.address())
+	repository, training := server.Reachable(env.Door.URL(s.models.Listener)), server.Reachable(env.Door.URL(s.training.Web))
 	return []overview.Step{
 		{
 			Title: "Annotate messages", Text: "Paste a sample message: its first mapping is written for you, and you see the RDF.",
 			Href: "annotation/new", Action: "Create a channel", Role: "operator",
-			Command: p.guide[0].command, Block: annotationBlock, Fact: "channels",
+			Command: s.guide[0].command, Block: annotation.Name, Fact: "channels",
 		},
 		{
 			Title: "Keep a model", Text: "Make a namespace, a model and a version, and upload its content.",
 			Href: "models/", Action: "Open the repository",
-			Command: curl + "-X POST " + models + "/demo\n" + curl + "-X POST " + json + "-d '{}' " + models + "/demo/first",
-			Block:   modelsBlock, Fact: "models",
+			Command: curl + "-X POST " + repository + "/demo\n" + curl + "-X POST " + json + "-d '{}' " + repository + "/demo/first",
+			Block:   models.Name, Fact: "models",
 		},
 		{
 			Title: "Train a model", Text: "Configure a job, connect Flower clients, and watch loss and metrics as rounds go by.",
 			Href: "training/", Action: "Open the jobs",
 			Command: curl + json + "-d @examples/flcollect/job.json " + training + "/job/config/1\ngo run ./examples/flclient " +
-				server.Reachable(p.trainings.clients.Addr().String()),
-			Block: trainingBlock, Fact: "jobs",
+				server.Reachable(s.training.Clients.Addr().String()),
+			Block: collector.Name, Fact: "jobs",
 		},
 		{
 			Title: "Publish an API", Text: "Those of this platform are there. Upload an OpenAPI file, and call it through the gateway.",
-			Href: apisPage, Action: "Open the library", Block: apisBlock, Fact: "published", Before: uint64(len(p.ownAPIs())),
+			Href: "apis/", Action: "Open the library", Block: management.Name, Fact: "published", Before: uint64(len(s.ownAPIs(env))),
 		},
 		{
 			Title: "Lose a link", Text: "Three links in memory carry one network. " + first + ", and watch another take over.",

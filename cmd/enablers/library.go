@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -30,37 +34,47 @@ type ownAPI struct {
 }
 
 // ownAPIs returns the APIs of this process.
-func (p *platform) ownAPIs() []ownAPI {
-	multilinkAt, _ := p.bonded.addresses()
-	training := server.Reachable(p.trainings.address())
+func (s *settings) ownAPIs(env *host.Env) []ownAPI {
+	at := func(l *host.Listener) string { return server.Reachable(env.Door.URL(l)) }
+	training := at(s.training.Web)
 	return []ownAPI{
-		{enabler: "annotator", about: "Channels that turn messages into RDF.", path: "/annotation", address: server.Reachable(p.address)},
-		{enabler: "model repository", about: "Semantic models with their versions.", path: "/models",
-			address: server.Reachable(p.models.address)},
+		{enabler: "annotator", about: "Channels that turn messages into RDF.", path: "/annotation", address: at(s.web)},
+		{enabler: "model repository", about: "Semantic models with their versions.", path: "/models", address: at(s.models.Listener)},
 		{enabler: "training collector", about: "Jobs of federated training.", path: "/training", address: training},
 		{enabler: "FL repository", about: "Results and strategies of trainings.", path: "/results", address: training + "/repository"},
-		{enabler: "API publisher", about: "The library of APIs itself.", path: "/apis", address: p.managed.PortalURL()},
-		{enabler: "multi-link", about: "Several links as one.", path: "/links", address: multilinkAt, secured: p.bonded.token != ""},
+		{enabler: "API publisher", about: "The library of APIs itself.", path: "/apis", address: s.apis.PortalURL},
+		{enabler: "multi-link", about: "Several links as one.", path: "/links", address: at(s.links.web[0]), secured: s.links.token != ""},
 	}
 }
 
 // publisher is who uploads them, for the record.
 const publisher = "enablers"
 
-// library publishes the APIs of this process, each below a path of its own. What people have
-// changed, published or deleted since stays as they left it.
-func (a *apis) library(ctx context.Context, own []ownAPI) {
-	client := a.access.Client()
+// library is the library of APIs, as this process publishes its own there.
+type library struct {
+	apis *management.Management
+	env  *host.Env // of apis
+}
+
+// publish publishes APIs, each below a path of its own. What people have changed, published or
+// deleted since stays as they left it.
+func (l *library) publish(ctx context.Context, own []ownAPI) {
+	client := l.env.Door.Client()
 	defer client.CloseIdleConnections()
 	for _, one := range own {
-		if err := a.put(ctx, client, one); err != nil && ctx.Err() == nil {
-			a.log.Warn("an API is not in the library", "enabler", one.enabler, "error", err)
+		if err := l.put(ctx, client, one); err != nil && ctx.Err() == nil {
+			l.log().Warn("an API is not in the library", "enabler", one.enabler, "error", err)
 		}
 	}
 }
 
+// log is the log of API management.
+func (l *library) log() *slog.Logger {
+	return l.env.LoggerOf(overview.Source{Block: management.Name, Href: overview.Page("apis/", "apis/", "enabler")})
+}
+
 // put publishes an API, unless it is there or people have changed it.
-func (a *apis) put(ctx context.Context, client *http.Client, one ownAPI) error {
+func (l *library) put(ctx context.Context, client *http.Client, one ownAPI) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	file, err := fetchDefinition(ctx, client, one.address+"/openapi.json")
@@ -68,7 +82,7 @@ func (a *apis) put(ctx context.Context, client *http.Client, one ownAPI) error {
 		return err
 	}
 	if !one.secured {
-		if file, err = a.Secure(file); err != nil {
+		if file, err = l.apis.Secure(file); err != nil {
 			return err
 		}
 	}
@@ -78,33 +92,33 @@ func (a *apis) put(ctx context.Context, client *http.Client, one ownAPI) error {
 	}
 	sum := sha256.Sum256(file)
 	next := ownState{SHA256: hex.EncodeToString(sum[:]), Server: one.address}
-	last, err := a.lastState(ctx, one.enabler)
+	last, err := l.lastState(ctx, one.enabler)
 	if err != nil {
 		return err
 	}
-	due, err := a.isDue(ctx, one, d, last, next)
+	due, err := l.isDue(ctx, one, d, last, next)
 	if err != nil || !due {
 		return err
 	}
 	upload := apimgmt.Upload{Enabler: one.enabler, Description: one.about, KeepDescription: true, Definition: file,
 		Path: one.path, Server: one.address, By: publisher}
-	record, err := a.Publisher.Publish(ctx, upload)
+	record, err := l.apis.Publisher.Publish(ctx, upload)
 	if errors.Is(err, apimgmt.ErrConflict) {
-		a.log.Warn("an API of the platform is a draft, because others serve its routes", "enabler", one.enabler, "error", err)
+		l.log().Warn("an API of the platform is a draft, because others serve its routes", "enabler", one.enabler, "error", err)
 		upload.State = apimgmt.Draft
-		record, err = a.Publisher.Publish(ctx, upload)
+		record, err = l.apis.Publisher.Publish(ctx, upload)
 	}
 	if err != nil {
 		return err
 	}
 	next.Revision = record.Revision
-	return a.saveState(ctx, one.enabler, next)
+	return l.saveState(ctx, one.enabler, next)
 }
 
 // isDue reports whether an API of the platform is to be published: it is new, or what is there
 // is exactly what was published before, and has to change.
-func (a *apis) isDue(ctx context.Context, one ownAPI, d *definition.Definition, last, next ownState) (bool, error) {
-	there, err := a.Publisher.Get(ctx, one.enabler)
+func (l *library) isDue(ctx context.Context, one ownAPI, d *definition.Definition, last, next ownState) (bool, error) {
+	there, err := l.apis.Publisher.Get(ctx, one.enabler)
 	switch {
 	case errors.Is(err, apimgmt.ErrNotFound):
 		return last.Revision == "", nil // otherwise a person has deleted it
@@ -151,16 +165,18 @@ type ownState struct {
 }
 
 // states keeps the states of enablers.
-func (a *apis) states() storage.Documents { return storage.Prefixed(a.Documents(), "own-apis/") }
+func (l *library) states() storage.Documents {
+	return storage.Prefixed(l.env.Stores.Documents, "own-apis/")
+}
 
 // stateKey is the key of the state of an enabler.
 func stateKey(enabler string) string {
 	return strings.ReplaceAll(strings.ToLower(enabler), " ", "-")
 }
 
-func (a *apis) lastState(ctx context.Context, enabler string) (ownState, error) {
+func (l *library) lastState(ctx context.Context, enabler string) (ownState, error) {
 	var last ownState
-	doc, err := a.states().Get(ctx, stateKey(enabler))
+	doc, err := l.states().Get(ctx, stateKey(enabler))
 	if errors.Is(err, storage.ErrNotFound) {
 		return last, nil
 	}
@@ -170,7 +186,7 @@ func (a *apis) lastState(ctx context.Context, enabler string) (ownState, error) 
 	return last, err
 }
 
-func (a *apis) saveState(ctx context.Context, enabler string, state ownState) error {
-	_, err := storage.Change(ctx, a.states(), stateKey(enabler), func(storage.Document) ([]byte, error) { return json.Marshal(state) })
+func (l *library) saveState(ctx context.Context, enabler string, state ownState) error {
+	_, err := storage.Change(ctx, l.states(), stateKey(enabler), func(storage.Document) ([]byte, error) { return json.Marshal(state) })
 	return err
 }

@@ -197,7 +197,7 @@ func TestRun_opensTheBrokerToOtherMachinesOnRequestOnly(t *testing.T) {
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
-	s, _, err := readSettings(append(args, "-mqtt-remote"))
+	s, err := readSettings(append(args, "-mqtt-remote"))
 	require.NoError(t, err)
 	listener, err := s.listenMQTT()
 	require.NoError(t, err)
@@ -205,7 +205,7 @@ func TestRun_opensTheBrokerToOtherMachinesOnRequestOnly(t *testing.T) {
 }
 
 func TestRun_boundsTheConnectionsToTheBroker(t *testing.T) {
-	s, _, err := readSettings([]string{"-mqtt", "127.0.0.1:0", "-max-connections", "4"})
+	s, err := readSettings([]string{"-mqtt", "127.0.0.1:0", "-max-connections", "4"})
 	require.NoError(t, err)
 	listener, err := s.listenMQTT()
 	require.NoError(t, err)
@@ -230,10 +230,10 @@ func TestRun_boundsTheConnectionsToTheBroker(t *testing.T) {
 
 func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
-		{"-demo-rate", "-1", "-demo-rate: expected 0 to 100000, got -1"},
-		{"-encryption-auth-secret", "short", "-encryption-auth-secret: expected 32 bytes, got 5"},
+		{"-demo-rate", "-1", "-demo-rate (ENABLERS_DEMO_RATE): expected 0 to 100000, got -1"},
+		{"-encryption-auth-secret", "short", "-encryption-auth-secret (ENABLERS_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
 	} {
-		_, _, err := readSettings([]string{c.flag, c.value})
+		_, err := readSettings([]string{c.flag, c.value})
 		require.EqualError(t, err, c.want)
 	}
 }

@@ -88,13 +88,13 @@ func TestRun_givesBothListenersTheCertificate(t *testing.T) {
 }
 
 // Only the door watches the files of its certificate.
-func TestSettings_clientTLS_leavesTheCertificateToTheDoor(t *testing.T) {
+func TestSettings_checkClients_leavesTheCertificateToTheDoor(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	own := a.Issue("collector")
 	clientTLS := func(args ...string) *tls.Config {
-		s, _, err := readSettings(append(args, "-tls-cert", own.Cert, "-tls-key", own.Key))
+		s, err := readSettings(append(args, "-tls-cert", own.Cert, "-tls-key", own.Key))
 		require.NoError(t, err)
-		config, err := s.clientTLS(slog.New(slog.DiscardHandler))
+		config, err := s.Certificate.Open(slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		return config.Config()
 	}

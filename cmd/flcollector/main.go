@@ -31,23 +31,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"runtime/debug"
 	"strings"
-	"sync"
 
-	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/training"
-	"github.com/iotenablers/enablers/cmd/internal/door"
-	"github.com/iotenablers/enablers/cmd/internal/stores"
-	"github.com/iotenablers/enablers/cmd/internal/telemetry"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -65,114 +58,55 @@ func main() {
 
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, flags, err := readSettings(args)
-	flags.Traces(telemetry.Open)
-	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+	s, err := readSettings(args)
+	s.Web.Address, s.Clients.Address, s.output = s.address(), s.grpcAddress(), stdout
+	return s.Serve(ctx, err, stdout, stderr, host.Server{
+		Owner: datafolder.FLCollector, Listeners: []*host.Listener{s.Web, s.Clients, &s.Fleet.Listener},
+		Blocks:   []host.Entry{{Opener: s, Stores: host.Kept(s.Stores, datafolder.FLCollector)}},
+		Announce: s.announce,
+	})
 }
 
-// serve runs the parts of the program until ctx ends or one of them fails.
-func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	web, err := s.connections.Listen("listen", s.address())
-	if err != nil {
+// Prepare implements host.Preparer.
+func (s *settings) Prepare(ctx context.Context, env *host.Env) error {
+	if err := s.upstream.open(env.Logger); err != nil {
 		return err
 	}
-	defer func() { _ = web.Close() }() // closed already unless an error came first
-	clients, err := s.connections.Listen("grpc-listen", s.grpcAddress())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = clients.Close() }() // likewise
-	fleet, err := s.openFleet(ctx)
-	if err != nil {
-		return err
-	}
-	defer fleet.close()
-	clientTLS, err := s.clientTLS(log)
-	if err != nil {
-		return err
-	}
-	upper, err := s.upstream.config(s.maxMessage, log)
-	if err != nil {
-		return err
-	}
-	kept, err := s.stores.Open(ctx, stores.Config{Owner: datafolder.FLCollector, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, kept.Close()) }()
-	if err := kept.OpenWork(); err != nil {
-		return err
-	}
-	addresses := sync.OnceFunc(func() {
-		s.announce(stdout, s.door.URL(web), s.clientsURL(clients), collector.FleetURL(fleet.Listener))
-	})
-	err = kept.Wait(ctx, stores.Waiting{Listeners: []*net.Listener{&web}, TLS: s.door.TLS(), Announce: addresses})
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	access, err := s.door.Open(ctx, door.Config{Name: "flcollector", Dir: kept.Dir, Listeners: s.guarded(web, clients, fleet),
-		Sessions: kept.Access(), Shared: kept.Shared, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, access.Close()) }()
-	var sharing *collector.Sharing
-	if kept.Shared {
-		secure := clientTLS.Config()
-		if secure == nil {
-			secure = access.TLS()
-		}
-		if sharing, err = s.shared.config(kept.Work, clients.Addr(), secure); err != nil {
-			return err
+	return s.Collector.Prepare(ctx, env)
+}
+
+// Open implements host.Opener.
+func (s *settings) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
+	if env.Stores.Shared {
+		if err := s.shared.complete(&s.Training, env.Stores.Work, s.Clients.Addr(), s.ClientTLS(env)); err != nil {
+			return nil, err
 		}
 	}
-	s.shared.warn(log, sharing)
-	config := collector.Config{
-		Documents: kept.Documents, Blobs: kept.Blobs, Dir: kept.Work, Door: access,
-		OpenToClients: s.openToClients(), TLS: clientTLS.Config(), Clients: clients.Addr(), Hosts: s.door.Hosts(),
-		Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
-		RepositoryToken: s.tokens.repository, OrchestratorToken: s.tokens.orchestrator,
-		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit, NoEdges: s.noEdges,
-		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext,
-		Upstream: upper, Sharing: sharing, TracerProvider: server.TracerProvider(ctx), Logger: log,
-	}
-	fleet.configure(&config, s, access.IsOpen())
-	c, err := collector.New(config)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.stores.Flag(), err)
-	}
-	s.say(log, clients, access.IsOpen())
-	fleet.say(c, log)
-	parts := append(c.Parts(web, clients, func() {
-		addresses()
-		access.Announce(stdout, web)
-	}), fleet.parts()...)
-	if s.demo {
-		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
-			site := server.Reachable(access.URL(web))
+	s.shared.warn(env.Logger, &s.Training)
+	block, err := s.Collector.Open(ctx, env)
+	if err == nil && s.demo {
+		block.Later = []server.Part{{Name: "demo", Run: func(ctx context.Context) error {
+			site := server.Reachable(env.Door.URL(s.Web))
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), TLS: access.ClientTLS(), Token: access.Self(),
+				Jobs: s.Jobs, Target: server.Reachable(s.Clients.Addr().String()), TLS: env.Door.ClientTLS(), Token: env.Door.Self(),
 				Site: site, Pause: s.demoPause,
-				Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
+				Repository: cmp.Or(redacted(s.Repository.BaseURL), site), Output: s.output,
 			})
-		}})
+		}}}
 	}
-	if clientTLS != nil {
-		parts = append(parts, server.Reloading("certificate for Flower clients", clientTLS.Reload))
-	}
-	access.BackUp(kept.Source().Handler())
-	return server.Run(ctx, append(append(kept.Backups(), access.Part()), parts...)...)
+	return block, err
 }
 
 // announce prints the addresses.
-func (s *settings) announce(stdout io.Writer, web, clients, fleet string) {
-	fmt.Fprintf(stdout, "listening on %s\nlistening on %s\n", web, clients)
-	if s.repository == "" {
+func (s *settings) announce(stdout io.Writer) {
+	web, secure := s.Door.URL(s.Web), s.Door.TLS().Certificate != ""
+	fmt.Fprintf(stdout, "listening on %s\nlistening on %s\n", web, s.ClientsURL(secure))
+	if s.Repository.BaseURL == "" {
 		fmt.Fprintf(stdout, "repository listening on %s\n", web)
 	} else {
-		fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))
+		fmt.Fprintf(stdout, "repository at %s\n", redacted(s.Repository.BaseURL))
 	}
-	if fleet != "" {
+	if fleet := s.Fleet.URL(); fleet != "" {
 		fmt.Fprintf(stdout, "listening on %s\n", fleet)
 	}
 }

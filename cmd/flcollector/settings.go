@@ -2,8 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/cmd/internal/collector"
-	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpclient"
@@ -22,202 +21,200 @@ const about = `flcollector is the server of federated learning: Flower clients t
 aggregates what they send, and the result goes to an FL repository, its own
 unless another is named. Its REST interface is documented at /docs.`
 
-// settings are the values of flags, environment and file.
+// settings are the values of flags, environment and file. They are the block as a
+// [host.Opener].
 type settings struct {
-	connections              *server.Connections
-	listen, grpcListen       string
-	host                     string
-	port, federatedPort      int
-	fleet                    fleetSettings
-	fleetGiven               bool // -fleet, by whatever means
-	models                   string
-	stores                   *stores.Settings
-	repository, orchestrator string
-	tokens                   tokens
-	cert, key, clientCA      string
-	clientAccess             collector.ClientAccess
-	maxMessage, uploads      int64
-	maxContext               int64
-	clientTimeout, parkedFor time.Duration
-	clip, trustClients       bool
-	noAudit                  bool
-	noEdges                  bool
-	demo                     bool
-	demoPause                time.Duration
-	upstream                 upstreamSettings
-	shared                   sharedSettings
-	door                     *door.Settings
+	*host.Flags
+	collector.Collector
+	host                string
+	port, federatedPort int
+	upstream            upstreamSettings
+	shared              sharedSettings
+	demo                bool
+	demoPause           time.Duration
+	output              io.Writer // of the demonstration
 }
 
-// tokens are for the FL repository and the orchestrator.
-type tokens struct{ repository, orchestrator string }
-
-// readSettings reads and checks the settings. The flags are returned for -h.
-func readSettings(args []string) (settings, *server.Flags, error) {
-	var s settings
-	f := s.declare()
-	err := f.Parse(args)
-	s.fleetGiven = f.Given("fleet")
+// readSettings reads and checks the settings. They are returned for -h in any case.
+func readSettings(args []string) (*settings, error) {
+	s := declare()
+	err := s.Parse(args)
 	if err == nil {
-		err = s.check(f)
+		err = s.check()
 	}
-	if err == nil && s.demo && !f.Given("log-level") {
-		err = f.Set("log-level", "warn") // the demonstration says itself how rounds go
+	if err == nil && s.demo && !s.Given("log-level") {
+		err = s.Set("log-level", "warn") // the demonstration says itself how rounds go
 	}
-	return s, f, err
+	return s, err
 }
 
 // declare declares the flags. Variables without the prefix are those that the
 // specification names, or that deployments of the original service set.
-func (s *settings) declare() *server.Flags {
-	f := server.NewFlags("flcollector", "FLCOLLECTOR", about)
-	f.StringVar(&s.listen, "listen", "", "`HOST:PORT` of the REST interface; goes before -host and -port; port 0 takes any that is free")
-	f.StringVar(&s.grpcListen, "grpc-listen", "",
+func declare() *settings {
+	f := host.NewFlags("flcollector", "FLCOLLECTOR", about)
+	s := &settings{Flags: f, Collector: collector.Collector{
+		Web: &host.Listener{Flag: "listen"}, Clients: &host.Listener{Flag: "grpc-listen", Silent: true},
+		Fleet: collector.NewFleet(f, "fleet"), Certificate: server.TLS{Prefix: "grpc"},
+	}}
+	f.StringVar(&s.Web.Address, "listen", "", "`HOST:PORT` of the REST interface; goes before -host and -port; port 0 takes any that is free")
+	f.StringVar(&s.Clients.Address, "grpc-listen", "",
 		"`HOST:PORT` for Flower clients; goes before -host and -federated-port; port 0 takes any that is free")
 	f.StringVar(&s.host, "host", "127.0.0.1", "`host` of both")
 	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
-	s.fleet.declare(f)
-	s.stores = stores.Declare(f, stores.Texts{
+	f.StringVar(&s.Fleet.Address, "fleet", collector.DefaultFleet,
+		"`HOST:PORT` for SuperNodes of Flower, over HTTP and gRPC; port 0 takes any that is free, and empty takes none of them. "+
+			"If the port of the default is taken, the server goes on without")
+	f.StringVar(&s.Apps, "apps", "",
+		"a `folder` of apps for SuperNodes, .fab files as flwr build makes them; a job names one of them")
+	f.StringVar(&s.Keys, "fleet-keys", "",
+		"a `file` with the public keys of the SuperNodes that may take part, one a line as ssh-keygen -t ecdsa writes it, or in PEM; "+
+			"it is read again at a SIGHUP. Without it all may where -access or -grpc-access asks clients for nothing, and otherwise none")
+	f.DeclareStores(stores.Texts{
 		Data: "./data/flcollector", Note: " Several collectors may use one database, and other blocks may have theirs in it.",
 	})
-	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
-	f.StringVar(&s.orchestrator, "orchestrator-address", "",
+	f.StringVar(&s.Repository.BaseURL, "repository-address", "",
+		"`URL` of the FL repository; empty means the one inside this server")
+	f.StringVar(&s.Orchestrator.BaseURL, "orchestrator-address", "",
 		"`URL` of the FL orchestrator that receives the progress of trainings; empty means none")
-	f.StringVar(&s.tokens.repository, "repository-token", "",
+	f.StringVar(&s.Repository.Token, "repository-token", "",
 		"the `token` for -repository-address, where it requires one; better given by the environment, since others can see flags")
-	f.StringVar(&s.tokens.orchestrator, "orchestrator-token", "",
+	f.StringVar(&s.Orchestrator.Token, "orchestrator-token", "",
 		"the `token` for -orchestrator-address, where it requires one; better given by the environment, since others can see flags")
-	f.StringVar(&s.models, "models", "",
+	f.StringVar(&s.Models, "models", "",
 		"a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there "+
 			"comes from the repository, or else from a client")
-	f.StringVar(&s.cert, "grpc-cert", "",
+	f.StringVar(&s.Certificate.Certificate, "grpc-cert", "",
 		"a PEM `file` with the certificate for Flower clients, and those between it and its authority; clients then need "+
 			"TLS. Empty means that of -tls-cert")
-	f.StringVar(&s.key, "grpc-key", "", "the PEM `file` with its key")
-	f.StringVar(&s.clientCA, "grpc-client-ca", "",
+	f.StringVar(&s.Certificate.Key, "grpc-key", "", "the PEM `file` with its key")
+	f.StringVar(&s.Certificate.ClientCA, "grpc-client-ca", "",
 		"a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name; they need no token")
-	f.StringVar((*string)(&s.clientAccess), "grpc-access", "",
+	f.StringVar((*string)(&s.Access), "grpc-access", "",
 		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as "+
 			"those of the stock library; empty means that they prove who they are as all other callers do")
-	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage,
+	f.Int64Var(&s.Gate.MaxMessage, "max-message", flower.DefaultMaxMessage,
 		"the largest message from and to a client in `bytes`; clients have a limit of their own")
-	f.Int64Var(&s.uploads, "uploads", 64<<20,
+	f.Int64Var(&s.Gate.Uploads, "uploads", 64<<20,
 		"how many `bytes` of updates are received at a time, or one that is larger; further clients wait. With "+
 			"many slow clients and memory to spare, more is faster")
-	f.Int64Var(&s.maxContext, "max-context", 64<<20,
+	f.Int64Var(&s.Training.MaxContext, "max-context", 64<<20,
 		"the largest public context of homomorphic encryption that is stored for clients, in `bytes`")
-	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
-	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
-	f.BoolVar(&s.clip, "clip", false,
+	f.DurationVar(&s.Training.ClientTimeout, "client-timeout", 24*time.Hour,
+		"how long a job waits for enough clients before it is interrupted")
+	f.DurationVar(&s.Training.Park, "park", 5*time.Second, "after how long clients come back when the server was stopped")
+	f.BoolVar(&s.Training.Clip, "clip", false,
 		"cut updates that lie further from the model than 3 medians of a round, the more the further they lie, unless a job "+
 			"says otherwise; by default those beyond 10 medians are reported and kept")
-	f.BoolVar(&s.trustClients, "trust-clients", false,
+	f.BoolVar(&s.Training.TrustClients, "trust-clients", false,
 		"measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
-	f.BoolVar(&s.noAudit, "no-audit", false,
+	f.BoolVar(&s.Training.NoAudit, "no-audit", false,
 		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
-	f.BoolVar(&s.noEdges, "no-edges", false,
+	f.BoolVar(&s.Training.NoEdges, "no-edges", false,
 		"take no collectors as clients: any client may say that it is one, and what it sends is then not measured")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
 		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")
 	s.upstream.declare(f)
-	s.shared.declare(f)
-	s.connections = f.Connections()
-	s.door = door.Declare(f)
-	f.Logging("log/flcollector.log")
-	f.Lifecycle()
+	s.shared.declare(f, &s.Training)
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
 		"repository-address": "REPOSITORY_ADDRESS", "orchestrator-address": "ORCHESTRATOR_ADDRESS",
 	} {
 		f.SetVariable(name, variable)
 	}
-	return f
+	return s
 }
 
-// check refuses what cannot work, in the order of the flags.
-func (s *settings) check(f *server.Flags) error {
-	var errs []error
-	wrong := func(name, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("-%s (%s): %w", name, f.Variable(name), fmt.Errorf(format, args...)))
-	}
-	between := func(name string, value, least, most int64) {
-		if value < least || value > most {
-			wrong(name, "expected %d to %d, got %d", least, most, value)
+// check refuses what cannot work, and completes what the settings imply.
+func (s *settings) check() error {
+	s.Between("port", int64(s.port), 0, 65535)
+	s.Between("federated-port", int64(s.federatedPort), 0, 65535)
+	s.checkService("repository", s.Repository.BaseURL, s.Repository.Token)
+	s.checkService("orchestrator", s.Orchestrator.BaseURL, s.Orchestrator.Token)
+	for name, folder := range map[string]string{"models": s.Models, "apps": s.Apps} {
+		if folder == "" {
+			continue
+		}
+		if _, err := os.ReadDir(folder); err != nil {
+			s.Wrong(name, "%w", err)
 		}
 	}
-	address := func(name, value string) {
-		if value == "" {
-			return
-		}
-		if at, err := url.Parse(value); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-			wrong(name, "expected a URL such as http://HOST:PORT (not shown, for it may hold a secret)")
-		}
+	if s.Keys != "" && s.Fleet.Address == "" {
+		s.Wrong("fleet-keys", "-fleet is empty, so there are no SuperNodes")
 	}
-	between("port", int64(s.port), 0, 65535)
-	between("federated-port", int64(s.federatedPort), 0, 65535)
-	address("repository-address", s.repository)
-	address("orchestrator-address", s.orchestrator)
-	token := func(name, value, of, address string) {
-		at, err := url.Parse(address)
-		switch {
-		case value != "" && address == "":
-			wrong(name, "is set, but -%s (%s) is not", of, f.Variable(of))
-		case err == nil && httpclient.CheckToken(value, at) != nil:
-			wrong(name, "%w", httpclient.CheckToken(value, at))
-		}
+	s.Between("max-message", s.Gate.MaxMessage, 1<<10, flower.MaxMessage)
+	s.Between("uploads", s.Gate.Uploads, 1, 1<<62)
+	t := &s.Training
+	s.Between("max-context", t.MaxContext, 1, 1<<32)
+	s.Positive("client-timeout", t.ClientTimeout)
+	if t.Park < time.Second || t.Park > 24*time.Hour {
+		s.Wrong("park", "expected 1s to 24h, got %v", t.Park)
 	}
-	token("repository-token", s.tokens.repository, "repository-address", s.repository)
-	token("orchestrator-token", s.tokens.orchestrator, "orchestrator-address", s.orchestrator)
-	if s.models != "" {
-		if _, err := os.ReadDir(s.models); err != nil {
-			wrong("models", "%w", err)
-		}
-	}
-	s.fleet.check(wrong)
-	between("max-message", s.maxMessage, 1<<10, flower.MaxMessage)
-	between("uploads", s.uploads, 1, 1<<62)
-	between("max-context", s.maxContext, 1, 1<<32)
-	if s.clientTimeout <= 0 {
-		wrong("client-timeout", "expected more than nothing, got %v", s.clientTimeout)
-	}
-	if s.parkedFor < time.Second || s.parkedFor > 24*time.Hour {
-		wrong("park", "expected 1s to 24h, got %v", s.parkedFor)
-	}
-	if s.clip && s.trustClients {
-		wrong("clip", "-clip and -trust-clients exclude each other")
-	}
-	if (s.cert == "") != (s.key == "") {
-		wrong("grpc-cert", "-grpc-cert and -grpc-key go together")
-	}
-	if s.clientCA != "" && s.cert == "" && s.door.TLS().Certificate == "" {
-		wrong("grpc-client-ca", "certificates of clients need TLS: -grpc-cert and -grpc-key, or -tls-cert and -tls-key")
-	}
-	if err := s.clientAccess.Check(); err != nil {
-		wrong("grpc-access", "%w", err)
-	}
-	if s.clientAccess != "" && s.clientCA != "" {
-		wrong("grpc-access", "none cannot be given together with -grpc-client-ca, which asks for certificates")
+	if t.Clip && t.TrustClients {
+		s.Wrong("clip", "-clip and -trust-clients exclude each other")
 	}
 	if s.demoPause < 0 || s.demoPause > time.Minute {
-		wrong("demo-pause", "expected 0s to 1m, got %v", s.demoPause)
+		s.Wrong("demo-pause", "expected 0s to 1m, got %v", s.demoPause)
 	}
-	if s.demo && (s.cert != "" || s.clientCA != "") {
-		wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")
+	s.checkClients()
+	s.upstream.check(s.Flags)
+	s.shared.check(s.Flags, t)
+	if s.upstream.Target != "" {
+		if s.demo {
+			s.Wrong("demo", "its clients train for a collector without an upper one: leave out -upstream")
+		}
+		s.upstream.MaxMessage = s.Gate.MaxMessage
+		t.Upstream = &s.upstream.Upstream
 	}
-	s.upstream.check(wrong)
-	s.shared.check(wrong)
-	if s.upstream.target != "" && s.demo {
-		wrong("demo", "its clients train for a collector without an upper one: leave out -upstream")
+	return s.Check()
+}
+
+// checkService notes what cannot work of the flags NAME-address and NAME-token.
+func (s *settings) checkService(name, address, token string) {
+	at, err := url.Parse(address)
+	if address != "" && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "") {
+		s.Wrong(name+"-address", "expected a URL such as http://HOST:PORT (not shown, for it may hold a secret)")
 	}
-	return errors.Join(append(errs, s.stores.Check(), s.door.Check())...)
+	switch of := name + "-address"; {
+	case token != "" && address == "":
+		s.Wrong(name+"-token", "is set, but -%s (%s) is not", of, s.Variable(of))
+	case err == nil && httpclient.CheckToken(token, at) != nil:
+		s.Wrong(name+"-token", "%w", httpclient.CheckToken(token, at))
+	}
+}
+
+// checkClients notes what cannot work of the flags for Flower clients. What is missing of their
+// certificate is that of the door.
+func (s *settings) checkClients() {
+	own, files := &s.Certificate, s.Door.TLS()
+	if (own.Certificate == "") != (own.Key == "") {
+		s.Wrong("grpc-cert", "-grpc-cert and -grpc-key go together")
+	}
+	if own.ClientCA != "" && own.Certificate == "" && files.Certificate == "" {
+		s.Wrong("grpc-client-ca", "certificates of clients need TLS: -grpc-cert and -grpc-key, or -tls-cert and -tls-key")
+	}
+	if err := s.Access.Check(); err != nil {
+		s.Wrong("grpc-access", "%w", err)
+	}
+	if s.Access != "" && own.ClientCA != "" {
+		s.Wrong("grpc-access", "none cannot be given together with -grpc-client-ca, which asks for certificates")
+	}
+	if own.Certificate == "" && own.ClientCA == "" {
+		return
+	}
+	if s.demo {
+		s.Wrong("demo", "its clients know no TLS: leave out -grpc-cert and -grpc-client-ca")
+	}
+	own.ClientRequired = own.ClientCA != ""
+	own.Certificate, own.Key = cmp.Or(own.Certificate, files.Certificate), cmp.Or(own.Key, files.Key)
+	own.ClientCA = cmp.Or(own.ClientCA, files.ClientCA)
 }
 
 // address is where the REST interface listens.
-func (s *settings) address() string { return cmp.Or(s.listen, s.at(s.port)) }
+func (s *settings) address() string { return cmp.Or(s.Web.Address, s.at(s.port)) }
 
 // grpcAddress is where the server listens for Flower clients.
-func (s *settings) grpcAddress() string { return cmp.Or(s.grpcListen, s.at(s.federatedPort)) }
+func (s *settings) grpcAddress() string { return cmp.Or(s.Clients.Address, s.at(s.federatedPort)) }
 
 func (s *settings) at(port int) string { return net.JoinHostPort(s.host, strconv.Itoa(port)) }

@@ -24,7 +24,7 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 		"trust-clients": choice, "no-audit": choice, "no-edges": choice, "upstream-tls": choice,
 		"log-level": {"debug", "warn", "error"}, "log-format": {"json", "text", "json"},
 	}
-	new(settings).declare().VisitAll(func(one *flag.Flag) {
+	declare().VisitAll(func(one *flag.Flag) {
 		if one.Name == "config" || one.Name == "version" {
 			return // which cannot be in itself
 		}
@@ -35,9 +35,9 @@ func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "flcollector.conf")
 			require.NoError(t, os.WriteFile(file, []byte(one.Name+" "+given[0]+"\n"), 0o600))
-			variable := new(settings).declare().Variable(one.Name)
+			variable := declare().Variable(one.Name)
 			value := func(args ...string) string {
-				flags := new(settings).declare()
+				flags := declare()
 				require.NoError(t, flags.Parse(args))
 				return flags.Lookup(one.Name).Value.String()
 			}
@@ -58,26 +58,26 @@ func TestReadSettings_readsTheVariablesOfTheOriginal(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	s, _, err := readSettings(nil)
+	s, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.9:9000", s.address())
 	require.Equal(t, "127.0.0.9:9080", s.grpcAddress())
-	require.Equal(t, "http://flrepository:9012", s.repository)
-	require.Equal(t, "http://fl-orchestrator-app:5000", s.orchestrator)
-	s, _, err = readSettings([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:1"})
+	require.Equal(t, "http://flrepository:9012", s.Repository.BaseURL)
+	require.Equal(t, "http://fl-orchestrator-app:5000", s.Orchestrator.BaseURL)
+	s, err = readSettings([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:1"})
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:0", s.address())
 	require.Equal(t, "127.0.0.1:1", s.grpcAddress())
 }
 
 func TestReadSettings_hasDefaults(t *testing.T) {
-	s, _, err := readSettings(nil)
+	s, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:8000", s.address())
 	require.Equal(t, "127.0.0.1:8088", s.grpcAddress())
-	require.Equal(t, "./data/flcollector", s.stores.Data())
-	require.Equal(t, int64(512<<20), s.maxMessage)
-	require.Equal(t, 24*time.Hour, s.clientTimeout)
+	require.Equal(t, "./data/flcollector", s.Stores.Data())
+	require.Equal(t, int64(512<<20), s.Gate.MaxMessage)
+	require.Equal(t, 24*time.Hour, s.Training.ClientTimeout)
 }
 
 func TestReadSettings_namesAWrongSetting(t *testing.T) {
@@ -113,7 +113,7 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 		{[]string{"-lease", "1ms"}, "-lease (FLCOLLECTOR_LEASE): expected 1s to 1h, got 1ms"},
 		{[]string{"-bogus"}, "-bogus"},
 	} {
-		_, _, err := readSettings(c.args)
+		_, err := readSettings(c.args)
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "secret@")
 	}
@@ -155,10 +155,10 @@ func TestReadSettings_refusesTokensThatNoServiceGets(t *testing.T) {
 			"-orchestrator-token=s3cret", "-orchestrator-address=http://u:p@h",
 		},
 	} {
-		_, _, err := readSettings(args)
+		_, err := readSettings(args)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "s3")
 	}
-	_, _, err := readSettings([]string{"-repository-token", "s3cret", "-repository-address", "http://h"})
+	_, err := readSettings([]string{"-repository-token", "s3cret", "-repository-address", "http://h"})
 	require.NoError(t, err)
 }

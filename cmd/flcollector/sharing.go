@@ -16,48 +16,48 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/cmd/internal/collector"
-	"github.com/iotenablers/enablers/internal/cli"
-	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/flcollect"
 )
 
-// sharedSettings are the flags of one of several collectors on a database.
-type sharedSettings struct {
-	advertise, ca string
-	lease         time.Duration
-}
+// sharedSettings are the flags of one of several collectors on a database, besides those in the
+// configuration of its jobs.
+type sharedSettings struct{ ca string }
 
-func (s *sharedSettings) declare(f *server.Flags) {
-	f.StringVar(&s.advertise, "advertise", "",
+func (s *sharedSettings) declare(f *host.Flags, c *flcollect.Config) {
+	f.StringVar(&c.Advertise, "advertise", "",
 		"`HOST:PORT` where other collectors on the same database reach -grpc-listen, to relay clients of jobs that run here. "+
 			"Empty means its address, if that is of one host; otherwise the others send such clients away, to come back after -park")
 	f.StringVar(&s.ca, "advertise-ca", "",
 		"the authorities in a PEM `file` for the certificates of the other collectors, if they use TLS for clients; "+
 			"empty means those of the system")
-	f.DurationVar(&s.lease, "lease", 10*time.Second,
+	f.DurationVar(&c.Lease, "lease", 10*time.Second,
 		"after how long the jobs of a collector that was killed go on at another one on the same database; the same for all of them")
 }
 
-func (s *sharedSettings) check(wrong func(name, format string, args ...any)) {
-	host, port, err := net.SplitHostPort(s.advertise)
-	if s.advertise != "" && (err != nil || host == "" || port == "" || port == "0") {
-		wrong("advertise", "expected HOST:PORT, got %q", s.advertise)
+// check notes what cannot work.
+func (s *sharedSettings) check(f *host.Flags, c *flcollect.Config) {
+	name, port, err := net.SplitHostPort(c.Advertise)
+	if c.Advertise != "" && (err != nil || name == "" || port == "" || port == "0") {
+		f.Wrong("advertise", "expected HOST:PORT, got %q", c.Advertise)
 	}
-	if s.lease < time.Second || s.lease > time.Hour {
-		wrong("lease", "expected 1s to 1h, got %v", s.lease)
+	if c.Lease < time.Second || c.Lease > time.Hour {
+		f.Wrong("lease", "expected 1s to 1h, got %v", c.Lease)
 	}
 }
 
 // warn logs what the operator may not know: flags without an effect, and that what proves
 // collectors to each other crosses a network in the clear.
-func (s *sharedSettings) warn(log *slog.Logger, made *collector.Sharing) {
+func (s *sharedSettings) warn(log *slog.Logger, c *flcollect.Config) {
+	alone := c.Name == ""
 	switch {
-	case made == nil && (s.advertise != "" || s.ca != ""):
+	case alone && (c.Advertise != "" || s.ca != ""):
 		log.Warn("-advertise and -advertise-ca have no effect: -store is no database, so this collector is alone")
-	case made != nil && made.TLS == nil && made.Advertise != "" && !isLoopback(made.Advertise):
+	case alone || c.RelayTLS != nil:
+	case c.Advertise != "" && !isLoopback(c.Advertise):
 		log.Warn("clients that are relayed, and the secret by which collectors on one database trust each other, cross the "+
-			"network in the clear: set -grpc-cert or -tls-cert, unless the network is your own", "advertise", made.Advertise)
-	case made != nil && made.TLS == nil && s.ca != "":
+			"network in the clear: set -grpc-cert or -tls-cert, unless the network is your own", "advertise", c.Advertise)
+	case s.ca != "":
 		log.Warn("-advertise-ca has no effect: there is no TLS for Flower clients")
 	}
 }
@@ -68,29 +68,22 @@ func isLoopback(address string) bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// config returns how the collector shares its database. Its name is in the folder dir, which
-// this process has locked: an earlier process of the name has ended.
-func (s *sharedSettings) config(dir string, clients net.Addr, own *tls.Config) (*collector.Sharing, error) {
-	name, err := nameOf(dir)
-	if err != nil {
-		return nil, err
+// complete sets how a collector shares its database. Its name is in the folder dir, which this
+// process has locked: an earlier process of the name has ended.
+func (s *sharedSettings) complete(c *flcollect.Config, dir string, clients net.Addr, own *tls.Config) (err error) {
+	if c.Name, err = readName(dir); err != nil {
+		return err
 	}
-	made := &collector.Sharing{Name: name, Lease: s.lease, Advertise: cmp.Or(s.advertise, reachable(clients))}
+	c.Advertise = cmp.Or(c.Advertise, reachable(clients))
 	if own == nil {
-		return made, nil
+		return nil
 	}
-	made.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: certificateOf(own)}
+	c.RelayTLS = &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: showCertificate(own)}
 	if s.ca != "" {
-		pem, err := os.ReadFile(s.ca)
-		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("-advertise-ca: %w", err))
-		}
-		made.TLS.RootCAs = x509.NewCertPool()
-		if !made.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, cli.Usage(fmt.Errorf("-advertise-ca: %s has no certificate in PEM", s.ca))
-		}
+		c.RelayTLS.RootCAs = x509.NewCertPool()
+		return host.Authorities(c.RelayTLS.RootCAs, "advertise-ca", s.ca)
 	}
-	return made, nil
+	return nil
 }
 
 // reachable returns the address of a listener, empty if it is not that of one host.
@@ -102,8 +95,8 @@ func reachable(listener net.Addr) string {
 	return tcp.String()
 }
 
-// certificateOf returns the function by which a collector shows others its certificate.
-func certificateOf(own *tls.Config) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+// showCertificate returns the function by which a collector shows others its certificate.
+func showCertificate(own *tls.Config) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		config := own
 		if own.GetConfigForClient != nil {
@@ -123,8 +116,8 @@ func certificateOf(own *tls.Config) func(*tls.CertificateRequestInfo) (*tls.Cert
 // nameFile has the name of the collector among those on its database.
 const nameFile = "instance"
 
-// nameOf returns the name in a folder, which it makes at the first start.
-func nameOf(dir string) (string, error) {
+// readName returns the name in a folder, which it generates at the first start.
+func readName(dir string) (string, error) {
 	path := filepath.Join(dir, nameFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

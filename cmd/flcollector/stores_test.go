@@ -10,12 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/examples/tumours"
+	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 	"github.com/iotenablers/enablers/storage/s3/s3test"
@@ -146,40 +145,38 @@ func TestRun_goesOnWithAJobOfAnotherCollectorOfItsDatabase(t *testing.T) {
 func TestSharedSettings_warn_saysWhatCrossesTheNetwork(t *testing.T) {
 	for _, c := range []struct {
 		settings sharedSettings
-		made     *collector.Sharing
+		config   flcollect.Config
 		says     string
 	}{
-		{sharedSettings{}, nil, ""},
-		{sharedSettings{advertise: "192.0.2.1:8088"}, nil, "-store is no database"},
-		{sharedSettings{}, &collector.Sharing{Advertise: "127.0.0.1:8088"}, ""},
-		{sharedSettings{}, &collector.Sharing{}, ""},
-		{sharedSettings{}, &collector.Sharing{Advertise: "192.0.2.1:8088"}, "in the clear"},
-		{sharedSettings{ca: "a"}, &collector.Sharing{Advertise: "192.0.2.1:8088", TLS: &tls.Config{}}, ""},
-		{sharedSettings{ca: "a"}, &collector.Sharing{Advertise: "[::1]:8088"}, "no TLS for Flower clients"},
+		{sharedSettings{}, flcollect.Config{}, ""},
+		{sharedSettings{}, flcollect.Config{Advertise: "192.0.2.1:8088"}, "-store is no database"},
+		{sharedSettings{}, flcollect.Config{Name: "a", Advertise: "127.0.0.1:8088"}, ""},
+		{sharedSettings{}, flcollect.Config{Name: "a"}, ""},
+		{sharedSettings{}, flcollect.Config{Name: "a", Advertise: "192.0.2.1:8088"}, "in the clear"},
+		{sharedSettings{ca: "a"}, flcollect.Config{Name: "a", Advertise: "192.0.2.1:8088", RelayTLS: &tls.Config{}}, ""},
+		{sharedSettings{ca: "a"}, flcollect.Config{Name: "a", Advertise: "[::1]:8088"}, "no TLS for Flower clients"},
 	} {
 		var log strings.Builder
-		c.settings.warn(slog.New(slog.NewTextHandler(&log, nil)), c.made)
+		c.settings.warn(slog.New(slog.NewTextHandler(&log, nil)), &c.config)
 		require.Equal(t, c.says == "", log.String() == "", log.String())
 		require.Contains(t, log.String(), c.says)
 	}
 }
 
-func TestSharedSettings_config_keepsTheNameInTheFolder(t *testing.T) {
+func TestSharedSettings_complete_keepsTheNameInTheFolder(t *testing.T) {
 	dir := t.TempDir()
-	s := sharedSettings{lease: time.Second}
-	first, err := s.config(dir, &net.TCPAddr{IP: net.IPv4zero, Port: 8088}, nil)
-	require.NoError(t, err)
+	var s sharedSettings
+	var first, again, torn flcollect.Config
+	require.NoError(t, s.complete(&first, dir, &net.TCPAddr{IP: net.IPv4zero, Port: 8088}, nil))
 	require.Empty(t, first.Advertise, "no host can be reached there")
-	again, err := s.config(dir, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8088}, &tls.Config{})
-	require.NoError(t, err)
+	require.NoError(t, s.complete(&again, dir, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8088}, &tls.Config{}))
 	require.Equal(t, first.Name, again.Name)
 	require.Equal(t, "192.0.2.1:8088", again.Advertise)
-	require.NotNil(t, again.TLS)
+	require.NotNil(t, again.RelayTLS)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, nameFile), nil, 0o600))
-	torn, err := s.config(dir, &net.TCPAddr{}, nil)
-	require.NoError(t, err)
+	require.NoError(t, s.complete(&torn, dir, &net.TCPAddr{}, nil))
 	require.NotEmpty(t, torn.Name)
 	s.ca = filepath.Join(dir, "missing.pem")
-	_, err = s.config(dir, &net.TCPAddr{}, &tls.Config{})
+	err := s.complete(&torn, dir, &net.TCPAddr{}, &tls.Config{})
 	require.ErrorContains(t, err, "-advertise-ca: open")
 }

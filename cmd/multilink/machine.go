@@ -2,55 +2,43 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 
+	hosting "github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
 	"github.com/iotenablers/enablers/multilink/kernel"
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-// machine is the plane and the host below it.
-type machine struct {
-	host       *host.Host // nil with the kernel's plane
-	plane      multilink.Plane
-	interfaces func(context.Context) ([]multilink.LinkInfo, error)
-}
-
-// open opens the plane. It changes nothing on the machine, except that it removes what a
-// killed process has left behind.
-func (s *settings) open(ctx context.Context, log *slog.Logger) (*machine, error) {
+// openPlane opens the plane of the node. It changes nothing on the machine, except that it removes
+// what a killed process has left behind.
+func (s *settings) openPlane(ctx context.Context, env *hosting.Env) error {
+	log, name := env.Logger, s.node.Port.Name
 	if s.plane == planeKernel {
-		plane, err := kernel.Open(ctx, kernel.Config{Name: s.tap, Logger: log})
+		plane, err := kernel.Open(ctx, kernel.Config{Name: name, Logger: log})
 		if err != nil {
-			return nil, fmt.Errorf("-plane kernel: %w", err)
+			return fmt.Errorf("-plane kernel: %w", err)
 		}
-		return &machine{plane: plane}, nil
+		env.Closing(plane.Close)
+		s.node.Plane, s.node.NoReplay = plane, true
+		return nil
 	}
-	h, err := host.Open(ctx, &host.Options{
-		Name: s.tap, Interfaces: s.interfaces, Allow: s.allow, Journal: filepath.Join(s.data, "journal"), Logger: log,
-		Underlay: func(ctx context.Context, c multilink.UnderlayConfig) (multilink.Underlay, error) {
-			return wg.Open(ctx, c, &wg.Options{Logger: log})
-		},
-	})
+	s.machine.Name, s.machine.Journal, s.machine.Logger = name, filepath.Join(s.data, "journal"), log
+	s.machine.Underlay = func(ctx context.Context, c multilink.UnderlayConfig) (multilink.Underlay, error) {
+		return wg.Open(ctx, c, &wg.Options{Logger: log})
+	}
+	h, err := host.Open(ctx, &s.machine)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	plane, err := multilink.New(multilink.Config{Host: h, Isolate: s.isolate, Logger: log})
+	env.Closing(h.Close)
+	bond, err := multilink.New(multilink.Config{Host: h, Isolate: s.isolate, Logger: log})
 	if err != nil {
-		return nil, errors.Join(err, h.Close())
+		return err
 	}
-	return &machine{host: h, plane: plane, interfaces: h.Links}, nil
-}
-
-// close ends the plane and removes its devices and addresses.
-func (m *machine) close() error {
-	err := m.plane.Close()
-	if m.host != nil {
-		err = errors.Join(err, m.host.Close())
-	}
-	return err
+	env.Closing(bond.Close)
+	s.node.Plane, s.node.Interfaces = bond, h.Links
+	return nil
 }

@@ -20,109 +20,93 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"path/filepath"
 
-	"github.com/iotenablers/enablers/cmd/internal/backup"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/bonding"
-	"github.com/iotenablers/enablers/cmd/internal/door"
-	"github.com/iotenablers/enablers/cmd/internal/telemetry"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/multilink/node/page"
 	"github.com/iotenablers/enablers/multilink/node/rest"
-	"github.com/iotenablers/enablers/storage"
 )
 
 func main() { server.Main("multilink", run) }
 
 // run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, flags, err := readSettings(args)
-	flags.Traces(telemetry.Open)
-	return flags.Serve(ctx, err, stdout, stderr, func(ctx context.Context, log *slog.Logger) error { return s.start(ctx, stdout, log) })
+	s, err := readSettings(args)
+	if err == nil && s.demo {
+		return s.Flags.Flags.Serve(ctx, nil, stdout, stderr, func(ctx context.Context, _ *slog.Logger) error {
+			return s.demonstrate(ctx, stdout)
+		})
+	}
+	return s.Serve(ctx, err, stdout, stderr, host.Server{
+		Name: "multilink-" + string(s.node.Role), Owner: datafolder.MultiLink, Listeners: []*host.Listener{&s.web},
+		Web: &s.web, Title: "multilink",
+		Blocks: []host.Entry{{Opener: s, Stores: host.Kept(stores.In(s.data), datafolder.MultiLink)}},
+	})
 }
 
-// start runs the parts of the program until ctx ends or one of them fails.
-func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
-	listener, err := s.connections.Listen("listen", s.listen)
+// demonstrate shows failovers until ctx ends.
+func (s *settings) demonstrate(ctx context.Context, stdout io.Writer) error {
+	listener, err := s.Bound.Listen(s.web.Flag, s.web.Address)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already by the part that serves it
-	if s.demo {
-		return server.Run(ctx, server.Part{Name: "demo", Run: func(ctx context.Context) error {
-			return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
-		}})
-	}
-	return s.serve(ctx, listener, stdout, log)
+	return server.Run(ctx, server.Part{Name: "demo", Run: func(ctx context.Context) error {
+		return bonding.Run(ctx, bonding.Config{Listener: listener, Output: stdout})
+	}})
 }
 
-// serve opens the folder, the door and the machine, and runs the instance until ctx ends.
-func (s *settings) serve(ctx context.Context, listener net.Listener, stdout io.Writer, log *slog.Logger) (err error) {
-	store, err := datafolder.Open(ctx, s.data, datafolder.MultiLink)
-	if err != nil {
-		return fmt.Errorf("-data: %w", err)
+// Prepare implements host.Preparer.
+func (s *settings) Prepare(_ context.Context, env *host.Env) (err error) {
+	env.Access.CertificateRole = httpapi.Admin
+	env.Access.Tokens, env.Access.TokensAt, s.fresh, err = s.tokens(env.Logger)
+	return err
+}
+
+// Open implements host.Opener.
+func (s *settings) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
+	if err := s.openPlane(ctx, env); err != nil {
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	tokens, where, fresh, err := s.tokens(log)
+	s.node.Documents, s.node.Logger = env.Stores.Documents, env.Logger
+	n, err := node.Open(ctx, s.node)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opened, err := s.door.Open(ctx, door.Config{
-		Name: "multilink-" + string(s.role), Dir: s.data, Listeners: []net.Listener{listener},
-		Tokens: tokens, TokensAt: where, CertificateRole: httpapi.Admin,
-		Sessions: storage.Prefixed(store.Documents(), door.SessionsPrefix), Logger: log,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	at, err := s.open(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, at.close()) }()
-	n, err := node.Open(ctx, node.Config{
-		Role: s.role, Plane: at.plane, Documents: store.Documents(), Interfaces: at.interfaces,
-		Port: multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members,
-			Routes: s.routes, MTU: s.mtu},
-		MaxClients: s.maxClients, NoReplay: s.plane == planeKernel, Logger: log,
-	})
-	if err != nil {
-		return err
-	}
-	options := rest.HandlerOptions{Authorize: opened.Authorize, OpenMetrics: s.openMetrics, Hosts: s.door.Hosts(), Logger: log}
+	options := rest.HandlerOptions{Authorize: env.Door.Authorize, OpenMetrics: s.openMetrics, Hosts: env.Hosts, Logger: env.Logger}
 	atRoot, err := page.NewHandler(n, &page.HandlerOptions{REST: options, Root: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	inConsole, err := page.NewHandler(n, &page.HandlerOptions{REST: options})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	backups := backup.Of(s.data, datafolder.MultiLink, store, log)
-	pages := console.Mount(atRoot, console.MountConfig{Name: "multilink", Person: opened.Person,
-		Parts: []console.Part{{Section: "Links", Path: "links", Handler: inConsole}}})
-	web := server.HTTP(opened.Listener(listener), opened.Handler(pages), log)
-	web.Announce = func() {
-		fmt.Fprintf(stdout, "listening on %s\n", opened.URL(listener))
-		if fresh != "" {
-			fmt.Fprintf(stdout, "a new token is in %s\n", fresh)
-		}
+	return &host.Block{
+		Routes:   atRoot,
+		Pages:    []console.Part{{Section: "Links", Path: "links", Handler: inConsole}},
+		Run:      []server.Part{{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}},
+		Announce: s.announce,
+	}, nil
+}
+
+// announce prints the name of the file of a new token.
+func (s *settings) announce(stdout io.Writer) {
+	if s.fresh != "" {
+		fmt.Fprintf(stdout, "a new token is in %s\n", s.fresh)
 	}
-	opened.BackUp(backups.Handler())
-	return server.Run(ctx, backups.Part(), opened.Part(), server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, web)
 }
 
 // tokens returns the token of -token or of its file, none if callers prove who they are
@@ -136,7 +120,7 @@ func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, where, 
 		switch {
 		case name != "":
 			where = "the one in the file that -token-file names"
-		case s.door.NeedsToken():
+		case s.Door.NeedsToken():
 			name, where = filepath.Join(s.data, "token"), "the one in the file token of the data folder"
 		default:
 			return nil, "", "", nil

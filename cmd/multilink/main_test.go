@@ -114,7 +114,7 @@ func TestRun_createsATokenAndDoesNotPrintIt(t *testing.T) {
 func TestSettings_tokens_readsTheFileAgain(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	name := filepath.Join(t.TempDir(), "token")
-	s, _, err := readSettings([]string{"-role", "server", "-token-file", name})
+	s, err := readSettings([]string{"-role", "server", "-token-file", name})
 	require.NoError(t, err)
 	tokens, _, fresh, err := s.tokens(slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 			"-access (MULTILINK_ACCESS): none cannot be given together with -token"},
 		{[]string{"-role", "server", "-plane", "x"}, "-plane (MULTILINK_PLANE): expected engine or kernel"},
 	} {
-		_, _, err := readSettings(c.args)
+		_, err := readSettings(c.args)
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "secret")
 	}

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 
-	"github.com/iotenablers/enablers/cmd/internal/door"
+	hosting "github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
@@ -20,23 +19,17 @@ on their page.`
 
 // settings are the values of flags, environment and file.
 type settings struct {
-	connections       *server.Connections
-	role              node.Role
-	listen, data, tap string
-	addresses         []netip.Prefix
-	bridge            string
-	members           []string
-	routes            []multilink.Route
-	mtu               int
-	interfaces        []string
-	allow             []host.Operation
-	isolate           bool
-	plane             string
-	token, tokenFile  string
-	openMetrics       bool
-	maxClients        int
-	demo              bool
-	door              *door.Settings
+	*hosting.Flags
+	web              hosting.Listener
+	node             node.Config
+	machine          host.Options
+	data             string
+	isolate          bool
+	plane            string
+	token, tokenFile string
+	fresh            string // the file of a token that this start has generated
+	openMetrics      bool
+	demo             bool
 }
 
 // The planes.
@@ -45,25 +38,26 @@ const (
 	planeKernel = "kernel"
 )
 
-// readSettings reads and checks the settings. The flags are returned for -h.
-func readSettings(args []string) (settings, *server.Flags, error) {
-	var s settings
-	f := server.NewFlags("multilink", "MULTILINK", about)
-	role := f.String("role", "", "`server` or client")
+// readSettings reads and checks the settings. They are returned for -h in any case.
+func readSettings(args []string) (*settings, error) {
+	f := hosting.NewFlags("multilink", "MULTILINK", about)
+	s := &settings{Flags: f, web: hosting.Listener{Flag: "listen"}}
+	port := &s.node.Port
+	f.StringVar((*string)(&s.node.Role), "role", "", "`server` or client")
 	f.BoolVar(&s.demo, "demo", false,
 		"show failovers between two instances on this machine until interrupted: as root in network namespaces, otherwise in memory")
-	f.StringVar(&s.listen, "listen", "127.0.0.1:3333", "`HOST:PORT` of the REST interface and the page; port 0 takes any that is free")
+	f.StringVar(&s.web.Address, "listen", "127.0.0.1:3333", "`HOST:PORT` of the REST interface and the page; port 0 takes any that is free")
 	f.StringVar(&s.data, "data", "./data/multilink", "`folder` where everything is kept, private keys included")
-	f.StringVar(&s.tap, "tap", "multilink0", "`name` of the device that applications talk through, up to 15 characters")
+	f.StringVar(&port.Name, "tap", "multilink0", "`name` of the device that applications talk through, up to 15 characters")
 	address := f.String("address", "",
 		"`addresses` of a server on the bonded network with the lengths of their prefixes, with commas between, "+
 			"such as 10.9.0.1/24; clients get theirs from these networks")
-	f.StringVar(&s.bridge, "bridge", "",
+	f.StringVar(&port.Bridge, "bridge", "",
 		"`name` of a bridge that the device joins, and that has the addresses; it is made if it does not exist")
 	members := f.String("bridge-members", "", "`interfaces` to join to the bridge, such as a LAN's, with commas between")
 	routes := f.String("routes", "",
 		"`prefixes` that are reached over the bonded network, with commas between, each as PREFIX or PREFIX=GATEWAY")
-	f.IntVar(&s.mtu, "mtu", 0, "`bytes` of the largest packet on the device; 0 means 1500, or what fits with -plane kernel")
+	f.IntVar(&port.MTU, "mtu", 0, "`bytes` of the largest packet on the device; 0 means 1500, or what fits with -plane kernel")
 	interfaces := f.String("interfaces", "",
 		"`patterns` of the interfaces that may be touched, with commas between, such as wlan*,wwan0; empty means any but the loopback")
 	allow := f.String("allow", "", "`operations` on the machine that are allowed, with commas between: "+operations()+"; empty means all")
@@ -78,23 +72,16 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	clientCA := f.String("client-ca", "",
 		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
-	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
-	s.connections = f.Connections()
-	s.door = door.Declare(f)
-	f.Logging("log/multilink.log")
-	f.Lifecycle()
-	if err := f.Parse(args); err != nil {
-		return s, f, err
+	f.IntVar(&s.node.MaxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
+	err := f.Parse(args)
+	if err != nil || s.demo { // which takes nothing else but -listen
+		return s, err
 	}
-	if s.demo {
-		return s, f, nil // it takes nothing else but -listen
-	}
-	s.role = node.Role(*role)
-	s.members, s.interfaces = server.Names(*members), server.Names(*interfaces)
+	port.Members, s.machine.Interfaces = server.Names(*members), server.Names(*interfaces)
 	for _, one := range server.Names(*allow) {
-		s.allow = append(s.allow, host.Operation(one))
+		s.machine.Allow = append(s.machine.Allow, host.Operation(one))
 	}
-	return s, f, s.check(f, *address, *routes, *clientCA)
+	return s, s.check(*address, *routes, *clientCA)
 }
 
 func operations() string {
@@ -106,53 +93,49 @@ func operations() string {
 }
 
 // check reads what is not read yet and refuses what cannot work.
-func (s *settings) check(f *server.Flags, addresses, routes, clientCA string) error {
-	var errs []error
-	bad := func(name, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("-%s (%s): %s", name, f.Variable(name), fmt.Sprintf(format, args...)))
-	}
-	if s.role != node.Server && s.role != node.Client {
-		bad("role", "expected server or client, got %q", s.role)
+func (s *settings) check(addresses, routes, clientCA string) error {
+	port, role := &s.node.Port, s.node.Role
+	if role != node.Server && role != node.Client {
+		s.Wrong("role", "expected server or client, got %q", role)
 	}
 	for _, text := range server.Names(addresses) {
 		address, err := netip.ParsePrefix(text)
 		if err != nil {
-			bad("address", "expected an address and the length of its network's prefix, such as 10.9.0.1/24, got %q", text)
+			s.Wrong("address", "expected an address and the length of its network's prefix, such as 10.9.0.1/24, got %q", text)
 		}
-		s.addresses = append(s.addresses, address)
+		port.Addresses = append(port.Addresses, address)
 	}
-	if s.role == node.Client && len(s.addresses) > 0 {
-		bad("address", "a client gets its addresses from the server")
+	if role == node.Client && len(port.Addresses) > 0 {
+		s.Wrong("address", "a client gets its addresses from the server")
 	}
 	for _, text := range server.Names(routes) {
 		route, err := parseRoute(text)
 		if err != nil {
-			bad("routes", "%v", err)
+			s.Wrong("routes", "%v", err)
 		}
-		s.routes = append(s.routes, route)
+		port.Routes = append(port.Routes, route)
 	}
-	if s.bridge == "" && len(s.members) > 0 {
-		bad("bridge-members", "they go with -bridge")
+	if port.Bridge == "" && len(port.Members) > 0 {
+		s.Wrong("bridge-members", "they go with -bridge")
 	}
 	if s.plane != planeEngine && s.plane != planeKernel {
-		bad("plane", "expected engine or kernel, got %q", s.plane)
+		s.Wrong("plane", "expected engine or kernel, got %q", s.plane)
 	}
-	if s.plane == planeKernel && (len(s.interfaces) > 0 || len(s.allow) > 0 || s.isolate) {
-		bad("plane", "the kernel's takes no -interfaces, -allow and -isolate")
+	if s.plane == planeKernel && (len(s.machine.Interfaces) > 0 || len(s.machine.Allow) > 0 || s.isolate) {
+		s.Wrong("plane", "the kernel's takes no -interfaces, -allow and -isolate")
 	}
 	if s.token != "" && s.tokenFile != "" {
-		bad("token-file", "the token is given already")
+		s.Wrong("token-file", "the token is given already")
 	}
 	if clientCA != "" {
-		if err := s.door.SetClientCA(clientCA); err != nil {
-			bad("client-ca", "%v", err)
+		if err := s.Door.SetClientCA(clientCA); err != nil {
+			s.Wrong("client-ca", "%v", err)
 		}
 	}
-	errs = append(errs, s.door.Check())
-	if s.door.IsOpen() && (s.token != "" || s.tokenFile != "") {
-		bad("access", "none cannot be given together with -token or -token-file")
+	if s.Door.IsOpen() && (s.token != "" || s.tokenFile != "") {
+		s.Wrong("access", "none cannot be given together with -token or -token-file")
 	}
-	return errors.Join(errs...)
+	return s.Flags.Check()
 }
 
 // parseRoute reads PREFIX or PREFIX=GATEWAY.

@@ -325,13 +325,25 @@ func importTable() []room {
 			"internal/clientaddr", "internal/cli", "internal/httpapi", "internal/tracing", "internal/version",
 		}, modules: []string{flags, oteltrace, systemd}},
 		{dir: "internal/server/servertest", imports: []string{"internal/cli", "internal/version"}, modules: []string{prometheus, testify}},
+		{dir: "cmd/internal/host", imports: []string{
+			"cmd/internal/backup", "cmd/internal/console", "cmd/internal/datafolder", "cmd/internal/door", "cmd/internal/overview",
+			"cmd/internal/stores", "cmd/internal/telemetry", "internal/cli", "internal/server", "storage/disk",
+		}},
+		{dir: "cmd/internal/annotation", imports: []string{
+			"annotate/...", "cmd/internal/console", "cmd/internal/host", "cmd/internal/mappingfunctions", "cmd/internal/overview",
+			"internal/cli", "internal/outbound", "internal/secretfile", "internal/server", "internal/version", "storage",
+		}},
+		{dir: "cmd/internal/models", imports: []string{
+			"cmd/internal/console", "cmd/internal/host", "cmd/internal/overview", "internal/server", "internal/version", "modelrepo/...",
+		}},
 		{dir: "cmd/internal/collector", imports: []string{
-			"flcollect/...", "cmd/internal/console", "cmd/internal/door", "internal/access", "internal/httpapi", "internal/server",
-			"internal/version", "internal/wasmfuel", "storage",
-		}, modules: []string{oteltrace}},
+			"flcollect/...", "cmd/internal/console", "cmd/internal/host", "cmd/internal/overview", "internal/access", "internal/cli",
+			"internal/httpapi", "internal/server", "internal/version", "internal/wasmfuel", "storage",
+		}},
 		{dir: "cmd/internal/management", imports: []string{
-			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/sharedsecret", "internal/access", "internal/exposition",
-			"internal/httpapi", "internal/keep", "internal/secretfile", "internal/server", "storage",
+			"apimgmt/...", "cmd/internal/console", "cmd/internal/door", "cmd/internal/host", "cmd/internal/overview",
+			"cmd/internal/sharedsecret", "internal/access", "internal/cli", "internal/exposition", "internal/httpapi", "internal/keep",
+			"internal/secretfile", "internal/server", "storage",
 		}, modules: []string{oteltrace, prometheus}},
 		{dir: "cmd/internal/mappingfunctions", imports: []string{"annotate/rml", "annotate/rml/wasm"}},
 		{dir: "cmd/internal/stores", imports: []string{

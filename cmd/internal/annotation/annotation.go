@@ -166,28 +166,21 @@ func address(hosts string) (name string, port int) {
 
 // overview describes the block, whose interface is at an address.
 func (a *Annotation) overview(address string) overview.Block {
-	var running, waiting, failed uint64
-	channels := a.Manager.List()
-	for _, c := range channels {
-		switch {
-		case c.Status.Stopped && c.Status.Error != "":
-			failed++
-		case c.Status.Stopped:
-		case c.Status.Error != "":
-			waiting++
-		default:
-			running++
-		}
+	total := 0
+	counts := a.Manager.CountStates()
+	for _, n := range counts {
+		total += n
+	}
+	state := func(s manager.State) overview.Fact {
+		return overview.Fact{Name: string(s), Value: uint64(counts[s]), Href: folder + "?state=" + string(s)}
 	}
 	b := overview.Block{
 		Name: Name, Summary: "Turns JSON, CSV and XML messages into RDF, from broker to broker.",
 		Href: folder, Address: address,
 		Links: []overview.Link{{Text: "Interface", Href: "/swagger/"}, {Text: "Metrics", Href: "/metrics"}},
 		Facts: []overview.Fact{
-			{Name: "channels", Value: uint64(len(channels)), Href: folder},
-			{Name: "running", Value: running, Href: folder + "?state=running"},
-			{Name: "waiting", Value: waiting, Href: folder + "?state=waiting"},
-			{Name: "failed", Value: failed, Href: folder + "?state=failed"},
+			{Name: "channels", Value: uint64(total), Href: folder},
+			state(manager.StateRunning), state(manager.StateWaiting), state(manager.StateFailed),
 		},
 	}
 	if err := a.Manager.Err(); err != nil {

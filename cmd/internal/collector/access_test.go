@@ -15,9 +15,10 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
-	"github.com/iotenablers/enablers/internal/server"
 )
 
 // limit bounds what a test waits for.
@@ -39,37 +40,36 @@ func runSecured(t *testing.T) (c *Collector, web, clients string) {
 	}
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
-	store, err := datafolder.Open(t.Context(), dir, datafolder.FLCollector)
+	kept, err := stores.In(dir).Open(t.Context(), stores.Config{Owner: datafolder.FLCollector, Logger: log})
 	require.NoError(t, err)
-	flags := server.NewFlags("flcollector", "FLCOLLECTOR", "")
-	settings := door.Declare(flags)
+	flags := host.NewFlags("flcollector", "FLCOLLECTOR", "")
 	require.NoError(t, flags.Parse([]string{"-access-tokens", file}))
-	require.NoError(t, settings.Check())
-	d, err := settings.Open(t.Context(), door.Config{Name: "flcollector", Logger: log})
+	require.NoError(t, flags.Check())
+	d, err := flags.Door.Open(t.Context(), door.Config{Name: "flcollector", Logger: log})
 	require.NoError(t, err)
-	c, err = New(Config{Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Logger: log})
-	require.NoError(t, err)
-	listeners := [2]net.Listener{}
-	for i := range listeners {
-		listeners[i], err = net.Listen("tcp", "127.0.0.1:0")
+	c = &Collector{Web: &host.Listener{}, Clients: &host.Listener{}, Fleet: NewFleet(flags, "fleet")}
+	for _, l := range []*host.Listener{c.Web, c.Clients} {
+		l.Listener, err = net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 	}
+	block, err := c.Open(t.Context(), &host.Env{Stores: kept, Door: d, Logger: log})
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	for _, part := range c.Parts(listeners[0], listeners[1], nil) {
+	for _, part := range block.Run {
 		group.Go(func() { _ = part.Run(ctx) }) // the context ends it
 	}
 	t.Cleanup(func() {
 		cancel()
 		group.Wait()
 		require.NoError(t, d.Close())
-		require.NoError(t, store.Close())
+		require.NoError(t, kept.Close())
 	})
 	require.Eventually(t, func() bool { return c.Jobs.Ready() == nil }, limit, time.Millisecond)
-	return c, "http://" + listeners[0].Addr().String(), listeners[1].Addr().String()
+	return c, "http://" + c.Web.Addr().String(), c.Clients.Addr().String()
 }
 
-func TestCollector_Handler_requiresTheRoleOfEveryRoute(t *testing.T) {
+func TestCollector_handler_requiresTheRoleOfEveryRoute(t *testing.T) {
 	_, web, _ := runSecured(t)
 	httpapitest.Access{
 		At: web, Tokens: tokens,
@@ -87,7 +87,7 @@ func TestCollector_Handler_requiresTheRoleOfEveryRoute(t *testing.T) {
 // trainer is a client that is never asked to do anything.
 type trainer struct{ flower.Trainer }
 
-func TestCollector_Parts_letClientsInByTheirTokens(t *testing.T) {
+func TestCollector_Open_acceptsClientsByTheirTokens(t *testing.T) {
 	c, _, clients := runSecured(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup

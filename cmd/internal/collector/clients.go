@@ -3,8 +3,6 @@ package collector
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/access"
@@ -29,32 +27,41 @@ func (a ClientAccess) Check() error {
 // IsOpen reports whether every Flower client may train.
 func (a ClientAccess) IsOpen() bool { return a == openToClients }
 
-// WarnIfExposed logs a warning if other machines can reach a listener at which every
-// Flower client may train, and reports whether they can.
-func WarnIfExposed(log *slog.Logger, clients net.Listener) bool {
-	if server.IsLoopback(clients) {
-		return false
+// logClients logs what Flower clients need, and warns if every one that reaches the listener may
+// train.
+func (c *Collector) logClients() {
+	address := c.Clients.Addr().String()
+	need := "a token, as metadata authorization: Bearer TOKEN, or a client certificate with -tls-client-ca; " +
+		"stock clients can send no token and need -grpc-access none or -grpc-client-ca"
+	switch {
+	case c.Certificate.ClientRequired:
+		need = "a certificate of an authority in -grpc-client-ca"
+	case c.env.Door.IsOpen(), c.Access.IsOpen():
+		need = "nothing"
+		if !server.IsLoopback(c.Clients) {
+			c.log.Warn("EVERY FLOWER CLIENT MAY TRAIN that reaches the server", "address", address)
+			return
+		}
 	}
-	log.Warn("EVERY FLOWER CLIENT MAY TRAIN that reaches the server", "address", clients.Addr().String())
-	return true
+	c.env.Logger.Info("Flower clients are let in", "address", address, "need", need)
 }
 
-// authorizeClient returns the function of flower.ServerConfig, nil if it lets every client
-// in.
-func (c Config) authorizeClient() func(ctx context.Context, caller flower.Caller) (name string, err error) {
-	if c.OpenToClients {
+// authorizeClient returns the function of flower.ServerConfig, nil if it accepts every client.
+func (c *Collector) authorizeClient() func(ctx context.Context, caller flower.Caller) (name string, err error) {
+	if c.isOpenToClients() {
 		return nil
 	}
 	return func(ctx context.Context, caller flower.Caller) (string, error) {
 		credentials := access.Credentials{Address: caller.Address, Token: caller.Token, TLS: caller.TLS}
-		return c.Door.Admit(ctx, credentials, httpapi.Reader)
+		return c.env.Door.Admit(ctx, credentials, httpapi.Reader)
 	}
 }
 
-// ClientsURL returns the address of a listener for Flower clients with its scheme.
-func (c *Collector) ClientsURL(clients net.Listener) string {
-	if c.config.TLS != nil {
-		return "grpcs://" + clients.Addr().String()
+// ClientsURL returns the address of the listener for Flower clients with its scheme. doorTLS says
+// that the door has a certificate.
+func (c *Collector) ClientsURL(doorTLS bool) string {
+	if doorTLS || c.Certificate.Certificate != "" {
+		return "grpcs://" + c.Clients.Addr().String()
 	}
-	return "grpc://" + clients.Addr().String()
+	return "grpc://" + c.Clients.Addr().String()
 }

@@ -5,10 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"syscall"
 
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/flcollect/page"
 	"github.com/iotenablers/enablers/flcollect/supernode"
 	"github.com/iotenablers/enablers/internal/server"
@@ -18,40 +18,57 @@ import (
 // a SuperLink of Flower has its Fleet API.
 const DefaultFleet = "127.0.0.1:9092"
 
-// ListenFleet opens the listener for SuperNodes with listen; nil for an empty address. If
-// the port of the default is taken, which is not that of the flag, there is none, and taken
-// is the reason.
-func ListenFleet(listen func(flagName, address string) (net.Listener, error), flagName, address string, given bool,
-) (at net.Listener, taken, err error) {
-	if address == "" {
-		return nil, nil, nil
-	}
-	at, err = listen(flagName, address)
-	if err != nil && !given && errors.Is(err, syscall.EADDRINUSE) {
-		return nil, err, nil
-	}
-	return at, nil, err
+// Fleet is the listener for SuperNodes. There is none if its address is empty, or if the port of
+// the default is taken.
+type Fleet struct {
+	host.Listener
+	taken error // why there is none
 }
 
-// openFleet makes the server for SuperNodes, if there is a listener for them.
-func (c *Collector) openFleet(config Config) error {
-	if config.Fleet == nil {
+// NewFleet returns the listener of a flag, which has to be declared for its Address.
+func NewFleet(f *host.Flags, flagName string) *Fleet {
+	fleet := &Fleet{Listener: host.Listener{Flag: flagName, Name: "SuperNodes", Silent: true}}
+	fleet.Open = func() (net.Listener, error) {
+		if fleet.Address == "" {
+			return nil, nil
+		}
+		at, err := f.Bound.Listen(flagName, fleet.Address)
+		if err != nil && !f.Given(flagName) && errors.Is(err, syscall.EADDRINUSE) {
+			fleet.taken = err
+			return nil, nil
+		}
+		return at, err
+	}
+	return fleet
+}
+
+// URL returns the address of the listener, empty if there is none.
+func (f *Fleet) URL() string {
+	if f.Listener.Listener == nil {
+		return ""
+	}
+	return "fleet://" + f.Addr().String()
+}
+
+// openFleet creates the server for SuperNodes, if there is a listener for them.
+func (c *Collector) openFleet() error {
+	if c.Fleet.Listener.Listener == nil {
 		return nil
 	}
 	var apps *supernode.Apps
 	var err error
-	if config.Apps != "" {
-		if apps, err = supernode.OpenApps(c.over, config.Apps); err != nil {
+	if c.Apps != "" {
+		if apps, err = supernode.OpenApps(c.over, c.Apps); err != nil {
 			return fmt.Errorf("open the apps for SuperNodes: %w", err)
 		}
 		for _, problem := range apps.Problems() {
-			config.Logger.Warn("a file in the folder of apps is no app", "error", problem)
+			c.log.Warn("a file in the folder of apps is no app", "error", problem)
 		}
 	}
 	c.fleet, err = supernode.New(supernode.Config{
 		Handle:    func(ctx context.Context, node *supernode.Node) error { return c.Jobs.HandleNode(ctx, node) },
-		Authorize: config.authorizeNode(), Apps: apps, TLS: withoutCertificates(config.TLS),
-		MaxMessage: config.MaxMessage, Uploads: config.Uploads, ConnState: server.ConnState, Logger: config.Logger,
+		Authorize: c.authorizeNode(), Apps: apps, TLS: withoutCertificates(c.tls),
+		MaxMessage: c.Gate.MaxMessage, Uploads: c.Gate.Uploads, ConnState: server.ConnState, Logger: c.log,
 	})
 	return err
 }
@@ -77,40 +94,35 @@ func withoutCertificates(config *tls.Config) *tls.Config {
 	return config
 }
 
-// FleetURL returns the address of the listener for SuperNodes, empty if there is none.
-func FleetURL(fleet net.Listener) string {
-	if fleet == nil {
-		return ""
+// logNodes logs what SuperNodes need, and warns if other machines can reach a listener at which
+// every SuperNode may train.
+func (c *Collector) logNodes() {
+	if c.Fleet.taken != nil {
+		c.log.Warn("no SuperNode can connect; everything else works", "error", c.Fleet.taken)
 	}
-	return "fleet://" + fleet.Addr().String()
-}
-
-// SayNodes logs what SuperNodes need, and warns if other machines can reach a listener at
-// which every SuperNode may train. Taken is why there is no listener.
-func (c *Collector) SayNodes(log *slog.Logger, taken error) {
+	if c.fleet == nil {
+		return
+	}
+	address := c.Fleet.Addr().String()
+	need := "nothing"
 	switch {
-	case taken != nil:
-		log.Warn("no SuperNode can connect; everything else works", "error", taken)
-	case c.config.Fleet == nil:
-	case c.config.FleetKeys != nil:
-		log.Info("SuperNodes are let in", "address", c.config.Fleet.Addr().String(), "need", "a key of -fleet-keys")
-	case !c.config.OpenToNodes:
-		log.Info("SuperNodes are let in", "address", c.config.Fleet.Addr().String(), "need",
-			"a key, and the server knows none: set -fleet-keys, or -grpc-access none")
-	case !server.IsLoopback(c.config.Fleet):
-		log.Warn("EVERY SUPERNODE MAY TRAIN that reaches the server", "address", c.config.Fleet.Addr().String())
-	default:
-		log.Info("SuperNodes are let in", "address", c.config.Fleet.Addr().String(), "need", "nothing")
+	case c.keys != nil:
+		need = "a key of -fleet-keys"
+	case !c.isOpenToNodes():
+		need = "a key, and the server knows none: set -fleet-keys, or -grpc-access none"
+	case !server.IsLoopback(c.Fleet):
+		c.log.Warn("EVERY SUPERNODE MAY TRAIN that reaches the server", "address", address)
+		return
 	}
+	c.log.Info("SuperNodes are let in", "address", address, "need", need)
 }
 
 // fleetEndpoint says how SuperNodes reach the server, for the pages.
 func (c *Collector) fleetEndpoint() page.FleetEndpoint {
-	if c.config.Fleet == nil {
+	if c.Fleet.Listener.Listener == nil {
 		return page.FleetEndpoint{}
 	}
 	return page.FleetEndpoint{
-		Address: c.config.Fleet.Addr().String(), TLS: c.config.TLS != nil,
-		Key: c.config.FleetKeys != nil || !c.config.OpenToNodes,
+		Address: c.Fleet.Addr().String(), TLS: c.tls != nil, Key: c.keys != nil || !c.isOpenToNodes(),
 	}
 }

@@ -2,45 +2,52 @@ package collector
 
 import (
 	"crypto/tls"
-	"errors"
 	"net"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
-func TestListenFleet_doesWithoutATakenDefaultAlone(t *testing.T) {
+func TestNewFleet_doesWithoutATakenDefaultAlone(t *testing.T) {
 	other, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = other.Close() }()
-	address := other.Addr().String()
-
-	at, taken, err := ListenFleet(server.Listen, "fleet", address, false)
+	fleet := func(address string, args ...string) *Fleet {
+		flags := host.NewFlags("things", "THINGS", "")
+		f := NewFleet(flags, "fleet")
+		flags.StringVar(&f.Address, "fleet", address, "")
+		require.NoError(t, flags.Parse(args))
+		return f
+	}
+	f := fleet(other.Addr().String())
+	at, err := f.Open()
 	require.NoError(t, err)
 	require.Nil(t, at)
-	require.ErrorIs(t, taken, syscall.EADDRINUSE)
-	require.ErrorContains(t, taken, "choose another one with -fleet HOST:PORT")
+	require.ErrorIs(t, f.taken, syscall.EADDRINUSE)
+	require.ErrorContains(t, f.taken, "choose another one with -fleet HOST:PORT")
 
-	_, _, err = ListenFleet(server.Listen, "fleet", address, true)
+	_, err = fleet("", "-fleet", other.Addr().String()).Open()
 	require.ErrorContains(t, err, "the port is taken")
 
-	_, _, err = ListenFleet(func(string, string) (net.Listener, error) { return nil, errors.New("no rights") }, "fleet", DefaultFleet, false)
-	require.ErrorContains(t, err, "no rights", "it is not the port")
+	_, err = fleet("no address").Open()
+	require.ErrorContains(t, err, "no address", "it is not the port")
 
-	at, taken, err = ListenFleet(server.Listen, "fleet", "", false)
+	f = fleet("")
+	at, err = f.Open()
 	require.NoError(t, err)
-	require.NoError(t, taken)
 	require.Nil(t, at)
-	require.Empty(t, FleetURL(at))
+	require.NoError(t, f.taken)
+	require.Empty(t, f.URL())
 
-	at, _, err = ListenFleet(server.Listen, "fleet", "127.0.0.1:0", true)
+	f = fleet("127.0.0.1:0")
+	f.Listener.Listener, err = f.Open()
 	require.NoError(t, err)
-	require.Equal(t, "fleet://"+at.Addr().String(), FleetURL(at))
-	require.NoError(t, at.Close())
+	require.Equal(t, "fleet://"+f.Addr().String(), f.URL())
+	require.NoError(t, f.Close())
 }
 
 // SuperNodes have no certificates: a listener that required them would let none in.

@@ -24,30 +24,27 @@ func beside() []string {
 // options are those of the pages of the jobs and of the REST interface.
 func (c *Collector) options() *page.HandlerOptions {
 	options := &page.HandlerOptions{Fleet: c.fleetEndpoint(), REST: rest.HandlerOptions{
-		Version: version.String(), Hosts: c.config.Hosts, Authorize: c.config.Door.Authorizer(), Logger: c.log,
+		Version: version.String(), Hosts: c.env.Hosts, Authorize: c.env.Door.Authorizer(), Logger: c.log,
 	}}
-	if c.config.Clients != nil {
-		options.Clients = page.ClientEndpoint{
-			Address: c.config.Clients.String(), TLS: c.config.TLS != nil, Token: !c.config.OpenToClients && !c.config.Door.IsOpen(),
-		}
+	options.Clients = page.ClientEndpoint{
+		Address: c.Clients.Addr().String(), TLS: c.tls != nil, Token: !c.isOpenToClients() && !c.env.Door.IsOpen(),
 	}
 	return options
 }
 
-// Page returns the pages of the jobs. They are not behind the door.
-func (c *Collector) Page() http.Handler { return c.untilOver(page.NewHandler(c.Jobs, c.options())) }
+// page returns the pages of the jobs. They are not behind the door.
+func (c *Collector) page() http.Handler { return c.untilOver(page.NewHandler(c.Jobs, c.options())) }
 
-// Handler returns the interfaces and the pages behind the door, see the package
-// documentation.
-func (c *Collector) Handler() http.Handler {
-	authorize := c.config.Door.Authorizer()
+// handler returns the interfaces and the pages, see the package documentation.
+func (c *Collector) handler() http.Handler {
+	authorize := c.env.Door.Authorizer()
 	whole := c.options()
 	whole.Root = true
 	mux := http.NewServeMux()
 	mux.Handle("/", c.untilOver(page.NewHandler(c.Jobs, whole)))
 	if c.repository != nil {
 		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{
-			Version: version.String(), Hosts: c.config.Hosts, Authorize: authorize, Logger: c.log,
+			Version: version.String(), Hosts: c.env.Hosts, Authorize: authorize, Logger: c.log,
 		})
 		for _, path := range beside() {
 			mux.Handle(path, inside)
@@ -55,10 +52,10 @@ func (c *Collector) Handler() http.Handler {
 		}
 		mux.Handle(below+"/", http.StripPrefix(below, inside))
 	}
-	return c.config.Door.Handler(console.Mount(mux, console.MountConfig{
-		Name: "Training collector", Person: c.config.Door.Person,
-		Parts: []console.Part{{Section: "Training", Path: "training", Handler: c.Page()}},
-	}))
+	return console.Mount(mux, console.MountConfig{
+		Name: "Training collector", Person: c.env.Door.Person,
+		Parts: []console.Part{{Section: Name, Path: "training", Handler: c.page()}},
+	})
 }
 
 // untilOver ends streams of events when the jobs end: there are no more events, and the

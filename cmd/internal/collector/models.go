@@ -19,7 +19,7 @@ const largestModel = 2 << 30 // bytes of the parameters in a file
 
 // initial is a flcollect.Config.InitialNamed: it reads the parameters of a model
 // from the folder of models, if there are any.
-func (c Config) initial(_ context.Context, job jobconfig.Config) (strategy.Model, []string, error) {
+func (c *Collector) initial(_ context.Context, job jobconfig.Config) (strategy.Model, []string, error) {
 	if c.Models == "" {
 		return nil, nil, flcollect.ErrNoModel
 	}

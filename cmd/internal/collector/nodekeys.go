@@ -213,19 +213,19 @@ var (
 		"start it with --auth-supernode-private-key, and have the public key added there")
 )
 
-// authorizeNode returns the function of supernode.Config, nil if it lets every SuperNode in.
-func (c Config) authorizeNode() func(ctx context.Context, caller supernode.Caller) (name string, err error) {
-	if c.FleetKeys == nil && c.OpenToNodes {
+// authorizeNode returns the function of supernode.Config, nil if it accepts every SuperNode.
+func (c *Collector) authorizeNode() func(ctx context.Context, caller supernode.Caller) (name string, err error) {
+	if c.keys == nil && c.isOpenToNodes() {
 		return nil
 	}
 	return func(_ context.Context, caller supernode.Caller) (string, error) {
 		switch {
-		case c.FleetKeys == nil:
+		case c.keys == nil:
 			return "", errNodesNeedKeys
 		case caller.PublicKey == nil:
 			return "", errNodeUnsigned
 		}
-		name, known := c.FleetKeys.name(caller.PublicKey)
+		name, known := c.keys.name(caller.PublicKey)
 		if !known {
 			return "", errNodeUnknown
 		}

@@ -15,7 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/flcollect/supernode"
+	"github.com/iotenablers/enablers/internal/access"
 )
 
 // keyPair returns a key, its public part in the form of OpenSSH, and in PEM.
@@ -45,7 +48,7 @@ func TestNodeKeys_admitTheKeysOfTheFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	keys, err := OpenNodeKeys(t.Context(), file)
 	require.NoError(t, err)
-	authorize := Config{FleetKeys: keys, OpenToNodes: true}.authorizeNode()
+	authorize := (&Collector{keys: keys, Access: openToClients}).authorizeNode()
 	admit := func(key *ecdsa.PrivateKey) (string, error) {
 		return authorize(t.Context(), supernode.Caller{PublicKey: &key.PublicKey})
 	}
@@ -74,9 +77,12 @@ func TestNodeKeys_admitTheKeysOfTheFile(t *testing.T) {
 	require.NoError(t, err, "the keys before hold")
 }
 
-func TestConfig_authorizeNode_withoutKeys(t *testing.T) {
-	require.Nil(t, Config{OpenToNodes: true}.authorizeNode())
-	_, err := Config{}.authorizeNode()(t.Context(), supernode.Caller{})
+func TestCollector_authorizeNode_withoutKeys(t *testing.T) {
+	require.Nil(t, (&Collector{Access: openToClients}).authorizeNode())
+	closed, err := access.New(access.Config{Name: "things", Certificates: true})
+	require.NoError(t, err)
+	c := &Collector{env: &host.Env{Door: &door.Door{Door: closed}}}
+	_, err = c.authorizeNode()(t.Context(), supernode.Caller{})
 	require.ErrorContains(t, err, "-fleet-keys")
 }
 

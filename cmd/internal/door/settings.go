@@ -57,7 +57,7 @@ func (s *Settings) NeedsToken() bool {
 }
 
 // IsOpen reports whether -access none is set.
-func (s *Settings) IsOpen() bool { return slices.Contains(s.ways, wayNone) }
+func (s *Settings) IsOpen() bool { return slices.Contains(server.Names(s.access), wayNone) }
 
 // SetClientCA sets -tls-client-ca to the value of another flag. It comes before
 // [Settings.Check].

@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
@@ -64,11 +66,33 @@ type Env struct {
 	// Logger is the log of the server.
 	Logger *slog.Logger
 
-	closing *closing
+	closing *closing // shared by the blocks of a server
 }
 
+// closing is what is closed at the end.
+type closing struct{ functions []func() error }
+
 // Closing has the server call a function at its end, before those of earlier calls.
-func (e *Env) Closing(f func() error) { e.closing.add(f) }
+func (e *Env) Closing(f func() error) {
+	if e.closing == nil {
+		e.closing = &closing{}
+	}
+	e.closing.functions = append(e.closing.functions, f)
+}
+
+// Close calls the functions of [Env.Closing], those of all blocks of a server. A second Close
+// returns nil.
+func (e *Env) Close() error {
+	if e.closing == nil {
+		return nil
+	}
+	var errs []error
+	for _, f := range slices.Backward(e.closing.functions) {
+		errs = append(errs, f())
+	}
+	e.closing.functions = nil
+	return errors.Join(errs...)
+}
 
 // LoggerOf returns the log of a block, of whose lines the overview shows some.
 func (e *Env) LoggerOf(source overview.Source) *slog.Logger {

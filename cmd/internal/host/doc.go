@@ -19,8 +19,11 @@
 // # What is beside
 //
 // A block that its command and enablers have in common is a package beside this one: annotation,
-// models, collector, management and links. Such a package has one constructor, whose type holds
-// the configuration of the block: flags bind to its fields. The other packages are parts of a
-// server (door, stores, datafolder, backup, session, telemetry), of its pages (console, overview),
-// and the demonstrations.
+// models, collector and management. The one type of such a package is an [Opener], whose fields
+// are the configuration: flags bind to them. Multi-link has none: cmd/multilink takes rights over
+// the machine, and enablers shows a pair in memory.
+//
+// The other packages are parts of a server (door, stores, datafolder, backup, session,
+// sharedsecret, telemetry), of its pages (console, overview), of mappings (mappingfunctions), and
+// the demonstrations.
 package host

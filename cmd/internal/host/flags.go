@@ -40,6 +40,14 @@ func NewFlags(command, prefix, about string) *Flags {
 // DeclareStores declares the flags of the stores.
 func (f *Flags) DeclareStores(texts stores.Texts) { f.Stores = stores.Declare(f.Flags, texts) }
 
+// Listener declares the flag of a listener and returns the listener, of which the name is that in
+// the line of its address.
+func (f *Flags) Listener(flag, address, name, usage string) *Listener {
+	l := &Listener{Flag: flag, Name: name}
+	f.StringVar(&l.Address, flag, address, usage)
+	return l
+}
+
 // Wrong notes that the value of a flag cannot work, for [Flags.Check].
 func (f *Flags) Wrong(name, format string, args ...any) {
 	f.wrong = append(f.wrong, fmt.Errorf("-%s (%s): %w", name, f.Variable(name), fmt.Errorf(format, args...)))

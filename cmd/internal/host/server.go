@@ -71,36 +71,23 @@ func Kept(settings *stores.Settings, owner string) func(context.Context, *slog.L
 	}
 }
 
-// closing is what is closed at the end.
-type closing struct{ functions []func() error }
-
-func (c *closing) add(f func() error) { c.functions = append(c.functions, f) }
-
-func (c *closing) close() error {
-	var errs []error
-	for _, f := range slices.Backward(c.functions) {
-		errs = append(errs, f())
-	}
-	return errors.Join(errs...)
-}
-
 // Serve runs a server until ctx ends or one of its parts fails. Parsed is the error of reading
 // the settings; with one it prints what was asked for instead, as [server.Flags.Serve] does.
 func (f *Flags) Serve(ctx context.Context, parsed error, stdout, stderr io.Writer, s Server) error {
 	return f.Flags.Serve(ctx, parsed, stdout, stderr, func(ctx context.Context, log *slog.Logger) error {
-		r := &running{Server: s, flags: f, stdout: stdout, log: log}
-		return errors.Join(r.serve(ctx), r.close())
+		r := &running{Server: s, flags: f, stdout: stdout, log: log, whole: &Env{closing: &closing{}}}
+		return errors.Join(r.serve(ctx), r.whole.Close())
 	})
 }
 
 // running is a server that runs.
 type running struct {
 	Server
-	closing
 
 	flags  *Flags
 	stdout io.Writer
 	log    *slog.Logger
+	whole  *Env   // closes everything
 	envs   []*Env // of the blocks
 	access door.Config
 	door   *door.Door
@@ -118,7 +105,7 @@ func (r *running) serve(ctx context.Context) error {
 	if r.door, err = r.flags.Door.Open(ctx, r.access); err != nil {
 		return err
 	}
-	r.add(r.door.Close)
+	r.whole.Closing(r.door.Close)
 	var blocks []*Block
 	for i, entry := range r.Blocks {
 		r.envs[i].Door = r.door
@@ -162,7 +149,7 @@ func (r *running) open(ctx context.Context) error {
 			return err
 		}
 		if l.Listener != nil {
-			r.add(func() error {
+			r.whole.Closing(func() error {
 				_ = l.Close() // closed already by the part that serves it
 				return nil
 			})
@@ -195,7 +182,7 @@ func (r *running) open(ctx context.Context) error {
 
 // openStores opens the stores of a block.
 func (r *running) openStores(ctx context.Context, entry Entry) error {
-	env := &Env{Access: &r.access, Hosts: r.flags.Door.Hosts(), Events: r.Events, Logger: r.log, closing: &r.closing}
+	env := &Env{Access: &r.access, Hosts: r.flags.Door.Hosts(), Events: r.Events, Logger: r.log, closing: r.whole.closing}
 	r.envs = append(r.envs, env)
 	if entry.Stores == nil {
 		return nil
@@ -204,7 +191,7 @@ func (r *running) openStores(ctx context.Context, entry Entry) error {
 	if err != nil || kept == nil {
 		return err
 	}
-	r.add(kept.Close)
+	r.whole.Closing(kept.Close)
 	env.Stores = kept
 	if r.Above == "" {
 		r.access.Dir, r.access.Shared = kept.Dir, kept.Shared

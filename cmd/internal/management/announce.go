@@ -1,17 +1,18 @@
 package management
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
 )
 
-// Announce says where people sign in, as whom, and where the secrets are that this start has
+// announce says where people sign in, as whom, and where the secrets are that this start has
 // generated. It prints none of them, since stdout may be a log, unless they are in memory alone.
-// at is the address of the page where they sign in.
-func (m *Management) Announce(stdout io.Writer, at string) {
-	file := filepath.Join(m.config.Dir, CredentialsFile)
-	if m.config.Dir == "" {
+func (m *Management) announce(stdout io.Writer) {
+	at := cmp.Or(m.SignIn, m.PortalURL+"/")
+	file := filepath.Join(m.env.Stores.Dir, CredentialsFile)
+	if m.env.Stores.Dir == "" {
 		file = "memory"
 	}
 	for _, secret := range []struct{ text, member, what string }{
@@ -22,7 +23,7 @@ func (m *Management) Announce(stdout io.Writer, at string) {
 	} {
 		switch {
 		case secret.text == "":
-		case m.config.Dir == "":
+		case m.env.Stores.Dir == "":
 			fmt.Fprintf(stdout, "new %s, valid until the server ends: %s\n", secret.what, secret.text)
 		default:
 			fmt.Fprintf(stdout, "new %s: %s in %s\n", secret.what, secret.member, file)
@@ -30,7 +31,7 @@ func (m *Management) Announce(stdout io.Writer, at string) {
 	}
 	if m.provider == nil {
 		fmt.Fprintf(stdout, "\nSign in at %s with a user of %s.\n", at, m.Issuer)
-		m.config.Logger.Info("people sign in", "at", at, "issuer", m.Issuer)
+		m.log.Info("people sign in", "at", at, "issuer", m.Issuer)
 		return
 	}
 	where := func(given, member, flag string) string {
@@ -40,8 +41,8 @@ func (m *Management) Announce(stdout io.Writer, at string) {
 		return "is " + member + " in " + file
 	}
 	fmt.Fprintf(stdout, "\nSign in at %s as demodeveloper or demoopencaller. The password %s.\n", at,
-		where(m.config.Given.DemoPassword, "demo_password", "-demo-password or APIMANAGER_DEMO_PASSWORD"))
+		where(m.Secrets.DemoPassword, "demo_password", "-demo-password or APIMANAGER_DEMO_PASSWORD"))
 	fmt.Fprintf(stdout, "Or as demoadmin, who may do everything. The password %s.\n",
-		where(m.config.Given.DemoAdminPassword, "demo_admin_password", "-demo-admin-password or APIMANAGER_DEMO_ADMIN_PASSWORD"))
-	m.config.Logger.Info("people sign in", "at", at, "users", "demodeveloper, demoopencaller, demoadmin", "passwords", file)
+		where(m.Secrets.DemoAdminPassword, "demo_admin_password", "-demo-admin-password or APIMANAGER_DEMO_ADMIN_PASSWORD"))
+	m.log.Info("people sign in", "at", at, "users", "demodeveloper, demoopencaller, demoadmin", "passwords", file)
 }

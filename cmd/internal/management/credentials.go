@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -44,24 +45,40 @@ type demands struct {
 // credentialsKey is the key of the document with the secrets where they are in the store.
 const credentialsKey = "management/credentials"
 
+// vault is where the secrets of an installation are.
+type vault struct {
+	documents storage.Documents
+	dir       string // of the file; empty means none
+	shared    bool   // instances with other folders have the same documents
+	given     Credentials
+	needed    demands
+	log       *slog.Logger
+}
+
+// vault returns that of the manager.
+func (m *Management) vault() vault {
+	kept := m.env.Stores
+	return vault{documents: kept.Documents, dir: kept.Dir, shared: kept.Shared, given: m.Secrets, log: m.log,
+		needed: demands{provider: m.Provider == "", gateway: m.elsewhere == nil}}
+}
+
 // credentials returns the secrets in use, and those that this call has generated: out of the
 // file of the folder, or out of the store.
-func (c Config) credentials(ctx context.Context) (inUse, fresh Credentials, err error) {
-	needed := demands{provider: c.Provider == "", gateway: c.Elsewhere == nil}
-	if !c.Shared && c.Dir != "" {
-		return readCredentials(c.Dir, c.Given, needed)
+func (v vault) credentials(ctx context.Context) (inUse, fresh Credentials, err error) {
+	if !v.shared && v.dir != "" {
+		return readCredentials(v.dir, v.given, v.needed)
 	}
-	name := filepath.Join(c.Dir, CredentialsFile)
+	name := filepath.Join(v.dir, CredentialsFile)
 	var text []byte
-	_, err = storage.Change(ctx, c.Documents, credentialsKey, func(stored storage.Document) (next []byte, err error) {
+	_, err = storage.Change(ctx, v.documents, credentialsKey, func(stored storage.Document) (next []byte, err error) {
 		old := stored.Data
 		found := old
-		if old == nil && c.Dir != "" { // a server that had a folder before keeps its secrets
+		if old == nil && v.dir != "" { // a server that had a folder before keeps its secrets
 			if found, err = os.ReadFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}
-		if inUse, fresh, next, err = chooseCredentials(found, c.Given, needed); err != nil {
+		if inUse, fresh, next, err = chooseCredentials(found, v.given, v.needed); err != nil {
 			return nil, fmt.Errorf("read %q of the store, or %q: %w", credentialsKey, name, err)
 		}
 		text = next
@@ -73,8 +90,8 @@ func (c Config) credentials(ctx context.Context) (inUse, fresh Credentials, err 
 		}
 		return next, nil
 	})
-	if err == nil && c.Dir != "" && text != nil {
-		sharedsecret.Show(name, text, c.Logger)
+	if err == nil && v.dir != "" && text != nil {
+		sharedsecret.Show(name, text, v.log)
 	}
 	return inUse, fresh, err
 }

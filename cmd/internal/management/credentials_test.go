@@ -12,11 +12,14 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func inStore(documents storage.Documents, dir string) Config {
-	return Config{Documents: documents, Dir: dir, Shared: true, Logger: slog.New(slog.DiscardHandler)}
+// everything is what an installation with a provider and a gateway inside uses.
+var everything = demands{provider: true, gateway: true}
+
+func inStore(documents storage.Documents, dir string) vault {
+	return vault{documents: documents, dir: dir, shared: true, needed: everything, log: slog.New(slog.DiscardHandler)}
 }
 
-func TestConfig_credentials_ofOneStoreAreOne(t *testing.T) {
+func TestVault_credentials_ofOneStoreAreOne(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
 	found := make([]Credentials, 10)
 	fresh := make([]Credentials, len(found))
@@ -43,9 +46,9 @@ func TestConfig_credentials_ofOneStoreAreOne(t *testing.T) {
 	require.Equal(t, 1, generated, "one of them has generated the secrets, and prints them")
 }
 
-func TestConfig_credentials_comeAlongFromAFolder(t *testing.T) {
+func TestVault_credentials_comeAlongFromAFolder(t *testing.T) {
 	dir := t.TempDir()
-	alone := Config{Dir: dir}
+	alone := vault{dir: dir, needed: everything}
 	before, _, err := alone.credentials(t.Context())
 	require.NoError(t, err)
 	documents := storage.NewMemoryDocuments()
@@ -55,19 +58,19 @@ func TestConfig_credentials_comeAlongFromAFolder(t *testing.T) {
 	require.Equal(t, Credentials{}, fresh)
 
 	other := t.TempDir() // its own secrets are not those of the store
-	_, _, err = Config{Dir: other}.credentials(t.Context())
+	_, _, err = vault{dir: other, needed: everything}.credentials(t.Context())
 	require.NoError(t, err)
 	after, _, err = inStore(documents, other).credentials(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
 
-func TestConfig_credentials_prefersTheGivenOnes(t *testing.T) {
+func TestVault_credentials_prefersTheGivenOnes(t *testing.T) {
 	documents, dir := storage.NewMemoryDocuments(), t.TempDir()
 	before, _, err := inStore(documents, dir).credentials(t.Context())
 	require.NoError(t, err)
 	config := inStore(documents, dir)
-	config.Given.DemoPassword = "password for tests"
+	config.given.DemoPassword = "password for tests"
 	after, _, err := config.credentials(t.Context())
 	require.NoError(t, err)
 	before.DemoPassword = "password for tests"
@@ -77,10 +80,10 @@ func TestConfig_credentials_prefersTheGivenOnes(t *testing.T) {
 	require.NotContains(t, string(kept.Data), "demo_password", "it opens nothing")
 }
 
-func TestConfig_credentials_showNoneInErrors(t *testing.T) {
+func TestVault_credentials_showNoneInErrors(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, CredentialsFile), []byte(`"hidden`), 0o600))
-	for _, config := range []Config{{Dir: dir}, inStore(storage.NewMemoryDocuments(), dir)} {
+	for _, config := range []vault{{dir: dir, needed: everything}, inStore(storage.NewMemoryDocuments(), dir)} {
 		_, _, err := config.credentials(t.Context())
 		require.ErrorContains(t, err, "it is not a JSON object of secrets")
 		require.ErrorContains(t, err, dir)

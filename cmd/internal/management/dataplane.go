@@ -5,63 +5,35 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"log/slog"
-	"net"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/follow"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
 	"github.com/iotenablers/enablers/apimgmt/portal"
-	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/internal/access"
 	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// DataPlaneConfig configures a [DataPlane]. All but PrivateUpstreams, Portal, Token, Roots, Hosts,
-// TracerProvider, AccessLog, and what is said of the identity provider, are required.
-type DataPlaneConfig struct {
-	// Dir is the folder where the last configuration is kept.
-	Dir string
-	// Gateway and Admin are open listeners, without TLS. Admin has health and metrics alone.
-	Gateway, Admin net.Listener
-	// Door decides on the callers of the metrics, and has the certificate of both listeners.
-	Door *door.Door
-	// ControlPlane is the address of the Admin API of a manager, or of several behind one
-	// address, and Token one with the role admin there. Roots verify its certificate; nil
-	// means the system's.
-	ControlPlane, Token string
-	Roots               *x509.CertPool
-	// Portal is the address of the portal, from which APIs may be tried. Empty means none.
-	Portal string
-	// ClientSecret is that of the gateway's client at an identity provider, to which definitions refer.
-	// Provider, Discovery and Realm are those of the manager, as in [Config]; with its provider inside,
-	// Provider is the address that the definitions have.
-	ClientSecret, Provider, Discovery, Realm string
-	// PrivateUpstreams says whether services may be on this machine and in private networks.
-	// Nil means that they may while the gateway listens on loopback alone.
-	PrivateUpstreams *bool
-	// Hosts are further names of Admin, as in httpapi.Options.
-	Hosts []string
-	// TracerProvider is the gateway's. Nil makes no spans.
-	TracerProvider trace.TracerProvider
-	// AccessLog is the gateway's. Nil logs no request.
-	AccessLog *server.AccessLog
-	// Logger logs what happens.
-	Logger *slog.Logger
-}
-
-// DataPlane is a gateway without a store, a portal and a publisher: it follows a manager, and
-// serves on without it. Make one with [OpenDataPlane].
+// DataPlane is a gateway without a store, a portal and a publisher, as a [host.Opener]: it follows a
+// manager, and serves on without it. Of the configuration it uses what is said of the identity
+// provider, the portal and private networks; Secrets.ClientSecret is that of the gateway's client at
+// the provider, to which definitions refer. The listener Admin has health and metrics alone.
 type DataPlane struct {
-	config   DataPlaneConfig
+	base
+	// ControlPlane is the address of the Admin API of a manager, or of several behind one
+	// address, and Token one with the role admin there. Authorities is a file of those that
+	// verify its certificate; empty means the system's.
+	ControlPlane, Token, Authorities string
+
+	roots    *x509.CertPool
 	gateway  *gateway.Gateway
 	follower *follow.Follower
 }
@@ -69,70 +41,75 @@ type DataPlane struct {
 // ConfigurationFile is the name of the file with the last configuration of a [DataPlane].
 const ConfigurationFile = "gateway-configuration"
 
-// OpenDataPlane makes a gateway that serves the configuration that was kept. It starts nothing.
-// The caller closes it.
-func OpenDataPlane(ctx context.Context, config DataPlaneConfig) (*DataPlane, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// Prepare implements host.Preparer.
+func (d *DataPlane) Prepare(context.Context, *host.Env) error {
+	if d.Authorities == "" {
+		return nil
 	}
-	d := &DataPlane{config: config}
+	d.roots = x509.NewCertPool()
+	return host.Authorities(d.roots, "control-plane-ca", d.Authorities)
+}
+
+// Open implements host.Opener. The gateway serves the configuration that was kept.
+func (d *DataPlane) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
+	d.begin(ctx, env)
+	if err := d.open(); err != nil {
+		return nil, fmt.Errorf("-control-plane: %w", err)
+	}
+	env.Closing(d.gateway.Close)
+	return &host.Block{Run: d.parts()}, nil
+}
+
+func (d *DataPlane) open() error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if config.Roots != nil {
-		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: config.Roots}
+	if d.roots != nil {
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: d.roots}
 	}
 	var err error
 	d.follower, err = follow.New(follow.Config{
-		ControlPlane: config.ControlPlane, Token: config.Token, File: filepath.Join(config.Dir, ConfigurationFile),
-		HTTPClient: &http.Client{Transport: transport}, Logger: config.Logger,
+		ControlPlane: d.ControlPlane, Token: d.Token, File: filepath.Join(d.env.Stores.Dir, ConfigurationFile),
+		HTTPClient: &http.Client{Transport: transport}, Logger: d.log,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// There is no store, so plugins with the policy cluster count as with local.
-	counts, err := plugin.NewCounts(plugin.CountsConfig{Logger: config.Logger})
+	counts, err := plugin.NewCounts(plugin.CountsConfig{Logger: d.log})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	shared := plugin.Options{Counts: counts, Secret: d.follower.Secret}
-	if config.Provider != "" {
-		issuer := strings.TrimRight(config.Provider, "/") + "/realms/" + config.Realm
-		shared.ClientSecrets = []plugin.ClientSecret{clientSecret(config.ClientSecret, issuer, config.Discovery)}
+	if d.Provider != "" {
+		issuer := strings.TrimRight(d.Provider, "/") + "/realms/" + d.Realm
+		shared.ClientSecrets = []plugin.ClientSecret{clientSecret(d.Secrets.ClientSecret, issuer, d.Discovery)}
 	}
 	options := gateway.Options{
-		Kinds: plugin.SharedKinds(shared), Logger: config.Logger,
-		AllowUpstreams: Config{Portal: config.Gateway, Gateway: config.Gateway, PrivateUpstreams: config.PrivateUpstreams}.private(),
+		Kinds: plugin.SharedKinds(shared), AllowUpstreams: d.private(), Logger: d.log,
 	}
-	options.TracerProvider, options.AccessLog = config.TracerProvider, config.AccessLog.Logger()
-	options.Transport.RootCAs = config.Door.RootCAs()
+	options.TracerProvider, options.AccessLog = d.traces, d.access.Logger()
+	options.Transport.RootCAs = d.door.RootCAs()
 	if d.gateway, err = gateway.New(&options); err != nil {
-		return nil, err
+		return err
 	}
-	if at, err := url.Parse(config.ControlPlane); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {
-		config.Logger.Warn("the configuration crosses the network with its secrets in the clear; -control-plane may name https", "host", at.Host)
+	if at, err := url.Parse(d.ControlPlane); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {
+		d.log.Warn("the configuration crosses the network with its secrets in the clear; -control-plane may name https", "host", at.Host)
 	}
 	d.follower.Start(d.gateway)
-	return d, nil
+	return nil
 }
 
-// Close closes the gateway. The parts have ended before.
-func (d *DataPlane) Close() error { return d.gateway.Close() }
-
-// Parts returns the parts in the order of their start. Announce is called when all of them
-// can be used.
-func (d *DataPlane) Parts(announce func()) []server.Part {
-	c := d.config
+// parts returns the parts in the order of their start.
+func (d *DataPlane) parts() []server.Part {
 	var origins []string
-	if c.Portal != "" {
-		origins = []string{c.Portal}
+	if d.PortalURL != "" {
+		origins = []string{d.PortalURL}
 	}
-	parts := []server.Part{
+	return []server.Part{
 		{Name: "gateway", Run: d.gateway.Run},
 		{Name: "gateway configuration", Run: d.follower.Run},
-		server.HTTP(c.Door.Listener(c.Admin), c.Door.Handler(d.health()), c.Logger),
-		server.Streams(c.Door.Listener(c.Gateway), portal.AllowPortal(d.gateway, origins, access.CookiePrefix), c.Logger),
+		d.env.Web(d.Admin.Listener, d.health()),
+		server.Streams(d.door.Listener(d.Gateway.Listener), portal.AllowPortal(d.gateway, origins, access.CookiePrefix), d.log),
 	}
-	parts[len(parts)-1].Announce = announce
-	return parts
 }
 
 // health returns the handler of health and metrics.
@@ -141,8 +118,8 @@ func (d *DataPlane) health() http.Handler {
 		{Pattern: "GET /healthz", Func: httpapi.Live, Role: httpapi.Public},
 		{Pattern: "GET /readyz", Func: d.ready, Role: httpapi.Public},
 		{Pattern: "GET /metrics", Role: httpapi.Reader,
-			Func: exposition.Handler(d.gateway.Metrics(), d.follower, droppedLines(d.config.AccessLog))},
-	}, &httpapi.Options{Authorize: d.config.Door.Authorizer(), Hosts: d.config.Hosts, Logger: d.config.Logger})
+			Func: exposition.Handler(d.gateway.Metrics(), d.follower, droppedLines(d.access))},
+	}, &httpapi.Options{Authorize: d.door.Authorizer(), Hosts: d.env.Hosts, Logger: d.log})
 }
 
 // ready is [httpapi.Ready] with the state of the follower in its text.
@@ -153,13 +130,4 @@ func (d *DataPlane) ready(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpapi.WriteText(w, http.StatusOK, state.String())
 	return nil
-}
-
-// RootsOf returns the certificates of a text in PEM.
-func RootsOf(pem []byte) (*x509.CertPool, error) {
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, errors.New("it has no certificate in PEM")
-	}
-	return roots, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,42 +18,35 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/kong"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
 	"github.com/iotenablers/enablers/apimgmt/rest"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
+	"github.com/iotenablers/enablers/cmd/internal/overview"
 	"github.com/iotenablers/enablers/internal/access"
+	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/exposition"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Config configures a [Management]. Documents, Blobs, Portal, Door and Logger are required, and
-// without Elsewhere also Gateway and Admin.
+// The name of the block in headers and overviews, and the folder of its pages.
+const (
+	Name   = "APIs"
+	folder = "apis/"
+)
+
+// Config is what the flags say about API management. The zero value has the defaults.
 type Config struct {
-	// Documents and Blobs store everything but the secrets in Dir. The caller closes them after
-	// the Management.
-	Documents storage.Documents
-	Blobs     storage.Blobs
-	// Dir is the folder of the file with generated secrets. Empty means none.
-	Dir string
-	// Shared says that instances with other folders have the same Documents. The generated
-	// secrets are then there, and the file is for people. So it is with an empty Dir.
-	Shared bool
-	// Portal, Gateway and Admin are open listeners, without TLS. The latter two are not
-	// used with Elsewhere.
-	Portal, Gateway, Admin net.Listener
-	// Door decides on the callers of the publisher's interface, the admin API and the
-	// metrics, and has the certificate of all listeners. The caller closes it after the
-	// Management.
-	Door *door.Door
 	// PortalURL and GatewayURL are the addresses that browsers use. Empty means
 	// those of the listeners.
 	PortalURL, GatewayURL string
-	// Elsewhere is a gateway in another process. Nil means one in this process.
-	Elsewhere apimgmt.Gateway
+	// Kong is a Kong in place of the gateway of this process. An empty URL means none.
+	Kong kong.Config
 	// Provider is the base address of an identity provider, in front of "realms/".
 	// Empty means one in this process, for development.
 	Provider string
@@ -65,8 +57,8 @@ type Config struct {
 	// Clients are those whose tokens the publisher takes. Nil means private-backend,
 	// public-frontend and public-backend-access.
 	Clients []string
-	// Given are secrets in place of generated ones.
-	Given Credentials
+	// Secrets are used in place of generated ones.
+	Secrets Credentials
 	// PrivateUpstreams says whether definitions may name this machine and private
 	// networks. Nil means that they may while portal and gateway listen on loopback alone.
 	PrivateUpstreams *bool
@@ -84,19 +76,34 @@ type Config struct {
 	Origins []string
 	// Own are the publishers of the platform's own APIs, as in portal.Config.
 	Own []string
-	// Hosts are further names of the portal and of the admin API, besides that of
-	// PortalURL, as in rest.HandlerOptions.
-	Hosts []string
-	// TracerProvider is the gateway's. Nil makes no spans.
-	TracerProvider trace.TracerProvider
-	// AccessLog is the gateway's. Nil logs no request.
-	AccessLog *server.AccessLog
-	// Logger logs what happens.
-	Logger *slog.Logger
+	// SignIn is the page where people sign in, for the output. Empty means that of the portal.
+	SignIn string
 }
 
-// Management is API management over open stores. Make one with [Open].
+// base is what a manager and a [DataPlane] have in common: the configuration, the listeners, and
+// what the server gives them.
+type base struct {
+	Config
+	// Portal, Gateway and Admin are the listeners, all of them required. The latter two are absent
+	// with Kong, and the first one with a DataPlane.
+	Portal, Gateway, Admin *host.Listener
+
+	env    *host.Env
+	door   *door.Door
+	traces trace.TracerProvider
+	log    *slog.Logger
+	access *server.AccessLog // nil logs no request
+}
+
+// begin sets what the server gives.
+func (b *base) begin(ctx context.Context, env *host.Env) {
+	b.env, b.door, b.traces, b.access = env, env.Door, server.TracerProvider(ctx), server.AccessLogOf(ctx)
+	b.log = env.LoggerOf(overview.Source{Block: Name, Href: overview.Page(folder, "apis/", "enabler")})
+}
+
+// Management is API management as a [host.Opener]. The fields below are set by Open.
 type Management struct {
+	base
 	// Publisher has the catalogue.
 	Publisher *apimgmt.Publisher
 	// Fresh holds the secrets that this Open has generated.
@@ -106,82 +113,106 @@ type Management struct {
 	// Issuer is the issuer of tokens.
 	Issuer string
 
-	config   Config
-	provider *devidp.Provider // nil if it is elsewhere
-	gateway  *gateway.Gateway // nil if it is elsewhere
-	entities *admin.Store     // nil likewise
-	admin    http.Handler     // nil likewise
-	counts   *plugin.Counts   // nil likewise
-	client   *oidc.Client
+	elsewhere apimgmt.Gateway  // nil means that of this process
+	provider  *devidp.Provider // nil if it is elsewhere
+	gateway   *gateway.Gateway // nil if it is elsewhere
+	entities  *admin.Store     // nil likewise
+	admin     http.Handler     // nil likewise
+	counts    *plugin.Counts   // nil likewise
+	client    *oidc.Client
 
 	discovery string // URL of the discovery document, for this process
 	verifier  *oidc.Verifier
 	portal    *portal.Portal
 }
 
-// Open reads what is stored and composes API management. It starts nothing. The caller
-// closes it.
-func Open(ctx context.Context, config Config) (_ *Management, err error) {
-	config.Realm = cmp.Or(config.Realm, "OpenAPI")
-	if config.Clients == nil {
-		config.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
+// Prepare implements host.Preparer.
+func (m *Management) Prepare(_ context.Context, env *host.Env) (err error) {
+	if m.Kong.URL == "" {
+		return nil
 	}
-	m := &Management{config: config}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.Close())
-		}
-	}()
-	config.PortalURL = strings.TrimRight(cmp.Or(config.PortalURL, m.addressOf(config.Portal)), "/")
-	if config.Elsewhere == nil {
-		config.GatewayURL = cmp.Or(config.GatewayURL, m.addressOf(config.Gateway))
+	m.Kong.Logger = env.Logger
+	if m.elsewhere, err = kong.New(m.Kong); err != nil {
+		return cli.Usage(fmt.Errorf("-kong: %w", err))
 	}
-	config.GatewayURL = strings.TrimRight(config.GatewayURL, "/")
-	m.config = config
-	secrets, fresh, err := config.credentials(ctx)
+	return nil
+}
+
+// Open implements host.Opener. It reads what is stored.
+func (m *Management) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
+	m.begin(ctx, env)
+	env.Closing(m.close)
+	shared := env.Stores.Shared && (m.PortalURL == "" || m.GatewayURL == "")
+	if err := m.open(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", env.Stores.Flag, err)
+	}
+	m.warn()
+	if shared {
+		m.log.Warn("several servers on one store need the same -portal-url and -gateway-url: without them each has its own, " +
+			"and refuses the tokens of the others")
+	}
+	pages := []console.Part{{Section: Name, Path: "apis", Name: "Library", Handler: m.portal.Handler()}}
+	if m.GatewayAdmin != nil {
+		pages = append(pages, console.Part{Section: Name, Path: "gateway", Name: "Gateway", Handler: m.GatewayAdmin.Page()})
+	}
+	return &host.Block{Pages: pages, Run: m.parts(), Announce: m.announce, Overview: m.overview(ctx)}, nil
+}
+
+func (m *Management) open(ctx context.Context) error {
+	m.Realm = cmp.Or(m.Realm, "OpenAPI")
+	if m.Clients == nil {
+		m.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
+	}
+	m.PortalURL = strings.TrimRight(cmp.Or(m.PortalURL, m.address(m.Portal)), "/")
+	if m.elsewhere == nil {
+		m.GatewayURL = cmp.Or(m.GatewayURL, m.address(m.Gateway))
+	}
+	m.GatewayURL = strings.TrimRight(m.GatewayURL, "/")
+	kept := m.env.Stores
+	secrets, fresh, err := m.vault().credentials(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.Fresh = fresh
 	if err := m.openProvider(ctx, secrets); err != nil {
-		return nil, err
+		return err
 	}
-	behind := config.Elsewhere
+	behind := m.elsewhere
 	if behind == nil {
 		if err := m.openGateway(ctx, secrets); err != nil {
-			return nil, err
+			return err
 		}
 		behind = m.entities
 	}
 	publisher := apimgmt.Config{
-		Documents: storage.Prefixed(config.Documents, "publisher/"), Blobs: storage.PrefixedBlobs(config.Blobs, "publisher/"),
-		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()},
-		SecurityPlugin: config.SecurityPlugin, Logger: config.Logger,
+		Documents: storage.Prefixed(kept.Documents, "publisher/"), Blobs: storage.PrefixedBlobs(kept.Blobs, "publisher/"),
+		Gateway: behind, GatewayURL: m.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: m.UpstreamHosts, Private: m.private()},
+		SecurityPlugin: m.SecurityPlugin, Logger: m.log,
 	}
-	if config.Shared && config.Elsewhere == nil {
+	if kept.Shared && m.elsewhere == nil {
 		// A gateway in the process answers at once, so what another manager has left can be
 		// finished early.
 		publisher.GatewayTimeout, publisher.Patience = 5*time.Second, 6*time.Second
 	}
 	if m.Publisher, err = apimgmt.NewPublisher(publisher); err != nil {
-		return nil, err
+		return err
 	}
 	m.portal, err = portal.New(portal.Config{
-		Publisher: m.Publisher, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
+		Publisher: m.Publisher, Verifier: m.verifier, URL: m.PortalURL, GatewayURL: m.GatewayURL,
 		SignedIn: m.signedIn, SignIn: access.Prefix + "sign-on", SignOut: access.Prefix + "sign-out",
-		Own: config.Own, Hosts: config.Hosts, Logger: config.Logger,
+		Own: m.Own, Hosts: m.env.Hosts, Logger: m.log,
 	})
-	return m, err
+	return err
 }
 
 // openProvider opens the identity provider, or reads where the other one is, and the
 // clients of it.
 func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err error) {
-	c := m.config
+	c := m.Config
 	base := strings.TrimRight(c.Provider, "/")
 	if base == "" {
-		base = c.PortalURL + "/auth"
-		realm := devidp.Demo(c.PortalURL, c.GatewayURL)
+		base = m.PortalURL + "/auth"
+		realm := devidp.Demo(m.PortalURL, c.GatewayURL)
 		realm.Name = c.Realm
 		for i, user := range realm.Users {
 			realm.Users[i].Password = secrets.DemoPassword
@@ -194,32 +225,32 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				realm.Clients[i].Secret = secrets.ClientSecret
 			}
 			if realm.Clients[i].ID == frontend {
-				realm.Clients[i].Redirects = []string{c.home()}
+				realm.Clients[i].Redirects = []string{m.home()}
 			}
 		}
 		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
-			Documents: storage.Prefixed(c.Documents, "idp/"), Hosts: c.Hosts, Logger: c.Logger})
+			Documents: storage.Prefixed(m.env.Stores.Documents, "idp/"), Hosts: m.env.Hosts, Logger: m.log})
 		if err != nil {
 			return err
 		}
 	}
 	m.Issuer = base + "/realms/" + c.Realm
-	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: frontend, Logger: c.Logger}
+	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: frontend, Logger: m.log}
 	if m.provider != nil && c.Discovery == "" {
 		// This process reaches it at its own listener, whatever name browsers use.
-		here := m.addressOf(c.Portal)
+		here := m.address(m.Portal)
 		asked.Discovery = here + "/auth/realms/" + c.Realm + oidc.WellKnown
-		if at, err := url.Parse(c.PortalURL); err == nil && at.Scheme+"://"+at.Host != here {
+		if at, err := url.Parse(m.PortalURL); err == nil && at.Scheme+"://"+at.Host != here {
 			asked.Endpoints = oidc.Endpoints{
 				Keys:  here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/certs",
 				Token: here + "/auth/realms/" + c.Realm + "/protocol/openid-connect/token",
 			}
 		}
-		asked.HTTPClient = c.Door.Client() // which knows the certificate, whatever names that has
+		asked.HTTPClient = m.door.Client() // which knows the certificate, whatever names that has
 	}
 	m.discovery = cmp.Or(asked.Discovery, m.Issuer+oidc.WellKnown)
 	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
-	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + answerPath}); err != nil {
+	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: m.PortalURL + answerPath}); err != nil {
 		return err
 	}
 	asked.AuthorizedParties = c.Clients
@@ -237,35 +268,35 @@ const frontend = "public-frontend"
 const answerPath = "/login/answer"
 
 // home is the address of the program's first page.
-func (c Config) home() string { return cmp.Or(c.Home, c.PortalURL+"/") }
+func (m *Management) home() string { return cmp.Or(m.Home, m.PortalURL+"/") }
 
 // signOn has people sign in at the provider for all pages behind the door.
 func (m *Management) signOn() error {
-	c, name, home := m.config, "this platform", m.config.home()
+	name, home := "this platform", m.home()
 	if m.provider == nil {
-		home = c.PortalURL + "/" // another address might not be registered there
+		home = m.PortalURL + "/" // another address might not be registered there
 		at, err := url.Parse(m.Issuer)
 		if err != nil {
 			return err
 		}
 		name = at.Host
 	}
-	return c.Door.SignOn(access.SignOn{Name: name, AnswerURL: c.PortalURL + answerPath,
+	return m.door.SignOn(access.SignOn{Name: name, AnswerURL: m.PortalURL + answerPath,
 		Provider: door.NewProvider(door.ProviderConfig{
 			Client: m.client, Verifier: m.verifier, RoleClaim: "realm_access.roles", Home: home,
 			Roles: realmRoles(),
 			Remedy: fmt.Sprintf("At the provider of -idp the client %s has to be enabled and public, which is without a secret, "+
-				"with the redirect address %s.", frontend, c.PortalURL+answerPath),
+				"with the redirect address %s.", frontend, m.PortalURL+answerPath),
 		})})
 }
 
 // signedIn returns the access token of the person whose browser sends a request.
 func (m *Management) signedIn(r *http.Request) (string, error) {
-	_, grant, err := m.config.Door.Granted(r)
+	_, grant, err := m.door.Granted(r)
 	var client *access.ClientError
 	switch {
 	case errors.As(err, &client):
-		err = m.config.Door.Refusal(err)
+		err = m.door.Refusal(err)
 	case errors.Is(err, access.ErrNoSession):
 		err = fmt.Errorf("%w: %w", portal.ErrSignedOut, err)
 	case errors.Is(err, access.ErrUnavailable):
@@ -277,40 +308,40 @@ func (m *Management) signedIn(r *http.Request) (string, error) {
 // openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := exposition.NewRegistry()
-	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.config.Documents, "gateway/"), secrets, registry)
+	kinds, err := m.sharedKinds(ctx, storage.Prefixed(m.env.Stores.Documents, "gateway/"), secrets, registry)
 	if err != nil {
 		return err
 	}
-	options := gateway.Options{Kinds: kinds, AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry}
-	options.TracerProvider, options.AccessLog = m.config.TracerProvider, m.config.AccessLog.Logger()
-	registry.MustRegister(droppedLines(m.config.AccessLog))
-	options.Transport.RootCAs = m.config.Door.RootCAs() // definitions may name listeners of this process
+	options := gateway.Options{Kinds: kinds, AllowUpstreams: m.private(), Logger: m.log, Registerer: registry}
+	options.TracerProvider, options.AccessLog = m.traces, m.access.Logger()
+	registry.MustRegister(droppedLines(m.access))
+	options.Transport.RootCAs = m.door.RootCAs() // definitions may name listeners of this process
 	m.gateway, err = gateway.New(&options)
 	if err != nil {
 		return err
 	}
 	m.entities, err = admin.Open(ctx,
-		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.config.Documents, "gateway/"), Logger: m.config.Logger})
+		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.env.Stores.Documents, "gateway/"), Logger: m.log})
 	if err != nil {
 		return err
 	}
-	token := m.config.Given.AdminToken
-	if token == "" && !server.IsLoopback(m.config.Admin) {
+	token := m.Secrets.AdminToken
+	if token == "" && !server.IsLoopback(m.Admin) {
 		token = secrets.AdminToken
 	}
 	api, err := admin.New(admin.Config{
-		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Authorize: m.config.Door.Authorizer(),
-		NoAccount: m.config.Door.IsOpen(), Logger: m.config.Logger,
+		Store: m.entities, Token: token, Metrics: registry, Hosts: m.env.Hosts, Authorize: m.door.Authorizer(),
+		NoAccount: m.door.IsOpen(), Logger: m.log,
 	})
 	if err != nil {
 		return err
 	}
 	m.GatewayAdmin = api
 	m.admin = console.Mount(api.Handler(), console.MountConfig{
-		Name: "API management", Home: cmp.Or(m.config.Home, m.config.PortalURL+"/"), Person: m.config.Door.Person,
+		Name: "API management", Home: cmp.Or(m.Home, m.PortalURL+"/"), Person: m.door.Person,
 		Parts: []console.Part{
-			{Section: "APIs", Path: "apis", Name: "Library", Elsewhere: m.config.PortalURL + console.Root + "apis"},
-			{Section: "APIs", Path: "gateway", Name: "Gateway", Handler: api.Page()},
+			{Section: Name, Path: "apis", Name: "Library", Elsewhere: m.PortalURL + console.Root + "apis"},
+			{Section: Name, Path: "gateway", Name: "Gateway", Handler: api.Page()},
 		},
 	})
 	return nil
@@ -318,38 +349,35 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 
 // private returns the addresses, besides public ones, that definitions may name. Those of
 // link-local services, such as the metadata of clouds, are not among them.
-func (c Config) private() []netip.Prefix {
-	allowed := server.IsLoopback(c.Portal) && (c.Elsewhere != nil || server.IsLoopback(c.Gateway))
-	if c.PrivateUpstreams != nil {
-		allowed = *c.PrivateUpstreams
+func (b *base) private() []netip.Prefix {
+	allowed := true
+	for _, l := range []*host.Listener{b.Portal, b.Gateway} {
+		allowed = allowed && (l.Listener == nil || server.IsLoopback(l))
+	}
+	if b.PrivateUpstreams != nil {
+		allowed = *b.PrivateUpstreams
 	}
 	if !allowed {
 		return nil
 	}
-	var made []netip.Prefix
+	var prefixes []netip.Prefix
 	for _, text := range []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"} {
-		made = append(made, netip.MustParsePrefix(text))
+		prefixes = append(prefixes, netip.MustParsePrefix(text))
 	}
-	return made
+	return prefixes
 }
 
-// addressOf returns the URL at which this machine reaches a listener.
-func (m *Management) addressOf(listener net.Listener) string {
-	return server.Reachable(m.config.Door.URL(listener))
+// address returns the URL at which this machine reaches a listener.
+func (m *Management) address(listener *host.Listener) string {
+	return server.Reachable(m.door.URL(listener))
 }
 
-// PortalURL returns the address of the portal.
-func (m *Management) PortalURL() string { return m.config.PortalURL }
-
-// GatewayURL returns the address of the gateway.
-func (m *Management) GatewayURL() string { return m.config.GatewayURL }
-
-// AdminURL returns the address of the gateway's admin API as this machine reaches it. There
+// adminURL returns the address of the gateway's admin API as this machine reaches it. There
 // is none with another gateway.
-func (m *Management) AdminURL() string { return m.addressOf(m.config.Admin) }
+func (m *Management) adminURL() string { return m.address(m.Admin) }
 
-// Close closes the gateway and the clients of the provider. The parts have ended before.
-func (m *Management) Close() error {
+// close closes the gateway and the clients of the provider. The parts have ended before.
+func (m *Management) close() error {
 	var errs []error
 	if m.client != nil {
 		errs = append(errs, m.client.Close())
@@ -363,31 +391,28 @@ func (m *Management) Close() error {
 	return errors.Join(errs...)
 }
 
-// Parts returns the parts in the order of their start. Announce is called when all of them
-// can be used. The gateway stops before the identity provider that its plugins call.
-func (m *Management) Parts(announce func()) []server.Part {
-	log, d := m.config.Logger, m.config.Door
+// parts returns the parts in the order of their start. The gateway stops before the identity provider that its plugins call.
+func (m *Management) parts() []server.Part {
 	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}
 	if m.gateway != nil {
 		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run},
 			server.Part{Name: "rate limits", Run: m.counts.Run})
 	}
-	parts = append(parts, server.HTTP(d.Listener(m.config.Portal), d.Handler(m.Handler()), log))
+	parts = append(parts, m.env.Web(m.Portal.Listener, m.handler()))
 	if m.gateway != nil {
-		origins := append([]string{m.config.PortalURL}, m.config.Origins...)
+		origins := append([]string{m.PortalURL}, m.Origins...)
 		apis := portal.AllowPortal(m.gateway, origins, access.CookiePrefix) // with plugins that let callers in
-		parts = append(parts, server.HTTP(d.Listener(m.config.Admin), d.Handler(m.admin), log),
-			server.Streams(d.Listener(m.config.Gateway), apis, log))
+		parts = append(parts, m.env.Web(m.Admin.Listener, m.admin),
+			server.Streams(m.door.Listener(m.Gateway.Listener), apis, m.log))
 	}
-	parts[len(parts)-1].Announce = announce
 	return parts
 }
 
-// Handler returns the handler of the portal's listener.
-func (m *Management) Handler() http.Handler {
+// handler returns the handler of the portal's listener.
+func (m *Management) handler() http.Handler {
 	publisher := rest.NewHandler(m.Publisher, &rest.HandlerOptions{
-		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...),
-		Authorize: m.config.Door.Authorizer(), Logger: m.config.Logger,
+		Verifier: m.verifier, Realm: m.Realm, Hosts: append([]string{m.PortalURL}, m.env.Hosts...),
+		Authorize: m.door.Authorizer(), Logger: m.log,
 	})
 	mux := http.NewServeMux()
 	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/",
@@ -397,29 +422,26 @@ func (m *Management) Handler() http.Handler {
 	if m.provider != nil {
 		mux.Handle("/auth/", m.provider.Handler())
 	}
-	mux.Handle("/", m.Page())
-	if m.config.Frame != nil {
-		return m.config.Frame(mux, m.Page())
+	mux.Handle("/", m.portal.Handler())
+	if m.Frame != nil {
+		return m.Frame(mux, m.portal.Handler())
 	}
-	parts := []console.Part{{Section: "APIs", Path: "apis", Name: "Library", Handler: m.Page()}}
+	parts := []console.Part{{Section: Name, Path: "apis", Name: "Library", Handler: m.portal.Handler()}}
 	if m.GatewayAdmin != nil {
-		gateway := m.AdminURL() + console.Root + "gateway"
-		parts = append(parts, console.Part{Section: "APIs", Path: "gateway", Name: "Gateway", Elsewhere: gateway})
+		gateway := m.adminURL() + console.Root + "gateway"
+		parts = append(parts, console.Part{Section: Name, Path: "gateway", Name: "Gateway", Elsewhere: gateway})
 	}
-	return console.Mount(mux, console.MountConfig{Name: "API management", Person: m.config.Door.Person, Parts: parts})
+	return console.Mount(mux, console.MountConfig{Name: "API management", Person: m.door.Person, Parts: parts})
 }
 
-// Page returns the pages of the portal, for any listener of the door.
-func (m *Management) Page() http.Handler { return m.portal.Handler() }
-
-// Warn logs what other machines can reach and should not.
-func (m *Management) Warn() {
-	log := m.config.Logger
-	if m.provider != nil && !server.IsLoopback(m.config.Portal) {
+// warn logs what other machines can reach and should not.
+func (m *Management) warn() {
+	log := m.log
+	if m.provider != nil && !server.IsLoopback(m.Portal) {
 		log.Warn("the built-in identity provider is for development, and other machines can reach it; -idp names a real one",
-			"address", m.config.Portal.Addr().String())
+			"address", m.Portal.Addr().String())
 	}
-	for _, address := range []string{m.config.PortalURL, m.Issuer} {
+	for _, address := range []string{m.PortalURL, m.Issuer} {
 		if at, err := url.Parse(address); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {
 			log.Warn("passwords and tokens cross the network in the clear", "address", fmt.Sprintf("%s://%s", at.Scheme, at.Host))
 			break
@@ -430,4 +452,30 @@ func (m *Management) Warn() {
 func isLocal(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// overview returns the function that describes the block.
+func (m *Management) overview(ctx context.Context) func() overview.Block {
+	catalogue := overview.Tally(ctx, func(ctx context.Context) ([]overview.Fact, error) {
+		n, err := m.Publisher.Inventory(ctx)
+		count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
+		return []overview.Fact{
+			{Name: "published", Value: count(apimgmt.Published), Href: folder},
+			{Name: "deprecated", Value: count(apimgmt.Deprecated), Href: folder},
+			{Name: "drafts", Value: count(apimgmt.Draft), Href: folder},
+		}, err
+	})
+	return func() overview.Block {
+		b := overview.Block{
+			Name: Name, Summary: "A library of APIs, and a gateway that serves and secures those that are published.",
+			Href: folder, Address: m.door.URL(m.Gateway),
+			Links: []overview.Link{
+				{Text: "Gateway", Href: "gateway/"},
+				{Text: "Interface", Href: m.PortalURL + "/docs/"},
+				{Text: "Metrics", Href: m.PortalURL + "/metrics"},
+			},
+		}
+		catalogue.Show(&b)
+		return b
+	}
 }

@@ -6,30 +6,31 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 )
 
-func TestConfig_private_isForListenersOnLoopbackAlone(t *testing.T) {
-	listen := func(address string) net.Listener {
+func TestBase_private_isForListenersOnLoopbackAlone(t *testing.T) {
+	listen := func(address string) *host.Listener {
 		listener, err := net.Listen("tcp4", address)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = listener.Close() })
-		return listener
+		return &host.Listener{Listener: listener}
 	}
-	here, exposed := listen("127.0.0.1:0"), listen("0.0.0.0:0")
-	kong := struct{ apimgmt.Gateway }{}
+	here, exposed, absent := listen("127.0.0.1:0"), listen("0.0.0.0:0"), &host.Listener{Absent: true}
 	for name, c := range map[string]struct {
-		config Config
-		want   bool
+		base base
+		want bool
 	}{
-		"both on loopback":            {Config{Portal: here, Gateway: here, Admin: exposed}, true},
-		"the portal exposed":          {Config{Portal: exposed, Gateway: here}, false},
-		"the gateway exposed":         {Config{Portal: here, Gateway: exposed}, false},
-		"a gateway elsewhere":         {Config{Portal: here, Elsewhere: kong}, true},
-		"elsewhere, portal exposed":   {Config{Portal: exposed, Elsewhere: kong}, false},
-		"exposed, and set":            {Config{Portal: exposed, Gateway: exposed, PrivateUpstreams: new(true)}, true},
-		"on loopback, and set not to": {Config{Portal: here, Gateway: here, PrivateUpstreams: new(false)}, false},
+		"both on loopback":            {base{Portal: here, Gateway: here, Admin: exposed}, true},
+		"the portal exposed":          {base{Portal: exposed, Gateway: here}, false},
+		"the gateway exposed":         {base{Portal: here, Gateway: exposed}, false},
+		"a gateway elsewhere":         {base{Portal: here, Gateway: absent}, true},
+		"elsewhere, portal exposed":   {base{Portal: exposed, Gateway: absent}, false},
+		"no portal":                   {base{Portal: absent, Gateway: here}, true},
+		"no portal, gateway exposed":  {base{Portal: absent, Gateway: exposed}, false},
+		"exposed, and set":            {base{Portal: exposed, Gateway: exposed, Config: Config{PrivateUpstreams: new(true)}}, true},
+		"on loopback, and set not to": {base{Portal: here, Gateway: here, Config: Config{PrivateUpstreams: new(false)}}, false},
 	} {
-		require.Equal(t, c.want, c.config.private() != nil, name)
+		require.Equal(t, c.want, c.base.private() != nil, name)
 	}
 }

@@ -40,15 +40,15 @@ func (m *Management) sharedKinds(ctx context.Context, docs storage.Documents, se
 	if err != nil {
 		return nil, err
 	}
-	m.counts, err = plugin.NewCounts(plugin.CountsConfig{Documents: storage.Prefixed(docs, "limits/"), Default: m.config.Shared,
-		Logger: m.config.Logger})
+	m.counts, err = plugin.NewCounts(plugin.CountsConfig{Documents: storage.Prefixed(docs, "limits/"), Default: m.env.Stores.Shared,
+		Logger: m.log})
 	if err != nil {
 		return nil, err
 	}
 	registry.MustRegister(m.counts)
 	ofClient := secrets.ClientSecret
 	if m.provider == nil {
-		ofClient = m.config.Given.ClientSecret // what was kept is of the provider inside
+		ofClient = m.Secrets.ClientSecret // what was kept is of the provider inside
 	}
 	return plugin.SharedKinds(plugin.Options{Counts: m.counts, Secret: func() string { return secret },
 		ClientSecrets: []plugin.ClientSecret{clientSecret(ofClient, m.Issuer, m.discovery)}}), nil

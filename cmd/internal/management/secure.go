@@ -27,7 +27,7 @@ func (m *Management) Secure(definition []byte) ([]byte, error) {
 			role, _ := operation["x-role"].(string)
 			if wanted := allowedRealmRoles(httpapi.Role(role)); wanted != nil {
 				operation["x-kong-plugin-oidc"] = map[string]any{"config": map[string]any{
-					"discovery": m.discovery, "bearer_only": "yes", "realm": m.config.Realm, "roles_required": wanted,
+					"discovery": m.discovery, "bearer_only": "yes", "realm": m.Realm, "roles_required": wanted,
 				}}
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestManagement_Secure_demandsTheRolesOfOperations(t *testing.T) {
-	m := &Management{discovery: "http://idp.example/discovery", config: Config{Realm: "OpenAPI"}}
+	m := &Management{discovery: "http://idp.example/discovery", base: base{Config: Config{Realm: "OpenAPI"}}}
 	secured := func(roles string) string {
 		return `"x-kong-plugin-oidc": {"config": {"discovery": "http://idp.example/discovery", "bearer_only": "yes", ` +
 			`"realm": "OpenAPI", "roles_required": [` + roles + `]}}`

@@ -3,7 +3,6 @@
 package models
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -54,6 +53,7 @@ func (m *Models) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
 	}
 	if m.Listener != nil {
 		block.Run = append(block.Run, env.Web(m.Listener.Listener, block.Routes))
+		block.Routes = nil
 		block.Overview = m.overview(ctx, env.Door.URL(m.Listener))
 	}
 	return block, nil
@@ -82,23 +82,11 @@ func (m *Models) overview(ctx context.Context, address string) func() overview.B
 
 // event returns a change as an event, with the page of what is left of it.
 func event(c modelrepo.Change) overview.Event {
-	texts := map[modelrepo.Action]string{
-		modelrepo.NamespaceCreate: "namespace made", modelrepo.ModelCreate: "model made", modelrepo.ModelVersionCreate: "version made",
-		modelrepo.NamespaceDelete: "namespace deleted", modelrepo.ModelDelete: "model deleted",
-		modelrepo.ModelVersionDelete: "version deleted",
-		modelrepo.ContentUpload:      "content uploaded", modelrepo.ContentDelete: "content deleted",
+	at, info := c.Path, c.Action.Info()
+	if info.Deletes {
+		at = at.Parent()
 	}
-	at := c.Path
-	switch c.Action {
-	case modelrepo.NamespaceDelete:
-		at.Namespace = ""
-	case modelrepo.ModelDelete:
-		at.Model = ""
-	case modelrepo.ModelVersionDelete:
-		at.Version = ""
-	}
-	e := overview.Event{At: time.Now(), Block: Name, Level: "info", Text: cmp.Or(texts[c.Action], string(c.Action)),
-		Detail: c.Path.String(), Href: folder}
+	e := overview.Event{At: time.Now(), Block: Name, Level: "info", Text: info.Text, Detail: c.Path.String(), Href: folder}
 	if c.Format != "" {
 		e.Detail += ", " + c.Format
 	}

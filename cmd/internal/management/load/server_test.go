@@ -22,7 +22,9 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/door"
+	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -46,36 +48,37 @@ type apiManager struct {
 // and says what went wrong.
 func start(t *testing.T) (*apiManager, func() error) {
 	t.Helper()
-	listeners := make([]net.Listener, 3)
+	var listeners [3]*host.Listener
 	for i := range listeners {
-		var err error
-		listeners[i], err = net.Listen("tcp4", "127.0.0.1:0")
+		at, err := net.Listen("tcp4", "127.0.0.1:0")
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = listeners[i].Close() })
+		t.Cleanup(func() { _ = at.Close() })
+		listeners[i] = &host.Listener{Listener: at}
 	}
-	dir, log := t.TempDir(), slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	store, err := datafolder.Open(t.Context(), dir, datafolder.APIManager)
+	m := &management.Management{}
+	m.Portal, m.Gateway, m.Admin = listeners[0], listeners[1], listeners[2]
+	m.Secrets = management.Credentials{DemoPassword: password, ClientSecret: secret}
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	kept, err := stores.In(t.TempDir()).Open(t.Context(), stores.Config{Owner: datafolder.APIManager, Logger: log})
 	require.NoError(t, err)
-	flags := server.NewFlags("apimanager", "APIMANAGER", "")
-	settings := door.Declare(flags)
+	flags := host.NewFlags("apimanager", "APIMANAGER", "")
 	require.NoError(t, flags.Parse([]string{"-access", "none"}))
-	require.NoError(t, settings.Check())
-	d, err := settings.Open(t.Context(), door.Config{Name: "apimanager", Logger: log})
+	require.NoError(t, flags.Check())
+	d, err := flags.Door.Open(t.Context(), door.Config{Name: "apimanager", Logger: log})
 	require.NoError(t, err)
-	m, err := management.Open(t.Context(), management.Config{
-		Documents: store.Documents(), Blobs: store.Blobs(), Dir: dir, Door: d, Portal: listeners[0], Gateway: listeners[1], Admin: listeners[2],
-		Given: management.Credentials{DemoPassword: password, ClientSecret: secret}, Logger: log,
-	})
+	env := &host.Env{Stores: kept, Door: d, Logger: log}
+	block, err := m.Open(t.Context(), env)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	up, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- server.Run(ctx, m.Parts(func() { close(up) })...) }()
-	a := &apiManager{portal: m.PortalURL(), gateway: m.GatewayURL(),
+	block.Run[len(block.Run)-1].Announce = func() { close(up) }
+	go func() { done <- server.Run(ctx, block.Run...) }()
+	a := &apiManager{portal: m.PortalURL, gateway: m.GatewayURL,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: publishers}, Timeout: time.Minute}}
 	stop := sync.OnceValue(func() error {
 		a.client.CloseIdleConnections()
 		cancel()
-		return errors.Join(<-done, m.Close(), d.Close(), store.Close())
+		return errors.Join(<-done, env.Close(), d.Close(), kept.Close())
 	})
 	t.Cleanup(func() { _ = stop() })
 	select {
