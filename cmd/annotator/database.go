@@ -88,8 +88,8 @@ func (d *database) agree(f *host.Flags, given map[string]bool) {
 		}
 		return
 	}
-	hosts, hasUser := hostsOf(where.Store())
-	name, err := stores.DatabaseOf(where.Store(), d.name)
+	hosts, hasUser := parseHosts(where.Store())
+	name, err := stores.DatabaseName(where.Store(), d.name)
 	address := net.JoinHostPort(d.host, strconv.Itoa(d.port))
 	switch {
 	case err != nil:
@@ -107,9 +107,9 @@ func (d *database) agree(f *host.Flags, given map[string]bool) {
 	}
 }
 
-// hostsOf returns the hosts of a connection string, the port of a single one included, and
+// parseHosts returns the hosts of a connection string, the port of a single one included, and
 // whether it has a user.
-func hostsOf(uri string) (hosts string, hasUser bool) {
+func parseHosts(uri string) (hosts string, hasUser bool) {
 	_, rest, _ := strings.Cut(uri, "://")
 	rest, _, _ = strings.Cut(rest, "?")
 	rest, _, _ = strings.Cut(rest, "/")
@@ -143,7 +143,7 @@ func (d *database) config(where *stores.Settings) (stores.Database, error) {
 	}
 	var err error
 	if where.Store() != "" {
-		config.Name, err = stores.DatabaseOf(where.Store(), config.Name)
+		config.Name, err = stores.DatabaseName(where.Store(), config.Name)
 	}
 	return config, err
 }

@@ -58,7 +58,7 @@ const probing = 100 * time.Millisecond
 func (b *bonding) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
 	d := env.Door
 	b.env, b.door, b.tokenFile = env, d, filepath.Join(b.dir, "token")
-	b.log = env.LoggerOf(overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: overview.Page("links/", "", "")})
+	b.log = env.BlockLogger(overview.Source{Block: linksBlock, Level: slog.LevelWarn, Href: overview.Page("links/", "", "")})
 	pages, err := b.openPair(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)

@@ -70,7 +70,7 @@ func (l *library) publish(ctx context.Context, own []ownAPI) {
 
 // log is the log of API management.
 func (l *library) log() *slog.Logger {
-	return l.env.LoggerOf(overview.Source{Block: management.Name, Href: overview.Page("apis/", "apis/", "enabler")})
+	return l.env.BlockLogger(overview.Source{Block: management.Name, Href: overview.Page("apis/", "apis/", "enabler")})
 }
 
 // put publishes an API, unless it is there or people have changed it.

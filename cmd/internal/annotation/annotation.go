@@ -138,7 +138,7 @@ func (a *Annotation) Open(ctx context.Context, env *host.Env) (_ *host.Block, er
 		sparql.Driver(sparql.New(&sparql.Options{Hosts: a.hosts, TLS: a.trust})),
 	}
 	a.TracerProvider = server.TracerProvider(ctx)
-	a.Logger = env.LoggerOf(overview.Source{Block: Name, Href: overview.Page(folder, "channels/", "channel")})
+	a.Logger = env.BlockLogger(overview.Source{Block: Name, Href: overview.Page(folder, "channels/", "channel")})
 	if a.Manager, err = manager.New(a.Config); err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ type layout struct {
 // block is the folder of a block.
 type block struct{ folder, owner string }
 
-// layoutOf returns the layout of an owner, and false for an unknown one.
-func layoutOf(owner string) (layout, bool) {
+// findLayout returns the layout of an owner, and false for an unknown one.
+func findLayout(owner string) (layout, bool) {
 	switch owner {
 	case datafolder.Annotator:
 		return layout{store: true, files: []string{tokenName, "encryption-secret"}}, true
@@ -59,7 +59,7 @@ func layoutOf(owner string) (layout, bool) {
 // Folders returns the folders below that of an owner, by name, with their owners; that
 // of the owner itself has an empty name. There are none of an unknown owner.
 func Folders(owner string) map[string]string {
-	l, ok := layoutOf(owner)
+	l, ok := findLayout(owner)
 	if !ok {
 		return nil
 	}
@@ -88,7 +88,7 @@ func IsKnownToAny(name string) bool {
 
 // isKnown reports whether a backup of the owner may have a file of that name.
 func isKnown(owner, name string) bool {
-	l, ok := layoutOf(owner)
+	l, ok := findLayout(owner)
 	return ok && l.has(name)
 }
 
@@ -114,7 +114,7 @@ func (l layout) has(name string) bool {
 // order of names.
 func beside(folder, owner string, hasStore bool) []string {
 	var names []string
-	l, _ := layoutOf(owner)
+	l, _ := findLayout(owner)
 	for _, name := range l.files {
 		names = append(names, path.Join(folder, name))
 	}

@@ -73,7 +73,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 }
 
 func (m Manifest) check() error {
-	owner, ok := layoutOf(m.Owner)
+	owner, ok := findLayout(m.Owner)
 	switch {
 	case m.Format < 1:
 		return fmt.Errorf("format: expected 1 to %d, got %d", Format, m.Format)

@@ -37,7 +37,7 @@ func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
 	if err := datafolder.CheckComplete(dir); err != nil {
 		return nil, err
 	}
-	owner, err := ownerOf(ctx, dir)
+	owner, err := findOwner(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
 		if !Exists(filepath.Join(below, DatabaseName)) {
 			continue
 		}
-		marked, err := datafolder.OwnerOf(below)
+		marked, err := datafolder.ReadOwner(below)
 		if err == nil && marked != "" && marked != folders[folder] {
 			err = fmt.Errorf("folder %q is that of %.40q, not of %s", below, marked, folders[folder])
 		}
@@ -75,18 +75,18 @@ func OpenStopped(ctx context.Context, dir string) (_ *Stopped, err error) {
 	return &Stopped{NewSource(Config{Dir: dir, Owner: owner, Stores: stores})}, nil
 }
 
-// ownerOf returns the owner of a folder, by its records if an earlier version has left it.
-func ownerOf(ctx context.Context, dir string) (owner string, err error) {
+// findOwner returns the owner of a folder, by its records if an earlier version has left it.
+func findOwner(ctx context.Context, dir string) (owner string, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", noStore(dir)
 		}
 		return "", err
 	}
-	if owner, err = datafolder.OwnerOf(dir); owner != "" || err != nil {
+	if owner, err = datafolder.ReadOwner(dir); owner != "" || err != nil {
 		return owner, err
 	}
-	blocks, _ := layoutOf(datafolder.Enablers)
+	blocks, _ := findLayout(datafolder.Enablers)
 	for _, b := range blocks.below {
 		if Exists(filepath.Join(dir, b.folder, DatabaseName)) {
 			return datafolder.Enablers, nil

@@ -109,7 +109,7 @@ func (c *Collector) ClientTLS(env *host.Env) *tls.Config {
 // Open implements host.Opener.
 func (c *Collector) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
 	c.env, c.tls = env, c.ClientTLS(env)
-	c.log = env.LoggerOf(overview.Source{Block: Name, Href: overview.Page(folder, "live/", "job")})
+	c.log = env.BlockLogger(overview.Source{Block: Name, Href: overview.Page(folder, "live/", "job")})
 	if err := c.open(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", env.Stores.Flag, err)
 	}

@@ -94,7 +94,7 @@ func parseNodeKeys(text []byte) (map[keyDigest]string, error) {
 		} else if key, name, err = parseOpenSSH(string(line)); err != nil {
 			return nil, fmt.Errorf("line %d: %w", lines, err)
 		}
-		digest, err := digestOf(key)
+		digest, err := computeDigest(key)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", lines, err)
 		}
@@ -107,7 +107,7 @@ func parseNodeKeys(text []byte) (map[keyDigest]string, error) {
 	return names, nil
 }
 
-func digestOf(key *ecdsa.PublicKey) (keyDigest, error) {
+func computeDigest(key *ecdsa.PublicKey) (keyDigest, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	return sha256.Sum256(der), err
 }
@@ -193,7 +193,7 @@ func isPlainName(text string) bool {
 
 // name returns the name of a key, and whether it is in the file.
 func (k *NodeKeys) name(key *ecdsa.PublicKey) (string, bool) {
-	digest, err := digestOf(key)
+	digest, err := computeDigest(key)
 	if err != nil {
 		return "", false
 	}

@@ -37,7 +37,7 @@ const Unfinished = ".unfinished-"
 // records of another block and none of this one. Records of an earlier format are
 // changed into those of the present one.
 func Open(ctx context.Context, dir, block string) (*disk.Store, error) {
-	return formOf(block).open(ctx, dir, block)
+	return currentForm(block).open(ctx, dir, block)
 }
 
 func (f form) open(ctx context.Context, dir, block string) (*disk.Store, error) {
@@ -63,7 +63,7 @@ func Claim(dir, owner string) error {
 				dir, disk.ErrOwner, owner, owner)
 		}
 	}
-	return disk.MarkOwner(dir, owner, formOf(owner).format)
+	return disk.MarkOwner(dir, owner, currentForm(owner).format)
 }
 
 // CheckComplete returns an error for a folder in which a restore was cut off. It accepts

@@ -19,9 +19,9 @@ type form struct {
 	steps map[int]func(ctx context.Context, store *disk.Store) error
 }
 
-// formOf returns the present form of an owner's records. The folders of Enablers, and
+// currentForm returns the present form of an owner's records. The folders of Enablers, and
 // those of MultiLink below them, hold files alone, which have no steps.
-func formOf(owner string) form {
+func currentForm(owner string) form {
 	return map[string]form{
 		Annotator:   {format: 1},
 		ModelRepo:   {format: 1},

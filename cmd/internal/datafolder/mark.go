@@ -36,7 +36,7 @@ func markAmong(ctx context.Context, documents storage.Documents, block string, k
 	if err := alone(ctx, documents, block, known); err != nil {
 		return err
 	}
-	made, err := put(ctx, documents, mark{Owner: block, Format: formOf(block).format})
+	made, err := put(ctx, documents, mark{Owner: block, Format: currentForm(block).format})
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// OwnerOf returns the owner that format.json of a folder names, empty if there is no
+// ReadOwner returns the owner that format.json of a folder names, empty if there is no
 // such file.
-func OwnerOf(dir string) (string, error) {
+func ReadOwner(dir string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "format.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -11,18 +11,18 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-func TestOwnerOf_readsTheMark(t *testing.T) {
+func TestReadOwner_readsTheMark(t *testing.T) {
 	dir := t.TempDir()
-	owner, err := datafolder.OwnerOf(dir)
+	owner, err := datafolder.ReadOwner(dir)
 	require.NoError(t, err)
 	require.Empty(t, owner)
 	require.NoError(t, datafolder.Claim(dir, datafolder.MultiLink))
-	owner, err = datafolder.OwnerOf(dir)
+	owner, err = datafolder.ReadOwner(dir)
 	require.NoError(t, err)
 	require.Equal(t, datafolder.MultiLink, owner)
 	for _, damaged := range []string{"", "{", `{"format": 1}`} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "format.json"), []byte(damaged), 0o600))
-		_, err = datafolder.OwnerOf(dir)
+		_, err = datafolder.ReadOwner(dir)
 		require.ErrorContains(t, err, "read format.json of folder")
 	}
 }

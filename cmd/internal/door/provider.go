@@ -62,7 +62,7 @@ func (p provider) Finish(ctx context.Context, state []byte, answer url.Values) (
 	if err != nil {
 		return access.Grant{}, p.failed(err)
 	}
-	return grantOf(tokens), nil
+	return toGrant(tokens), nil
 }
 
 // Refresh implements access.Provider.
@@ -75,7 +75,7 @@ func (p provider) Refresh(ctx context.Context, g access.Grant) (access.Grant, er
 		}
 		return access.Grant{}, err
 	}
-	next := grantOf(tokens)
+	next := toGrant(tokens)
 	if next.ID == "" {
 		next.ID = g.ID
 	}
@@ -88,7 +88,7 @@ func (p provider) Identify(ctx context.Context, token string) (access.Identity, 
 	if err != nil {
 		return access.Identity{}, p.failed(err)
 	}
-	return identityOf(claims, strings.Split(p.config.RoleClaim, "."), p.config.Roles), nil
+	return readIdentity(claims, strings.Split(p.config.RoleClaim, "."), p.config.Roles), nil
 }
 
 // EndURL implements access.Provider.
@@ -100,7 +100,7 @@ func (p provider) EndURL(ctx context.Context, g access.Grant) string {
 	return where
 }
 
-func grantOf(tokens *oidc.Tokens) access.Grant {
+func toGrant(tokens *oidc.Tokens) access.Grant {
 	return access.Grant{Access: tokens.Access, Refresh: tokens.Refresh, ID: tokens.ID, Expires: tokens.Expires}
 }
 

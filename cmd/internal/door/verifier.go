@@ -44,11 +44,11 @@ func (i issuer) Identify(ctx context.Context, token string) (access.Identity, er
 		}
 		return access.Identity{}, err
 	}
-	return identityOf(claims, i.path, nil), nil
+	return readIdentity(claims, i.path, nil), nil
 }
 
-// identityOf returns the identity in the claims of a token.
-func identityOf(claims *oidc.Claims, path []string, roles map[string]httpapi.Role) access.Identity {
+// readIdentity returns the identity in the claims of a token.
+func readIdentity(claims *oidc.Claims, path []string, roles map[string]httpapi.Role) access.Identity {
 	return access.Identity{Name: cmp.Or(claims.Username, claims.Subject), Role: roleIn(claims.Raw, path, roles)}
 }
 

@@ -94,8 +94,8 @@ func (e *Env) Close() error {
 	return errors.Join(errs...)
 }
 
-// LoggerOf returns the log of a block, of whose lines the overview shows some.
-func (e *Env) LoggerOf(source overview.Source) *slog.Logger {
+// BlockLogger returns the log of a block, of whose lines the overview shows some.
+func (e *Env) BlockLogger(source overview.Source) *slog.Logger {
 	if e.Events == nil {
 		return e.Logger
 	}

@@ -98,7 +98,7 @@ type base struct {
 // begin sets what the server gives.
 func (b *base) begin(ctx context.Context, env *host.Env) {
 	b.env, b.door, b.traces, b.access = env, env.Door, server.TracerProvider(ctx), server.AccessLogOf(ctx)
-	b.log = env.LoggerOf(overview.Source{Block: Name, Href: overview.Page(folder, "apis/", "enabler")})
+	b.log = env.BlockLogger(overview.Source{Block: Name, Href: overview.Page(folder, "apis/", "enabler")})
 }
 
 // Management is API management as a [host.Opener]. The fields below are set by Open.

@@ -28,7 +28,7 @@ type Set struct {
 // an error.
 func Open(ctx context.Context, paths string) (*Set, error) {
 	s := &Set{}
-	files, err := filesOf(paths)
+	files, err := findFiles(paths)
 	from := map[string]string{} // the file of a function
 	for _, file := range files {
 		if err = s.open(ctx, file, from); err != nil {
@@ -41,8 +41,8 @@ func Open(ctx context.Context, paths string) (*Set, error) {
 	return s, nil
 }
 
-// filesOf returns the modules that paths name.
-func filesOf(paths string) ([]string, error) {
+// findFiles returns the modules that paths name.
+func findFiles(paths string) ([]string, error) {
 	var files []string
 	for path := range strings.SplitSeq(paths, ",") {
 		if path = strings.TrimSpace(path); path == "" {

@@ -37,7 +37,7 @@ type Models struct {
 func (m *Models) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
 	c := &m.Config
 	c.Documents, c.Blobs, c.TracerProvider = env.Stores.Documents, env.Stores.Blobs, server.TracerProvider(ctx)
-	c.Logger = env.LoggerOf(overview.Source{Block: Name, Level: slog.LevelWarn, Href: overview.Page(folder, "", "")})
+	c.Logger = env.BlockLogger(overview.Source{Block: Name, Level: slog.LevelWarn, Href: overview.Page(folder, "", "")})
 	if env.Events != nil {
 		c.Changed = func(change modelrepo.Change) { env.Events.Add(event(change)) }
 	}

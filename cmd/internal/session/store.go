@@ -84,11 +84,11 @@ const keyPrefix = "session/"
 // Begin starts a session of an owner, such as the name of a person, and returns its secret.
 func (s *Store) Begin(ctx context.Context, owner string, value []byte) (secret string, err error) {
 	now := s.config.Clock()
-	place := keyPrefix + hashOf(owner)[:32] + "/"
+	place := keyPrefix + hash(owner)[:32] + "/"
 	if err := s.makeRoom(ctx, place, now); err != nil {
 		return "", fmt.Errorf("begin session: %w", err)
 	}
-	secret = hashOf(owner)[:32] + "." + rand.Text()
+	secret = hash(owner)[:32] + "." + rand.Text()
 	sealed, err := seal(secret, value)
 	if err != nil {
 		return "", fmt.Errorf("begin session: %w", err)
@@ -97,7 +97,7 @@ func (s *Store) Begin(ctx context.Context, owner string, value []byte) (secret s
 	if err != nil {
 		return "", fmt.Errorf("begin session: %w", err)
 	}
-	if _, err := s.config.Documents.Create(ctx, keyOf(secret), data); err != nil {
+	if _, err := s.config.Documents.Create(ctx, documentKey(secret), data); err != nil {
 		return "", fmt.Errorf("begin session: %w", err)
 	}
 	return secret, nil
@@ -231,7 +231,7 @@ func (s *Store) get(ctx context.Context, secret string) (storage.Document, recor
 	if !isSecret(secret) {
 		return storage.Document{}, record{}, access.ErrNoSession
 	}
-	doc, err := s.config.Documents.Get(ctx, keyOf(secret))
+	doc, err := s.config.Documents.Get(ctx, documentKey(secret))
 	if err != nil {
 		return storage.Document{}, record{}, s.failure("find session", err)
 	}
@@ -332,15 +332,15 @@ func read(data []byte) (record, bool) {
 	return one, err == nil
 }
 
-func hashOf(text string) string {
+func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// keyOf returns the key of the document of a secret.
-func keyOf(secret string) string {
+// documentKey returns the key of the document of a secret.
+func documentKey(secret string) string {
 	owner, _, _ := strings.Cut(secret, ".")
-	return keyPrefix + owner + "/" + hashOf(secret)
+	return keyPrefix + owner + "/" + hash(secret)
 }
 
 // isSecret reports whether a text has the form of a secret; a cookie may have any.
@@ -353,7 +353,7 @@ func isSecret(text string) bool {
 // seal encrypts what a session holds, and open decrypts it: AES-256-GCM with a key of
 // HKDF-SHA-256 (RFC 5869).
 func seal(secret string, value []byte) ([]byte, error) {
-	box, err := boxOf(secret)
+	box, err := newCipher(secret)
 	if err != nil {
 		return nil, err
 	}
@@ -361,7 +361,7 @@ func seal(secret string, value []byte) ([]byte, error) {
 }
 
 func open(secret string, sealed []byte) ([]byte, error) {
-	box, err := boxOf(secret)
+	box, err := newCipher(secret)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +372,7 @@ func open(secret string, sealed []byte) ([]byte, error) {
 	return value, nil
 }
 
-func boxOf(secret string) (cipher.AEAD, error) {
+func newCipher(secret string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "enablers session", 32)
 	if err != nil {
 		return nil, err

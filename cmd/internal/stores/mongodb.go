@@ -14,7 +14,7 @@ import (
 func mongodbDriver() driver {
 	return driver{schemes: []string{"mongodb", "mongodb+srv"}, form: mongodbForm,
 		open: func(_ context.Context, s *Stores, where string) (storage.Documents, storage.Blobs, error) {
-			name, err := DatabaseOf(where, s.config.Owner)
+			name, err := DatabaseName(where, s.config.Owner)
 			if err != nil {
 				return nil, nil, cli.Usage(err)
 			}

@@ -14,9 +14,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// DatabaseOf returns the name of the database that a connection string has for its path, and
+// DatabaseName returns the name of the database that a connection string has for its path, and
 // otherwise the default. There may be several hosts, which package url does not parse.
-func DatabaseOf(uri, otherwise string) (string, error) {
+func DatabaseName(uri, otherwise string) (string, error) {
 	_, rest, _ := strings.Cut(uri, "://")
 	rest, _, _ = strings.Cut(rest, "?")
 	_, path, _ := strings.Cut(rest, "/")

@@ -38,12 +38,12 @@ func open(t *testing.T, args ...string) *stores.Stores {
 	return all
 }
 
-func TestDatabaseOf_readsThePath(t *testing.T) {
+func TestDatabaseName_readsThePath(t *testing.T) {
 	for uri, want := range map[string]string{
 		"mongodb://host": "modelrepo", "mongodb://host/": "modelrepo", "mongodb://a:1,b:2/models?replicaSet=rs0": "models",
 		"mongodb+srv://u:p%2Fq@host/models": "models", "mongodb://host?tls=true": "modelrepo", "mongodb://host/m%C3%A9": "mé",
 	} {
-		got, err := stores.DatabaseOf(uri, "modelrepo")
+		got, err := stores.DatabaseName(uri, "modelrepo")
 		require.NoError(t, err, uri)
 		require.Equal(t, want, got, uri)
 	}

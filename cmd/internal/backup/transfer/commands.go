@@ -31,8 +31,8 @@ func Commands() map[string]Command {
 func Completions() []cli.Command {
 	var dir string
 	return []cli.Command{
-		{Name: "backup", About: "back up a data folder", Flags: flagsOf("backup", &dir), TakesFiles: true},
-		{Name: "restore", About: "restore a data folder", Flags: flagsOf("restore", &dir), TakesFiles: true},
+		{Name: "backup", About: "back up a data folder", Flags: declareFlags("backup", &dir), TakesFiles: true},
+		{Name: "restore", About: "restore a data folder", Flags: declareFlags("restore", &dir), TakesFiles: true},
 	}
 }
 
@@ -219,7 +219,7 @@ func openOrigin(ctx context.Context, where string) (origin, error) {
 // arguments reads the flag data and the one argument. Without an error and a folder the
 // help was asked for, and is written.
 func arguments(name, what, about string, args []string, stdout io.Writer) (dir, where string, err error) {
-	flags := flagsOf(name, &dir)
+	flags := declareFlags(name, &dir)
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -241,8 +241,8 @@ func arguments(name, what, about string, args []string, stdout io.Writer) (dir, 
 	return dir, flags.Arg(0), nil
 }
 
-// flagsOf declares the flags of a subcommand.
-func flagsOf(name string, dir *string) *flag.FlagSet {
+// declareFlags declares the flags of a subcommand.
+func declareFlags(name string, dir *string) *flag.FlagSet {
 	flags := flag.NewFlagSet("enablers "+name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are returned
 	flags.StringVar(dir, "data", os.Getenv("ENABLERS_DATA"),

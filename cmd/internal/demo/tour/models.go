@@ -62,13 +62,13 @@ func uploadVersion(ctx context.Context, store *modelrepo.Store) error {
 	if err != nil {
 		return err
 	}
-	numbers := versionsOf(model)
+	numbers := listVersions(model)
 	next := 1
 	if len(numbers) > 0 {
 		next = numbers[len(numbers)-1] + 1
 	}
 	made := at
-	made.Version = tagOf(next)
+	made.Version = tag(next)
 	if err := store.CreateVersion(ctx, made, modelrepo.VersionUpdate{DefaultFormat: "csv"}); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func uploadVersion(ctx context.Context, store *modelrepo.Store) error {
 	numbers = append(numbers, next)
 	for _, old := range numbers[:max(0, len(numbers)-KeptVersions)] {
 		gone := at
-		gone.Version = tagOf(old)
+		gone.Version = tag(old)
 		if err := store.DeleteContent(ctx, gone, "csv", modelrepo.Condition{}); err != nil && !errors.Is(err, modelrepo.ErrNotFound) {
 			return err
 		}
@@ -92,16 +92,16 @@ func uploadVersion(ctx context.Context, store *modelrepo.Store) error {
 	return nil
 }
 
-// versionsOf returns the numbers of the versions that are ours, the lowest first. A person may
+// listVersions returns the numbers of the versions that are ours, the lowest first. A person may
 // have added others.
-func versionsOf(model modelrepo.Model) []int {
+func listVersions(model modelrepo.Model) []int {
 	var numbers []int
 	if model.Versions == nil {
 		return nil
 	}
 	for _, version := range model.Versions.Items {
 		n, err := strconv.Atoi(strings.TrimPrefix(version.Version, "1."))
-		if err == nil && version.Version == tagOf(n) {
+		if err == nil && version.Version == tag(n) {
 			numbers = append(numbers, n)
 		}
 	}
@@ -109,7 +109,7 @@ func versionsOf(model modelrepo.Model) []int {
 	return numbers
 }
 
-func tagOf(n int) string { return fmt.Sprintf("1.%d", n) }
+func tag(n int) string { return fmt.Sprintf("1.%d", n) }
 
 // coefficients returns a small table that is new each time.
 func coefficients() string {
