@@ -40,11 +40,7 @@ type settings struct {
 // readSettings reads and checks the settings. They are returned for -h in any case.
 func readSettings(args []string) (*settings, error) {
 	s := declare()
-	err := s.Parse(args)
-	if err == nil {
-		err = s.check()
-	}
-	return s, err
+	return s, s.Read(args, s.check)
 }
 
 func declare() *settings {
@@ -96,7 +92,7 @@ func declare() *settings {
 }
 
 // check refuses what cannot work, and completes what the settings imply.
-func (s *settings) check() error {
+func (s *settings) check() {
 	s.Between("rest-port", int64(s.restPort), 0, 65535)
 	s.Between("parallelism", int64(s.Defaults.Parallelism), 1, 256)
 	s.Between("buffer-size", int64(s.Defaults.BufferSize), 1, 65536)
@@ -119,7 +115,6 @@ func (s *settings) check() error {
 	if s.Given("kafka-host") || s.Given("kafka-port") {
 		s.Allowed = append(s.Allowed, annotation.Address{Host: s.Kafka.Host, Port: s.Kafka.Port})
 	}
-	return s.Flags.Check()
 }
 
 // openStores opens where the channels are stored, which is nowhere in standalone mode. It does

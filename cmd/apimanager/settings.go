@@ -78,21 +78,20 @@ func readSettings(args []string) (*settings, error) {
 	f.StringVar(&s.plane.Authorities, "control-plane-ca", "",
 		"`file` of the certificates that verify its certificate; empty means the system's")
 	f.AccessLog()
-	if err := f.Parse(args); err != nil {
-		return s, err
-	}
-	s.Clients, s.UpstreamHosts = server.Names(*clients), server.Names(*hosts)
-	if f.Given("private-upstreams") {
-		s.PrivateUpstreams = private
-	}
-	s.Portal.Absent = s.gatewayOnly
-	s.Gateway.Absent = s.Kong.URL != ""
-	s.Admin.Absent = s.Kong.URL != ""
-	return s, s.check()
+	return s, f.Read(args, func() {
+		s.Clients, s.UpstreamHosts = server.Names(*clients), server.Names(*hosts)
+		if f.Given("private-upstreams") {
+			s.PrivateUpstreams = private
+		}
+		s.Portal.Absent = s.gatewayOnly
+		s.Gateway.Absent = s.Kong.URL != ""
+		s.Admin.Absent = s.Kong.URL != ""
+		s.check()
+	})
 }
 
 // check refuses what cannot work, in the order of the flags.
-func (s *settings) check() error {
+func (s *settings) check() {
 	for _, one := range []struct {
 		name, value string
 		path        bool
@@ -148,5 +147,4 @@ func (s *settings) check() error {
 			s.Wrong(name, "expected 8 characters or more")
 		}
 	}
-	return s.Check()
 }

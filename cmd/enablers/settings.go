@@ -93,19 +93,22 @@ func readSettings(args []string) (*settings, error) {
 	f.StringVar(&t.Keys, "flcollector-fleet-keys", "",
 		"a `file` with the public keys of the SuperNodes that may take part, one a line as ssh-keygen -t ecdsa writes it, or in PEM")
 	f.AccessLog()
-	if err := f.Parse(args); err != nil {
-		return s, err
-	}
-	if f.Given("private-upstreams") {
-		s.apis.PrivateUpstreams = private
-	}
+	return s, f.Read(args, func() {
+		if f.Given("private-upstreams") {
+			s.apis.PrivateUpstreams = private
+		}
+		s.check()
+	})
+}
+
+// check notes what cannot work, and completes what the settings imply.
+func (s *settings) check() {
 	s.links.open, s.links.dir = s.Door.IsOpen(), filepath.Join(s.data, "multilink-demo")
 	s.Between("demo-rate", int64(s.demoRate), 0, 100_000)
 	s.annotation.Check()
-	if err := t.Access.Check(); err != nil {
+	if err := s.training.Access.Check(); err != nil {
 		s.Wrong("flcollector-grpc-access", "%w", err)
 	}
-	return s, s.Check()
 }
 
 // listenMQTT opens the broker's listener. Other machines can reach it only with

@@ -38,10 +38,7 @@ type settings struct {
 // readSettings reads and checks the settings. They are returned for -h in any case.
 func readSettings(args []string) (*settings, error) {
 	s := declare()
-	err := s.Parse(args)
-	if err == nil {
-		err = s.check()
-	}
+	err := s.Read(args, s.check)
 	if err == nil && s.demo && !s.Given("log-level") {
 		err = s.Set("log-level", "warn") // the demonstration says itself how rounds go
 	}
@@ -127,7 +124,7 @@ func declare() *settings {
 }
 
 // check refuses what cannot work, and completes what the settings imply.
-func (s *settings) check() error {
+func (s *settings) check() {
 	s.Between("port", int64(s.port), 0, 65535)
 	s.Between("federated-port", int64(s.federatedPort), 0, 65535)
 	s.checkService("repository", s.Repository.BaseURL, s.Repository.Token)
@@ -167,7 +164,6 @@ func (s *settings) check() error {
 		s.upstream.MaxMessage = s.Gate.MaxMessage
 		t.Upstream = &s.upstream.Upstream
 	}
-	return s.Check()
 }
 
 // checkService notes what cannot work of the flags NAME-address and NAME-token.

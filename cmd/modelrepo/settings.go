@@ -24,11 +24,7 @@ type settings struct {
 // readSettings reads and checks the settings. They are returned for -h in any case.
 func readSettings(args []string) (*settings, error) {
 	s := declare()
-	err := s.Parse(args)
-	if err == nil {
-		err = s.check()
-	}
-	return s, err
+	return s, s.Read(args, s.check)
 }
 
 // declare declares the flags.
@@ -55,7 +51,7 @@ func declare() *settings {
 }
 
 // check refuses settings that cannot work.
-func (s *settings) check() error {
+func (s *settings) check() {
 	m := &s.models
 	s.Positive("grace", m.Grace)
 	s.Positive("collect-interval", m.Interval)
@@ -73,5 +69,4 @@ func (s *settings) check() error {
 	if m.Scrub.Interval == 0 {
 		m.Scrub.Interval = -1 // 0 means the default there
 	}
-	return s.Check()
 }

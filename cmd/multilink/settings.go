@@ -73,15 +73,16 @@ func readSettings(args []string) (*settings, error) {
 		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.node.MaxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
-	err := f.Parse(args)
-	if err != nil || s.demo { // which takes nothing else but -listen
-		return s, err
-	}
-	port.Members, s.machine.Interfaces = server.Names(*members), server.Names(*interfaces)
-	for _, one := range server.Names(*allow) {
-		s.machine.Allow = append(s.machine.Allow, host.Operation(one))
-	}
-	return s, s.check(*address, *routes, *clientCA)
+	return s, f.Read(args, func() {
+		if s.demo {
+			return // it takes nothing else but -listen
+		}
+		port.Members, s.machine.Interfaces = server.Names(*members), server.Names(*interfaces)
+		for _, one := range server.Names(*allow) {
+			s.machine.Allow = append(s.machine.Allow, host.Operation(one))
+		}
+		s.check(*address, *routes, *clientCA)
+	})
 }
 
 func operations() string {
@@ -93,7 +94,7 @@ func operations() string {
 }
 
 // check reads what is not read yet and refuses what cannot work.
-func (s *settings) check(addresses, routes, clientCA string) error {
+func (s *settings) check(addresses, routes, clientCA string) {
 	port, role := &s.node.Port, s.node.Role
 	if role != node.Server && role != node.Client {
 		s.Wrong("role", "expected server or client, got %q", role)
@@ -135,7 +136,6 @@ func (s *settings) check(addresses, routes, clientCA string) error {
 	if s.Door.IsOpen() && (s.token != "" || s.tokenFile != "") {
 		s.Wrong("access", "none cannot be given together with -token or -token-file")
 	}
-	return s.Flags.Check()
 }
 
 // parseRoute reads PREFIX or PREFIX=GATEWAY.

@@ -43,8 +43,7 @@ func runSecured(t *testing.T) (c *Collector, web, clients string) {
 	kept, err := stores.In(dir).Open(t.Context(), stores.Config{Owner: datafolder.FLCollector, Logger: log})
 	require.NoError(t, err)
 	flags := host.NewFlags("flcollector", "FLCOLLECTOR", "")
-	require.NoError(t, flags.Parse([]string{"-access-tokens", file}))
-	require.NoError(t, flags.Check())
+	require.NoError(t, flags.Read([]string{"-access-tokens", file}, func() {}))
 	d, err := flags.Door.Open(t.Context(), door.Config{Name: "flcollector", Logger: log})
 	require.NoError(t, err)
 	c = &Collector{Web: &host.Listener{}, Clients: &host.Listener{}, Fleet: NewFleet(flags, "fleet")}

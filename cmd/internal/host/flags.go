@@ -48,7 +48,22 @@ func (f *Flags) Listener(flag, address, name, usage string) *Listener {
 	return l
 }
 
-// Wrong notes that the value of a flag cannot work, for [Flags.Check].
+// Read reads the settings. Check notes what cannot work of them, by [Flags.Wrong]. The error is that
+// of [server.Flags.Parse], or has everything that is wrong.
+func (f *Flags) Read(args []string, check func()) error {
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	f.wrong = nil
+	check()
+	errs := f.wrong
+	if f.Stores != nil {
+		errs = append(errs, f.Stores.Check())
+	}
+	return errors.Join(append(errs, f.Door.Check())...)
+}
+
+// Wrong notes that the value of a flag cannot work, for [Flags.Read].
 func (f *Flags) Wrong(name, format string, args ...any) {
 	f.wrong = append(f.wrong, fmt.Errorf("-%s (%s): %w", name, f.Variable(name), fmt.Errorf(format, args...)))
 }
@@ -65,14 +80,4 @@ func (f *Flags) Positive(name string, value time.Duration) {
 	if value <= 0 {
 		f.Wrong(name, "expected more than nothing, got %v", value)
 	}
-}
-
-// Check returns an error for the values that [Flags.Wrong] has noted, and for those of the stores
-// and the door that cannot work.
-func (f *Flags) Check() error {
-	errs := f.wrong
-	if f.Stores != nil {
-		errs = append(errs, f.Stores.Check())
-	}
-	return errors.Join(append(errs, f.Door.Check())...)
 }

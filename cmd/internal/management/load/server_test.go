@@ -62,8 +62,7 @@ func start(t *testing.T) (*apiManager, func() error) {
 	kept, err := stores.In(t.TempDir()).Open(t.Context(), stores.Config{Owner: datafolder.APIManager, Logger: log})
 	require.NoError(t, err)
 	flags := host.NewFlags("apimanager", "APIMANAGER", "")
-	require.NoError(t, flags.Parse([]string{"-access", "none"}))
-	require.NoError(t, flags.Check())
+	require.NoError(t, flags.Read([]string{"-access", "none"}, func() {}))
 	d, err := flags.Door.Open(t.Context(), door.Config{Name: "apimanager", Logger: log})
 	require.NoError(t, err)
 	env := &host.Env{Stores: kept, Door: d, Logger: log}
