@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/iotenablers/enablers/annotate"
@@ -89,6 +90,15 @@ func (s Status) State() State {
 		return StateWaiting
 	}
 	return StateRunning
+}
+
+// CountStates returns the number of channels in each state that any of them has.
+func CountStates(channels iter.Seq[Channel]) map[State]int {
+	counts := map[State]int{}
+	for c := range channels {
+		counts[c.Status.State()]++
+	}
+	return counts
 }
 
 // Switch is a change of something that is on or off.

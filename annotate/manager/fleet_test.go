@@ -388,7 +388,7 @@ func TestManager_shared_distributesChannelsEvenly(t *testing.T) {
 		require.Equal(t, before, s.starts(), "nothing moves without a reason")
 		perSecond := float64(b.reach.written()-written) / time.Hour.Seconds()
 		require.Less(t, perSecond, 0.7, "one renewal for all channels")
-		for _, c := range b.List() {
+		for c := range b.All() {
 			require.False(t, c.Status.Stopped)
 			require.Equal(t, s.runner(c.ID), "["+c.Status.Instance+"]")
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -255,17 +254,8 @@ func (m *Manager) Get(id string) (Channel, error) {
 	return e.view(), nil
 }
 
-// List returns all channels with their current status, in the order of their identifiers.
-func (m *Manager) List() []Channel {
-	channels := slices.Collect(m.All())
-	for i := range channels {
-		channels[i].ChannelConfig = channels[i].clone()
-	}
-	return channels
-}
-
-// All returns the channels of [Manager.List] one after the other and does not copy them: the
-// caller must not change what their fields refer to.
+// All returns all channels with their current status, in the order of their identifiers. They
+// are not copied: the caller must not change what their fields refer to.
 func (m *Manager) All() iter.Seq[Channel] {
 	return func(yield func(Channel) bool) {
 		for _, e := range m.channels.visible() {
@@ -274,15 +264,6 @@ func (m *Manager) All() iter.Seq[Channel] {
 			}
 		}
 	}
-}
-
-// CountStates returns the number of channels in each state that any channel has.
-func (m *Manager) CountStates() map[State]int {
-	counts := map[State]int{}
-	for _, e := range m.channels.visible() {
-		counts[e.status().State()]++
-	}
-	return counts
 }
 
 // Stats returns the counts of all channels by identifier.

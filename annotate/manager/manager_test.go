@@ -3,9 +3,11 @@ package manager_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,10 +33,10 @@ func TestManager_Create_returnsWhenSubscribed(t *testing.T) {
 	require.False(t, managertest.Status(t, m, "now").Stopped)
 }
 
-func TestManager_CountStates_countsEachState(t *testing.T) {
+func TestCountStates_countsEachState(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := managertest.Start(t, managertest.Config(b, nil))
-	require.Empty(t, m.CountStates())
+	require.Empty(t, manager.CountStates(m.All()))
 	managertest.Create(t, m, managertest.Channel("running"))
 	stopped := managertest.Channel("stopped")
 	stopped.Stopped = true
@@ -42,11 +44,14 @@ func TestManager_CountStates_countsEachState(t *testing.T) {
 	b.Down()
 	managertest.Create(t, m, managertest.Channel("failed"))
 	require.Eventually(t, func() bool {
-		counts := m.CountStates()
-		return len(counts) == 3 && counts[manager.StateWaiting] == 1 && counts[manager.StateStopped] == 1 && counts[manager.StateFailed] == 1
+		counts := manager.CountStates(m.All())
+		want := map[manager.State]int{manager.StateWaiting: 1, manager.StateStopped: 1, manager.StateFailed: 1}
+		return maps.Equal(counts, want)
 	}, managertest.Patience, time.Millisecond)
 	b.Up()
-	require.Eventually(t, func() bool { return m.CountStates()[manager.StateRunning] == 1 }, managertest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return manager.CountStates(m.All())[manager.StateRunning] == 1
+	}, managertest.Patience, time.Millisecond)
 }
 
 func TestManager_Create_generatesAnIdentifierFromTheTopics(t *testing.T) {
@@ -99,7 +104,7 @@ func TestManager_Create_refusesASessionThatIsTaken(t *testing.T) {
 	require.ErrorAs(t, err, &field)
 	require.Equal(t, "settings.inputTopicSettings.mqttSettings.clientId", field.Field)
 	require.Contains(t, field.Reason, `as in outputTopicSettings of channel "first" on the same broker`)
-	require.Len(t, m.List(), 1)
+	require.Len(t, slices.Collect(m.All()), 1)
 
 	require.NoError(t, m.Delete(t.Context(), "first"))
 	managertest.Create(t, m, second)
@@ -271,8 +276,8 @@ func TestManager_Run_listsChannelsThatCannotBeRestored(t *testing.T) {
 	require.Contains(t, managertest.Status(t, m, "empty").Error, `restore channel "empty": settings: required`)
 	require.Contains(t, managertest.Status(t, m, "number").Error, "expected a JSON object")
 	require.Contains(t, managertest.Status(t, m, "other").Error, `expected one of MQTT, KAFKA, got "OTHER"`)
-	require.Len(t, m.List(), 3)
-	for _, c := range m.List() {
+	require.Len(t, slices.Collect(m.All()), 3)
+	for c := range m.All() {
 		require.True(t, c.Status.Stopped)
 		require.ErrorContains(t, m.Restart(t.Context(), c.ID), "restore channel")
 		require.NoError(t, m.Delete(t.Context(), c.ID))
@@ -394,14 +399,14 @@ func TestManager_concurrentOperations_keepStorageAndChannelsEqual(t *testing.T) 
 				case 7:
 					_ = b.Publish(t.Context(), annotate.Message{Topic: id + "/in", Payload: []byte(`{"id": 1, "value": 2}`)})
 				}
-				m.List()
+				_ = slices.Collect(m.All())
 				m.Stats()
 			}
 		})
 	}
 	clients.Wait()
 	listed := map[string]manager.Status{}
-	for _, c := range m.List() {
+	for c := range m.All() {
 		listed[c.ID] = c.Status
 	}
 	require.NoError(t, stop())
@@ -449,7 +454,7 @@ func TestManager_Get_doesNotWaitForBrokers(t *testing.T) {
 	<-b.asked
 	for range 100 {
 		require.True(t, managertest.Status(t, m, "slow").Stopped)
-		require.Len(t, m.List(), 1)
+		require.Len(t, slices.Collect(m.All()), 1)
 		require.Len(t, m.Stats(), 1)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

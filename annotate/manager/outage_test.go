@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestManager_shared_stopsBeforeTheTakeoverWithoutStorage(t *testing.T) {
 				stopped := until(t, leaseTime, "a stops", func() bool { return s.running()["a"] == 0 })
 				taken := until(t, takeover, "b has them all", func() bool { return s.running()["b"] == 4 })
 				t.Logf("stopped after %v, taken over %v later", stopped, taken)
-				for _, c := range a.List() {
+				for c := range a.All() {
 					if c.Status.Stopped {
 						require.NotEmpty(t, c.Status.Error)
 					}
@@ -149,7 +150,7 @@ func TestManager_Run_takesTheNameOfAKilledInstance(t *testing.T) {
 		a.kill()
 		pass(time.Second)
 		back := s.start("same")
-		require.Len(t, back.List(), 2, "it answers at once")
+		require.Len(t, slices.Collect(back.All()), 2, "it answers at once")
 		require.Equal(t, 2, s.starts(), "and runs nothing before it is certain that no other instance does")
 		took := until(t, takeover, "the channels run", func() bool { return s.total() == 2 })
 		t.Logf("came back after %v", took)
@@ -180,7 +181,7 @@ func TestManager_restoreStopped_appliesToTheFirstInstance(t *testing.T) {
 		c, d := s.start("c", restoreStopped), s.start("d", restoreStopped)
 		pass(4 * leaseTime)
 		require.Zero(t, s.total(), "after all of them were gone it is")
-		require.Len(t, d.List(), 4)
+		require.Len(t, slices.Collect(d.All()), 4)
 		require.Equal(t, manager.Started, managertest.Patch(t, c.Manager, "c00", false))
 		pass(4 * leaseTime)
 		require.Equal(t, 1, s.total())
@@ -216,7 +217,7 @@ func TestManager_distributedChannel_runsOnEveryInstance(t *testing.T) {
 		require.NoError(t, b.Delete(t.Context(), "all"))
 		pass(2 * pollTime)
 		require.Zero(t, s.total())
-		require.Empty(t, a.List())
+		require.Empty(t, slices.Collect(a.All()))
 		s.twice = nil // it is meant to
 	})
 }
@@ -297,14 +298,14 @@ func TestManager_shared_channelNeverRunsTwice(t *testing.T) {
 				}
 				pass(10 * leaseTime)
 				want := 0
-				for _, c := range alive[0].List() {
+				for _, c := range slices.Collect(alive[0].All()) {
 					if !c.Status.Stopped || c.Status.Retrying {
 						want++
 					}
 				}
 				require.Equal(t, want, s.total())
 				for _, i := range alive {
-					require.Equal(t, alive[0].List(), i.List(), "all instances show the same")
+					require.Equal(t, slices.Collect(alive[0].All()), slices.Collect(i.All()), "all instances show the same")
 				}
 			})
 		})

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -226,7 +227,7 @@ func TestNewHandler_triesConnections(t *testing.T) {
 	require.Equal(t, http.StatusOK, page.Code)
 	require.Contains(t, page.Body.String(), "Output: cannot connect to")
 	require.Contains(t, page.Body.String(), `value="a.example"`, "what was typed stays")
-	require.Empty(t, s.manager.List())
+	require.Empty(t, slices.Collect(s.manager.All()))
 	require.Equal(t, http.StatusUnprocessableEntity, s.post("/connections", url.Values{"inputBroker": {"MQTT"}}).Code)
 	require.Equal(t, http.StatusNotFound, s.post("/connections", url.Values{"channel": {"none"}}).Code)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,7 +119,7 @@ func TestNewHandler_saysAtTheFieldWhatIsWrong(t *testing.T) {
 		require.Regexp(t, `id="`+field+`"[^>]*aria-invalid="true"`, w.Body.String())
 		require.Contains(t, w.Body.String(), "&lt;kept&gt;", "what was typed stays")
 	}
-	require.Len(t, s.manager.List(), 1)
+	require.Len(t, slices.Collect(s.manager.All()), 1)
 }
 
 func TestNewHandler_suggestsAMapping(t *testing.T) {
@@ -132,7 +133,7 @@ func TestNewHandler_suggestsAMapping(t *testing.T) {
 	w := s.post("/new", form)
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), "byte 6: unexpected EOF")
-	require.Empty(t, s.manager.List())
+	require.Empty(t, slices.Collect(s.manager.All()))
 }
 
 func TestNewHandler_listsAPageOfChannels(t *testing.T) {

@@ -167,7 +167,7 @@ func address(hosts string) (name string, port int) {
 // overview describes the block, whose interface is at an address.
 func (a *Annotation) overview(address string) overview.Block {
 	total := 0
-	counts := a.Manager.CountStates()
+	counts := manager.CountStates(a.Manager.All())
 	for _, n := range counts {
 		total += n
 	}

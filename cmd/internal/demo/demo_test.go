@@ -3,6 +3,7 @@ package demo_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,7 +80,7 @@ func TestRun_countsEveryMessage(t *testing.T) {
 		require.Contains(t, text, "<http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> a sosa:Observation")
 		require.Contains(t, text, "\n2s   JSON in 61 out 61 failed 0 30/s   CSV in 61 out 61 failed 0 30/s   XML in 61 out 61 failed 0 30/s\n")
 		require.Equal(t, "replayed for 4s: 321 in, 321 out, 0 failed, none missing", s.lastLine())
-		require.Empty(t, s.manager.List(), "the channels are removed in the end")
+		require.Empty(t, slices.Collect(s.manager.All()), "the channels are removed in the end")
 	})
 }
 
