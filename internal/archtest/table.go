@@ -100,7 +100,7 @@ func importTable() []room {
 			"annotate/members", "annotate/rdf",
 		}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{
-			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest",
+			"annotate", "annotate/kafka", "annotate/mqtt/mqtttest", "internal/peertest",
 		}, modules: []string{franz, testify}},
 
 		{dir: "modelrepo", imports: []string{"internal/keep", "internal/tracing", "storage", "storage/lease", "modelrepo/internal/...",

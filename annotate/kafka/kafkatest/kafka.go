@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -229,7 +230,7 @@ func (k *Kafka) Close() {
 	if k.process == nil {
 		return
 	}
-	if askToEnd(k.process.Process) == nil {
+	if k.process.Process.Signal(syscall.SIGTERM) == nil {
 		select {
 		case <-k.ended:
 		case <-time.After(30 * time.Second):

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
-	"net/http/httptest"
 	"strconv"
 	"testing"
 
@@ -65,11 +64,11 @@ func Embedded(tb testing.TB) Address {
 // certificate as well.
 func EmbeddedTLS(tb testing.TB) (Address, *x509.CertPool) {
 	tb.Helper()
-	server := httptest.NewTLSServer(nil) // for its certificate
-	defer server.Close()
-	pool := x509.NewCertPool()
-	pool.AddCert(server.Certificate())
-	config := &tls.Config{Certificates: server.TLS.Certificates}
+	pair, pool, err := peertest.NewCertificate()
+	if err != nil {
+		tb.Fatalf("create a certificate: %v", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}}
 	return serve(tb, func(l net.Listener) net.Listener { return tls.NewListener(l, config) }), pool
 }
 

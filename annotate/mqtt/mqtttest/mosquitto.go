@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -162,7 +163,7 @@ func (m *Mosquitto) Stop() {
 	if m.process == nil {
 		return
 	}
-	if err := tellToEnd(m.process.Process); err != nil {
+	if err := m.process.Process.Signal(syscall.SIGTERM); err != nil {
 		m.tb.Fatalf("tell mosquitto to end: %v", err)
 	}
 	_ = m.process.Wait() // says how it ended

@@ -9,6 +9,3 @@ import (
 
 // tellToSave fails: the system has no such signal.
 func tellToSave(*os.Process) error { return errors.ErrUnsupported }
-
-// tellToEnd fails likewise.
-func tellToEnd(*os.Process) error { return errors.ErrUnsupported }

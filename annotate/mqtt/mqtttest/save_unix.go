@@ -9,6 +9,3 @@ import (
 
 // tellToSave sends the signal on which mosquitto writes its state to disk.
 func tellToSave(p *os.Process) error { return p.Signal(syscall.SIGUSR1) }
-
-// tellToEnd sends the signal on which mosquitto shuts down.
-func tellToEnd(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
