@@ -91,7 +91,8 @@ func unsayable(q rdf.Quad, format string, args ...any) error {
 	for _, t := range []rdf.Term{q.Subject, q.Predicate, q.Object} {
 		text = append(rdf.AppendTerm(text, t), ' ')
 	}
-	return fmt.Errorf("the statement %.400s. cannot be expressed in NGSI-LD: %s", strings.ToValidUTF8(string(text), ""), fmt.Sprintf(format, args...))
+	statement := strings.ToValidUTF8(string(text), "")
+	return fmt.Errorf("the statement %.400s. cannot be expressed in NGSI-LD: %s", statement, fmt.Sprintf(format, args...))
 }
 
 // attribute is an instance of an attribute.

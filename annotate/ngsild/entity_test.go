@@ -36,7 +36,7 @@ func document(text string) []byte {
 	return []byte(out.String())
 }
 
-func TestEntitiesOf_hasEachStatement(t *testing.T) {
+func TestReadEntities_hasEachStatement(t *testing.T) {
 	for name, c := range map[string]struct{ document, want string }{
 		"values": {`
 			e:s a e:T
@@ -132,9 +132,9 @@ func TestEntitiesOf_hasEachStatement(t *testing.T) {
 }
 
 // What has no form is an error with the statement.
-func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
+func TestReadEntities_namesTheStatementThatHasNoForm(t *testing.T) {
 	for text, want := range map[string]string{
-		"e:s e:p \"1\"":                                                   `<https://e/p> "1" . cannot be expressed in NGSI-LD: its subject has no`,
+		"e:s e:p \"1\"":                                                   `e/p> "1" . cannot be expressed in NGSI-LD: its subject has no`,
 		"e:s a e:T\n_:b e:p \"1\"":                                        `. cannot be expressed in NGSI-LD: its subject is a blank node`,
 		"e:s a e:T\n_:b e:p _:c\n_:c e:p _:b":                             "its subject is a blank node that is no value of an entity",
 		"e:s a e:T\ne:s e:p _:b\n_:b e:p _:b":                             "its object is a blank node that _:b has as object too",
@@ -147,11 +147,11 @@ func TestEntitiesOf_namesTheStatementThatHasNoForm(t *testing.T) {
 		"e:s a e:T\ne:s e:p <ngsi-ld:x>":                                  `"ngsi-ld:x" begins as a name of the core @context does`,
 		"e:s a e:T\ne:s e:p \"urn:ngsi-ld:null\"":                         `"urn:ngsi-ld:null" stands for no value`,
 		"e:s a e:T\ne:s e:p \"POINT M (1 2 3)\"^^geo:wktLiteral":          `a geometry with "M" cannot be expressed in GeoJSON`,
-		"e:s a e:T\ne:s e:p \"POINT EMPTY\"^^geo:wktLiteral":              `a geometry with "EMPTY" has no form`,
+		"e:s a e:T\ne:s e:p \"POINT EMPTY\"^^geo:wktLiteral":              `a geometry with "EMPTY" cannot be expressed`,
 		"e:s a e:T\ne:s e:p \"POINT(1)\"^^geo:wktLiteral":                 "a position has 2 or 3 numbers, got 1",
 		"e:s a e:T\ne:s e:p \"POINT Z(1 2)\"^^geo:wktLiteral":             "a position has 2 numbers",
 		"e:s a e:T\ne:s e:p \"POINT(1 2) x\"^^geo:wktLiteral":             "expected the end",
-		"e:s a e:T\ne:s e:p \"CIRCLE(1 2)\"^^geo:wktLiteral":              "no geometry that NGSI-LD has",
+		"e:s a e:T\ne:s e:p \"CIRCLE(1 2)\"^^geo:wktLiteral":              "not a geometry of NGSI-LD",
 		"e:s a e:T\ne:s e:p \"<https://crs> POINT(1 2)\"^^geo:wktLiteral": `its reference system is "https://crs"`,
 		"e:s a e:T\n" + `e:s e:p "{\"type\": \"Point\", \"coordinates\": [1, \"2\"]}"^^geo:geoJSONLiteral`: "a position has numbers",
 		`e:s a e:T` + "\n" + `e:s e:p "{\"type\": \"Point\", \"crs\": 1}"^^geo:geoJSONLiteral`:             `unknown field "crs"`,

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLexicalSpaceOf_followsXMLSchema(t *testing.T) {
+func TestFindLexicalSpace_followsXMLSchema(t *testing.T) {
 	for name, c := range map[string]struct{ in, out []string }{
 		"boolean": {[]string{"true", "false", "1", "0"}, []string{"", "TRUE", "yes", " true"}},
 		"integer": {

@@ -29,7 +29,7 @@ func TestAppendPlain_writesPlainDecimals(t *testing.T) {
 	}
 }
 
-func TestNumberOf_convertsWhereNoDigitIsLost(t *testing.T) {
+func TestNumberFormat_convertsWhereNoDigitIsLost(t *testing.T) {
 	for _, c := range []struct{ datatype, number, want string }{
 		{"integer", "25.0", "25"}, {"integer", "1.5E7", "15000000"}, {"integer", "25.5", ""}, {"integer", "4,5", ""},
 		{"byte", "2.5e1", "25"}, {"nonNegativeInteger", "1e0", "1"}, {"decimal", "25.50", "25.5"},
