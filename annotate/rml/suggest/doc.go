@@ -6,6 +6,6 @@
 // terms of a published one in their place. The mapping is in Turtle, with the RML and CARML
 // terms that channels take in both dialects.
 //
-// It knows JSON, CSV with a header row, and XML. What it writes depends on the sample alone:
+// It reads JSON, CSV with a header row, and XML. What it writes depends on the sample alone:
 // the same sample gives the same mapping.
 package suggest

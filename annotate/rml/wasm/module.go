@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -101,9 +100,6 @@ type Module struct {
 	once    sync.Once
 	gone    error // of the first Close
 }
-
-// Is reports whether data begins as a WebAssembly module of version 1 does.
-func Is(data []byte) bool { return bytes.HasPrefix(data, []byte(wasmfuel.Magic)) }
 
 // Compile checks and compiles a module, and runs it to learn its functions. The error of a module that
 // cannot be used matches [ErrModule]; if it fails while it describes its functions it matches

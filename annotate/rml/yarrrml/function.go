@@ -6,42 +6,39 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// conditions returns the conditions of a mapping, a predicate-object map or an object.
-func (r *reader) conditions(v value) []value { return r.oneOrMore(v) }
-
-// call says a function that a term map has, and returns the node for its inputs.
+// call states a function that a term map has, and returns the node for its inputs.
 func (r *reader) call(v value, t, source rdf.Term, function string) rdf.Term {
 	execution := r.node()
 	pom := r.node()
 	p := r.node()
 	o := r.node()
-	r.say(v, t, rdf.Type, rdf.NewIRI(nsFNML+"FunctionTermMap"))
-	r.say(v, t, nsFNML+"functionValue", execution)
-	r.say(v, execution, nsRML+"logicalSource", source)
-	r.say(v, execution, nsRR+"predicateObjectMap", pom)
-	r.say(v, pom, nsRR+"predicateMap", p)
-	r.say(v, p, nsRR+"constant", rdf.NewIRI(nsFNO+"executes"))
-	r.say(v, pom, nsRR+"objectMap", o)
-	r.say(v, o, nsRR+"constant", rdf.NewIRI(function))
+	r.state(v, t, rdf.Type, rdf.NewIRI(nsFNML+"FunctionTermMap"))
+	r.state(v, t, nsFNML+"functionValue", execution)
+	r.state(v, execution, nsRML+"logicalSource", source)
+	r.state(v, execution, nsRR+"predicateObjectMap", pom)
+	r.state(v, pom, nsRR+"predicateMap", p)
+	r.state(v, p, nsRR+"constant", rdf.NewIRI(nsFNO+"executes"))
+	r.state(v, pom, nsRR+"objectMap", o)
+	r.state(v, o, nsRR+"constant", rdf.NewIRI(function))
 	return execution
 }
 
 // input binds a new term map to a parameter.
 func (r *reader) input(v value, execution rdf.Term, parameter string) rdf.Term {
 	pom, p := r.node(), r.node()
-	r.say(v, execution, nsRR+"predicateObjectMap", pom)
-	r.say(v, pom, nsRR+"predicateMap", p)
-	r.say(v, p, nsRR+"constant", rdf.NewIRI(parameter))
+	r.state(v, execution, nsRR+"predicateObjectMap", pom)
+	r.state(v, pom, nsRR+"predicateMap", p)
+	r.state(v, p, nsRR+"constant", rdf.NewIRI(parameter))
 	return r.argument(v, pom)
 }
 
 func (r *reader) argument(v value, pom rdf.Term) rdf.Term {
 	o := r.node()
-	r.say(v, pom, nsRR+"objectMap", o)
+	r.state(v, pom, nsRR+"objectMap", o)
 	return o
 }
 
-// guarded says a term that exists where its conditions hold.
+// guarded states a term that exists where its conditions hold.
 func (r *reader) guarded(t rdf.Term, opts termOptions, k kind, say func(rdf.Term, kind)) {
 	for _, c := range opts.conditions {
 		execution := r.call(c, t, opts.source, nsIDLab+"trueCondition")
@@ -52,12 +49,12 @@ func (r *reader) guarded(t rdf.Term, opts termOptions, k kind, say func(rdf.Term
 		}
 		r.function(condition, opts.source, m["function"], m["parameters"])
 		t = r.input(c, execution, nsIDLab+"str")
-		r.sayKind(opts.at, t, k)
+		r.stateKind(opts.at, t, k)
 	}
 	say(t, k)
 }
 
-// function says a call that is written in its long form, with parameters, or in its short one.
+// function states a call that is written in its long form, with parameters, or in its short one.
 func (r *reader) function(t, source rdf.Term, v, parameters value) {
 	text := r.text(v)
 	name, arguments, isShort := strings.Cut(text, "(")
@@ -83,7 +80,7 @@ func (r *reader) function(t, source rdf.Term, v, parameters value) {
 	}
 }
 
-// parameter says the value of a parameter, or its values.
+// parameter states the value of a parameter, or its values.
 func (r *reader) parameter(v value, execution, source rdf.Term, isPlain bool) {
 	name, bound, _ := r.parameterParts(v)
 	if r.err != nil {
@@ -133,7 +130,7 @@ func (r *reader) parameterParts(v value) (name, bound value, side string) {
 	return name, bound, side
 }
 
-// shortArguments says the arguments of the short form: name = value, name = value. A name
+// shortArguments states the arguments of the short form: name = value, name = value. A name
 // without a prefix has that of the function.
 func (r *reader) shortArguments(v value, execution rdf.Term, function, text string) {
 	prefix, _, _ := strings.Cut(function, ":")
@@ -162,7 +159,7 @@ func (r *reader) shortArguments(v value, execution rdf.Term, function, text stri
 			k = literalKind
 		}
 		r.expression(v, t, bound, k)
-		r.sayKind(v, t, k)
+		r.stateKind(v, t, k)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// joins says the references of an object to the subjects of other mappings.
+// joins states the references of an object to the subjects of other mappings.
 func (r *reader) joins(pom rdf.Term, opts termOptions, v value) {
 	m := r.members(v, []key{{"mapping", "mappings", "m"}, {"conditions", "condition", "c"}})
-	conditions := append(r.conditions(m["conditions"]), opts.conditions...)
+	conditions := append(r.oneOrMore(m["conditions"]), opts.conditions...)
 	for _, name := range r.oneOrMore(m["mapping"]) {
 		parent := r.mappings[r.text(name)]
 		if r.err != nil {
@@ -21,9 +21,9 @@ func (r *reader) joins(pom rdf.Term, opts termOptions, v value) {
 		}
 		for _, t := range parent.terms {
 			o := r.node()
-			r.say(v, pom, nsRR+"objectMap", o)
-			r.say(v, o, rdf.Type, rdf.NewIRI(nsRR+"RefObjectMap"))
-			r.say(name, o, nsRR+"parentTriplesMap", t)
+			r.state(v, pom, nsRR+"objectMap", o)
+			r.state(v, o, rdf.Type, rdf.NewIRI(nsRR+"RefObjectMap"))
+			r.state(name, o, nsRR+"parentTriplesMap", t)
 			for _, c := range conditions {
 				r.join(c, o)
 			}
@@ -31,7 +31,7 @@ func (r *reader) joins(pom rdf.Term, opts termOptions, v value) {
 	}
 }
 
-// join says a join condition.
+// join states a join condition.
 func (r *reader) join(v value, o rdf.Term) {
 	m := r.members(v, []key{{"function", "fn", "f"}, {"parameters", "pms"}})
 	if name := m["function"].raw(); name != "equal" && r.expand(name) != nsIDLab+"equal" && r.expand(name) != nsGREL+"equal" {
@@ -44,7 +44,7 @@ func (r *reader) join(v value, o rdf.Term) {
 		return
 	}
 	c := r.node()
-	r.say(v, o, nsRR+"joinCondition", c)
+	r.state(v, o, nsRR+"joinCondition", c)
 	said := map[string]bool{}
 	for i, p := range parameters {
 		name, bound, side := r.parameterParts(p)
@@ -64,17 +64,17 @@ func (r *reader) join(v value, o rdf.Term) {
 	}
 }
 
-// joinSide says the expression of one side of a join.
+// joinSide states the expression of one side of a join.
 func (r *reader) joinSide(v value, c rdf.Term, side string) {
 	text := r.text(v)
 	if r.err != nil {
 		return
 	}
 	if segments := r.template(v, text); len(segments) == 1 && segments[0].ref != "" {
-		r.say(v, c, nsRR+side, rdf.NewLiteral(segments[0].ref))
+		r.state(v, c, nsRR+side, rdf.NewLiteral(segments[0].ref))
 		return
 	}
 	e := r.node()
-	r.say(v, c, nsRML+side+"Map", e)
+	r.state(v, c, nsRML+side+"Map", e)
 	r.expression(v, e, text, literalKind)
 }

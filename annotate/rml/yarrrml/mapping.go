@@ -55,7 +55,7 @@ func isInline(sources []value) bool {
 		(strings.HasPrefix(sources[1].raw(), "$") || strings.HasPrefix(sources[1].raw(), "/"))
 }
 
-// mapping says the triples maps of a mapping.
+// mapping states the triples maps of a mapping.
 func (r *reader) mapping(m *mapping) {
 	next := 0
 	for _, source := range m.sources {
@@ -66,35 +66,35 @@ func (r *reader) mapping(m *mapping) {
 			}
 			t := m.terms[next]
 			next++
-			r.say(m.value, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
-			r.say(m.value, t, nsRDFS+"label", rdf.NewLiteral(m.name))
-			r.sayLogical(source, t, logical)
+			r.state(m.value, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
+			r.state(m.value, t, nsRDFS+"label", rdf.NewLiteral(m.name))
+			r.stateSource(source, t, logical)
 			if r.base != "" {
-				r.say(m.value, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
+				r.state(m.value, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
 			}
 			r.triplesMap(m, t, logical, subject)
 		}
 	}
 }
 
-// sayLogical says the logical source or logical table of a triples map.
-func (r *reader) sayLogical(v value, t, logical rdf.Term) {
+// stateSource states the logical source or logical table of a triples map.
+func (r *reader) stateSource(v value, t, logical rdf.Term) {
 	property := nsRML + "logicalSource"
 	if r.tables[logical] {
 		property = nsRR + "logicalTable"
 	}
-	r.say(v, t, property, logical)
+	r.state(v, t, property, logical)
 }
 
 func (r *reader) triplesMap(m *mapping, t, logical rdf.Term, subject value) {
-	conditions := r.conditions(m.members["conditions"])
+	conditions := r.oneOrMore(m.members["conditions"])
 	at := subject
 	if subject.isZero() {
 		at.node = m.value.node
 	}
 	s := r.node()
-	r.say(at, t, nsRR+"subjectMap", s)
-	r.say(at, s, rdf.Type, rdf.NewIRI(nsRR+"SubjectMap"))
+	r.state(at, t, nsRR+"subjectMap", s)
+	r.state(at, s, rdf.Type, rdf.NewIRI(nsRR+"SubjectMap"))
 	r.term(s, termOptions{at: at, source: logical, role: subjectRole, conditions: conditions}, subject)
 	r.graphs(m.members["graphs"], s, logical)
 	list := m.members["predicateobjects"]
@@ -103,12 +103,12 @@ func (r *reader) triplesMap(m *mapping, t, logical rdf.Term, subject value) {
 	}
 }
 
-// graphs says the graphs of a subject map or a predicate-object map.
+// graphs states the graphs of a subject map or a predicate-object map.
 func (r *reader) graphs(v value, of, logical rdf.Term) {
 	for _, graph := range r.oneOrMore(v) {
 		g := r.node()
-		r.say(graph, of, nsRR+"graphMap", g)
-		r.say(graph, g, rdf.Type, rdf.NewIRI(nsRR+"GraphMap"))
+		r.state(graph, of, nsRR+"graphMap", g)
+		r.state(graph, g, rdf.Type, rdf.NewIRI(nsRR+"GraphMap"))
 		r.term(g, termOptions{at: graph, source: logical, role: graphRole}, graph)
 	}
 }
@@ -118,7 +118,7 @@ func predicateObjectKeys() []key {
 		{"conditions", "condition", "c"}, {"inversepredicates", "inversepredicate", "i"}}
 }
 
-// predicateObject says a predicate-object map.
+// predicateObject states a predicate-object map.
 func (r *reader) predicateObject(m *mapping, t, logical rdf.Term, subject, v value) {
 	parts, short := r.predicateObjectParts(v)
 	predicates := r.oneOrMore(parts["predicates"])
@@ -133,18 +133,18 @@ func (r *reader) predicateObject(m *mapping, t, logical rdf.Term, subject, v val
 		return
 	}
 	pom := r.node()
-	r.say(v, t, nsRR+"predicateObjectMap", pom)
-	r.say(v, pom, rdf.Type, rdf.NewIRI(nsRR+"PredicateObjectMap"))
+	r.state(v, t, nsRR+"predicateObjectMap", pom)
+	r.state(v, pom, rdf.Type, rdf.NewIRI(nsRR+"PredicateObjectMap"))
 	types := true
 	for _, predicate := range predicates {
 		p := r.node()
-		r.say(predicate, pom, nsRR+"predicateMap", p)
-		r.say(predicate, p, rdf.Type, rdf.NewIRI(nsRR+"PredicateMap"))
+		r.state(predicate, pom, nsRR+"predicateMap", p)
+		r.state(predicate, p, rdf.Type, rdf.NewIRI(nsRR+"PredicateMap"))
 		r.term(p, termOptions{at: predicate, source: logical, role: predicateRole}, predicate)
 		types = types && isType(r, predicate.raw())
 	}
 	r.graphs(parts["graphs"], pom, logical)
-	conditions := r.conditions(parts["conditions"])
+	conditions := r.oneOrMore(parts["conditions"])
 	for _, object := range objects {
 		opts := termOptions{at: object, source: logical, role: objectRole, conditions: conditions, tag: short}
 		if types {
@@ -182,7 +182,7 @@ func isType(r *reader, predicate string) bool {
 	return predicate == "a" || r.expand(predicate) == rdf.Type
 }
 
-// object says the object map, or the reference to another mapping.
+// object states the object map, or the reference to another mapping.
 func (r *reader) object(pom rdf.Term, opts termOptions, v value) {
 	if v.isList() { // [object, datatype or language] in a list of objects
 		items := r.items(v)
@@ -205,8 +205,8 @@ func (r *reader) object(pom rdf.Term, opts termOptions, v value) {
 	}
 	for _, each := range r.eachValue(v) {
 		o := r.node()
-		r.say(v, pom, nsRR+"objectMap", o)
-		r.say(v, o, rdf.Type, rdf.NewIRI(nsRR+"ObjectMap"))
+		r.state(v, pom, nsRR+"objectMap", o)
+		r.state(v, o, rdf.Type, rdf.NewIRI(nsRR+"ObjectMap"))
 		r.fillTermMap(o, opts, v, each)
 	}
 }
@@ -223,7 +223,7 @@ func (r *reader) eachValue(v value) []value {
 	return []value{{}}
 }
 
-// inverse says the statements from the object to the subject, as a triples map of its own.
+// inverse states the statements from the object to the subject, as a triples map of its own.
 func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value, opts termOptions, object value) {
 	if object.isMap() {
 		if keys := r.members(object, termKeys()); !keys["mapping"].isZero() {
@@ -241,24 +241,24 @@ func (r *reader) inverse(m *mapping, logical rdf.Term, subject, predicate value,
 		return
 	}
 	t := r.name(m.name + "_inverse")
-	r.say(predicate, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
-	r.sayLogical(predicate, t, logical)
+	r.state(predicate, t, rdf.Type, rdf.NewIRI(nsRR+"TriplesMap"))
+	r.stateSource(predicate, t, logical)
 	if r.base != "" {
-		r.say(predicate, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
+		r.state(predicate, t, nsRML+"baseIRI", rdf.NewIRI(r.base))
 	}
 	s := r.node()
 	pom := r.node()
 	p := r.node()
 	o := r.node()
-	r.say(object, t, nsRR+"subjectMap", s)
+	r.state(object, t, nsRR+"subjectMap", s)
 	opts.role = subjectRole
 	r.term(s, opts, object)
-	r.say(predicate, t, nsRR+"predicateObjectMap", pom)
-	r.say(predicate, pom, nsRR+"predicateMap", p)
+	r.state(predicate, t, nsRR+"predicateObjectMap", pom)
+	r.state(predicate, pom, nsRR+"predicateMap", p)
 	r.term(p, termOptions{at: predicate, source: logical, role: predicateRole}, predicate)
-	r.say(subject, pom, nsRR+"objectMap", o)
+	r.state(subject, pom, nsRR+"objectMap", o)
 	r.term(o, termOptions{at: subject, source: logical, role: objectRole, kind: iriKind,
-		conditions: r.conditions(m.members["conditions"])}, subject)
+		conditions: r.oneOrMore(m.members["conditions"])}, subject)
 }
 
 // valueKindObject returns the kind that an object names, or the usual one.

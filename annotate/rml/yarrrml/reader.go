@@ -87,10 +87,17 @@ func newReader() *reader {
 	}
 }
 
-// say adds a statement that the value stands for.
-func (r *reader) say(v value, s rdf.Term, p string, o rdf.Term) {
+// state adds a statement that the value stands for.
+func (r *reader) state(v value, s rdf.Term, p string, o rdf.Term) {
 	q := rdf.Quad{Subject: s, Predicate: rdf.NewIRI(p), Object: o}
 	r.statements = append(r.statements, rml.MappingStatement{Quad: q, Line: v.line()})
+}
+
+// stateText states the text of an optional key.
+func (r *reader) stateText(v value, s rdf.Term, p string) {
+	if !v.isNull() {
+		r.state(v, s, p, rdf.NewLiteral(r.text(v)))
+	}
 }
 
 // node returns a new node.
@@ -159,36 +166,36 @@ func (r *reader) optional(v value) []pair {
 	return r.pairs(v)
 }
 
-// authors says who wrote the mappings.
+// authors states the authors of the mappings.
 func (r *reader) authors(v value) {
 	authors := r.oneOrMore(v)
 	if len(authors) == 0 {
 		return
 	}
 	rules := rdf.NewIRI(nsMapping + "rules_000")
-	r.say(v, rules, rdf.Type, rdf.NewIRI(nsVoID+"Dataset"))
+	r.state(v, rules, rdf.Type, rdf.NewIRI(nsVoID+"Dataset"))
 	for i, author := range authors {
 		person := rdf.NewIRI(fmt.Sprintf("%sperson_%03d", nsMapping, i))
 		if text := author.raw(); strings.Contains(text, "://") && !strings.ContainsAny(text, "<( ") { // a WebID
-			r.say(author, rules, nsDC+"contributor", r.iri(author, text))
+			r.state(author, rules, nsDC+"contributor", r.iri(author, text))
 			continue
 		}
-		r.say(author, rules, nsDC+"contributor", person)
-		r.say(author, person, rdf.Type, rdf.NewIRI(nsFOAF+"Person"))
+		r.state(author, rules, nsDC+"contributor", person)
+		r.state(author, person, rdf.Type, rdf.NewIRI(nsFOAF+"Person"))
 		name, email, website := r.author(author)
 		if name != "" {
-			r.say(author, person, nsRDFS+"label", rdf.NewLiteral(name))
+			r.state(author, person, nsRDFS+"label", rdf.NewLiteral(name))
 		}
 		if email != "" {
-			r.say(author, person, nsFOAF+"mbox", r.absolute(author, "mailto:"+email))
+			r.state(author, person, nsFOAF+"mbox", r.absolute(author, "mailto:"+email))
 		}
 		if website != "" {
-			r.say(author, person, nsFOAF+"homepage", r.iri(author, website))
+			r.state(author, person, nsFOAF+"homepage", r.iri(author, website))
 		}
 	}
 	for _, m := range r.order {
 		for _, t := range m.terms {
-			r.say(m.value, rules, nsVoID+"exampleResource", t)
+			r.state(m.value, rules, nsVoID+"exampleResource", t)
 		}
 	}
 }
@@ -291,10 +298,10 @@ func (r *reader) kindOfType(v value) kind {
 	return suffixes[i].kind
 }
 
-// sayKind says the kind of a term.
-func (r *reader) sayKind(v value, t rdf.Term, k kind) {
+// stateKind states the kind of a term.
+func (r *reader) stateKind(v value, t rdf.Term, k kind) {
 	if k != noKind {
 		name := map[kind]string{iriKind: "IRI", blankKind: "BlankNode", literalKind: "Literal"}[k]
-		r.say(v, t, nsRR+"termType", rdf.NewIRI(nsRR+name))
+		r.state(v, t, nsRR+"termType", rdf.NewIRI(nsRR+name))
 	}
 }

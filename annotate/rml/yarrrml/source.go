@@ -63,7 +63,7 @@ func sourceKeys() []key {
 		{"queryFormulation"}, {"query"}, {"table"}}
 }
 
-// source says a source and returns its node: the same one for a name that is used again.
+// source states a source and returns its node: the same one for a name that is used again.
 func (r *reader) source(v value) rdf.Term {
 	if v.isScalar() && !v.isNull() {
 		name := r.text(v)
@@ -72,7 +72,7 @@ func (r *reader) source(v value) rdf.Term {
 				return t
 			}
 			t := r.fullSource(known)
-			r.say(known, t, nsRDFS+"label", rdf.NewLiteral(name))
+			r.state(known, t, nsRDFS+"label", rdf.NewLiteral(name))
 			r.shared[name] = t
 			return t
 		}
@@ -86,7 +86,7 @@ func (r *reader) source(v value) rdf.Term {
 	return r.fullSource(v)
 }
 
-// fullSource says a source that is written in full, as an object or as a list.
+// fullSource states a source that is written in full, as an object or as a list.
 func (r *reader) fullSource(v value) rdf.Term {
 	if v.isMap() {
 		return r.logicalSource(v, r.members(v, sourceKeys()), false)
@@ -103,7 +103,7 @@ func (r *reader) fullSource(v value) rdf.Term {
 	return r.logicalSource(v, m, true)
 }
 
-// logicalSource says a logical source. Inline ones have the formulation after the access.
+// logicalSource states a logical source. Inline ones have the formulation after the access.
 func (r *reader) logicalSource(v value, m map[string]value, inline bool) rdf.Term {
 	isQuery := !m["query"].isNull() || !m["table"].isNull()
 	switch {
@@ -136,16 +136,14 @@ func (r *reader) logicalSource(v value, m map[string]value, inline bool) rdf.Ter
 		kind = "stream"
 	}
 	t := r.node()
-	r.say(v, t, rdf.Type, rdf.NewIRI(nsRML+"LogicalSource"))
+	r.state(v, t, rdf.Type, rdf.NewIRI(nsRML+"LogicalSource"))
 	r.access(v, t, m, kind, access, formulation)
-	if iterator := m["iterator"]; !iterator.isNull() {
-		r.say(iterator, t, nsRML+"iterator", rdf.NewLiteral(r.text(iterator)))
-	}
+	r.stateText(m["iterator"], t, nsRML+"iterator")
 	switch iri, known := formulations()[formulation]; {
 	case known:
-		r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(iri))
+		r.state(v, t, nsRML+"referenceFormulation", rdf.NewIRI(iri))
 	case formulation == "" && isDatabase(kind):
-		r.say(v, t, nsRML+"referenceFormulation", rdf.NewIRI(nsQL+"CSV"))
+		r.state(v, t, nsRML+"referenceFormulation", rdf.NewIRI(nsQL+"CSV"))
 	default:
 		r.fail(at(m["referenceFormulation"], v), "the reference formulation %q is not known: expected csv, jsonpath or xpath",
 			formulation)
@@ -162,10 +160,10 @@ func isDatabase(kind string) bool {
 	return ok
 }
 
-// logicalTable says a table or a query of a database that the mapping does not name (R2RML, section 5).
+// logicalTable states a table or a query of a database that the mapping does not name (R2RML, section 5).
 func (r *reader) logicalTable(v value, m map[string]value) rdf.Term {
 	t := r.node()
-	r.say(v, t, rdf.Type, rdf.NewIRI(nsRR+"LogicalTable"))
+	r.state(v, t, rdf.Type, rdf.NewIRI(nsRR+"LogicalTable"))
 	for _, name := range []string{"iterator", "delimiter", "encoding"} {
 		if other := m[name]; !other.isNull() {
 			r.fail(other, "a table or a query has no %s: expected it for a file", name)
@@ -176,37 +174,33 @@ func (r *reader) logicalTable(v value, m map[string]value) rdf.Term {
 	return t
 }
 
-// access says where a source is.
+// access states the location of a source.
 func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, formulation string) {
 	switch {
 	case isDatabase(kind):
 		d := r.describe(v, t, nsD2RQ+"Database")
-		r.say(v, d, nsD2RQ+"jdbcDSN", rdf.NewLiteral(dsn(kind, access)))
-		r.say(v, d, nsD2RQ+"jdbcDriver", rdf.NewLiteral(drivers()[kind][0]))
+		r.state(v, d, nsD2RQ+"jdbcDSN", rdf.NewLiteral(dsn(kind, access)))
+		r.state(v, d, nsD2RQ+"jdbcDriver", rdf.NewLiteral(drivers()[kind][0]))
 		if c := m["credentials"]; !c.isNull() {
 			login := r.members(c, []key{{"username"}, {"password"}})
-			if user := login["username"]; !user.isNull() {
-				r.say(user, d, nsD2RQ+"username", rdf.NewLiteral(r.text(user)))
-			}
-			if password := login["password"]; !password.isNull() {
-				r.say(password, d, nsD2RQ+"password", rdf.NewLiteral(r.text(password)))
-			}
+			r.stateText(login["username"], d, nsD2RQ+"username")
+			r.stateText(login["password"], d, nsD2RQ+"password")
 		}
 	case !m["credentials"].isNull():
 		r.fail(m["credentials"], "a source of the type %s takes no credentials: expected them for a database", kind)
 	case kind == "stream":
 		d := r.describe(v, t, nsCARML+"Stream")
 		if access != "" {
-			r.say(v, d, nsCARML+"streamName", rdf.NewLiteral(access))
+			r.state(v, d, nsCARML+"streamName", rdf.NewLiteral(access))
 		}
 	case kind == "sparql":
 		d := r.describe(v, t, nsSD+"Service")
-		r.say(v, d, nsSD+"endpoint", r.iri(v, access))
-		r.say(v, d, nsSD+"supportedLanguage", rdf.NewIRI(nsSD+"SPARQL11Query"))
+		r.state(v, d, nsSD+"endpoint", r.iri(v, access))
+		r.state(v, d, nsSD+"supportedLanguage", rdf.NewIRI(nsSD+"SPARQL11Query"))
 		results := map[string]string{"json": "SPARQL_Results_JSON", "xml": "SPARQL_Results_XML", "csv": "SPARQL_Results_CSV"}
 		for name, format := range results {
 			if strings.HasPrefix(formulation, name) || (formulation == "xpath" && name == "xml") {
-				r.say(v, d, nsSD+"resultFormat", rdf.NewIRI(nsFormats+format))
+				r.state(v, d, nsSD+"resultFormat", rdf.NewIRI(nsFormats+format))
 			}
 		}
 	case kind == "localfile" || kind == "remotefile":
@@ -224,12 +218,12 @@ func (r *reader) access(v value, t rdf.Term, m map[string]value, kind, access, f
 
 func (r *reader) describe(v value, t rdf.Term, class string) rdf.Term {
 	d := r.node()
-	r.say(v, t, nsRML+"source", d)
-	r.say(v, d, rdf.Type, rdf.NewIRI(class))
+	r.state(v, t, nsRML+"source", d)
+	r.state(v, d, rdf.Type, rdf.NewIRI(class))
 	return d
 }
 
-// file says a file: its name alone, or with how it is read.
+// file states a file: its name alone, or with how it is read.
 func (r *reader) file(v value, t rdf.Term, m map[string]value, access, formulation string) {
 	delimiter, encoding := m["delimiter"], m["encoding"]
 	name := ""
@@ -243,24 +237,24 @@ func (r *reader) file(v value, t rdf.Term, m map[string]value, access, formulati
 		r.fail(encoding, "the encoding %s is not known: expected UTF-8 or UTF-16", name)
 	case name == "UTF-16":
 		d := r.describe(encoding, t, nsModern+"RelativePathSource")
-		r.say(v, d, nsModern+"root", rdf.NewIRI(nsModern+"MappingDirectory"))
-		r.say(v, d, nsModern+"path", rdf.NewLiteral(path.Clean(access)))
-		r.say(encoding, d, nsModern+"encoding", rdf.NewIRI(nsModern+"UTF-16"))
+		r.state(v, d, nsModern+"root", rdf.NewIRI(nsModern+"MappingDirectory"))
+		r.state(v, d, nsModern+"path", rdf.NewLiteral(path.Clean(access)))
+		r.state(encoding, d, nsModern+"encoding", rdf.NewIRI(nsModern+"UTF-16"))
 		if formulation == "csv" {
-			r.say(v, d, nsModern+"null", rdf.NewLiteral(""))
+			r.state(v, d, nsModern+"null", rdf.NewLiteral(""))
 		}
 	case !delimiter.isNull():
 		d, dialect := r.describe(delimiter, t, nsCSVW+"Table"), r.node()
-		r.say(v, d, nsCSVW+"url", rdf.NewLiteral(access))
-		r.say(delimiter, d, nsCSVW+"dialect", dialect)
-		r.say(delimiter, dialect, rdf.Type, rdf.NewIRI(nsCSVW+"Dialect"))
-		r.say(delimiter, dialect, nsCSVW+"delimiter", rdf.NewLiteral(r.text(delimiter)))
+		r.state(v, d, nsCSVW+"url", rdf.NewLiteral(access))
+		r.state(delimiter, d, nsCSVW+"dialect", dialect)
+		r.state(delimiter, dialect, rdf.Type, rdf.NewIRI(nsCSVW+"Dialect"))
+		r.state(delimiter, dialect, nsCSVW+"delimiter", rdf.NewLiteral(r.text(delimiter)))
 	default:
-		r.say(v, t, nsRML+"source", rdf.NewLiteral(access))
+		r.state(v, t, nsRML+"source", rdf.NewLiteral(access))
 	}
 }
 
-// query says the query of a source and the language that it is in. A logical table has other terms for them than a
+// query states the query of a source and the language that it is in. A logical table has other terms for them than a
 // logical source; kind is then empty.
 func (r *reader) query(t rdf.Term, m map[string]value, kind string) {
 	property := nsRML + "query"
@@ -268,7 +262,7 @@ func (r *reader) query(t rdf.Term, m map[string]value, kind string) {
 		property = nsRR + "sqlQuery"
 	}
 	if q := m["query"]; !q.isNull() {
-		r.say(q, t, property, rdf.NewLiteral(r.text(q)))
+		r.state(q, t, property, rdf.NewLiteral(r.text(q)))
 		if kind != "" && kind != "sparql" && !isDatabase(kind) {
 			r.fail(q, "a source of the type %s has no query: expected it for a database or a SPARQL endpoint", kind)
 		}
@@ -277,7 +271,7 @@ func (r *reader) query(t rdf.Term, m map[string]value, kind string) {
 		if (kind != "" && !isDatabase(kind)) || !m["query"].isNull() {
 			r.fail(table, "it has a table beside a query, or without a database: expected one of table and query")
 		}
-		r.say(table, t, nsRR+"tableName", rdf.NewLiteral(r.text(table)))
+		r.state(table, t, nsRR+"tableName", rdf.NewLiteral(r.text(table)))
 	}
 	f := m["queryFormulation"]
 	if f.isNull() {
@@ -287,7 +281,7 @@ func (r *reader) query(t rdf.Term, m map[string]value, kind string) {
 	iri, isSQL := queryFormulations()[name]
 	switch isPlain := kind == "" || isDatabase(kind); {
 	case isSQL && isPlain:
-		r.say(f, t, nsRR+"sqlVersion", rdf.NewIRI(nsRR+iri))
+		r.state(f, t, nsRR+"sqlVersion", rdf.NewIRI(nsRR+iri))
 	case name == "sparql11" && kind == "sparql": // said by the service
 	case isSQL || name == "sparql11":
 		r.fail(f, "the query formulation %s does not belong to this source: expected sparql11 for the type sparql, and SQL for "+

@@ -16,7 +16,7 @@ func serializations() map[string]string {
 	return identifiers
 }
 
-// logicalTargets says the targets of a term: names, inline ones, or both in a list.
+// logicalTargets states the targets of a term: names, inline ones, or both in a list.
 func (r *reader) logicalTargets(t rdf.Term, v value) {
 	targets := r.oneOrMore(v)
 	if len(targets) > 0 && v.isList() && targets[0].isScalar() && strings.Contains(targets[0].raw(), "~") {
@@ -63,15 +63,15 @@ func (r *reader) logicalTarget(t rdf.Term, v value) {
 		}
 	}
 	node, place := r.node(), r.node()
-	r.say(v, t, nsRML+"logicalTarget", node)
-	r.say(v, node, rdf.Type, rdf.NewIRI(nsModern+"LogicalTarget"))
-	r.say(v, node, nsModern+"target", place)
+	r.state(v, t, nsRML+"logicalTarget", node)
+	r.state(v, node, rdf.Type, rdf.NewIRI(nsModern+"LogicalTarget"))
+	r.state(v, node, nsModern+"target", place)
 	switch strings.ToLower(kind) {
 	case "", "void", "localfile":
-		r.say(v, place, rdf.Type, rdf.NewIRI(nsVoID+"Dataset"))
-		r.say(v, place, nsVoID+"dataDump", rdf.NewLiteral(strings.TrimPrefix(access, "file://")))
+		r.state(v, place, rdf.Type, rdf.NewIRI(nsVoID+"Dataset"))
+		r.state(v, place, nsVoID+"dataDump", rdf.NewLiteral(strings.TrimPrefix(access, "file://")))
 	case "dcat":
-		r.say(v, place, nsDCAT+"downloadURL", rdf.NewLiteral(strings.TrimPrefix(access, "file://")))
+		r.state(v, place, nsDCAT+"downloadURL", rdf.NewLiteral(strings.TrimPrefix(access, "file://")))
 	default:
 		r.fail(v, "the type %q of a target is not supported: expected void, dcat or localfile", kind)
 	}
@@ -80,9 +80,9 @@ func (r *reader) logicalTarget(t rdf.Term, v value) {
 		if !ok {
 			r.fail(v, "the serialization %q is not known: expected one of n3, %s", serialization, rdf.FormatNames(nil))
 		}
-		r.say(v, node, nsModern+"serialization", rdf.NewIRI(nsFormats+format))
+		r.state(v, node, nsModern+"serialization", rdf.NewIRI(nsFormats+format))
 	}
 	if compression != "" {
-		r.say(v, node, nsModern+"compression", rdf.NewIRI(nsModern+strings.ToLower(compression)))
+		r.state(v, node, nsModern+"compression", rdf.NewIRI(nsModern+strings.ToLower(compression)))
 	}
 }

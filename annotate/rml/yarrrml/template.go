@@ -82,7 +82,7 @@ func reference(s string) (ref string, external bool, n int) {
 	return "", false, 0
 }
 
-// expression says the constant, reference or template of a term map.
+// expression states the constant, reference or template of a term map.
 func (r *reader) expression(v value, t rdf.Term, text string, k kind) {
 	text = r.expand(text)
 	segments := r.template(v, text)
@@ -91,13 +91,13 @@ func (r *reader) expression(v value, t rdf.Term, text string, k kind) {
 	}
 	switch first := segments[0]; {
 	case len(segments) == 1 && first.ref != "":
-		r.say(v, t, nsRML+"reference", rdf.NewLiteral(first.ref))
+		r.state(v, t, nsRML+"reference", rdf.NewLiteral(first.ref))
 	case len(segments) > 1:
-		r.say(v, t, nsRR+"template", rdf.NewLiteral(joinSegments(segments)))
+		r.state(v, t, nsRR+"template", rdf.NewLiteral(joinSegments(segments)))
 	case k == iriKind:
-		r.say(v, t, nsRR+"constant", r.absolute(v, first.text))
+		r.state(v, t, nsRR+"constant", r.absolute(v, first.text))
 	default:
-		r.say(v, t, nsRR+"constant", rdf.NewLiteral(first.text))
+		r.state(v, t, nsRR+"constant", rdf.NewLiteral(first.text))
 	}
 }
 

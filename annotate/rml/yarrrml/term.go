@@ -33,7 +33,7 @@ func termKeys() []key {
 		{"quoted"}, {"quotedNonAsserted"}}
 }
 
-// term says the map of a term: a text, or an object with a value or a function.
+// term states the map of a term: a text, or an object with a value or a function.
 func (r *reader) term(t rdf.Term, opts termOptions, v value) { r.fillTermMap(t, opts, v, value{}) }
 
 // fillTermMap is term with one of the values that the object lists.
@@ -63,7 +63,7 @@ func (r *reader) fillTermMap(t rdf.Term, opts termOptions, v, each value) {
 		r.fail(m["mapping"], "a reference to a mapping is possible for an object only: expected a value or a function")
 	}
 	k := r.kindOfType(m["type"])
-	for _, c := range r.conditions(m["conditions"]) {
+	for _, c := range r.oneOrMore(m["conditions"]) {
 		opts.conditions = append(opts.conditions[:len(opts.conditions):len(opts.conditions)], c)
 	}
 	if r.err != nil {
@@ -94,14 +94,14 @@ func (r *reader) fillTermMap(t rdf.Term, opts termOptions, v, each value) {
 	case !hasValue && (len(opts.conditions) > 0 || k != blankKind):
 		r.fail(opts.at, "it has no value: expected a value or a function, or the type blank without a condition")
 	case !hasValue:
-		r.sayKind(opts.at, t, blankKind)
+		r.stateKind(opts.at, t, blankKind)
 	case len(opts.conditions) > 0:
-		r.sayKind(opts.at, t, orIRI(k, opts.role))
+		r.stateKind(opts.at, t, orIRI(k, opts.role))
 		r.guarded(t, opts, orIRI(k, opts.role), say)
 	default:
 		say(t, orIRI(k, opts.role))
 		if k != noKind {
-			r.sayKind(opts.at, t, k)
+			r.stateKind(opts.at, t, k)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (r *reader) defaultKind(k kind, opts termOptions, m map[string]value, isFun
 	return noKind
 }
 
-// parts says the datatype, the language and the targets of a term.
+// parts states the datatype, the language and the targets of a term.
 func (r *reader) parts(t rdf.Term, opts termOptions, m map[string]value, k *kind) {
 	datatype, language := m["datatype"], m["language"]
 	if !opts.tag.isNull() {
@@ -159,10 +159,10 @@ func (r *reader) parts(t rdf.Term, opts termOptions, m map[string]value, k *kind
 		text, _ := cutSuffix(r.text(datatype))
 		*k = literalKind
 		if segments := r.template(datatype, r.expand(text)); len(segments) == 1 && segments[0].ref == "" {
-			r.say(datatype, t, nsRR+"datatype", r.absolute(datatype, segments[0].text))
+			r.state(datatype, t, nsRR+"datatype", r.absolute(datatype, segments[0].text))
 		} else {
 			d := r.node()
-			r.say(datatype, t, nsRML+"datatypeMap", d)
+			r.state(datatype, t, nsRML+"datatypeMap", d)
 			r.expression(datatype, d, text, iriKind)
 		}
 	}
@@ -171,6 +171,6 @@ func (r *reader) parts(t rdf.Term, opts termOptions, m map[string]value, k *kind
 
 func (r *reader) language(v value, t rdf.Term, text string) {
 	l := r.node()
-	r.say(v, t, nsRML+"languageMap", l)
+	r.state(v, t, nsRML+"languageMap", l)
 	r.expression(v, l, text, literalKind)
 }

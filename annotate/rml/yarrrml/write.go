@@ -127,7 +127,7 @@ func (w *writer) document() *yaml.Node {
 }
 
 // prefixes returns the prefixes that are used. Those that need no declaration have one too, because not every reader of
-// YARRRML knows them.
+// YARRRML has them.
 func (w *writer) prefixes() *yaml.Node {
 	prefixes := object()
 	for _, p := range w.Prefixes {

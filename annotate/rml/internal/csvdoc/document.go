@@ -226,13 +226,7 @@ func (d *Document) begin(data []byte) error {
 		return d.compiler.invalid
 	}
 	if uint64(len(data)) > maxInput {
-		return &input.SyntaxError{
-			Format: "CSV",
-			Line:   1,
-			Column: 1,
-			Limit:  true,
-			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
-		}
+		return input.TooLarge("CSV", len(data), maxInput)
 	}
 	d.data = data
 	return d.checkText()

@@ -126,12 +126,23 @@ type SyntaxError struct {
 	Line, Column int
 	// Offset is the 0-based byte offset.
 	Offset int
-	// Parted tells that the input is refused only because it is read in parts.
+	// Parted reports whether the input is refused only because it is read in parts.
 	Parted bool
-	// Limit tells that the input exceeds a limit: the error matches [ErrLimit].
+	// Limit reports whether the input exceeds a limit: the error matches [ErrLimit].
 	Limit bool
 	// Reason is what was wrong and what was expected.
 	Reason string
+}
+
+// TooLarge returns the error of an input that is larger than a format can address.
+func TooLarge(format string, size int, limit uint64) error {
+	return &SyntaxError{
+		Format: format,
+		Line:   1,
+		Column: 1,
+		Limit:  true,
+		Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", size, limit),
+	}
 }
 
 // Error returns one line with the format, the place and the reason.

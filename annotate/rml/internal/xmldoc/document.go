@@ -54,13 +54,7 @@ func (d *Document) Load(data []byte) error {
 	d.stream = nil
 	d.reset(len(data))
 	if uint64(len(data)) > maxInput {
-		return &input.SyntaxError{
-			Format: "XML",
-			Line:   1,
-			Column: 1,
-			Limit:  true,
-			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
-		}
+		return input.TooLarge("XML", len(data), maxInput)
 	}
 	var err error
 	if d.doctype, d.transcoded = false, false; d.compiler.carml {

@@ -87,7 +87,7 @@ func (a axis) outside() bool { return a >= ancestorAxis || a == parentAxis }
 // operand is an expression that another one consists of.
 type operand struct {
 	of *expr
-	// inner tells that it has a context item of its own, and repeated that it may be evaluated
+	// inner reports whether it has a context item of its own, and repeated that it may be evaluated
 	// several times where the other one is evaluated once.
 	inner, repeated bool
 }
