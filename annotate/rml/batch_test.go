@@ -19,7 +19,7 @@ const rowMapping = prefixes +
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .
 `
 
-// generated is a file that is made while it is read.
+// generated is a file that is generated while it is read.
 type generated struct {
 	head  string
 	row   func(i int) string

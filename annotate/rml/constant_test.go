@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// constantMapping makes a statement with a constant that is written as the object map has it.
+// constantMapping generates a statement with a constant that is written as the object map has it.
 func constantMapping(object string) []byte {
 	return []byte(prefixes + `map:M a rr:TriplesMap ; ` + jsonStream + ` rr:subject ex:s ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ ` + object + ` ] ] .`)

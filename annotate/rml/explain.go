@@ -120,7 +120,7 @@ func (e *explanation) cost(s *step) {
 			}
 		}
 	}
-	line := "cost: " + count(references, "reference") + " a record"
+	line := "cost: " + count(references, "reference") + " per record"
 	if joins > 0 {
 		line += ", " + count(joins, "join") + " by an index over all records of the parent, built for every message"
 	}

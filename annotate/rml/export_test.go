@@ -12,7 +12,7 @@ func Unpack(r io.Reader, t Target) (io.Reader, error) {
 }
 
 // Variant returns the plan without its flat predicate-object maps, or without
-// the knowledge that its places cannot make the same statement. Neither may
+// the knowledge that its places cannot generate the same statement. Neither may
 // change what the plan gives.
 func Variant(p *Plan, flat, doubtful bool) *Plan {
 	changed := *p

@@ -26,7 +26,7 @@ ex:M a rml:TriplesMap ; `+functionSource+` rml:subject ex:s ;
 	return string(out[len(before) : len(out)-len(after)])
 }
 
-func callOf(function string, arguments ...string) string {
+func callText(function string, arguments ...string) string {
 	call := "rml:function " + function
 	for i := 0; i < len(arguments); i += 2 {
 		call += fmt.Sprintf(` ; rml:input [ rml:parameter %s ; rml:inputValueMap [ rml:reference "$.%s" ] ]`,
@@ -42,27 +42,27 @@ func TestFunction_givesItsResultANaturalDatatype(t *testing.T) {
 		return fmt.Sprintf(`%q^^<http://www.w3.org/2001/XMLSchema#%s>`, text, datatype)
 	}
 	for call, want := range map[string]string{
-		callOf("grel:string_length", "grel:valueParameter", "s"):   typed("5", "integer"),
-		callOf("grel:array_length", "grel:p_array_a", "list[*]"):   typed("2", "integer"),
-		callOf("grel:math_abs", "grel:p_dec_n", "n"):               typed("2.5", "decimal"),
-		callOf("grel:math_abs", "grel:p_dec_n", "i"):               typed("3", "integer"),
-		callOf("grel:string_toNumber", "grel:valueParameter", "n"): typed("2.5", "decimal"),
-		callOf("grel:boolean_not", "grel:bool_b",
+		callText("grel:string_length", "grel:valueParameter", "s"):   typed("5", "integer"),
+		callText("grel:array_length", "grel:p_array_a", "list[*]"):   typed("2", "integer"),
+		callText("grel:math_abs", "grel:p_dec_n", "n"):               typed("2.5", "decimal"),
+		callText("grel:math_abs", "grel:p_dec_n", "i"):               typed("3", "integer"),
+		callText("grel:string_toNumber", "grel:valueParameter", "n"): typed("2.5", "decimal"),
+		callText("grel:boolean_not", "grel:bool_b",
 			"s"): typed("true", "boolean"),
-		callOf("idlab:isNull", "grel:valueParameter",
+		callText("idlab:isNull", "grel:valueParameter",
 			"s"): typed("false", "boolean"),
-		callOf("grel:date_toDate", "grel:valueParameter",
+		callText("grel:date_toDate", "grel:valueParameter",
 			"d"): typed("2026-01-31", "date"),
-		callOf("grel:date_toDate", "grel:valueParameter",
+		callText("grel:date_toDate", "grel:valueParameter",
 			"t"): typed("2026-01-31T12:00:00Z", "dateTime"),
-		callOf("grel:toUpperCase", "grel:valueParameter", "s"):                        `"VENUS"`,
-		callOf("grel:toUpperCase", "grel:valueParameter", "n"):                        `"2.50"`,
-		callOf("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("month"):   typed("1", "integer"),
-		callOf("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("weekday"): `"Saturday"`,
-		callOf("grel:string_contains", "grel:valueParameter", "s", "grel:string_sub",
+		callText("grel:toUpperCase", "grel:valueParameter", "s"):                        `"VENUS"`,
+		callText("grel:toUpperCase", "grel:valueParameter", "n"):                        `"2.50"`,
+		callText("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("month"):   typed("1", "integer"),
+		callText("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("weekday"): `"Saturday"`,
+		callText("grel:string_contains", "grel:valueParameter", "s", "grel:string_sub",
 			"s"): typed("true", "boolean"),
-		callOf("grel:string_indexOf", "grel:valueParameter", "s", "grel:string_sub", "n"):            typed("-1", "integer"),
-		callOf("grel:string_substring", "grel:valueParameter", "d") + fromInput("grel:p_int_i_from"): `"26-01-31"`,
+		callText("grel:string_indexOf", "grel:valueParameter", "s", "grel:string_sub", "n"):            typed("-1", "integer"),
+		callText("grel:string_substring", "grel:valueParameter", "d") + fromInput("grel:p_int_i_from"): `"26-01-31"`,
 	} {
 		require.Equal(t, want, functionResult(t, call, "", nil), call)
 	}
@@ -78,7 +78,7 @@ func fromInput(parameter string) string {
 
 // What the mapping or the program says precedes the natural datatype.
 func TestFunction_prefersTheDatatypeOfTheMapping(t *testing.T) {
-	length := callOf("grel:string_length", "grel:valueParameter", "s")
+	length := callText("grel:string_length", "grel:valueParameter", "s")
 	for more, want := range map[string]string{
 		"; rml:datatype xsd:string":                       `"5"`,
 		"; rml:datatype xsd:double":                       `"5"^^<http://www.w3.org/2001/XMLSchema#double>`,

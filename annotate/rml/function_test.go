@@ -23,7 +23,7 @@ const isX = `rml:condition [ rml:functionExecution [ rml:function idlab:equal ;
   rml:input [ rml:parameter grel:valueParam ; rml:inputValueMap [ rml:reference "$.c[*]" ] ], [
   rml:parameter grel:valueParam2 ; rml:inputValue "x" ] ] ; rml:return idlab:_boolOut ]`
 
-// object makes a mapping whose object map is given.
+// object returns a mapping whose object map is given.
 func object(objectMap string) string {
 	return `ex:M ` + functionSource +
 		` rml:subject ex:s ; rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ ` + objectMap + ` ] ] .`

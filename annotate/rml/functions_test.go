@@ -39,7 +39,7 @@ type functionCase struct {
 	want     string
 }
 
-// with makes the arguments of a case: names and values by turns.
+// with returns the arguments of a case: names and values in turn.
 func with(args ...any) []any { return args }
 
 // evaluate calls a function by way of a mapping.

@@ -25,7 +25,7 @@ map:L a rr:TriplesMap ; ` + source + ` rr:subjectMap [ ` + subject +
 
 var joins = map[string]string{"joined": `; rr:joinCondition [ rr:child "id" ; rr:parent "id" ]`, "not joined": ""}
 
-// What a triples map refers to is the collection that the other one makes, not
+// What a triples map refers to is the collection that the other one generates, not
 // a second one, nor more members of it.
 func TestMapper_Append_makesReferencedCollectionsOnce(t *testing.T) {
 	const list = `new:gatherAs rdf:List ; new:gather ( [ rml:reference "v[*]" ] )`

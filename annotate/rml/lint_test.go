@@ -112,7 +112,7 @@ input 1: file "n.csv", CSV, streamed
 triples map map:M (mapping line 8): each record of $ of input 0
   subject IRI http://a/{id}
   graph <http://example.com/ns#g>
-  cost: 5 references a record, one join by an index over all records of the parent, built for every message
+  cost: 5 references per record, one join by an index over all records of the parent, built for every message
   predicate <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>, combined on stacks
     object <http://example.com/ns#C>
   predicate <http://example.com/ns#p>, combined on stacks
@@ -121,6 +121,6 @@ triples map map:M (mapping line 8): each record of $ of input 0
     object blank node x of input 1 where a = b, by a hash index
 triples map map:N (mapping line 12): each record of input 1
   subject blank node x
-  cost: one reference a record
+  cost: one reference per record
 `, newPlan(t, mapping).Explain())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// numberMapping makes statements of a value: as a decimal, as an integer, as they are, in an IRI.
+// numberMapping generates statements from a value: as a decimal, as an integer, as they are, in an IRI.
 const numberMapping = `
 @prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> . @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
 @prefix carml: <http://carml.taxonic.com/carml/> . @prefix ex: <http://example.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -31,7 +31,7 @@ const numberMapping = `
    rr:predicateObjectMap [ rr:predicate fno:executes ; rr:objectMap [ rr:constant grel:toUpperCase ] ] ;
    rr:predicateObjectMap [ rr:predicate grel:valueParameter ; rr:objectMap [ rml:reference "v" ] ] ] ] ] .`
 
-// mapNumber returns the last part of each object that the mapping makes of a message, by predicate.
+// mapNumber returns the last part of each object that the mapping generates from a message, by predicate.
 func mapNumber(t *testing.T, mapping, message string, dialect rml.Dialect) (map[string]string, rml.Tally) {
 	t.Helper()
 	loaded, err := rml.Load([]byte(mapping), nil)

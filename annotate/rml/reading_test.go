@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// readingMapping makes a statement of each record with a value of t.
+// readingMapping generates a statement from each record with a value of t.
 func readingMapping(formulation, iterator, source string) string {
 	return fmt.Sprintf(`@prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/> .
 @prefix carml: <http://carml.taxonic.com/carml/> . @prefix csvw: <http://www.w3.org/ns/csvw#> .
@@ -26,8 +26,8 @@ func readingMapping(formulation, iterator, source string) string {
   rml:predicateObjectMap [ rml:predicate ex:t ; rml:objectMap [ rml:reference "t" ] ] .`, source, formulation, iterator)
 }
 
-// objectsOf returns the objects that a mapping makes of a message, with spaces between them.
-func objectsOf(t *testing.T, mapping, message string, dialect rml.Dialect) (string, error) {
+// mapObjects returns the objects that a mapping generates from a message, with spaces between them.
+func mapObjects(t *testing.T, mapping, message string, dialect rml.Dialect) (string, error) {
 	t.Helper()
 	loaded, err := rml.Load([]byte(mapping), nil)
 	if err != nil {
@@ -70,14 +70,14 @@ func TestLoad_readsHowAStreamIsRead(t *testing.T) {
 		{`a carml:Stream ; csvw:dialect [ csvw:encoding "utf-8" ; csvw:lineTerminators "\r\n", "\n" ; csvw:skipColumns 0 ]`, "id,t\n1,2\n", "2"},
 		{`a carml:Stream ; rdfs:label "readings" ; csvw:dialect [ rdfs:comment "as exported" ; csvw:delimiter "|" ]`, "id|t\n1|2\n", "2"},
 	} {
-		got, err := objectsOf(t, readingMapping("CSV", "", c.source), c.message, rml.DialectRML)
+		got, err := mapObjects(t, readingMapping("CSV", "", c.source), c.message, rml.DialectRML)
 		require.NoError(t, err, c.source)
 		require.Equal(t, c.want, got, c.source)
 	}
 	// Without a header the columns have the names of CSVW.
 	mapping := readingMapping("CSV", "", `a carml:Stream ; csvw:dialect [ csvw:header false ]`)
 	mapping = strings.NewReplacer("{id}", "{_col.1}", `"t"`, `"_col.2"`).Replace(mapping)
-	got, err := objectsOf(t, mapping, "1,2\n", rml.DialectRML)
+	got, err := mapObjects(t, mapping, "1,2\n", rml.DialectRML)
 	require.NoError(t, err)
 	require.Equal(t, "2", got)
 }
@@ -85,17 +85,17 @@ func TestLoad_readsHowAStreamIsRead(t *testing.T) {
 func TestLoad_readsWhichTextsOfJSONAndXMLAreNoValue(t *testing.T) {
 	const stream = `a carml:Stream ; rml:null "NA", "-1"`
 	for _, dialect := range []rml.Dialect{rml.DialectRML, rml.DialectCARML} {
-		got, err := objectsOf(t, readingMapping("JSONPath", `rml:iterator "$[*]"`, stream),
+		got, err := mapObjects(t, readingMapping("JSONPath", `rml:iterator "$[*]"`, stream),
 			`[{"id": 1, "t": "NA"}, {"id": 2, "t": -1}, {"id": 3, "t": "N"}, {"id": 4, "t": ""}, {"id": "NA", "t": "5"}]`, dialect)
 		require.NoError(t, err)
 		require.Equal(t, "N ", got)
-		got, err = objectsOf(t, readingMapping("XPath", `rml:iterator "/a/b"`, stream),
+		got, err = mapObjects(t, readingMapping("XPath", `rml:iterator "/a/b"`, stream),
 			`<a><b><id>1</id><t>NA</t></b><b><id>2</id><t>2</t></b></a>`, dialect)
 		require.NoError(t, err)
 		require.Equal(t, "2", got)
 	}
 	// A view has no cell for them either.
-	got, err := objectsOf(t, `@prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/> .
+	got, err := mapObjects(t, `@prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/> .
 <#M> a rml:TriplesMap ; rml:logicalSource [ a rml:LogicalView ; rml:viewOn [ rml:referenceFormulation rml:JSONPath ; rml:iterator "$[*]" ;
       rml:source [ a <http://carml.taxonic.com/carml/Stream> ; rml:null "NA" ] ] ;
     rml:field [ rml:fieldName "t" ; rml:reference "$.t" ] ] ;
@@ -143,7 +143,7 @@ func TestMapper_Append_unpacksMessages(t *testing.T) {
 		for encoding, plain := range map[string]string{"UTF-8": text, "UTF-16": utf16} {
 			mapping := readingMapping("JSONPath", `rml:iterator "$[*]"`,
 				`a carml:Stream ; rml:compression rml:`+compression+` ; rml:encoding rml:`+encoding)
-			got, err := objectsOf(t, mapping, pack(t, compression, plain), rml.DialectRML)
+			got, err := mapObjects(t, mapping, pack(t, compression, plain), rml.DialectRML)
 			require.NoError(t, err)
 			require.Equal(t, "é b", got)
 		}

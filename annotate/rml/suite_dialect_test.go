@@ -127,7 +127,7 @@ func TestPlan_dialectCARML_agreesWithCARML(t *testing.T) {
 	}
 }
 
-// dialectCase is a mapping, a message, and what CARML made of them.
+// dialectCase is a mapping, a message, and the output of CARML.
 type dialectCase struct {
 	mapping, message []byte
 	graph            []byte // nil when CARML failed

@@ -110,7 +110,7 @@ func requireSame(t *testing.T, what string, want, got []rdf.Quad, untyped bool) 
 	}
 }
 
-// withoutIntegers makes strings of integers.
+// withoutIntegers turns integers into strings.
 func withoutIntegers(quads []rdf.Quad) []rdf.Quad {
 	for i := range quads {
 		if quads[i].Object.Datatype == rdf.XSDInteger {

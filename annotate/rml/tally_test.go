@@ -98,7 +98,7 @@ func TestMapper_readsAnArrayIteratorByTheVocabularyOfItsSource(t *testing.T) {
 		modern[len(prefixes):], nil)
 	out, err := m.Append(nil, []byte(`{"list":[{"id":1,"v":"x"},{"id":2,"v":"y"}]}`))
 	require.NoError(t, err)
-	require.Equal(t, rml.Tally{Records: 3, Statements: 2}, m.Tally()) // what both make counts once
+	require.Equal(t, rml.Tally{Records: 3, Statements: 2}, m.Tally()) // a statement of both counts once
 	require.Equal(t, 2, strings.Count(string(out), "\n"))
 }
 

@@ -33,20 +33,19 @@ func (db *database) query(ctx context.Context, q rml.Query) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.Parent.Kind == 0 {
-		text, kinds, err := db.project(q.Columns, child, nil)
-		if err != nil {
+	var parent []column
+	if q.Parent.Kind != 0 {
+		if parent, err = db.describe(ctx, q.Parent); err != nil {
 			return nil, err
 		}
-		return db.run(ctx, "SELECT "+text+" FROM "+db.from(q.Source)+" child", nil, kinds)
-	}
-	parent, err := db.describe(ctx, q.Parent)
-	if err != nil {
-		return nil, err
 	}
 	text, kinds, err := db.project(q.Columns, child, parent)
 	if err != nil {
 		return nil, err
+	}
+	text = "SELECT " + text + " FROM " + db.from(q.Source) + " child"
+	if q.Parent.Kind == 0 {
+		return db.run(ctx, text, nil, kinds)
 	}
 	var on []string
 	for _, c := range q.On {
@@ -64,8 +63,7 @@ func (db *database) query(ctx context.Context, q rml.Query) (*rows, error) {
 		}
 		on = append(on, a+" = "+b)
 	}
-	return db.run(ctx, "SELECT "+text+" FROM "+db.from(q.Source)+" child, "+db.from(q.Parent)+" parent WHERE "+
-		strings.Join(on, " AND "), nil, kinds)
+	return db.run(ctx, text+", "+db.from(q.Parent)+" parent WHERE "+strings.Join(on, " AND "), nil, kinds)
 }
 
 // project lists the columns of a query, and their descriptions.

@@ -10,7 +10,6 @@ import (
 // readCSV returns the table of the rows: the first one has the names.
 func readCSV(sample []byte) ([]table, error) {
 	rows := csv.NewReader(bytes.NewReader(sample))
-	rows.ReuseRecord = false
 	names, err := rows.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, ErrEmpty

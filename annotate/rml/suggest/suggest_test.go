@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/suggest"
 )
 
-// mapped returns what the suggestion for a sample makes of it, a statement a line, with short
+// mapped returns the statements that the suggestion for a sample generates, one per line, with short
 // IRIs.
 func mapped(t *testing.T, sample string) string {
 	s, err := suggest.Mapping([]byte(sample), nil)

@@ -86,19 +86,11 @@ func (d *description) name(iri string, _ uint32) error {
 }
 
 func (d *description) output(iri string, _ uint32) error {
-	f, err := d.last()
-	if err != nil {
-		return err
-	}
-	return add(&f.Outputs, iri)
+	return d.add(iri, func(f *rml.Function) *[]string { return &f.Outputs })
 }
 
 func (d *description) datatype(iri string, _ uint32) error {
-	f, err := d.last()
-	if err != nil {
-		return err
-	}
-	return add(&f.Datatypes, iri)
+	return d.add(iri, func(f *rml.Function) *[]string { return &f.Datatypes })
 }
 
 // finish returns the functions, which call the module.
@@ -113,7 +105,13 @@ func (d *description) finish(m *Module) ([]rml.Function, error) {
 	return d.functions, nil
 }
 
-func add(to *[]string, iri string) error {
+// add adds an IRI to a list of the last function.
+func (d *description) add(iri string, list func(*rml.Function) *[]string) error {
+	f, err := d.last()
+	if err != nil {
+		return err
+	}
+	to := list(f)
 	if len(*to) == maxNames {
 		return fmt.Errorf("more than %d of them", maxNames)
 	}

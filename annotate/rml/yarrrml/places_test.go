@@ -139,7 +139,7 @@ func TestLoad_readsFilesWithDelimiterAndEncoding(t *testing.T) {
 	require.Equal(t, []string{`<1> <p> "é"`}, graph(t, m, map[string]string{"a.csv": "id,v\n1,é\n"}))
 }
 
-// Sections 9.1 and 9.3: a mapping is applied to each of its sources, and makes each of its subjects.
+// Sections 9.1 and 9.3: a mapping is applied to each of its sources, and generates each of its subjects.
 func TestLoad_appliesAMappingToAllSourcesAndSubjects(t *testing.T) {
 	m := loaded(t, `sources:
   one: {access: one.json, referenceFormulation: jsonpath, iterator: $}

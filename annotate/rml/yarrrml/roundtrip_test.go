@@ -104,8 +104,8 @@ func parsed(data []byte) (quads []rdf.Quad, err error) {
 	return quads, nil
 }
 
-// rmlOf reads the RML of a case. It reports false for one that is no mapping.
-func rmlOf(t *testing.T, file string) (*yarrrml.Document, bool) {
+// readRML reads the RML of a case. It reports false for one that is no mapping.
+func readRML(t *testing.T, file string) (*yarrrml.Document, bool) {
 	t.Helper()
 	d, err := yarrrml.ReadRML(read(t, file), nil)
 	var wrong *rml.MappingError
@@ -127,7 +127,7 @@ func TestWrite_keepsTheGraphsOfTheCasesOfYARRRML(t *testing.T) {
 		if strings.HasPrefix(name, "morph-") {
 			continue
 		}
-		d, ok := rmlOf(t, filepath.Join(folder, "expected.rml.ttl"))
+		d, ok := readRML(t, filepath.Join(folder, "expected.rml.ttl"))
 		require.True(t, ok, name)
 		if err := (trip{d, overFiles(folder, rml.Options{})}).requireSameGraph(t); err != nil {
 			unsaid[name] = err
@@ -142,7 +142,7 @@ func TestWrite_keepsTheGraphsOfTheLegacySuite(t *testing.T) {
 	unsaid, said := map[string]error{}, 0
 	for _, folder := range folders {
 		name := filepath.Base(folder)
-		d, ok := rmlOf(t, filepath.Join(folder, "mapping.ttl"))
+		d, ok := readRML(t, filepath.Join(folder, "mapping.ttl"))
 		if !ok {
 			continue
 		}
@@ -170,7 +170,7 @@ func TestWrite_keepsTheGraphsOfTheCasesOfCARML(t *testing.T) {
 		name := filepath.Base(base)
 		message, err := os.ReadFile(file)
 		require.NoError(t, err)
-		d, ok := rmlOf(t, base+".ttl")
+		d, ok := readRML(t, base+".ttl")
 		if !ok {
 			continue
 		}
@@ -199,7 +199,7 @@ func TestWrite_keepsTheGraphsOfTheCasesOfCARML(t *testing.T) {
 	}, unsaid)
 }
 
-// FuzzWrite translates mappings and compares the graphs that they make of one message.
+// FuzzWrite translates mappings and compares the graphs that they generate from one message.
 func FuzzWrite(f *testing.F) {
 	const head = `@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
 @prefix ql: <http://semweb.mmlab.be/ns/ql#> . @prefix carml: <http://carml.taxonic.com/carml/> . @prefix ex: <http://ex.org/> .

@@ -21,5 +21,5 @@ func Cells(d *Document) [][]string {
 	return out
 }
 
-// Sample makes the documents of a compiler detect delimiters in fewer bytes.
+// Sample has the documents of a compiler detect delimiters in fewer bytes.
 func Sample(c *Compiler, bytes int) { c.sample = bytes }

@@ -83,7 +83,7 @@ func FuzzLoad(f *testing.F) {
 
 // FuzzLoad_lenient reads arbitrary text in the lenient mode: nothing may panic, only an open
 // quote, an empty input and text that is not UTF-8 are errors, pieces read as the whole, and
-// what a document read before makes no difference.
+// what a document read before has no effect.
 func FuzzLoad_lenient(f *testing.F) {
 	for _, s := range []string{
 		"id,name\n1,\"A\" x\n", "id;name\r\n1;3,14\r\n#2;2\r\n3\r\n4;5;6", "\xEF\xBB\xBF#c\n\"i\nd\"|n\n1|\"a\"\"b\"c|\n",

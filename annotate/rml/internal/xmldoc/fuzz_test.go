@@ -67,7 +67,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// spaced makes line ends, which encoding/xml keeps in attributes, spaces.
+// spaced replaces line ends, which encoding/xml keeps in attributes, by spaces.
 func spaced(s string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s)
 }

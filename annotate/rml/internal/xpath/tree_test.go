@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xpath"
 )
 
-// document is a tree made with encoding/xml.
+// document is a tree built with encoding/xml.
 type document struct {
 	nodes []xpath.Node
 	names []xpath.Name

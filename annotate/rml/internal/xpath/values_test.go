@@ -65,7 +65,7 @@ var differences = map[string]struct{ value, reason string }{
 	`matches('aa', '(a)\1')`: {"!unsupported", "back-references do not match in linear time"},
 }
 
-// TestEvaluator_Append_agreesWithSaxon compares the values with those of Saxon-HE 12.5, which made
+// TestEvaluator_Append_agreesWithSaxon compares the values with those of Saxon-HE 12.5, which computed
 // testdata/values.tsv at the first i element of testdata/document.xml. Where Saxon reports an
 // error, any error will do.
 func TestEvaluator_Append_agreesWithSaxon(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/iotenablers/enablers/internal/conformance"
 )
 
-// database makes a database of statements and returns its URL.
+// database creates a database with statements and returns its URL.
 func database(t *testing.T, statements string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "test.db")
