@@ -25,9 +25,7 @@ const flushAt = 64 << 10
 // target are written there and not to w; a target appears when the whole run
 // has succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
-	m.out = m.out[:0]
-	m.collect = false
-	m.lines = m.plan.lines
+	m.beginOutput(m.out[:0])
 	m.limit = 0
 	defer func() {
 		m.out = nil
@@ -35,7 +33,6 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 		m.encoder.Reset()
 		m.abortSinks()
 	}()
-	m.beginTally()
 	m.begin()
 	if err := m.openSinks(); err != nil {
 		return err
@@ -49,11 +46,8 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 		loaded:  make([]bool, len(m.inputs)),
 		streams: make(map[Source][]byte),
 	}
-	for _, j := range m.plan.joins {
-		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
-			return err
-		}
-		m.joins[j.index].built = true
+	if err := b.buildIndexes(ctx); err != nil {
+		return err
 	}
 	for in := range m.plan.inputs {
 		if !m.plan.hasSteps(in) {
@@ -84,6 +78,17 @@ type batch struct {
 	message []byte // what is read in place of files, if it is not nil
 
 	streams map[Source][]byte // streams and sources on the web that several inputs read
+}
+
+// buildIndexes builds the indexes of all joins.
+func (b *batch) buildIndexes(ctx context.Context) error {
+	for _, j := range b.plan.joins {
+		if err := b.feed(ctx, j.input, func() error { return b.index(j) }); err != nil {
+			return err
+		}
+		b.joins[j.index].built = true
+	}
+	return nil
 }
 
 // hasSteps reports whether a triples map reads an input.
@@ -287,10 +292,7 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 // that cannot be mapped ends it; the error names the line. Where the mapping says that its
 // source is packed, or not UTF-8, r is, and not each line.
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
-	m.out = nil
-	m.collect = false
-	m.lines = m.plan.lines
-	m.beginTally()
+	m.beginOutput(nil)
 	defer func() {
 		m.out = nil
 		m.encoder.Reset()

@@ -45,11 +45,8 @@ func (m *Mapper) divided(message []byte) error {
 	b := &batch{Mapper: m, message: message, loaded: make([]bool, len(m.inputs))}
 	ctx := context.Background()
 	m.once = true // another part may generate the same statement
-	for _, j := range m.plan.joins {
-		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
-			return err
-		}
-		m.joins[j.index].built = true
+	if err := b.buildIndexes(ctx); err != nil {
+		return err
 	}
 	for in := range m.plan.inputs {
 		if !m.plan.hasSteps(in) {

@@ -116,10 +116,7 @@ func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 // A message of 256 KiB or more is mapped in parts where the iterators allow it, see
 // [Plan.Explain]. The statements are the same, in an order that may differ.
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
-	m.out = dst
-	m.collect = false
-	m.lines = m.plan.lines
-	m.beginTally()
+	m.beginOutput(dst)
 	err := m.message(message)
 	out := m.out
 	m.out = nil
@@ -128,6 +125,14 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 		return dst, err
 	}
 	return m.endDocument(dst, out)
+}
+
+// beginOutput begins a run that appends its output to out.
+func (m *Mapper) beginOutput(out []byte) {
+	m.out = out
+	m.collect = false
+	m.lines = m.plan.lines
+	m.beginTally()
 }
 
 // endDocument completes a document that was appended to dst.

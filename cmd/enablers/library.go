@@ -188,14 +188,6 @@ func (l *library) lastState(ctx context.Context, enabler string) (ownState, erro
 }
 
 func (l *library) saveState(ctx context.Context, enabler string, state ownState) error {
-<<<<<<< HEAD
 	_, err := storage.Change(ctx, l.states(), stateKey(enabler), func(storage.Document) ([]byte, error) { return json.Marshal(state) })
 	return err
-=======
-	data, err := json.Marshal(state)
-	if err != nil {
-		return err
-	}
-	return sharedsecret.Change(ctx, l.states(), stateKey(enabler), func([]byte) ([]byte, error) { return data, nil })
->>>>>>> 029e7c7c (cmd: read settings in one way)
 }
