@@ -56,7 +56,7 @@ type Evaluator struct {
 	// Compile compiles an iterator or a reference. The expression is as the
 	// mapping writes it, and never empty: an iterator that is not given is "$" for
 	// JSONPath and "/" for XPath. namespaces are those that the logical source
-	// declares, by prefix; nil when there are none. It must not be changed. The
+	// declares, by prefix, or nil. It must not be changed. The
 	// error should describe the fault; the caller adds the expression.
 	//
 	// The function that it returns selects nodes from a node: the root for an
@@ -70,7 +70,7 @@ type Evaluator struct {
 	Value func(node any) (text string, kind ValueKind, ok bool)
 	// Elements returns the elements of an array; ok is false when the composite
 	// value is not an array. Under the legacy vocabulary each element of an array
-	// is a value. Elements is optional: nil means that there are no arrays.
+	// is a value. Elements is optional: nil means no arrays.
 	Elements func(node any) (elements []any, ok bool)
 }
 

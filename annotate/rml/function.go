@@ -26,7 +26,7 @@ type Function struct {
 	// Datatypes are the natural datatypes of the result, as IRIs of XML Schema,
 	// such as xsd:integer and xsd:decimal. Where the mapping names neither
 	// datatype nor language, a result gets the first of them whose lexical space
-	// contains it, and is a plain literal if there is none. No datatypes mean
+	// contains it, and is a plain literal otherwise. No datatypes mean
 	// text. They apply under both vocabularies.
 	Datatypes []string
 	// Apply computes the output that the mapping names. Each value becomes a term;
@@ -44,8 +44,7 @@ type Parameter struct {
 	// List passes all values of the parameter to one call.
 	// Otherwise it is called for each value.
 	List bool
-	// Optional lets the function be called when there is no value. Otherwise
-	// there is no result then.
+	// Optional allows calls without a value. Otherwise such a call has no result.
 	Optional bool
 }
 
@@ -58,7 +57,7 @@ type Call struct {
 	Arguments [][]string
 }
 
-// Arg returns the value of a parameter, or an empty string when there is none.
+// Arg returns the value of a parameter, or an empty string without a value.
 func (c Call) Arg(i int) string {
 	if i < len(c.Arguments) && len(c.Arguments[i]) > 0 {
 		return c.Arguments[i][0]

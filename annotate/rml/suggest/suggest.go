@@ -28,12 +28,12 @@ const (
 	maxTables = 30  // kinds of records
 )
 
-// ErrEmpty reports a sample in which there is no record with a value.
+// ErrEmpty reports a sample without a record that has a value.
 var ErrEmpty = errors.New("suggest: the sample has no record with a value")
 
 // Options changes [Mapping]. The zero value is ready for use.
 type Options struct {
-	// Format is the format of the sample. Empty means that it is recognised.
+	// Format is the format of the sample. Empty means that it is detected.
 	Format Format
 	// Namespace begins the IRIs of classes and properties. Empty means
 	// http://example.org/vocabulary#.

@@ -106,7 +106,7 @@ func (r *reader) fillTermMap(t rdf.Term, opts termOptions, v, each value) {
 	}
 }
 
-// at returns the place of a value, or another if there is none.
+// at returns the place of a value, or another for an absent value.
 func at(v, other value) value {
 	if v.isZero() {
 		return other

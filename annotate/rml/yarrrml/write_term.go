@@ -263,7 +263,7 @@ func (w *writer) template(r *document.Resource, what, template string, k kind) (
 	return w.guard(b.String()), ""
 }
 
-// shortest returns the prefix for the beginning of an IRI, and the rest; no prefix if there is none.
+// shortest returns the prefix for the beginning of an IRI, and the rest, or no prefix.
 func (w *writer) shortest(iri string) (prefix, rest string) {
 	rest = iri
 	for _, p := range w.Prefixes {

@@ -101,7 +101,7 @@ func (d *Document) skipComments(i int, skipEmpty bool) int {
 	return i
 }
 
-// lineEnd returns the length of the line end at i, 0 if there is none.
+// lineEnd returns the length of the line end at i, or 0.
 func (d *Document) lineEnd(i int) int {
 	switch {
 	case i < len(d.data) && d.data[i] == '\n':

@@ -41,7 +41,7 @@ func grelArrays() []Function {
 	}
 }
 
-// join joins values with a separator. Without values there is no result.
+// join joins values with a separator. Without values it returns no result.
 func join(values []string, separator string) ([]string, error) {
 	if len(values) == 0 {
 		return nil, nil

@@ -26,7 +26,7 @@ type Function struct {
 	// Datatypes are the natural datatypes of the result, as IRIs. None mean
 	// text.
 	Datatypes []string
-	// Apply computes the result: no values when there is no term, several
+	// Apply computes the result: no values for no term, several
 	// values for several terms.
 	Apply func(Call) ([]string, error)
 }
@@ -46,7 +46,7 @@ type Parameter struct {
 	IRIs []string
 	// List passes all values of the parameter to one call.
 	List bool
-	// Optional lets the function be called when there is no value.
+	// Optional allows calls without a value.
 	Optional bool
 }
 
@@ -75,7 +75,7 @@ type Call struct {
 	Arguments [][]string
 }
 
-// Arg returns the value of a parameter, or an empty string when there is none.
+// Arg returns the value of a parameter, or an empty string without a value.
 func (c Call) Arg(i int) string {
 	if c.Has(i) {
 		return c.Arguments[i][0]

@@ -34,7 +34,7 @@ func TestShapes_renewAfterManyUnknownObjects(t *testing.T) {
 	}
 	steady := []byte(`{"steady":1}`)
 	require.NoError(t, d.Load(steady))
-	require.Zero(t, d.tape[0].class, "there is no room for another first name")
+	require.Zero(t, d.tape[0].class, "no room for another first name")
 	for range maxStrangers {
 		require.NoError(t, d.Load(steady))
 	}

@@ -163,7 +163,7 @@ func nameRune(r rune) bool {
 	return nameStart(r) || (r >= '0' && r <= '9') || r == '-' || r == '.' || r == 0xB7 || r == 0x203F || r == 0x2040
 }
 
-// ncName reads a name without a colon; it returns an empty string if there is none.
+// ncName reads a name without a colon, or returns an empty string.
 func (p *parser) ncName() string {
 	p.skip()
 	n := nameLength(p.src[p.pos:], true)
