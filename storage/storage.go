@@ -104,8 +104,10 @@ type BlobInfo struct {
 	// MD5 and SHA256 are the lower-case hex digests of the bytes. MD5 may be empty for
 	// a blob that was created with a context of [OnlySHA256].
 	MD5, SHA256 string
-	// Modified is when the blob was committed, in UTC, by the clock of the
-	// store, and exact to the second at least.
+	// Modified is when the blob was committed, in UTC, exact to the second at
+	// least. It is by the clock of the process that committed the blob, or of the
+	// server in package s3, so the times of two blobs, or of a blob and a local
+	// clock, can differ by as much as the clocks do.
 	Modified time.Time
 }
 

@@ -107,7 +107,7 @@ func importTable() []room {
 			"modelrepo/oci"}, modules: []string{uuid, oteltrace}},
 		{dir: "modelrepo/client", imports: []string{"internal/httpclient", "modelrepo", "modelrepo/internal/...", "storage"}},
 		{dir: "modelrepo/rest", imports: []string{
-			"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...", "storage",
+			"internal/exposition", "internal/httpapi", "modelrepo", "modelrepo/internal/...",
 		}},
 		{dir: "modelrepo/page", imports: []string{
 			"internal/form", "internal/httpapi", "internal/shell", "modelrepo", "modelrepo/internal/web", "modelrepo/rest",
@@ -123,9 +123,12 @@ func importTable() []room {
 			"storage/lease",
 		}},
 		{dir: "modelrepo/internal/transfer"},
-		{dir: "modelrepo/internal/tus", imports: []string{"internal/keep", "modelrepo/internal/cleanup", "modelrepo/internal/transfer", "storage"},
-			modules: []string{uuid}},
-		{dir: "modelrepo/internal/web", imports: []string{"internal/httpapi", "modelrepo", "modelrepo/internal/docpages"}},
+		{dir: "modelrepo/internal/tus", imports: []string{
+			"internal/keep", "modelrepo/internal/cleanup", "modelrepo/internal/transfer", "storage",
+		}, modules: []string{uuid}},
+		{dir: "modelrepo/internal/web", imports: []string{
+			"internal/httpapi", "modelrepo", "modelrepo/internal/docpages", "modelrepo/internal/wire", "storage",
+		}},
 		{dir: "modelrepo/internal/webhook", imports: []string{
 			"internal/keep", "internal/outbound", "internal/notify", "internal/tracing", "modelrepo/internal/cleanup",
 			"modelrepo/internal/clock", "storage", "storage/lease", "internal/retry",

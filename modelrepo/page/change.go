@@ -105,7 +105,7 @@ func (p *pages) changeVersion(r *http.Request, f *nodeForm) (err error) {
 }
 
 func (p *pages) deleteNamespace(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	if err := p.store.DeleteNamespace(r.Context(), at.Namespace); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (p *pages) deleteNamespace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	if err := p.store.DeleteModel(r.Context(), at); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
-	at, force := web.PathOf(r), r.PostForm.Has("tag")
+	at, force := web.RequestPath(r), r.PostForm.Has("tag")
 	if force && strings.TrimSpace(r.PostForm.Get("tag")) != at.Version {
 		return web.Malformed("Nothing was deleted. Type the tag " + at.Version + " to delete the version.")
 	}

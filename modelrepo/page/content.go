@@ -84,7 +84,7 @@ func (p *pages) upload(w http.ResponseWriter, r *http.Request) error {
 
 // storeFile stores the file of a form.
 func (p *pages) storeFile(w http.ResponseWriter, r *http.Request, format string, overwrite bool, file *web.Content) error {
-	at, name, kind := web.PathOf(r), file.Part.FileName(), file.Part.Header.Get("Content-Type")
+	at, name, kind := web.RequestPath(r), file.Part.FileName(), file.Part.Header.Get("Content-Type")
 	if name == "" {
 		return web.Malformed("No file was chosen.")
 	}
@@ -102,7 +102,7 @@ func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
-	at, format := web.PathOf(r), r.PostForm.Get("format")
+	at, format := web.RequestPath(r), r.PostForm.Get("format")
 	if err := p.store.DeleteContent(r.Context(), at, format, modelrepo.Condition{}); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
 // document renders the Markdown files of a form into the documentation of a version, in place
 // of what there was.
 func (p *pages) document(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	files, err := web.ReadSources(w, r, at)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *pages) document(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *pages) deleteDocumentation(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	if err := p.store.DeleteDocumentation(r.Context(), at); err != nil {
 		return err
 	}

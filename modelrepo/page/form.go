@@ -14,7 +14,6 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/web"
-	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // maxForm is the largest form of a page in bytes: metadata, twice and escaped, are most of it.
@@ -97,7 +96,7 @@ func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) erro
 // refusalOf returns what a form has to say about an error; nil for an error that another form
 // does not mend.
 func refusalOf(err error) *httpapi.Error {
-	known := rest.Classify(err)
+	known := web.Classify(err)
 	if own := new(httpapi.Error); errors.As(err, &own) {
 		known = own
 	}
@@ -108,7 +107,7 @@ func refusalOf(err error) *httpapi.Error {
 }
 
 func (p *pages) newForm(r *http.Request, isNew bool) *nodeForm {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	f := &nodeForm{At: at, IsNew: isNew, before: url.Values{}, Made: at}
 	depth := 0
 	for _, name := range []string{at.Namespace, at.Model, at.Version} {

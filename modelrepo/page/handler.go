@@ -33,7 +33,7 @@ func NewHandler(store *modelrepo.Store, opts *rest.HandlerOptions) http.Handler 
 		"href": hrefOf, "size": sizeText, "lines": metadataText, "brief": briefly, "plural": plural,
 		"knownFormats": knownFormats, "fileName": fileNameOf,
 	}})}
-	options := &httpapi.Options{Classify: rest.Classify, WriteError: p.writeError, Hosts: opts.Hosts,
+	options := &httpapi.Options{Classify: web.Classify, WriteError: p.writeError, Hosts: opts.Hosts,
 		Authorize: opts.Authorize, Logger: opts.Logger}
 	mux := http.NewServeMux()
 	mux.Handle("/api/", httpapi.StripPrefix("/api", rest.NewHandler(store, opts)))
@@ -100,7 +100,7 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 		httpapi.WriteTextError(w, r, e)
 		return
 	}
-	at := web.PathOf(r) // what an action was about, or what cannot be shown
+	at := web.RequestPath(r) // what an action was about, or what cannot be shown
 	view := struct {
 		shell.Frame
 		Text string

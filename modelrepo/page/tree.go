@@ -47,7 +47,7 @@ func (p *pages) open(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *pages) namespace(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	listing, view := p.list(r, at.Namespace, at)
 	n, err := p.store.Namespace(r.Context(), at.Namespace, listing)
 	if err != nil {
@@ -72,7 +72,7 @@ type modelView struct {
 }
 
 func (p *pages) model(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	listing, list := p.list(r, at.Model, at)
 	m, err := p.store.Model(r.Context(), at, listing)
 	if err != nil {

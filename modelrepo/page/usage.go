@@ -21,7 +21,7 @@ type usageView struct {
 }
 
 func (p *pages) usage(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	view := &usageView{Frame: p.part.Frame(r, "Usage", trailTo(at)...), At: at, Limits: p.store.Limits()}
 	var err error
 	if view.Usage, err = p.store.Usage(r.Context(), at.Namespace); err != nil {

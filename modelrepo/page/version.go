@@ -31,7 +31,7 @@ type formatView struct {
 }
 
 func (p *pages) version(w http.ResponseWriter, r *http.Request) error {
-	at := web.PathOf(r)
+	at := web.RequestPath(r)
 	v, err := p.store.Version(r.Context(), at)
 	if err != nil {
 		return err

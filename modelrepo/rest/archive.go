@@ -15,7 +15,7 @@ import (
 // exportArchive answers with an OCI image layout. When it fails half-way it aborts the
 // connection, so that clients do not take the half for the whole.
 func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	if req.Method == http.MethodHead {
 		if err := r.store.Exists(req.Context(), at); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (r *rest) importArchive(w http.ResponseWriter, req *http.Request) error {
 	if err != nil || mediaType != wire.TarMediaType {
 		return web.Invalid(http.StatusUnsupportedMediaType, web.WrongType)
 	}
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	body := &brokenOff{from: httpapi.PatientBody(w, req.Body, web.Patience)}
 	result, err := r.store.Import(req.Context(), body, &modelrepo.ImportOptions{
 		Namespace: at.Namespace, Overwrite: req.URL.Query().Get("overwrite") == "1",

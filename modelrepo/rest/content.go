@@ -21,7 +21,7 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	if req.Header.Get("Tus-Resumable") != "" {
 		return resumable(r.createUpload)(w, req)
 	}
-	at, format := web.PathOf(req), queryFormat(req)
+	at, format := web.RequestPath(req), queryFormat(req)
 	form, err := openForm(w, req)
 	if err != nil {
 		return err
@@ -97,13 +97,13 @@ func warnings(format string, result modelrepo.Uploaded) []string {
 }
 
 func (r *rest) downloadContent(w http.ResponseWriter, req *http.Request) error {
-	return r.serve(w, req, web.PathOf(req), queryFormat(req))
+	return r.serve(w, req, web.RequestPath(req), queryFormat(req))
 }
 
 // downloadShort answers the short form of a download: without a version the latest one,
 // without a format the default.
 func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	if at.Version == "" {
 		at.Version = modelrepo.Latest
 	}
@@ -141,7 +141,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 }
 
 func (r *rest) deleteContent(w http.ResponseWriter, req *http.Request) error {
-	at, format := web.PathOf(req), queryFormat(req)
+	at, format := web.RequestPath(req), queryFormat(req)
 	condition, err := conditionOf(req.Header)
 	if err == nil {
 		err = r.store.DeleteContent(req.Context(), at, format, condition)

@@ -12,7 +12,7 @@ import (
 )
 
 func (r *rest) generateDocumentation(w http.ResponseWriter, req *http.Request) error {
-	at, query := web.PathOf(req), req.URL.Query()
+	at, query := web.RequestPath(req), req.URL.Query()
 	files, err := web.ReadSources(w, req, at)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
 	}
-	page, err := r.store.OpenPage(req.Context(), web.PathOf(req), name)
+	page, err := r.store.OpenPage(req.Context(), web.RequestPath(req), name)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) deleteDocumentation(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	return done(w, r.store.DeleteDocumentation(req.Context(), at), "Deleted documentation of model version '%s'.", at)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
+	"github.com/iotenablers/enablers/modelrepo/internal/web"
 )
 
 //go:embed openapi.json
@@ -52,7 +53,7 @@ type HandlerOptions struct {
 func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	options := &httpapi.Options{
-		Classify: Classify, WriteError: writeError, Hosts: r.options.Hosts,
+		Classify: web.Classify, WriteError: writeError, Hosts: r.options.Hosts,
 		Authorize: r.options.Authorize, Logger: r.options.Logger, Traffic: &httpapi.Traffic{},
 	}
 	// Two muxes, because a path such as /c/a/b/content matches two patterns. The

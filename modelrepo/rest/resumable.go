@@ -44,7 +44,7 @@ func (r *rest) tusOptions(w http.ResponseWriter, req *http.Request) error {
 
 // createUpload begins a resumable upload.
 func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
-	at, query := web.PathOf(req), req.URL.Query()
+	at, query := web.RequestPath(req), req.URL.Query()
 	if req.Header.Get("Upload-Defer-Length") != "" {
 		return web.Malformed("An upload needs its length at the beginning: 'Upload-Defer-Length' is not supported.")
 	}

@@ -98,7 +98,7 @@ func (r *rest) listNamespaces(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) createNamespace(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	with, err := readNamespace(w, req)
 	if err == nil {
 		err = r.store.CreateNamespace(req.Context(), at.Namespace, with)
@@ -112,13 +112,13 @@ func (r *rest) getNamespace(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	if listing == nil {
-		namespace, models, err := r.store.EachModel(req.Context(), web.PathOf(req).Namespace)
+		namespace, models, err := r.store.EachModel(req.Context(), web.RequestPath(req).Namespace)
 		if err != nil {
 			return err
 		}
 		return writeList(r, w, req, namespace, "models", models)
 	}
-	namespace, err := r.store.Namespace(req.Context(), web.PathOf(req).Namespace, listing)
+	namespace, err := r.store.Namespace(req.Context(), web.RequestPath(req).Namespace, listing)
 	return got(w, namespace, err)
 }
 
@@ -130,12 +130,12 @@ func (r *rest) updateNamespace(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) deleteNamespace(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	return done(w, r.store.DeleteNamespace(req.Context(), at.Namespace), "Deleted namespace '%s'.", at)
 }
 
 func (r *rest) createModel(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	var with modelrepo.ModelUpdate
 	_, err := readUpdate(w, req, (*modelBody)(&with).fields())
 	if err == nil {
@@ -150,13 +150,13 @@ func (r *rest) getModel(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	if listing == nil {
-		model, versions, err := r.store.EachVersion(req.Context(), web.PathOf(req))
+		model, versions, err := r.store.EachVersion(req.Context(), web.RequestPath(req))
 		if err != nil {
 			return err
 		}
 		return writeList(r, w, req, model, "versions", versions)
 	}
-	model, err := r.store.Model(req.Context(), web.PathOf(req), listing)
+	model, err := r.store.Model(req.Context(), web.RequestPath(req), listing)
 	return got(w, model, err)
 }
 
@@ -170,7 +170,7 @@ func (r *rest) updateModel(w http.ResponseWriter, req *http.Request) error {
 func (r *rest) patch(
 	w http.ResponseWriter, req *http.Request, to updateBody, update func(modelrepo.Path) (bool, error),
 ) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	present, err := readUpdate(w, req, to.fields())
 	switch {
 	case err != nil:
@@ -194,12 +194,12 @@ func (r *rest) patch(
 }
 
 func (r *rest) deleteModel(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	return done(w, r.store.DeleteModel(req.Context(), at), "Deleted model '%s'.", at)
 }
 
 func (r *rest) createVersion(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	var with modelrepo.VersionUpdate
 	_, err := readUpdate(w, req, (*versionBody)(&with).fields())
 	if err == nil {
@@ -209,7 +209,7 @@ func (r *rest) createVersion(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) getVersion(w http.ResponseWriter, req *http.Request) error {
-	version, err := r.store.Version(req.Context(), web.PathOf(req))
+	version, err := r.store.Version(req.Context(), web.RequestPath(req))
 	return got(w, version, err)
 }
 
@@ -220,7 +220,7 @@ func (r *rest) updateVersion(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) deleteVersion(w http.ResponseWriter, req *http.Request) error {
-	at := web.PathOf(req)
+	at := web.RequestPath(req)
 	force := req.URL.Query().Get("force") == "1"
 	removed, err := r.store.RemoveVersion(req.Context(), at, &modelrepo.RemoveOptions{Force: force})
 	if err != nil {

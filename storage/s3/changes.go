@@ -99,6 +99,7 @@ func (s *Store) sweepPart(ctx context.Context, part string, age time.Duration, t
 			keep(Swept{}, err)
 			break
 		}
+		// Both times are by the clock of the server: that of its last answer, and that of the object.
 		if !isID(strings.TrimPrefix(object.Key, part)) || s.now().Sub(object.LastModified) < age {
 			continue
 		}

@@ -16,7 +16,9 @@ import (
 type driver struct {
 	schemes []string // of the URLs that name such a store
 	form    string   // of these URLs, for help texts and errors
-	open    func(ctx context.Context, s *Stores, where string) (storage.Documents, storage.Blobs, error)
+	// blobsOnly is set for stores without documents, which are for -blobs alone.
+	blobsOnly bool
+	open      func(ctx context.Context, s *Stores, where string) (storage.Documents, storage.Blobs, error)
 }
 
 // The forms of stores that a program may be built without.
@@ -25,7 +27,7 @@ const (
 	s3Form      = "s3://HOST/BUCKET[/PREFIX]"
 )
 
-// drivers returns all drivers. Those of the last kind have blobs alone.
+// drivers returns all drivers, in the order of the help texts.
 func drivers() []driver {
 	return []driver{
 		{schemes: []string{"disk"}, form: "disk:DIR", open: openFolder},
@@ -36,7 +38,9 @@ func drivers() []driver {
 }
 
 // storeForms are the forms of -store, and blobForms those of -blobs, for help texts and errors.
-func storeForms() string { return join(drivers()[:3]) }
+func storeForms() string {
+	return join(slices.DeleteFunc(drivers(), func(d driver) bool { return d.blobsOnly }))
+}
 
 func blobForms() string { return join(drivers()) }
 

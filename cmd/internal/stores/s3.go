@@ -12,7 +12,7 @@ import (
 
 // s3Driver opens buckets of S3, which have no documents.
 func s3Driver() driver {
-	return driver{schemes: []string{"s3"}, form: s3Form, open: openS3}
+	return driver{schemes: []string{"s3"}, form: s3Form, blobsOnly: true, open: openS3}
 }
 
 // openS3 opens a bucket, or a part of one. If the URL asks for it, the bucket is created

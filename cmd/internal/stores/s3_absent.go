@@ -2,4 +2,8 @@
 
 package stores
 
-func s3Driver() driver { return absent("no_s3", s3Form, "s3") }
+func s3Driver() driver {
+	d := absent("no_s3", s3Form, "s3")
+	d.blobsOnly = true
+	return d
+}

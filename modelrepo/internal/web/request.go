@@ -10,8 +10,8 @@ import (
 // Patience is how long a client may take for its next bytes.
 const Patience = 2 * time.Minute
 
-// PathOf returns the path that a request names.
-func PathOf(req *http.Request) modelrepo.Path {
+// RequestPath returns the path that a request names.
+func RequestPath(req *http.Request) modelrepo.Path {
 	return modelrepo.Path{Namespace: req.PathValue("namespace"), Model: req.PathValue("model"),
 		Version: req.PathValue("version")}
 }
