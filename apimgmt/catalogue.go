@@ -54,8 +54,8 @@ type pendingChange struct {
 }
 
 var (
-	headType   = keep.TypeOf[head]()
-	recordType = keep.TypeOf[record]()
+	headType   = keep.TypeFor[head]()
+	recordType = keep.TypeFor[record]()
 )
 
 // unconfirmed returns the head with a key among the unconfirmed ones, or without it.

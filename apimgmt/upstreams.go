@@ -44,7 +44,7 @@ func isAddress(host string) bool {
 
 // allow decides on one host.
 func (u Upstreams) allow(host string) error {
-	listed := func(name string) bool { return outbound.NameOf(name).Matches(host) }
+	listed := func(name string) bool { return outbound.ParseName(name).Matches(host) }
 	if len(u.Hosts) > 0 && !slices.ContainsFunc(u.Hosts, listed) {
 		return errors.New("the host is none of those that definitions may name")
 	}

@@ -216,7 +216,7 @@ func (r *record) quarantine(refused []report.Quarantine) {
 	r.Quarantined = all[max(0, len(all)-report.MaxQuarantined):]
 }
 
-var recordType = keep.TypeOf[record]()
+var recordType = keep.TypeFor[record]()
 
 // readRecord reads the document of a job.
 func readRecord(id string, data []byte) (record, error) {

@@ -24,8 +24,8 @@ type contentBody struct {
 	Overwrote bool `json:"overwrote,omitempty"`
 }
 
-// eventOf returns the event of an action on a namespace, a model or a version.
-func eventOf(action Action, at Path) *webhook.Event {
+// newEvent returns the event of an action on a namespace, a model or a version.
+func newEvent(action Action, at Path) *webhook.Event {
 	return &webhook.Event{Action: string(action), At: webhook.Place(at)}
 }
 

@@ -58,7 +58,7 @@ func (i *importer) record(
 	at := recordPath(r)
 	var events []*webhook.Event
 	if created {
-		events = append(events, eventOf(ModelVersionCreate, at))
+		events = append(events, newEvent(ModelVersionCreate, at))
 	}
 	for _, l := range r.Layers {
 		info := i.staged[l.Digest()]

@@ -79,14 +79,14 @@ func (l Listing) normal(op string, at Path, children string) (Listing, error) {
 	case l.SortBy != "" && !sortable(children, l.SortBy):
 		return l, refuse(op, at, ErrInvalid,
 			"Invalid sorting key '%s' in the 'sort_by' parameter. A %s can be sorted by %s.",
-			clipped(l.SortBy), children, fieldsOf(children))
+			clipped(l.SortBy), children, fieldNames(children))
 	}
 	l.Filters = slices.Clone(l.Filters)
 	for i := range l.Filters {
 		f := &l.Filters[i]
 		if f.Field != children && f.Field != "name" && !sortable(children, f.Field) {
 			return l, refuse(op, at, ErrInvalid, "Invalid filtering key 'f.%s'. A %s can be filtered by %s.",
-				clipped(f.Field), children, fieldsOf(children))
+				clipped(f.Field), children, fieldNames(children))
 		}
 		if f.Field == children || f.Field == "name" {
 			f.Field = ""

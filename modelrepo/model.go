@@ -112,7 +112,7 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 	if _, err := with.set(ctx, s.tree, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(ModelCreate, at))
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, newEvent(ModelCreate, at))
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)

@@ -80,7 +80,7 @@ func (s *Store) CreateNamespace(ctx context.Context, name string, with Namespace
 	if err := s.tree.describe(op, at, &n, with.Metadata); err != nil {
 		return err
 	}
-	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(NamespaceCreate, at))
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, newEvent(NamespaceCreate, at))
 	if errors.Is(err, storage.ErrExists) {
 		return refuse(op, at, ErrExists, taken)
 	}
@@ -150,7 +150,7 @@ func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint st
 		err = s.hooks.Record(ctx, func() error {
 			childless := func(ctx context.Context, _ *node) error { return s.tree.childless(ctx, at) }
 			return s.tree.remove(ctx, at, childless, nil)
-		}, eventOf(action, at))
+		}, newEvent(action, at))
 	}
 	switch {
 	case err == nil:

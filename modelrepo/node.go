@@ -129,8 +129,8 @@ func (n *node) ticketAt(id string) int {
 }
 
 var (
-	nodeType   = keep.TypeOf[node]()
-	digestType = keep.TypeOf[digest]()
+	nodeType   = keep.TypeFor[node]()
+	digestType = keep.TypeFor[digest]()
 )
 
 // decodeNode reads the stored document of a node.

@@ -218,7 +218,7 @@ func (r *removal) run(ctx context.Context) error {
 			return freed.reserve(ctx, op, at, -n.size())
 		}
 		err = s.hooks.Record(ctx, func() error { return s.tree.remove(ctx, at, removable, r.record) },
-			eventOf(ModelVersionDelete, at))
+			newEvent(ModelVersionDelete, at))
 	}
 	if err == nil {
 		freed.commit()

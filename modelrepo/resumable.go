@@ -103,9 +103,9 @@ func (u *Uploads) Begin(
 		},
 	})
 	if err != nil {
-		return resumableOf(begun), resumableError(op, begun, err)
+		return publicUpload(begun), resumableError(op, begun, err)
 	}
-	return resumableOf(begun), nil
+	return publicUpload(begun), nil
 }
 
 // Get returns the state of an upload, also for a while after its content was
@@ -115,7 +115,7 @@ func (u *Uploads) Get(ctx context.Context, id string) (ResumableUpload, error) {
 	if err != nil {
 		return ResumableUpload{}, resumableError("get upload", found, err)
 	}
-	return resumableOf(found), nil
+	return publicUpload(found), nil
 }
 
 // Continue adds the bytes of the reader to an upload, at its offset. When the reader
@@ -134,9 +134,9 @@ func (u *Uploads) Continue(
 ) (ResumableUpload, error) {
 	continued, err := u.stored.Continue(ctx, id, offset, content, tus.Checksum(checksum))
 	if err != nil {
-		return resumableOf(continued), resumableError("continue upload", continued, err)
+		return publicUpload(continued), resumableError("continue upload", continued, err)
 	}
-	return resumableOf(continued), nil
+	return publicUpload(continued), nil
 }
 
 // Cancel removes an upload and its pieces. Content that it has published stays. The
@@ -148,7 +148,7 @@ func (u *Uploads) Cancel(ctx context.Context, id string) error {
 	return nil
 }
 
-func resumableOf(u tus.Upload) ResumableUpload {
+func publicUpload(u tus.Upload) ResumableUpload {
 	at, _ := ParsePath(u.Version) // Begin has checked it
 	r := ResumableUpload{
 		ID: u.ID, Version: at, Format: u.Format, Length: u.Length, Offset: u.Offset,

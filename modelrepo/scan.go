@@ -33,8 +33,8 @@ func sortable(child, field string) bool {
 	return child == "model" && field == "latestVersion" || child == "version" && field == "defaultFormat"
 }
 
-// fieldsOf returns the fields of a kind of child as text.
-func fieldsOf(child string) string {
+// fieldNames returns the fields of a kind of child as text.
+func fieldNames(child string) string {
 	return map[string]string{
 		"namespace": "namespace or metadata.KEY",
 		"model":     "model, latestVersion or metadata.KEY",

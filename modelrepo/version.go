@@ -117,7 +117,7 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 	if _, err := with.set(s.tree, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(ModelVersionCreate, at))
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, newEvent(ModelVersionCreate, at))
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)

@@ -38,7 +38,7 @@ func results() collection {
 			field{name: "model_name", form: name, required: true},
 			field{name: "model_version", form: name, required: true},
 			field{name: "training_id", form: name, required: true},
-			field{name: "results", form: mapOf(text)},
+			field{name: "results", form: mapping(text)},
 			field{name: "weights_id", form: nothing},
 			field{name: "configuration_id", form: name},
 			field{name: "run", form: integer, sparse: true}, // these the original does not have
@@ -53,12 +53,12 @@ func strategies() collection {
 	return collection{
 		name: "strategy", names: []string{"strategy_name"}, file: "strategy_id",
 		form: object(
-			field{name: "meta", form: mapOf(text)},
+			field{name: "meta", form: mapping(text)},
 			field{name: "strategy_name", form: name, required: true},
 			field{name: "strategy_description", form: text},
 			field{name: "strategy_id", form: nothing},
 		),
-		meta:    object(field{name: "meta", form: mapOf(text), required: true}),
+		meta:    object(field{name: "meta", form: mapping(text), required: true}),
 		exists:  "Strategy already exists",
 		missing: "Strategy not found",
 	}
@@ -68,7 +68,7 @@ func collectors() collection {
 	return collection{
 		name: "collector", names: []string{"name", "version"},
 		form: object(
-			field{name: "meta", form: mapOf(text)},
+			field{name: "meta", form: mapping(text)},
 			field{name: "name", form: name, required: true},
 			field{name: "version", form: integer, required: true},
 			field{name: "collector_id", form: nothing},
@@ -81,15 +81,15 @@ func transformations() collection {
 	whole := object(
 		field{name: "id", form: name, required: true},
 		field{name: "description", form: text},
-		field{name: "parameter_types", form: mapOf(text)},
-		field{name: "default_values", form: mapOf(anything)},
-		field{name: "outputs", form: listOf(text)},
+		field{name: "parameter_types", form: mapping(text)},
+		field{name: "default_values", form: mapping(anything)},
+		field{name: "outputs", form: list(text)},
 		field{name: "needs", required: true, form: object(
 			field{name: "storage", form: number},
 			field{name: "RAM", form: number},
 			field{name: "GPU", form: truth, otherwise: false},
-			field{name: "preinstalled_libraries", form: mapOf(text)},
-			field{name: "available_models", form: mapOf(text)},
+			field{name: "preinstalled_libraries", form: mapping(text)},
+			field{name: "available_models", form: mapping(text)},
 		)},
 		field{name: "storage_id", form: nothing},
 	)
@@ -105,10 +105,10 @@ func transformations() collection {
 func nothing(any, []any, *faults) any { return nil }
 
 // key returns the key of a record.
-func (c collection) key(names ...string) string { return keyOf(c.name, names...) }
+func (c collection) key(names ...string) string { return joinKey(c.name, names...) }
 
-// keyOf returns the key of a given record.
-func (c collection) keyOf(r record) string {
+// recordKey returns the key of a given record.
+func (c collection) recordKey(r record) string {
 	names := make([]string, len(c.names))
 	for i, name := range c.names {
 		names[i] = r.text(name)

@@ -28,8 +28,8 @@ func keyPart(name string) string {
 	return "#" + hex.EncodeToString(sum[:]) // PathEscape leaves no such sign
 }
 
-// keyOf joins names to the key of a record.
-func keyOf(collection string, names ...string) string {
+// joinKey joins names to the key of a record.
+func joinKey(collection string, names ...string) string {
 	var key strings.Builder
 	key.WriteString(collection)
 	for _, name := range names {

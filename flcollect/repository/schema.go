@@ -158,8 +158,8 @@ func truth(value any, at []any, f *faults) any {
 // anything is the form of any value.
 func anything(value any, _ []any, _ *faults) any { return value }
 
-// mapOf is the form of an object with members of any name.
-func mapOf(each form) form {
+// mapping is the form of an object with members of any name.
+func mapping(each form) form {
 	return func(value any, at []any, f *faults) any {
 		members, ok := value.(map[string]any)
 		if !ok {
@@ -174,8 +174,8 @@ func mapOf(each form) form {
 	}
 }
 
-// listOf is the form of a list.
-func listOf(each form) form {
+// list is the form of a list.
+func list(each form) form {
 	return func(value any, at []any, f *faults) any {
 		items, ok := value.([]any)
 		if !ok {

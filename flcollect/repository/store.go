@@ -111,7 +111,7 @@ func (s *Store) create(ctx context.Context, c collection, document any) error {
 	if err != nil {
 		return err
 	}
-	key := c.keyOf(r)
+	key := c.recordKey(r)
 	data, err := json.Marshal(r)
 	if err != nil {
 		return failed("create record", key, err)

@@ -38,7 +38,7 @@ type workshop struct {
 // class is its file.
 func (w workshop) fromRecord(ctx context.Context, r record, conf strategy.Conf) (strategy.Strategy, error) {
 	name := r.text("strategy_name")
-	meta, err := metaOf(r)
+	meta, err := readMeta(r)
 	if err != nil {
 		return nil, failed("read strategy", name, err)
 	}
@@ -55,7 +55,7 @@ func (w workshop) fromRecord(ctx context.Context, r record, conf strategy.Conf) 
 	return nil, unusable(name, fmt.Sprintf("it has no file in the repository, and its meta names no %q", classMember))
 }
 
-func metaOf(r record) (map[string]any, error) {
+func readMeta(r record) (map[string]any, error) {
 	at := r.index("meta")
 	if at < 0 {
 		return nil, nil

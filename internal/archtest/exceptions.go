@@ -37,7 +37,7 @@ func commandFolders() []string {
 func pureFunctions() []string {
 	const rdf = "github.com/iotenablers/enablers/annotate/rdf."
 	return []string{rdf + "NewIRI", rdf + "NewBlank", rdf + "NewLiteral", rdf + "NewTyped", rdf + "NewLang", rdf + "AppendTerm",
-		text + "/encoding/unicode.UTF16", "github.com/iotenablers/enablers/internal/keep.TypeOf"}
+		text + "/encoding/unicode.UTF16", "github.com/iotenablers/enablers/internal/keep.TypeFor"}
 }
 
 // linkerVariables are the variables that the linker sets, by -X, and no code

@@ -34,7 +34,7 @@ func (d *distribution) add(ranges []Range, now time.Time, counts []uint64) {
 	}
 	copy(d.total, counts)
 	for i, r := range ranges {
-		d.rings[i].add(slotOf(now, r.Step), int64(r.Length/r.Step), growth)
+		d.rings[i].add(slot(now, r.Step), int64(r.Length/r.Step), growth)
 	}
 }
 

@@ -158,7 +158,7 @@ func (s *Store) Distribution(name string, bounds []float64, counts []uint64) {
 func (s *Store) Query(prefix, name string) Plot {
 	at := max(0, slices.IndexFunc(s.ranges, func(r Range) bool { return r.Name == name }))
 	r := s.ranges[at]
-	last := slotOf(s.clock(), r.Step) - 1
+	last := slot(s.clock(), r.Step) - 1
 	slots := int64(r.Length / r.Step)
 	plot := Plot{Range: r.Name, Step: r.Step.Seconds(), Times: make([]int64, slots), Series: map[string][]*float32{}}
 	for i := range plot.Times {
@@ -183,8 +183,8 @@ func (s *Store) Query(prefix, name string) Plot {
 	return plot
 }
 
-// slotOf returns the number of the interval in which a time is.
-func slotOf(at time.Time, step time.Duration) int64 { return at.UnixNano() / int64(step) }
+// slot returns the number of the interval in which a time is.
+func slot(at time.Time, step time.Duration) int64 { return at.UnixNano() / int64(step) }
 
 // series is one quantity, once for each range.
 type series struct {
@@ -201,7 +201,7 @@ type series struct {
 func (s *series) each(ranges []Range, now time.Time, f func(*ring)) {
 	for i, r := range ranges {
 		ring := &s.rings[i]
-		ring.turn(slotOf(now, r.Step), int(r.Length/r.Step), s.isRate)
+		ring.turn(slot(now, r.Step), int(r.Length/r.Step), s.isRate)
 		f(ring)
 	}
 }

@@ -27,6 +27,6 @@
 //     members that depend on more than the type.
 //
 // A document without unknown members, which is the usual one, costs one pass over its
-// text when it is read, and nothing when it is written. [TypeOf] saves computing what the
+// text when it is read, and nothing when it is written. [TypeFor] saves computing what the
 // type has each time.
 package keep

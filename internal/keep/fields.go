@@ -35,13 +35,13 @@ type Form interface {
 	StoredForm() any
 }
 
-// shapeOf returns the shape of a type; nil if nothing of it can be unknown.
-func (m maker) shapeOf(t reflect.Type) *shape {
+// shapeFor returns the shape of a type; nil if nothing of it can be unknown.
+func (m maker) shapeFor(t reflect.Type) *shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if form, ok := reflect.Zero(t).Interface().(Form); ok {
-		return m.fieldsOf(reflect.TypeOf(form.StoredForm()))
+		return m.fields(reflect.TypeOf(form.StoredForm()))
 	}
 	pointer := reflect.PointerTo(t)
 	for _, form := range []reflect.Type{
@@ -51,11 +51,11 @@ func (m maker) shapeOf(t reflect.Type) *shape {
 			return nil
 		}
 	}
-	return m.fieldsOf(t)
+	return m.fields(t)
 }
 
-// fieldsOf is shapeOf, whether or not the type has a JSON form of its own.
-func (m maker) fieldsOf(t reflect.Type) *shape {
+// fields is shapeFor, whether or not the type has a JSON form of its own.
+func (m maker) fields(t reflect.Type) *shape {
 	if begun, ok := m[t]; ok {
 		return begun
 	}
@@ -66,7 +66,7 @@ func (m maker) fieldsOf(t reflect.Type) *shape {
 		m.addFields(s, t)
 		return s
 	case reflect.Map, reflect.Slice, reflect.Array:
-		if elem := m.shapeOf(t.Elem()); elem != nil {
+		if elem := m.shapeFor(t.Elem()); elem != nil {
 			return &shape{elem: elem, list: t.Kind() != reflect.Map}
 		}
 	}
@@ -99,7 +99,7 @@ func (m maker) addFields(s *shape, t reflect.Type) {
 		if _, hidden := s.fields[name]; hidden {
 			continue
 		}
-		s.fields[name] = field{name, m.shapeOf(f.Type)}
+		s.fields[name] = field{name, m.shapeFor(f.Type)}
 		if f.Tag.Get("keep") == "key" && s.key == "" {
 			s.key = name
 		}

@@ -40,21 +40,21 @@ func (n *node) isEmpty() bool {
 	return n == nil || len(n.unknown) == 0 && len(n.known) == 0 && len(n.elements) == 0
 }
 
-// Type is what a Go type has of members. It is computed once with [TypeOf], where
+// Type is what a Go type has of members. It is computed once with [TypeFor], where
 // documents are read often. Types are not changed by any method.
 type Type struct{ shape *shape }
 
-// TypeOf returns the Type of a struct, a map or a list.
-func TypeOf[T any]() Type { return typeOf(reflect.TypeFor[T]()) }
+// TypeFor returns the Type of a struct, a map or a list.
+func TypeFor[T any]() Type { return newType(reflect.TypeFor[T]()) }
 
-func typeOf(t reflect.Type) Type {
+func newType(t reflect.Type) Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == nil {
 		return Type{}
 	}
-	return Type{maker{}.fieldsOf(t)}
+	return Type{maker{}.fields(t)}
 }
 
 // Unmarshal is json.Unmarshal into a value of the type, and returns the members that the
@@ -77,7 +77,7 @@ func Unmarshal(data []byte, value any) (Members, error) {
 // Find returns the members of a valid JSON text that the type of the value, or of what
 // it points to, does not have. It reads that type by its fields, even if the type has a
 // JSON form of its own. A text that is not valid has none.
-func Find(data []byte, value any) Members { return typeOf(reflect.TypeOf(value)).find(data) }
+func Find(data []byte, value any) Members { return newType(reflect.TypeOf(value)).find(data) }
 
 func (t Type) find(data []byte) Members {
 	s := &scanner{data: data}

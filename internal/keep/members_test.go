@@ -219,7 +219,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 
 func BenchmarkUnmarshal_smallDocument(b *testing.B) {
 	text := []byte(`{"name":"a","below":{"name":"b"},"items":[{"id":"1","title":"one"}],"byName":{"a":{"id":"1"}}}`)
-	of := keep.TypeOf[document]()
+	of := keep.TypeFor[document]()
 	for name, unmarshal := range map[string]func() error{
 		"json": func() error { return json.Unmarshal(text, new(document)) },
 		"keep": func() error {

@@ -30,7 +30,7 @@ func (w *merger) value(n *node) *node {
 // isSame reports whether the object that comes next is the one that was read.
 func (w *merger) isSame(n *node) bool {
 	next := w.scanner
-	same := identity(memberOf(next.skip(), n.key))
+	same := identity(findMember(next.skip(), n.key))
 	return same != "" && same == n.same
 }
 
@@ -88,7 +88,7 @@ func (w *merger) list(n *node) *node {
 		next := w.scanner
 		text := next.skip()
 		if key != "" {
-			text = memberOf(text, key)
+			text = findMember(text, key)
 		}
 		same := identity(text)
 		equal := left[same]

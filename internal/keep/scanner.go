@@ -77,7 +77,7 @@ func (s *scanner) object(of *shape) *node {
 		}
 	}
 	if found != nil && of.key != "" {
-		found.key, found.same = of.key, identity(memberOf(s.data[begin:s.at], of.key))
+		found.key, found.same = of.key, identity(findMember(s.data[begin:s.at], of.key))
 	}
 	return found
 }
@@ -225,8 +225,8 @@ func (s *scanner) skipWord() {
 	}
 }
 
-// memberOf returns the text of a member of an object, empty if it has none.
-func memberOf(object []byte, name string) (found []byte) {
+// findMember returns the text of a member of an object, empty if it has none.
+func findMember(object []byte, name string) (found []byte) {
 	s := &scanner{data: object}
 	s.space()
 	if s.at >= len(object) || object[s.at] != '{' {

@@ -71,7 +71,7 @@ func (h *Hosts) add(entry string) error {
 		h.ranges = append(h.ranges, hostRange{netip.PrefixFrom(address, address.BitLen()), port})
 		return nil
 	}
-	name := NameOf(host)
+	name := ParseName(host)
 	if err := checkName(name.name); err != nil {
 		return err
 	}

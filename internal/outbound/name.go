@@ -8,9 +8,9 @@ type Name struct {
 	below bool
 }
 
-// NameOf returns the name that a text of the form HOST or *.DOMAIN means. It does not check
+// ParseName returns the name that a text of the form HOST or *.DOMAIN means. It does not check
 // the text.
-func NameOf(text string) Name {
+func ParseName(text string) Name {
 	name, below := strings.CutPrefix(Canonical(text), "*.")
 	return Name{name, below}
 }

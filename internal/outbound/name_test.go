@@ -14,7 +14,7 @@ func TestName_Matches(t *testing.T) {
 			[]string{"a.weather.example", "weather.example..", ""}},
 		"*.example": {[]string{"a.example", "a.b.Example."}, []string{"example", ".example", "badexample"}},
 	} {
-		name := outbound.NameOf(text)
+		name := outbound.ParseName(text)
 		for _, host := range c.matched {
 			require.True(t, name.Matches(host), "%s: %s", text, host)
 		}

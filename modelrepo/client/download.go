@@ -23,7 +23,7 @@ func (c *Client) Open(ctx context.Context, at modelrepo.Path, format string) (*m
 	if err != nil {
 		return nil, err
 	}
-	content := &modelrepo.Content{File: fileOf(answer), Version: at, Format: format}
+	content := &modelrepo.Content{File: answeredFile(answer), Version: at, Format: format}
 	content.Uploaded, _ = http.ParseTime(answer.Header.Get("Last-Modified")) // zero without
 	content.ReadSeekCloser = &remote{
 		ctx: ctx, client: c, call: download(op, http.MethodGet, at, format), file: content.File, body: answer.Body,
@@ -37,7 +37,7 @@ func (c *Client) Stat(ctx context.Context, at modelrepo.Path, format string) (mo
 	if err != nil {
 		return modelrepo.File{}, err
 	}
-	return fileOf(answer), answer.Body.Close()
+	return answeredFile(answer), answer.Body.Close()
 }
 
 func download(op, method string, at modelrepo.Path, format string) call {
@@ -48,7 +48,7 @@ func download(op, method string, at modelrepo.Path, format string) call {
 	return k
 }
 
-func fileOf(answer *http.Response) modelrepo.File {
+func answeredFile(answer *http.Response) modelrepo.File {
 	return modelrepo.File{
 		Size:        answer.ContentLength,
 		SHA256:      strings.Trim(answer.Header.Get("ETag"), `"`),

@@ -73,7 +73,7 @@ func mustJSON(t *testing.T, value any) []byte {
 	return data
 }
 
-func md5Of(data string) string {
+func md5Hex(data string) string {
 	sum := md5.Sum([]byte(data))
 	return hex.EncodeToString(sum[:])
 }

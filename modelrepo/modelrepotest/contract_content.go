@@ -22,7 +22,7 @@ func (c *client) withVersion() {
 }
 
 func uploaded(format, data string) string {
-	return fmt.Sprintf("Uploaded content in format '%s' for model 'w3c/sosa/1.0'. Checksum: %s", format, md5Of(data))
+	return fmt.Sprintf("Uploaded content in format '%s' for model 'w3c/sosa/1.0'. Checksum: %s", format, md5Hex(data))
 }
 
 func defaultWas(format string) string {
@@ -70,7 +70,7 @@ func uploads(c *client) {
 
 func file(format, data, contentType string) string {
 	sum := sha256.Sum256([]byte(data))
-	return fmt.Sprintf(`%q:{"size":%d,"md5":%q,"sha256":%q,"contentType":%q}`, format, len(data), md5Of(data),
+	return fmt.Sprintf(`%q:{"size":%d,"md5":%q,"sha256":%q,"contentType":%q}`, format, len(data), md5Hex(data),
 		hex.EncodeToString(sum[:]), contentType)
 }
 
@@ -105,7 +105,7 @@ func digests(c *client) {
 	const target, data = version + "/content?format=digest", "some bytes"
 	sum := sha256.Sum256([]byte(data))
 	sha := "Repr-Digest: sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
-	md5bytes, err := hex.DecodeString(md5Of(data))
+	md5bytes, err := hex.DecodeString(md5Hex(data))
 	require.NoError(c.t, err)
 	md := "Content-MD5: " + base64.StdEncoding.EncodeToString(md5bytes)
 	other := sha256.Sum256([]byte("other"))
@@ -150,7 +150,7 @@ func downloads(c *client) {
 	head := c.do("HEAD", version+"/content", "")
 	require.Equal(c.t, http.StatusOK, head.status)
 	require.Equal(c.t, "6", head.header.Get("Content-Length"))
-	require.Equal(c.t, etagOf("turtle"), head.header.Get("ETag"))
+	require.Equal(c.t, quoteTag("turtle"), head.header.Get("ETag"))
 	require.Contains(c.t, head.header.Get("Content-Security-Policy"), "sandbox")
 	require.Empty(c.t, head.body)
 }
@@ -189,7 +189,7 @@ func short(c *client) {
 	c.do("POST", "/c/w3c/sosa", "").fails(405, "HTTP method not allowed.")
 }
 
-func etagOf(data string) string {
+func quoteTag(data string) string {
 	sum := sha256.Sum256([]byte(data))
 	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
@@ -198,7 +198,7 @@ func conditions(c *client) {
 	c.withVersion()
 	const target = version + "/content?format=f"
 	const unmet = "The content in format 'f' is not the one that the request's conditions name."
-	one, two := etagOf("one"), etagOf("two")
+	one, two := quoteTag("one"), quoteTag("two")
 	c.upload(version, "f", "a/b", "one", "", "If-Match: *").fails(412, unmet)
 	require.Equal(c.t, one, c.upload(version, "f", "a/b", "one", "", "If-None-Match: *").has(200).header.Get("ETag"))
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-None-Match: *").fails(412, unmet)
@@ -255,9 +255,9 @@ func ranges(c *client) {
 		part := c.get(target, "Range: "+given).holds(206, "a/b", want)
 		require.Contains(c.t, part.header.Get("Content-Range"), "/10")
 	}
-	c.get(target, "Range: bytes=1-2", "If-Range: "+etagOf("other")).holds(200, "a/b", "0123456789")
-	c.get(target, "Range: bytes=1-2", "If-Range: "+etagOf("0123456789")).holds(206, "a/b", "12")
-	c.get(target, "Range: bytes=1-2", "If-Range: W/"+etagOf("0123456789")).holds(200, "a/b", "0123456789")
+	c.get(target, "Range: bytes=1-2", "If-Range: "+quoteTag("other")).holds(200, "a/b", "0123456789")
+	c.get(target, "Range: bytes=1-2", "If-Range: "+quoteTag("0123456789")).holds(206, "a/b", "12")
+	c.get(target, "Range: bytes=1-2", "If-Range: W/"+quoteTag("0123456789")).holds(200, "a/b", "0123456789")
 	beyond := c.get(target, "Range: bytes=10-").fails(416, "The requested range is not in the content.")
 	require.Equal(c.t, "bytes */10", beyond.header.Get("Content-Range"))
 	// RFC 9110 sections 14.1.2 and 14.2.

@@ -217,7 +217,7 @@ func (a *arena) whole(s *modelrepo.Store, format string) error {
 		return err
 	}
 	sum := sha256.Sum256(data)
-	same := hex.EncodeToString(sum[:]) == content.SHA256 && md5Of(string(data)) == content.MD5
+	same := hex.EncodeToString(sum[:]) == content.SHA256 && md5Hex(string(data)) == content.MD5
 	if !same || int64(len(data)) != content.Size {
 		return fmt.Errorf("read %d bytes that are not those of %+v", len(data), content.File)
 	}

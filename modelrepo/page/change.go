@@ -117,7 +117,7 @@ func (p *pages) deleteModel(w http.ResponseWriter, r *http.Request) error {
 	if err := p.store.DeleteModel(r.Context(), at); err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../"+hrefOf(at.Parent()), "The model "+at.Model+" is deleted.")
+	return shell.SeeOther(w, "../../../"+pageAddress(at.Parent()), "The model "+at.Model+" is deleted.")
 }
 
 // deleteVersion deletes a version; an immutable one, whose content goes with it, and one that
@@ -135,5 +135,5 @@ func (p *pages) deleteVersion(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	done := append([]string{"The version " + at.Version + " is deleted."}, web.RemovalWarnings(at, removed)...)
-	return shell.SeeOther(w, "../../../../"+hrefOf(at.Parent()), strings.Join(done, " "))
+	return shell.SeeOther(w, "../../../../"+pageAddress(at.Parent()), strings.Join(done, " "))
 }

@@ -26,9 +26,9 @@ func knownFormats() []knownFormat {
 	}
 }
 
-// formatOf returns the format for a file: what was typed, or what its name or its media type
+// guessFormat returns the format for a file: what was typed, or what its name or its media type
 // says.
-func formatOf(typed, name, contentType string) string {
+func guessFormat(typed, name, contentType string) string {
 	if typed != "" {
 		return typed
 	}
@@ -43,8 +43,8 @@ func formatOf(typed, name, contentType string) string {
 	return "application/octet-stream"
 }
 
-// fileNameOf returns the name that content has as a file.
-func fileNameOf(at modelrepo.Path, format string) string {
+// fileName returns the name that content has as a file.
+func fileName(at modelrepo.Path, format string) string {
 	name := at.Model + "-" + at.Version
 	for _, known := range knownFormats() {
 		if format == known.Format {
@@ -88,14 +88,14 @@ func (p *pages) storeFile(w http.ResponseWriter, r *http.Request, format string,
 	if name == "" {
 		return web.Malformed("No file was chosen.")
 	}
-	format = formatOf(format, name, kind)
+	format = guessFormat(format, name, kind)
 	with := &modelrepo.UploadOptions{ContentType: kind, Overwrite: overwrite}
 	stored, err := p.store.Upload(r.Context(), at, format, file, with)
 	if err != nil {
 		return err
 	}
 	done := "The file " + name + " is stored as " + format + ". SHA-256: " + stored.SHA256
-	return shell.SeeOther(w, "../../../../"+hrefOf(at), done)
+	return shell.SeeOther(w, "../../../../"+pageAddress(at), done)
 }
 
 func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
@@ -106,7 +106,7 @@ func (p *pages) deleteContent(w http.ResponseWriter, r *http.Request) error {
 	if err := p.store.DeleteContent(r.Context(), at, format, modelrepo.Condition{}); err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../../../"+hrefOf(at), "The content in "+format+" is deleted.")
+	return shell.SeeOther(w, "../../../../../"+pageAddress(at), "The content in "+format+" is deleted.")
 }
 
 // document renders the Markdown files of a form into the documentation of a version, in place
@@ -120,7 +120,7 @@ func (p *pages) document(w http.ResponseWriter, r *http.Request) error {
 	if _, err := p.store.GenerateDocumentation(r.Context(), at, modelrepo.GFM, files, true); err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../../"+hrefOf(at), "The documentation is rendered.")
+	return shell.SeeOther(w, "../../../../"+pageAddress(at), "The documentation is rendered.")
 }
 
 func (p *pages) deleteDocumentation(w http.ResponseWriter, r *http.Request) error {
@@ -128,5 +128,5 @@ func (p *pages) deleteDocumentation(w http.ResponseWriter, r *http.Request) erro
 	if err := p.store.DeleteDocumentation(r.Context(), at); err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "../../../../../"+hrefOf(at), "The documentation is deleted.")
+	return shell.SeeOther(w, "../../../../../"+pageAddress(at), "The documentation is deleted.")
 }

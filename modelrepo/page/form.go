@@ -68,7 +68,7 @@ func (p *pages) form(path string, read, send func(*http.Request, *nodeForm) erro
 		f.before = r.PostForm
 		err := send(r, f)
 		if err == nil {
-			return shell.SeeOther(w, f.Root+hrefOf(f.Made), f.Done)
+			return shell.SeeOther(w, f.Root+pageAddress(f.Made), f.Done)
 		}
 		fault := refusalOf(err)
 		if fault == nil {

@@ -30,8 +30,8 @@ func NewHandler(store *modelrepo.Store, opts *rest.HandlerOptions) http.Handler 
 		panic(err) // the folder is embedded
 	}
 	p := &pages{store: store, part: shell.NewPart(shell.PartConfig{Section: "Models", Files: own, Funcs: map[string]any{
-		"href": hrefOf, "size": sizeText, "lines": metadataText, "brief": briefly, "plural": plural,
-		"knownFormats": knownFormats, "fileName": fileNameOf,
+		"href": pageAddress, "size": sizeText, "lines": metadataText, "brief": briefly, "plural": plural,
+		"knownFormats": knownFormats, "fileName": fileName,
 	}})}
 	options := &httpapi.Options{Classify: web.Classify, WriteError: p.writeError, Hosts: opts.Hosts,
 		Authorize: opts.Authorize, Logger: opts.Logger}
@@ -114,8 +114,8 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 	}
 }
 
-// hrefOf returns the address of the page of a node, relative to the root.
-func hrefOf(at modelrepo.Path) string {
+// pageAddress returns the address of the page of a node, relative to the root.
+func pageAddress(at modelrepo.Path) string {
 	name := func(text string) string { return "/" + url.PathEscape(text) }
 	switch {
 	case at.Version != "":
@@ -132,7 +132,7 @@ func hrefOf(at modelrepo.Path) string {
 func trail(at modelrepo.Path) []shell.Crumb {
 	var steps []shell.Crumb
 	for at = at.Parent(); at.Namespace != ""; at = at.Parent() {
-		steps = slices.Insert(steps, 0, shell.Crumb{Name: at.Name(), Href: hrefOf(at)})
+		steps = slices.Insert(steps, 0, shell.Crumb{Name: at.Name(), Href: pageAddress(at)})
 	}
 	return steps
 }
@@ -142,5 +142,5 @@ func trailTo(at modelrepo.Path) []shell.Crumb {
 	if at == (modelrepo.Path{}) {
 		return nil
 	}
-	return append(trail(at), shell.Crumb{Name: at.Name(), Href: hrefOf(at)})
+	return append(trail(at), shell.Crumb{Name: at.Name(), Href: pageAddress(at)})
 }

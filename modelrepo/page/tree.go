@@ -43,7 +43,7 @@ func (p *pages) open(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return shell.SeeOther(w, "./"+hrefOf(at), "")
+	return shell.SeeOther(w, "./"+pageAddress(at), "")
 }
 
 func (p *pages) namespace(w http.ResponseWriter, r *http.Request) error {

@@ -30,7 +30,7 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 		ContentType: form.Part.Header.Get("Content-Type"),
 		Overwrite:   req.URL.Query().Get("overwrite") == "1",
 	}
-	if options.Condition, err = conditionOf(req.Header); err != nil {
+	if options.Condition, err = readCondition(req.Header); err != nil {
 		return err
 	}
 	if options.Digests, err = formDigests(http.Header(form.Part.Header), req.Header); err != nil {
@@ -142,7 +142,7 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 
 func (r *rest) deleteContent(w http.ResponseWriter, req *http.Request) error {
 	at, format := web.RequestPath(req), queryFormat(req)
-	condition, err := conditionOf(req.Header)
+	condition, err := readCondition(req.Header)
 	if err == nil {
 		err = r.store.DeleteContent(req.Context(), at, format, condition)
 	}
@@ -155,9 +155,9 @@ func reprDigest(sha256 string) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 
-// conditionOf returns the conditions of a write. Weak tags count in If-None-Match only
+// readCondition returns the conditions of a write. Weak tags count in If-None-Match only
 // (section 13.1.2).
-func conditionOf(header http.Header) (modelrepo.Condition, error) {
+func readCondition(header http.Header) (modelrepo.Condition, error) {
 	match, err := entityTags(header, "If-Match")
 	if err != nil {
 		return modelrepo.Condition{}, err

@@ -54,10 +54,10 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	}
 	options := modelrepo.ResumableOptions{Metadata: req.Header.Get("Upload-Metadata")}
 	options.Overwrite = query.Get("overwrite") == "1"
-	if options.ContentType, err = contentTypeOf(options.Metadata); err != nil {
+	if options.ContentType, err = readContentType(options.Metadata); err != nil {
 		return err
 	}
-	if options.Condition, err = conditionOf(req.Header); err != nil {
+	if options.Condition, err = readCondition(req.Header); err != nil {
 		return err
 	}
 	if options.Digests, err = wire.ParseDigests(req.Header.Get("Content-MD5"),
@@ -76,9 +76,9 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// contentTypeOf returns the media type that an upload's metadata have as "contentType"
+// readContentType returns the media type that an upload's metadata have as "contentType"
 // or "filetype", or "".
-func contentTypeOf(metadata string) (string, error) {
+func readContentType(metadata string) (string, error) {
 	pairs, err := wire.ParseMetadata(metadata)
 	if err != nil {
 		return "", web.Malformed(err.Error())

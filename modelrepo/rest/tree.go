@@ -16,11 +16,11 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// listingOf reads the parameters of a list. Without any it returns nil, for the whole
+// readListing reads the parameters of a list. Without any it returns nil, for the whole
 // set.
-func listingOf(req *http.Request) (*modelrepo.Listing, error) { return parseListing(req.URL.Query()) }
+func readListing(req *http.Request) (*modelrepo.Listing, error) { return parseListing(req.URL.Query()) }
 
-// parseListing is listingOf for a query.
+// parseListing is readListing for a query.
 func parseListing(query url.Values) (*modelrepo.Listing, error) {
 	l := &modelrepo.Listing{Page: 1, PageSize: modelrepo.DefaultPageSize, SortBy: query.Get("sort_by")}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -86,7 +86,7 @@ func got(w http.ResponseWriter, document any, err error) error {
 }
 
 func (r *rest) listNamespaces(w http.ResponseWriter, req *http.Request) error {
-	listing, err := listingOf(req)
+	listing, err := readListing(req)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *rest) createNamespace(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) getNamespace(w http.ResponseWriter, req *http.Request) error {
-	listing, err := listingOf(req)
+	listing, err := readListing(req)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (r *rest) createModel(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) getModel(w http.ResponseWriter, req *http.Request) error {
-	listing, err := listingOf(req)
+	listing, err := readListing(req)
 	if err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func (n *Snapshot) page(ctx context.Context, after string) (page []SnapshotFile,
 			if err != nil {
 				return failed("read blob", string(key), err)
 			}
-			file := n.fileOf(record)
+			file := n.snapshotFile(record)
 			if err := file.check(); err != nil {
 				return failed("read blob", string(key), err)
 			}
@@ -229,7 +229,7 @@ func (n *Snapshot) page(ctx context.Context, after string) (page []SnapshotFile,
 	return page, last, err
 }
 
-func (n *Snapshot) fileOf(record blobRecord) SnapshotFile {
+func (n *Snapshot) snapshotFile(record blobRecord) SnapshotFile {
 	id := record.content.String()
 	return SnapshotFile{
 		Name: path.Join(blobsName, id[:2], id), Size: record.size, SHA256: record.info("").SHA256,

@@ -89,7 +89,7 @@ func missingBlob(ctx context.Context, blobs storage.Blobs) error {
 
 func blobReadsBack(ctx context.Context, blobs storage.Blobs) error {
 	for _, size := range []int{0, 1, 2, 4095, 64<<10 - 1, 64 << 10, 64<<10 + 1, 5 << 20} {
-		content := contentOf(fmt.Sprint("size ", size), size)
+		content := generate(fmt.Sprint("size ", size), size)
 		info, err := put(ctx, blobs, "blob", content)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func blobReadsBack(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func smallWrites(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("small", 3000)
+	content := generate("small", 3000)
 	writer, err := blobs.Create(ctx, "blob")
 	if err != nil {
 		return noError("Create", err)
@@ -145,7 +145,7 @@ func writtenBytesAreCopied(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func invisibleBeforeCommit(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("new", 3<<20)
+	content := generate("new", 3<<20)
 	writer, err := written(ctx, blobs, "blob", content)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func invisibleBeforeCommit(ctx context.Context, blobs storage.Blobs) error {
 	if _, err := writer.Commit(ctx); err != nil {
 		return noError("Commit", err)
 	}
-	second, err := written(ctx, blobs, "blob", contentOf("second", 3<<20))
+	second, err := written(ctx, blobs, "blob", generate("second", 3<<20))
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func invisibleBeforeCommit(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func abortLeavesNothing(ctx context.Context, blobs storage.Blobs) error {
-	writer, err := written(ctx, blobs, "blob", contentOf("aborted", 1<<20))
+	writer, err := written(ctx, blobs, "blob", generate("aborted", 1<<20))
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,11 @@ func abortLeavesNothing(ctx context.Context, blobs storage.Blobs) error {
 	if err := isMissing(ctx, blobs, "blob"); err != nil {
 		return fmt.Errorf("after Abort: %w", err)
 	}
-	old := contentOf("old", 1000)
+	old := generate("old", 1000)
 	if _, err := put(ctx, blobs, "blob", old); err != nil {
 		return err
 	}
-	if writer, err = written(ctx, blobs, "blob", contentOf("aborted", 1<<20)); err != nil {
+	if writer, err = written(ctx, blobs, "blob", generate("aborted", 1<<20)); err != nil {
 		return err
 	}
 	if err := noError("Abort", writer.Abort()); err != nil {
@@ -196,7 +196,7 @@ func abortLeavesNothing(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func abortAfterCommit(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("kept", 1000)
+	content := generate("kept", 1000)
 	writer, err := written(ctx, blobs, "blob", content)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func abortAfterCommit(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func finishedWriter(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("kept", 1000)
+	content := generate("kept", 1000)
 	for _, end := range []string{"Commit", "Abort"} {
 		writer, err := written(ctx, blobs, end, content)
 		if err != nil {
@@ -246,7 +246,7 @@ func finishedWriter(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func lastCommitStays(ctx context.Context, blobs storage.Blobs) error {
-	first, second := contentOf("first", 200_000), contentOf("second", 1000)
+	first, second := generate("first", 200_000), generate("second", 1000)
 	early, err := written(ctx, blobs, "blob", first)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func lastCommitStays(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func deletedBlob(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("again", 500)
+	content := generate("again", 500)
 	for range 2 {
 		if _, err := put(ctx, blobs, "blob", content); err != nil {
 			return err
@@ -292,7 +292,7 @@ func deletedBlob(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func blobsEndedContext(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("kept", 500)
+	content := generate("kept", 500)
 	if _, err := put(ctx, blobs, "blob", content); err != nil {
 		return err
 	}
@@ -309,13 +309,13 @@ func blobsEndedContext(ctx context.Context, blobs storage.Blobs) error {
 func writerContext(ctx context.Context, blobs storage.Blobs) error {
 	writing, cancel := context.WithCancel(ctx)
 	defer cancel()
-	writer, err := written(writing, blobs, "blob", contentOf("lost", 500))
+	writer, err := written(writing, blobs, "blob", generate("lost", 500))
 	if err != nil {
 		return err
 	}
 	defer writer.Abort()
 	cancel()
-	_, err = writer.Write(contentOf("more", 500))
+	_, err = writer.Write(generate("more", 500))
 	if err := wantError("Write after the context of Create has ended", err, context.Canceled); err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func writerContext(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func commitContext(ctx context.Context, blobs storage.Blobs) error {
-	writer, err := written(ctx, blobs, "blob", contentOf("lost", 500))
+	writer, err := written(ctx, blobs, "blob", generate("lost", 500))
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// contentOf returns bytes that follow from the name and repeat nowhere.
-func contentOf(name string, size int) []byte {
+// generate returns bytes that follow from the name and repeat nowhere.
+func generate(name string, size int) []byte {
 	content := make([]byte, size)
 	rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(content) // never fails
 	return content

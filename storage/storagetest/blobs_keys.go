@@ -69,7 +69,7 @@ func blobsOpaqueKeys(ctx context.Context, blobs storage.Blobs) error {
 		return err
 	}
 	for _, key := range unlikelyKeys() {
-		if err := holds(ctx, blobs, key, contentOf(key, 40)); err != nil {
+		if err := holds(ctx, blobs, key, generate(key, 40)); err != nil {
 			return fmt.Errorf("under %q: %w", key, err)
 		}
 	}
@@ -192,7 +192,7 @@ func listingBodyUsesStore(ctx context.Context, blobs storage.Blobs) error {
 func putAll(ctx context.Context, blobs storage.Blobs, keys []string) error {
 	return together(racers, func(racer int) error {
 		for i := racer; i < len(keys); i += racers {
-			if _, err := put(ctx, blobs, keys[i], contentOf(keys[i], 40)); err != nil {
+			if _, err := put(ctx, blobs, keys[i], generate(keys[i], 40)); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ func blobRaceChecks() []check[storage.Blobs] {
 }
 
 func concurrentWriters(ctx context.Context, blobs storage.Blobs) error {
-	if _, err := put(ctx, blobs, "blob", contentOf("first", 1000)); err != nil {
+	if _, err := put(ctx, blobs, "blob", generate("first", 1000)); err != nil {
 		return err
 	}
 	const rounds = 5
@@ -45,7 +45,7 @@ func concurrentWriters(ctx context.Context, blobs storage.Blobs) error {
 				}
 				continue
 			}
-			content := contentOf(fmt.Sprint(racer, round), 1000+10_000*racer+round)
+			content := generate(fmt.Sprint(racer, round), 1000+10_000*racer+round)
 			info, err := put(ctx, blobs, "blob", content)
 			if err != nil {
 				return err
@@ -66,7 +66,7 @@ func readersBesideDeletes(ctx context.Context, blobs storage.Blobs) error {
 		if racer == 0 {
 			defer close(done)
 			for round := range rounds {
-				if _, err := put(ctx, blobs, "blob", contentOf(fmt.Sprint(round), 20_000)); err != nil {
+				if _, err := put(ctx, blobs, "blob", generate(fmt.Sprint(round), 20_000)); err != nil {
 					return err
 				}
 				if err := blobs.Delete(ctx, "blob"); err != nil {

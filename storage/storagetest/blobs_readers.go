@@ -47,7 +47,7 @@ func blobReaderChecks() []check[storage.Blobs] {
 }
 
 func readerSeeks(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("ranges", 300_000)
+	content := generate("ranges", 300_000)
 	if _, err := put(ctx, blobs, "blob", content); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func readerSeeks(ctx context.Context, blobs storage.Blobs) error {
 
 func readerConforms(ctx context.Context, blobs storage.Blobs) error {
 	for _, size := range []int{0, 1, 4000} {
-		content := contentOf("conforms", size)
+		content := generate("conforms", size)
 		if _, err := put(ctx, blobs, "blob", content); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func readerConforms(ctx context.Context, blobs storage.Blobs) error {
 func readerOutlivesReplace(ctx context.Context, blobs storage.Blobs) error {
 	return outlives(ctx, blobs, func() error {
 		for round := range 3 {
-			if _, err := put(ctx, blobs, "blob", contentOf(fmt.Sprint("replacement ", round), 2<<20)); err != nil {
+			if _, err := put(ctx, blobs, "blob", generate(fmt.Sprint("replacement ", round), 2<<20)); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ func readerOutlivesDelete(ctx context.Context, blobs storage.Blobs) error {
 
 // outlives reads a blob while something happens to its key.
 func outlives(ctx context.Context, blobs storage.Blobs, happen func() error) error {
-	content := contentOf("old", 3<<20)
+	content := generate("old", 3<<20)
 	if _, err := put(ctx, blobs, "blob", content); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func outlives(ctx context.Context, blobs storage.Blobs, happen func() error) err
 }
 
 func closedReader(ctx context.Context, blobs storage.Blobs) error {
-	content := contentOf("closed", 500)
+	content := generate("closed", 500)
 	if _, err := put(ctx, blobs, "blob", content); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func closedReader(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func readerContext(ctx context.Context, blobs storage.Blobs) error {
-	if _, err := put(ctx, blobs, "blob", contentOf("long", 2<<20)); err != nil {
+	if _, err := put(ctx, blobs, "blob", generate("long", 2<<20)); err != nil {
 		return err
 	}
 	reading, cancel := context.WithCancel(ctx)

@@ -87,7 +87,7 @@ func documentsOpaqueKeys(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError(fmt.Sprintf("Get of %q", key), err)
 		}
-		if err := sameDocument("Get", doc, storage.Document{Key: key, Revision: revision, Data: dataOf(key)}); err != nil {
+		if err := sameDocument("Get", doc, storage.Document{Key: key, Revision: revision, Data: keyData(key)}); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func documentsOpaqueKeys(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError("List", err)
 		}
-		if err := sameKeys(fmt.Sprintf("List after the Delete of %q", key), keysOf(left), unlikelyKeys()[i+1:]); err != nil {
+		if err := sameKeys(fmt.Sprintf("List after the Delete of %q", key), listKeys(left), unlikelyKeys()[i+1:]); err != nil {
 			return err
 		}
 	}
@@ -108,28 +108,28 @@ func documentsOpaqueKeys(ctx context.Context, docs storage.Documents) error {
 
 func documentsLongKeys(ctx context.Context, docs storage.Documents) error {
 	longest, err := longestKey(func(key string) error {
-		_, err := docs.Create(ctx, key, dataOf("k"))
+		_, err := docs.Create(ctx, key, keyData("k"))
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	sibling := longest[:len(longest)-1] + "j"
-	if _, err := docs.Create(ctx, sibling, dataOf("j")); err != nil {
+	if _, err := docs.Create(ctx, sibling, keyData("j")); err != nil {
 		return noError("Create of a key that differs in the last byte", err)
 	}
 	page, err := docs.List(ctx, sibling[:len(sibling)-1], "", 0)
 	if err != nil {
 		return noError("List by a long prefix", err)
 	}
-	if err := sameKeys("List by a long prefix", keysOf(page), []string{sibling, longest}); err != nil {
+	if err := sameKeys("List by a long prefix", listKeys(page), []string{sibling, longest}); err != nil {
 		return err
 	}
 	page, err = docs.List(ctx, "", sibling, 0)
 	if err != nil {
 		return noError("List after a long key", err)
 	}
-	return sameKeys("List after a long key", keysOf(page), []string{longest})
+	return sameKeys("List after a long key", listKeys(page), []string{longest})
 }
 
 func documentsInOrder(ctx context.Context, docs storage.Documents) error {
@@ -140,7 +140,7 @@ func documentsInOrder(ctx context.Context, docs storage.Documents) error {
 	if err != nil {
 		return noError("List", err)
 	}
-	return sameKeys("List", keysOf(page), unlikelyKeys())
+	return sameKeys("List", listKeys(page), unlikelyKeys())
 }
 
 func documentsByPrefix(ctx context.Context, docs storage.Documents) error {
@@ -152,7 +152,7 @@ func documentsByPrefix(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError("List", err)
 		}
-		if err := sameKeys(fmt.Sprintf("List of the prefix %q", prefix), keysOf(page),
+		if err := sameKeys(fmt.Sprintf("List of the prefix %q", prefix), listKeys(page),
 			startingWith(unlikelyKeys(), prefix, "")); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func documentsBehindAfter(ctx context.Context, docs storage.Documents) error {
 				return noError("List", err)
 			}
 			call := fmt.Sprintf("List of the prefix %q after %q", prefix, after)
-			if err := sameKeys(call, keysOf(page), startingWith(unlikelyKeys(), prefix, after)); err != nil {
+			if err := sameKeys(call, listKeys(page), startingWith(unlikelyKeys(), prefix, after)); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func documentPages(ctx context.Context, docs storage.Documents) error {
 				return fmt.Errorf("the call List with the limit %d after %q gave %d documents, want %d", limit, after,
 					len(page), want)
 			}
-			all = append(all, keysOf(page)...)
+			all = append(all, listKeys(page)...)
 			if len(page) < limit {
 				break
 			}
@@ -215,7 +215,7 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 	const writers = 16
 	err := together(writers, func(writer int) error {
 		for i := writer; i < len(mixed); i += writers {
-			if _, err := docs.Create(ctx, mixed[i], dataOf(mixed[i])); err != nil {
+			if _, err := docs.Create(ctx, mixed[i], keyData(mixed[i])); err != nil {
 				return noError("Create", err)
 			}
 		}
@@ -229,7 +229,7 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError("List", err)
 		}
-		if err := sameKeys(fmt.Sprintf("List with the limit %d", limit), keysOf(page),
+		if err := sameKeys(fmt.Sprintf("List with the limit %d", limit), listKeys(page),
 			keys[:storage.DefaultPage]); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 	if err != nil {
 		return noError("List", err)
 	}
-	if err := sameKeys("List with a limit above the number of documents", keysOf(whole), keys); err != nil {
+	if err := sameKeys("List with a limit above the number of documents", listKeys(whole), keys); err != nil {
 		return err
 	}
 	var all []string
@@ -247,7 +247,7 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 			return noError("All", err)
 		}
 		if err := sameDocument("All", doc,
-			storage.Document{Key: doc.Key, Revision: doc.Revision, Data: dataOf(doc.Key)}); err != nil {
+			storage.Document{Key: doc.Key, Revision: doc.Revision, Data: keyData(doc.Key)}); err != nil {
 			return err
 		}
 		all = append(all, doc.Key)
@@ -259,7 +259,7 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 func createAll(ctx context.Context, docs storage.Documents, keys []string) (map[string]storage.Revision, error) {
 	revisions := make(map[string]storage.Revision, len(keys))
 	for _, key := range keys {
-		revision, err := docs.Create(ctx, key, dataOf(key))
+		revision, err := docs.Create(ctx, key, keyData(key))
 		if err != nil {
 			return nil, noError(fmt.Sprintf("Create of %q", key), err)
 		}
@@ -268,8 +268,8 @@ func createAll(ctx context.Context, docs storage.Documents, keys []string) (map[
 	return revisions, nil
 }
 
-// dataOf returns data that differs for each key.
-func dataOf(key string) []byte {
+// keyData returns data that differs for each key.
+func keyData(key string) []byte {
 	data, err := json.Marshal(key)
 	if err != nil {
 		panic(errors.Join(errors.New("storagetest: a string has no JSON"), err))
@@ -277,7 +277,7 @@ func dataOf(key string) []byte {
 	return data
 }
 
-func keysOf(docs []storage.Document) []string {
+func listKeys(docs []storage.Document) []string {
 	var keys []string
 	for _, doc := range docs {
 		keys = append(keys, doc.Key)

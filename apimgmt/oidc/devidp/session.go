@@ -127,7 +127,7 @@ func (b *book) stale() bool {
 	return time.Since(b.counted) >= recount
 }
 
-var sessionType = keep.TypeOf[session]()
+var sessionType = keep.TypeFor[session]()
 
 func readSession(document storage.Document) (*session, error) {
 	var s session

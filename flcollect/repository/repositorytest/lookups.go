@@ -19,8 +19,8 @@ func (s *scene) model(version string, data []byte) {
 	s.upload("/model/base%2F1/"+version, data)
 }
 
-// numbersOf are the first elements of a model's tensors.
-func numbersOf(m strategy.Model) []float64 {
+// firstElements are the first elements of a model's tensors.
+func firstElements(m strategy.Model) []float64 {
 	var all []float64
 	for _, t := range m {
 		all = append(all, t.Float64s()[0])
@@ -51,7 +51,7 @@ func parameters(s *scene) {
 		s.model(version, c.data)
 		model, err := s.repository.Model(s.t.Context(), "base/1", version)
 		require.NoError(s.t, err)
-		require.Equal(s.t, c.want, numbersOf(model))
+		require.Equal(s.t, c.want, firstElements(model))
 	}
 }
 

@@ -72,8 +72,8 @@ func New(docs storage.Documents, blobs storage.Blobs, copier *transfer.Copier, l
 // Replaced returns how many blobs were damaged, and got their bytes from an upload.
 func (c *Checker) Replaced() uint64 { return c.replaced.Load() }
 
-// fileOf returns the state of the file of an open blob, or nil if the blob is not one file.
-func fileOf(blob storage.BlobReader) os.FileInfo {
+// fileState returns the state of the file of an open blob, or nil if the blob is not one file.
+func fileState(blob storage.BlobReader) os.FileInfo {
 	onDisk, ok := blob.(interface{ File() *os.File })
 	if !ok {
 		return nil
@@ -133,7 +133,7 @@ func (c *Checker) Written(ctx context.Context, blob string, size int64) {
 		return // the next reader finds out
 	}
 	defer func() { _ = reader.Close() }() // nothing was read
-	if file := fileOf(reader); file != nil {
+	if file := fileState(reader); file != nil {
 		c.remember(blob, file)
 	}
 }
@@ -151,7 +151,7 @@ func (c *Checker) Compare(ctx context.Context, content Content, each func(bytes 
 		return asDamage(content, err)
 	}
 	defer func() { _ = reader.Close() }() // it was only read
-	file := fileOf(reader)
+	file := fileState(reader)
 	if err := compareSize(reader, content); err != nil {
 		return err
 	}
@@ -190,9 +190,9 @@ func compareSize(reader storage.BlobReader, content Content) error {
 	return nil
 }
 
-// sizeOf is compareSize, and reads the last byte, because some storage finds only then that
+// compareEnd is compareSize, and reads the last byte, because some storage finds only then that
 // it is missing.
-func sizeOf(reader storage.BlobReader, content Content) error {
+func compareEnd(reader storage.BlobReader, content Content) error {
 	if err := compareSize(reader, content); err != nil || content.Size == 0 {
 		return err
 	}
@@ -225,9 +225,9 @@ func (c *Checker) sharable(ctx context.Context, content Content) error {
 	if err != nil {
 		return asDamage(content, err)
 	}
-	good := c.isGood(content.Blob, fileOf(reader))
+	good := c.isGood(content.Blob, fileState(reader))
 	if good {
-		err = sizeOf(reader, content)
+		err = compareEnd(reader, content)
 	}
 	_ = reader.Close() // it was only read
 	if good {

@@ -44,7 +44,7 @@ func (c *Checker) Open(ctx context.Context, content Content) (*Reader, error) {
 		}
 		return nil, err
 	}
-	r := &Reader{ctx: ctx, content: content, checker: c, file: fileOf(blob)}
+	r := &Reader{ctx: ctx, content: content, checker: c, file: fileState(blob)}
 	if r.file != nil {
 		r.opened = blob.(interface{ File() *os.File }).File()
 	}

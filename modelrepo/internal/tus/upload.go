@@ -187,7 +187,7 @@ func decodeCurrent(doc storage.Document) (Upload, error) {
 	return u, nil
 }
 
-var uploadType = keep.TypeOf[Upload]()
+var uploadType = keep.TypeFor[Upload]()
 
 func decode(doc storage.Document) (Upload, error) {
 	u := Upload{ID: doc.Key[len(uploadPrefix):], revision: doc.Revision}

@@ -66,7 +66,7 @@ type stored struct {
 	unknown keep.Members
 }
 
-var storedType = keep.TypeOf[stored]()
+var storedType = keep.TypeFor[stored]()
 
 // at returns the index of a webhook, or -1.
 func (s stored) at(id string) int {
